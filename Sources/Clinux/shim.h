@@ -1,0 +1,24 @@
+// The parts of Linux that Swift's Glibc module leaves out. Header only; nothing is compiled.
+#pragma once
+#include <malloc.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+
+// The flags are enumerators or macros with casts there, which Swift imports awkwardly or not at all.
+static const int linux_epoll_cloexec = EPOLL_CLOEXEC;
+static const uint32_t linux_epoll_in = EPOLLIN;
+static const uint32_t linux_epoll_out = EPOLLOUT;
+static const uint32_t linux_epoll_err = EPOLLERR;
+static const uint32_t linux_epoll_hup = EPOLLHUP;
+static const uint32_t linux_epoll_rdhup = EPOLLRDHUP;
+static const int linux_eventfd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
+
+// mallopt's parameter names are macros over negative numbers.
+static const int linux_malloc_trim_threshold = M_TRIM_THRESHOLD;
+static const int linux_malloc_mmap_threshold = M_MMAP_THRESHOLD;
+
+// prctl is variadic. The name is cut to 15 bytes by the kernel.
+static inline void linux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }

@@ -1,0 +1,58 @@
+// libmicrohttpd: the HTTP server of the development endpoint. Header only; nothing is compiled.
+#pragma once
+#include <microhttpd.h>
+#include <stdint.h>
+
+// MHD_start_daemon, MHD_get_connection_info and MHD_get_daemon_info are variadic, which Swift cannot call.
+static inline struct MHD_Daemon *_Nullable mhd_start(
+    uint32_t flags, MHD_AccessHandlerCallback _Nonnull handler,
+    MHD_RequestCompletedCallback _Nonnull completed, void *_Nonnull context,
+    const struct sockaddr *_Nonnull address, const struct MHD_OptionItem *_Nonnull options) {
+  return MHD_start_daemon(
+      flags, 0, NULL, NULL, handler, context, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+      MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+}
+
+/// The port the daemon listens on, or 0 if it cannot say.
+static inline uint16_t mhd_port(struct MHD_Daemon *_Nonnull daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
+  return info == NULL ? 0 : info->port;
+}
+
+/// The socket of a connection, or -1.
+static inline int mhd_socket(struct MHD_Connection *_Nonnull connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : info->connect_fd;
+}
+
+// Enumerators with the "closed" attribute are imported under names of Swift's own making, and macros with
+// casts not at all; plain constants spell the same in every version of the header.
+static const enum MHD_Result mhd_yes = MHD_YES;
+static const enum MHD_Result mhd_no = MHD_NO;
+static const ssize_t mhd_reader_failed = MHD_CONTENT_READER_END_WITH_ERROR;
+// Polling with poll(): the epoll mode of 0.9.75 stalls when 256 connections are always ready.
+static const uint32_t mhd_flags_poll = (uint32_t)MHD_USE_POLL_INTERNAL_THREAD | (uint32_t)MHD_ALLOW_SUSPEND_RESUME;
+static const uint32_t mhd_flags_tls = (uint32_t)MHD_USE_TLS;
+
+static inline struct MHD_OptionItem mhd_option(enum MHD_OPTION name, intptr_t value, void *_Nullable pointer) {
+  struct MHD_OptionItem item = {name, value, pointer};
+  return item;
+}
+static inline struct MHD_OptionItem mhd_option_memory(intptr_t bytes) { return mhd_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, bytes, NULL); }
+static inline struct MHD_OptionItem mhd_option_connections(intptr_t count) { return mhd_option(MHD_OPTION_CONNECTION_LIMIT, count, NULL); }
+static inline struct MHD_OptionItem mhd_option_idle(intptr_t seconds) { return mhd_option(MHD_OPTION_CONNECTION_TIMEOUT, seconds, NULL); }
+static inline struct MHD_OptionItem mhd_option_threads(intptr_t count) { return mhd_option(MHD_OPTION_THREAD_POOL_SIZE, count, NULL); }
+static inline struct MHD_OptionItem mhd_option_certificate(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_CERT, 0, pem); }
+static inline struct MHD_OptionItem mhd_option_key(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_KEY, 0, pem); }
+static inline struct MHD_OptionItem mhd_option_end(void) { return mhd_option(MHD_OPTION_END, 0, NULL); }
+
+/// A response over a copy of the bytes.
+static inline struct MHD_Response *_Nullable mhd_response(const void *_Nullable bytes, size_t count) {
+  return MHD_create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+}
+
+/// The value of a request's header, or NULL.
+static inline const char *_Nullable mhd_header(struct MHD_Connection *_Nonnull connection, const char *_Nonnull name) {
+  return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}

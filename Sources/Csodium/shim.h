@@ -1,0 +1,3 @@
+// libsodium: SHA-256, random bytes.
+#pragma once
+#include <sodium.h>
