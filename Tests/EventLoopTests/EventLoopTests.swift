@@ -1,0 +1,137 @@
+import EventLoop
+import Glibc
+import Synchronization
+import Testing
+
+@Suite("The event loop")
+struct EventLoopTests {
+  @Test("runs closures in the order in which they were given, on its own thread")
+  func order() async throws {
+    let loop = try EventLoop()
+    let seen = Mutex<[Int]>([])
+    await withCheckedContinuation { done in
+      for number in 0..<1000 {
+        loop.execute { seen.withLock { $0.append(loop.isCurrent ? number : -1) } }
+      }
+      loop.execute { done.resume() }
+    }
+    #expect(seen.withLock { $0 } == Array(0..<1000))
+    #expect(!loop.isCurrent)
+    loop.shutdown()
+  }
+
+  @Test("fires timers in the order in which they are due, and no cancelled one")
+  func timers() async throws {
+    let loop = try EventLoop()
+    let seen = Mutex<[String]>([])
+    await withCheckedContinuation { done in
+      loop.execute {
+        _ = loop.schedule(after: .milliseconds(30)) { done.resume() }
+        _ = loop.schedule(after: .milliseconds(20)) { seen.withLock { $0.append("second") } }
+        let dropped = loop.schedule(after: .milliseconds(15)) { seen.withLock { $0.append("dropped") } }
+        _ = loop.schedule(after: .milliseconds(10)) { seen.withLock { $0.append("first") } }
+        loop.cancel(dropped)
+      }
+    }
+    #expect(seen.withLock { $0 } == ["first", "second"])
+    loop.shutdown()
+  }
+
+  @Test("tells when a descriptor can be read, until it is unwatched")
+  func descriptors() async throws {
+    let loop = try EventLoop()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (reader, writer) = (ends[0], ends[1])
+    let readiness = await withCheckedContinuation { (done: CheckedContinuation<Readiness, Never>) in
+      loop.execute {
+        do {
+          try loop.watch(reader, .read) { readiness in
+            loop.unwatch(reader)
+            done.resume(returning: readiness)
+          }
+        } catch {
+          done.resume(returning: .error)
+        }
+        var byte: UInt8 = 7
+        _ = write(writer, &byte, 1)
+      }
+    }
+    #expect(readiness == .read)
+    close(reader)
+    close(writer)
+    loop.shutdown()
+  }
+
+  @Test("says which call failed when a closed descriptor is watched")
+  func badDescriptor() async throws {
+    let loop = try EventLoop()
+    let failure = await withCheckedContinuation { (done: CheckedContinuation<EventLoopError?, Never>) in
+      loop.execute {
+        do throws(EventLoopError) {
+          try loop.watch(-1, .read) { _ in }
+          done.resume(returning: nil)
+        } catch {
+          done.resume(returning: error)
+        }
+      }
+    }
+    #expect(failure?.call == "epoll_ctl")
+    #expect(failure?.errno == EBADF)
+    loop.shutdown()
+  }
+
+  @Test("ends a sleep at once when its task is cancelled")
+  func cancelledSleep() async throws {
+    let loop = try EventLoop()
+    let sleeper = Task { try await loop.sleep(for: .seconds(3600)) }
+    sleeper.cancel()
+    await #expect(throws: CancellationError.self) { try await sleeper.value }
+    try await loop.sleep(for: .milliseconds(1))
+    loop.shutdown()
+  }
+
+  @Test("is the executor of tasks and of actors, without a change of thread between them")
+  func executor() async throws {
+    let loop = try EventLoop()
+    let pinned = Pinned(loop: loop)
+    let here = await withTaskExecutorPreference(loop) {
+      let before = Thread.current
+      let inside = await pinned.thread()
+      return before == inside && loop.isCurrent
+    }
+    #expect(here)
+    loop.shutdown()
+  }
+
+  @Test("may be shut down twice, and by its own last reference on its own thread")
+  func shutdown() async throws {
+    var loop: EventLoop? = try EventLoop()
+    loop?.shutdown()
+    loop?.shutdown()
+    loop = try EventLoop()
+    await withCheckedContinuation { done in
+      loop?.execute { [loop] in
+        _ = loop?.isCurrent
+        done.resume()
+      }
+      loop = nil
+    }
+  }
+}
+
+private enum Thread {
+  static var current: UInt { UInt(pthread_self()) }
+}
+
+private actor Pinned {
+  private let loop: EventLoop
+
+  init(loop: EventLoop) {
+    self.loop = loop
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  func thread() -> UInt { Thread.current }
+}
