@@ -1,0 +1,29 @@
+/// What a photo shows, and so which model analyses it.
+public enum AnalysisKind: String, Sendable, CaseIterable, Codable {
+  /// A photo of a throat.
+  case throat
+  /// A photo of an ear.
+  case ear
+
+  /// The kind's number in the database.
+  public var code: Int16 {
+    switch self {
+    case .throat: 1
+    case .ear: 2
+    }
+  }
+
+  /// The kind with a number of the database; nil when there is none.
+  public init?(code: Int16) {
+    guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
+    self = kind
+  }
+
+  /// The name shown to people.
+  public var displayName: String {
+    switch self {
+    case .throat: "Throat"
+    case .ear: "Ear"
+    }
+  }
+}

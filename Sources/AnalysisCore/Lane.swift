@@ -1,0 +1,44 @@
+/// One of the queue's lines: a kind of analysis and a priority, or a kind's line of suspects.
+///
+/// Suspects are jobs that were twice in a batch whose worker was lost. They run one at a time in a
+/// process, so that a job that kills its worker burns only its own attempts.
+public struct Lane: Hashable, Sendable {
+  /// The lane's number in the database: four for each kind.
+  public let code: Int16
+
+  /// The lane of a kind and a priority.
+  public init(_ kind: AnalysisKind, _ priority: Priority) {
+    code = kind.code * 4 + priority.slot
+  }
+
+  /// The lane in which a kind's suspects run.
+  public static func suspects(of kind: AnalysisKind) -> Lane {
+    Lane(uncheckedCode: kind.code * 4 + 3)
+  }
+
+  /// The lane with a number of the database; nil when its kind is unknown.
+  public init?(code: Int16) {
+    guard code >= 0, AnalysisKind(code: code / 4) != nil else { return nil }
+    self.code = code
+  }
+
+  private init(uncheckedCode: Int16) {
+    code = uncheckedCode
+  }
+
+  /// The kind whose jobs wait here.
+  public var kind: AnalysisKind? { AnalysisKind(code: code / 4) }
+
+  /// The priority; nil for the lane of suspects.
+  public var priority: Priority? { Priority.allCases.first { $0.slot == code % 4 } }
+
+  /// Whether jobs here run one at a time in a process.
+  public var isForSuspects: Bool { code % 4 == 3 }
+}
+
+extension Lane: CustomStringConvertible {
+  /// For instance `throat/urgent` or `ear/suspect`.
+  public var description: String {
+    "\(kind?.rawValue ?? "unknown")/\(priority?.rawValue ?? "suspect")"
+  }
+}

@@ -1,0 +1,80 @@
+import AnalysisCore
+import Testing
+
+@Suite("Periods, lanes, ids")
+struct ValueTests {
+  @Test(
+    "A period is written and read as YYYY-MM",
+    arguments: [("2026-11", 24322), ("2000-01", 24000), ("2026-12", 24323)])
+  func periods(text: String, label: Int) throws {
+    let period = try #require(Period(text))
+    #expect(Int(period.label) == label)
+    #expect(period.description == text)
+  }
+
+  @Test(
+    "Nothing else is a period",
+    arguments: [
+      "2026-13", "2026-00", "2026-1", "26-11", "2026-11-01", "", "-", "2026-+1", "٢٠٢٦-11", "1999-12",
+      "2700-01",
+    ])
+  func badPeriods(text: String) {
+    #expect(Period(text) == nil)
+  }
+
+  @Test("The month after December is January of the next year")
+  func nextPeriod() throws {
+    let december = try #require(Period("2026-12"))
+    #expect(december.next?.description == "2027-01")
+    #expect(december.next?.previous == december)
+  }
+
+  @Test("Every kind and priority has a lane of its own, and each kind one for suspects")
+  func lanes() {
+    var codes: Set<Int16> = []
+    for kind in AnalysisKind.allCases {
+      for priority in Priority.allCases {
+        let lane = Lane(kind, priority)
+        codes.insert(lane.code)
+        #expect(Lane(code: lane.code) == lane)
+        #expect(lane.kind == kind)
+        #expect(lane.priority == priority)
+        #expect(!lane.isForSuspects)
+      }
+      let suspects = Lane.suspects(of: kind)
+      codes.insert(suspects.code)
+      #expect(suspects.isForSuspects)
+      #expect(suspects.priority == nil)
+      #expect(suspects.kind == kind)
+    }
+    #expect(codes.count == AnalysisKind.allCases.count * 4)
+    #expect(Lane(code: 3) == nil)
+    #expect(Lane(code: -1) == nil)
+  }
+
+  @Test("Kinds and bands keep their numbers of the database")
+  func codes() {
+    #expect(AnalysisKind.allCases.map(\.code) == [1, 2])
+    #expect(ConfidenceBand.allCases.map(\.code) == [1, 2, 3, 4])
+    #expect(AnalysisKind(code: 3) == nil)
+    #expect(ConfidenceBand(code: 0) == nil)
+  }
+
+  @Test("A job's id is a positive number", arguments: ["0", "-1", "x", "", "9223372036854775808", "1.0"])
+  func badIDs(text: String) {
+    #expect(JobID(text) == nil)
+  }
+
+  @Test("An analysis names its first two conditions and gathers their flags")
+  func analysis() throws {
+    let half = try #require(Confidence(0.5))
+    let first = Condition(id: "a", name: "A", confidence: half)
+    let second = Condition(id: "b", name: "B", confidence: half, isPotentiallySerious: true)
+    let analysis = Analysis(id: "1", kind: .ear, conditions: [first, second])
+    #expect(analysis.primary == first)
+    #expect(analysis.secondary == second)
+    #expect(analysis.isPotentiallySerious)
+    #expect(!analysis.recommendsConsultation)
+    #expect(Analysis(id: "2", kind: .ear, conditions: []).primary == nil)
+  }
+}
