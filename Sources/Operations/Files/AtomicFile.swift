@@ -1,0 +1,100 @@
+import Glibc
+
+/// A file that appears whole or not at all: it is written beside its place, synced, renamed, and the folder
+/// is synced too. Dropped without `commit()`, it leaves nothing behind.
+///
+/// A link at that place is replaced by the file, not followed.
+public struct AtomicFile: ~Copyable {
+  private let path: String
+  private let temporary: String
+  private let descriptor: Int32
+  private var buffer: [UInt8] = []
+  private var byteCount = 0
+  private var hash = SHA256Stream()
+  private var isCommitted = false
+
+  private static let bufferSize = 65536
+
+  /// Starts a file that will be at `path`, with the given permissions whatever the umask is.
+  /// Throws `unwritable`.
+  public init(_ path: String, mode: UInt32 = 0o600) throws(OperationsError) {
+    guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty else {
+      throw OperationsError(.unwritable, "is not a path of a file", path: path)
+    }
+    let folder = path.dropLast(name.count)
+    // Short and not made of the target's name, which may be as long as a name can be.
+    let temporary = "\(folder).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0 else { throw .lastCall(.unwritable, "cannot be written", path: path) }
+    guard fchmod(descriptor, mode) == 0 else {
+      let error = OperationsError.lastCall(.unwritable, "its permissions cannot be set", path: path)
+      close(descriptor)
+      unlink(temporary)
+      throw error
+    }
+    self.path = path
+    self.temporary = temporary
+    self.descriptor = descriptor
+  }
+
+  deinit {
+    close(descriptor)
+    if !isCommitted { unlink(temporary) }
+  }
+
+  /// Appends a text in UTF-8. Throws `unwritable`.
+  public mutating func write(_ text: String) throws(OperationsError) {
+    try write(Array(text.utf8))
+  }
+
+  /// Appends bytes. Throws `unwritable`.
+  public mutating func write(_ bytes: [UInt8]) throws(OperationsError) {
+    try write(bytes.span.bytes)
+  }
+
+  /// Appends bytes. Throws `unwritable`.
+  public mutating func write(_ bytes: RawSpan) throws(OperationsError) {
+    byteCount += bytes.byteCount
+    hash.update(bytes)
+    bytes.withUnsafeBytes { buffer.append(contentsOf: $0) }
+    if buffer.count >= Self.bufferSize { try flush() }
+  }
+
+  /// Puts the file in its place. Throws `unwritable`; then the place is as it was before, except where only
+  /// the folder's sync failed.
+  public consuming func commit() throws(OperationsError) -> WrittenFile {
+    try flush()
+    guard fsync(descriptor) == 0 else { throw .lastCall(.unwritable, "cannot be synced to disk", path: path) }
+    guard rename(temporary, path) == 0 else {
+      throw .lastCall(.unwritable, "cannot be put in its place", path: path)
+    }
+    isCommitted = true
+    try Self.syncFolder(of: path)
+    return WrittenFile(path: path, byteCount: byteCount, sha256: hash.finish())
+  }
+
+  private mutating func flush() throws(OperationsError) {
+    var done = 0
+    while done < buffer.count {
+      let count = buffer.withUnsafeBytes { bytes in
+        Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw .lastCall(.unwritable, "cannot be written", path: path) }
+      done += count
+    }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private static func syncFolder(of path: String) throws(OperationsError) {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw .lastCall(.unwritable, "the folder cannot be opened", path: folder) }
+    defer { close(descriptor) }
+    // Some file systems cannot sync a folder and say so by EINVAL.
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw .lastCall(.unwritable, "the folder cannot be synced to disk", path: folder)
+    }
+  }
+}

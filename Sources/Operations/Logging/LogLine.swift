@@ -1,0 +1,93 @@
+/// One event of the log, before it is written in a format.
+struct LogLine {
+  let time: UnixTime
+  let level: Log.Level
+  let message: String
+  let fields: [(name: String, value: LogValue)]
+
+  private static let longestText = 500
+
+  /// An object of JSON in one line: `time`, `level`, `message`, then the fields.
+  var json: [UInt8] {
+    var line = Array("{\"time\":\"\(time.rfc3339)\",\"level\":\"\(level.rawValue)\",\"message\":".utf8)
+    Self.append(quoted: message, to: &line)
+    for (name, value) in fields {
+      line.append(UInt8(ascii: ","))
+      Self.append(quoted: Self.key(name, value), to: &line)
+      line.append(UInt8(ascii: ":"))
+      switch Self.shown(name, value) {
+      case .string(let text): Self.append(quoted: cleaned(text, limit: Self.longestText), to: &line)
+      case let other: line += Self.plain(other).utf8
+      }
+    }
+    line += "}\n".utf8
+    return line
+  }
+
+  /// For a person: time of day, level, message, `name=value`.
+  func human(colour: Bool) -> [UInt8] {
+    let clock = time.rfc3339.dropFirst(11).prefix(12)
+    let label = level.rawValue.uppercased()
+    let painted = colour ? "\u{1B}[\(level.colour)m\(label)\u{1B}[0m" : label
+    let space = String(repeating: " ", count: max(0, 7 - label.count))
+    var line = "\(clock) \(painted)\(space) \(message)"
+    for (name, value) in fields {
+      line += " \(cleaned(name, limit: 60))=\(Self.forPerson(Self.shown(name, value)))"
+    }
+    return Array((line + "\n").utf8)
+  }
+
+  private static func shown(_ name: String, _ value: LogValue) -> LogValue {
+    if Redaction.hides(name) { return .string("<redacted>") }
+    if case .double(let number) = value, !number.isFinite { return .string("\(number)") }
+    return value
+  }
+
+  private static func key(_ name: String, _ value: LogValue) -> String {
+    let name = cleaned(name, limit: 60)
+    if case .duration = value, !Redaction.hides(name) { return name + "_ms" }
+    return name
+  }
+
+  private static func plain(_ value: LogValue) -> String {
+    switch value {
+    case .string(let text): text
+    case .int(let number): String(number)
+    case .double(let number): "\(number)"
+    case .bool(let flag): flag ? "true" : "false"
+    case .duration(let duration): milliseconds(duration)
+    }
+  }
+
+  private static func forPerson(_ value: LogValue) -> String {
+    switch value {
+    case .string(let text):
+      let clean = cleaned(text, limit: longestText)
+      let needsQuotes = clean.isEmpty || clean.contains { $0 == " " || $0 == "\"" || $0 == "=" }
+      return needsQuotes
+        ? "\"\(clean.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "'"))\""
+        : clean
+    case .duration(let duration): return milliseconds(duration) + "ms"
+    default: return plain(value)
+    }
+  }
+
+  /// Milliseconds, with microseconds after the point where there are any.
+  private static func milliseconds(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = duration.components
+    let microseconds = Double(seconds) * 1_000_000 + Double(attoseconds) / 1_000_000_000_000
+    let rounded = (microseconds).rounded() / 1000
+    return rounded == rounded.rounded() && abs(rounded) < 1e15 ? String(Int64(rounded)) : "\(rounded)"
+  }
+
+  private static func append(quoted text: String, to line: inout [UInt8]) {
+    line.append(UInt8(ascii: "\""))
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): line += [UInt8(ascii: "\\"), byte]
+      default: line.append(byte)
+      }
+    }
+    line.append(UInt8(ascii: "\""))
+  }
+}

@@ -1,0 +1,19 @@
+import Glibc
+
+/// Signals of the system as an asynchronous sequence.
+public enum Signals {
+  /// Delivers each arrival of the given signals, second ones too, until the stream is no longer read; then
+  /// they do again what they do by default. Throws `system` where no pipe or thread can be made.
+  public static func stream(of signals: Set<Signal>) throws(OperationsError) -> AsyncStream<Signal> {
+    let relay = try SignalRelay.shared.get()
+    let (stream, continuation) = AsyncStream.makeStream(of: Signal.self)
+    let listener = relay.add(signals, continuation)
+    continuation.onTermination = { _ in relay.remove(listener) }
+    return stream
+  }
+
+  /// Makes writing to a pipe or socket whose other side is gone an error of that call, not the process's end.
+  public static func ignoreBrokenPipe() {
+    signal(SIGPIPE, SIG_IGN)
+  }
+}
