@@ -1,0 +1,47 @@
+/// What a finished program tells the one that started it.
+///
+/// The codes from 64 are those of `sysexits.h`.
+public struct ExitCode: Sendable, Hashable {
+  /// The number given to the system.
+  public let code: Int32
+  /// What it means, in one sentence.
+  public let sentence: String
+
+  private init(_ code: Int32, _ sentence: String) {
+    self.code = code
+    self.sentence = sentence
+  }
+
+  /// 0: everything asked for was done.
+  public static let done = ExitCode(0, "Everything asked for was done.")
+  /// 1: a job failed.
+  public static let jobFailed = ExitCode(1, "A job failed.")
+  /// 3: a user's limit was reached.
+  public static let quotaRefused = ExitCode(
+    3, "Something was refused because a user's limit is reached; the rest was done.")
+  /// 4: something was refused for another reason.
+  public static let refused = ExitCode(4, "Something was refused for another reason; the rest was done.")
+  /// 5: there was nothing to do.
+  public static let nothingToDo = ExitCode(5, "There was nothing to do.")
+  /// 6: the report is written, but may still change.
+  public static let jobsStillOpen = ExitCode(
+    6, "The report was written, but jobs of its month are still open.")
+  /// 64: the command line or configuration is wrong.
+  public static let usage = ExitCode(64, "The command line or the configuration is wrong.")
+  /// 66: an input file cannot be read.
+  public static let unreadableInput = ExitCode(66, "An input file cannot be read.")
+  /// 69: a service cannot be reached.
+  public static let unreachable = ExitCode(69, "The database or the analysis endpoint cannot be reached.")
+  /// 70: a fault of the program itself.
+  public static let internalError = ExitCode(70, "The program met a fault of its own.")
+  /// 75: the same command may succeed later.
+  public static let tryLater = ExitCode(75, "It cannot be done now; the same command may succeed later.")
+  /// 77: permission is missing.
+  public static let permission = ExitCode(77, "Permission to do it is missing.")
+
+  /// Every code, in the order of their numbers.
+  public static let all: [ExitCode] = [
+    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .usage, .unreadableInput,
+    .unreachable, .internalError, .tryLater, .permission,
+  ]
+}

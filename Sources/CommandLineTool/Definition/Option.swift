@@ -1,0 +1,96 @@
+/// An option with a value: `--concurrency 64`.
+///
+/// Its value is taken from the command line, else from the environment variable, else from the
+/// configuration file, else it is the default.
+public struct Option<Value: Sendable>: Input {
+  /// What the parser and the help know of it.
+  public let definition: InputDefinition
+  let decode: @Sendable ([String]) throws(ValueError) -> Value
+
+  /// An option with a default.
+  public init(
+    _ name: String, short: Character? = nil, _ format: ValueFormat<Value>, default standard: Value,
+    valueName: String? = nil, environment: String? = nil, key: String? = nil, help: String,
+    hidden: Bool = false
+  ) {
+    decode = { (texts: [String]) throws(ValueError) -> Value in
+      guard let text = texts.last else { return standard }
+      return try format.parse(text)
+    }
+    definition = Self.define(
+      name, short, format, valueName, environment, key, help, hidden,
+      { $0.standard = format.text(standard) })
+  }
+
+  /// An option that may be absent.
+  public init<Wrapped>(
+    _ name: String, short: Character? = nil, _ format: ValueFormat<Wrapped>, valueName: String? = nil,
+    environment: String? = nil, key: String? = nil, help: String, hidden: Bool = false
+  ) where Value == Wrapped? {
+    decode = { (texts: [String]) throws(ValueError) -> Wrapped? in
+      guard let text = texts.last else { return nil }
+      return try format.parse(text)
+    }
+    definition = Self.define(name, short, format, valueName, environment, key, help, hidden)
+  }
+
+  /// An option that must be given, by any of its sources.
+  public init(
+    required name: String, short: Character? = nil, _ format: ValueFormat<Value>,
+    valueName: String? = nil, environment: String? = nil, key: String? = nil, help: String,
+    hidden: Bool = false
+  ) {
+    decode = { (texts: [String]) throws(ValueError) -> Value in
+      guard let text = texts.last else { throw ValueError("is missing") }
+      return try format.parse(text)
+    }
+    definition = Self.define(
+      name, short, format, valueName, environment, key, help, hidden, { $0.isRequired = true })
+  }
+
+  /// An option that may be given any number of times; the environment and the configuration file give
+  /// several values separated by commas.
+  public init<Element>(
+    repeating name: String, short: Character? = nil, _ format: ValueFormat<Element>,
+    valueName: String? = nil, environment: String? = nil, key: String? = nil, help: String,
+    hidden: Bool = false
+  ) where Value == [Element] {
+    decode = { (texts: [String]) throws(ValueError) -> [Element] in
+      var values: [Element] = []
+      for text in texts { values.append(try format.parse(text)) }
+      return values
+    }
+    definition = Self.define(
+      name, short, format, valueName, environment, key, help, hidden, { $0.isRepeating = true })
+  }
+
+  private static func define<Single>(
+    _ name: String, _ short: Character?, _ format: ValueFormat<Single>, _ valueName: String?,
+    _ environment: String?, _ key: String?, _ help: String, _ hidden: Bool,
+    _ adjust: (inout InputDefinition) -> Void = { _ in }
+  ) -> InputDefinition {
+    var definition = InputDefinition(role: .option, name: name, help: help, check: format.firstFault)
+    definition.short = short
+    definition.valueName = valueName ?? format.name
+    definition.environment = environment
+    definition.key = key
+    definition.isHidden = hidden
+    definition.completion = format.completion
+    adjust(&definition)
+    return definition
+  }
+}
+
+extension ValueFormat {
+  /// The first of the texts that this format refuses.
+  @Sendable func firstFault(_ texts: [String]) -> (text: String, error: ValueError)? {
+    for text in texts {
+      do {
+        _ = try parse(text)
+      } catch {
+        return (text, error)
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,106 @@
+/// The help of one command: what it does, examples, usage, inputs, subcommands, exit codes.
+struct HelpPage {
+  private let commands: [Command]
+  private let width: Int
+  private let paint: Paint
+  private static let widestEntry = 30
+  private static let narrowestHelp = 24
+
+  init(root: Command, path: [String], width: Int, paint: Paint) {
+    var commands = [root]
+    for name in path.dropFirst() {
+      guard let next = commands.last?.subcommands.first(where: { $0.name == name }) else { break }
+      commands.append(next)
+    }
+    self.commands = commands
+    // Lines longer than 100 columns are hard to read, however wide the terminal is.
+    self.width = min(max(width, 40), 100)
+    self.paint = paint
+  }
+
+  private var command: Command { commands[commands.count - 1] }
+  private var name: String { commands.map(\.name).joined(separator: " ") }
+
+  var text: String {
+    let sections = [
+      wrapped("\(name): \(command.abstract)", to: width), examples, usage, discussion,
+      list("Arguments", command.arguments.map { ($0.synopsis, $0.fullHelp) }),
+      list("Subcommands", command.visibleSubcommands.map { ($0.name, $0.abstract) } + builtInSubcommands),
+      list("Options", entries(command.options) + builtInOptions),
+      list("Options of every subcommand", commands.dropLast().flatMap { entries($0.options) }),
+      list("Exit codes", command.exitCodes.map { (String($0.code), $0.sentence) }),
+    ]
+    return sections.filter { !$0.isEmpty }.map { $0.joined(separator: "\n") }.joined(separator: "\n\n") + "\n"
+  }
+
+  private var examples: [String] {
+    guard !command.examples.isEmpty else { return [] }
+    return [paint.bold("Examples:")]
+      + command.examples.flatMap { example in
+        ["  \(example.command)"]
+          + wrapped(example.explanation, to: width - 6).map { paint.dim("      \($0)") }
+      }
+  }
+
+  private var usage: [String] {
+    let isLeaf = command.subcommands.isEmpty
+    let inner =
+      isLeaf ? command.arguments.map(\.usage) : [command.run == nil ? "<subcommand>" : "[<subcommand>]"]
+    return [paint.bold("Usage:"), "  " + ([name, "[options]"] + inner).joined(separator: " ")]
+  }
+
+  private var discussion: [String] {
+    paragraphs(command.discussion).map { wrapped($0, to: width) }.filter { !$0.isEmpty }
+      .joined(separator: [""]).map { $0 }
+  }
+
+  private var builtInSubcommands: [(String, String)] {
+    guard !command.subcommands.isEmpty else { return [] }
+    let help = ("help", "Show the help of a subcommand.")
+    return commands.count > 1
+      ? [help] : [("completions", "Print a completion script for bash, zsh or fish."), help]
+  }
+
+  private var builtInOptions: [(String, String)] {
+    let hasOwnShort = commands.flatMap(\.options).contains { $0.short == "h" }
+    let help = (hasOwnShort ? "    --help" : "-h, --help", "Show this help.")
+    return commands.count > 1 ? [help] : [help, ("    --version", "Show the version.")]
+  }
+
+  private func entries(_ options: [InputDefinition]) -> [(String, String)] {
+    options.filter { !$0.isHidden }.map { ($0.synopsis, $0.fullHelp) }
+  }
+
+  private func list(_ title: String, _ entries: [(String, String)]) -> [String] {
+    guard !entries.isEmpty else { return [] }
+    let widest = entries.map { displayWidth($0.0) }.max() ?? 0
+    let column = min(widest, Self.widestEntry, width - Self.narrowestHelp - 4)
+    var lines = [paint.bold("\(title):")]
+    for (entry, help) in entries {
+      let wrappedHelp = wrapped(help, to: width - column - 4)
+      let indent = String(repeating: " ", count: column + 4)
+      if displayWidth(entry) > column {
+        lines.append("  \(entry)")
+        lines += wrappedHelp.map { indent + $0 }
+      } else {
+        let space = String(repeating: " ", count: column - displayWidth(entry) + 2)
+        lines.append("  \(entry)\(space)\(wrappedHelp.first ?? "")")
+        lines += wrappedHelp.dropFirst().map { indent + $0 }
+      }
+    }
+    return lines
+  }
+}
+
+/// The paragraphs of a text, which are separated by empty lines.
+func paragraphs(_ text: String) -> [String] {
+  var found: [[Substring]] = [[]]
+  for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+    if line.allSatisfy({ $0 == " " }) {
+      found.append([])
+    } else {
+      found[found.count - 1].append(line)
+    }
+  }
+  return found.filter { !$0.isEmpty }.map { $0.joined(separator: " ") }
+}

@@ -1,0 +1,114 @@
+/// The manual page of a whole tool, in roff. It carries no date, so that the same program always prints the
+/// same page.
+struct ManualPage {
+  let root: Command
+  let version: String
+
+  var text: String {
+    var lines = [
+      ".TH \"\(escaped(root.name.uppercased()))\" 1 \"\" \"\(escaped("\(root.name) \(version)"))\" \"\""
+    ]
+    lines += [".SH NAME", "\(escaped(root.name)) \\- \(escaped(root.abstract))"]
+    lines += [".SH SYNOPSIS"] + synopsis(root, path: [root.name])
+    lines += examples(root)
+    if !root.discussion.isEmpty { lines += [".SH DESCRIPTION"] + prose(root.discussion) }
+    lines += entries(".SH ARGUMENTS", root.arguments) + entries(".SH OPTIONS", visible(root))
+    if !root.visibleSubcommands.isEmpty {
+      lines.append(".SH COMMANDS")
+      for command in root.visibleSubcommands { lines += section(command, path: [root.name, command.name]) }
+    }
+    lines += environment + exitStatus
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func section(_ command: Command, path: [String]) -> [String] {
+    var lines = [".SS \"\(escaped(path.joined(separator: " ")))\"", escapedLine(command.abstract)]
+    lines += [".PP"] + synopsis(command, path: path)
+    for example in command.examples { lines += shown(example) }
+    if !command.discussion.isEmpty { lines += [".PP"] + prose(command.discussion) }
+    lines += entries(nil, command.arguments + visible(command))
+    for child in command.visibleSubcommands { lines += section(child, path: path + [child.name]) }
+    return lines
+  }
+
+  private func synopsis(_ command: Command, path: [String]) -> [String] {
+    let inner = command.subcommands.isEmpty ? command.arguments.map(\.usage) : ["<subcommand>"]
+    let rest = (["[options]"] + inner).joined(separator: " ")
+    return ["\\fB\(escaped(path.joined(separator: " ")))\\fR \(escaped(rest))"]
+  }
+
+  private func examples(_ command: Command) -> [String] {
+    command.examples.isEmpty ? [] : [".SH EXAMPLES"] + command.examples.flatMap(shown)
+  }
+
+  private func shown(_ example: Example) -> [String] {
+    [
+      ".PP", escapedLine(example.explanation), ".PP", ".nf", ".RS 4", escapedLine(example.command), ".RE",
+      ".fi",
+    ]
+  }
+
+  private func visible(_ command: Command) -> [InputDefinition] {
+    command.options.filter { !$0.isHidden }
+  }
+
+  private func entries(_ heading: String?, _ inputs: [InputDefinition]) -> [String] {
+    guard !inputs.isEmpty else { return [] }
+    let synopsis = { (input: InputDefinition) in String(input.synopsis.drop { $0 == " " }) }
+    return (heading.map { [$0] } ?? [])
+      + inputs.flatMap { [".TP", "\\fB\(escaped(synopsis($0)))\\fR", escapedLine($0.fullHelp)] }
+  }
+
+  private var environment: [String] {
+    let named = allOptions(root).filter { $0.environment != nil && !$0.isHidden }
+    guard !named.isEmpty else { return [] }
+    var seen: Set<String> = []
+    return [".SH ENVIRONMENT"]
+      + named.flatMap { option -> [String] in
+        guard let name = option.environment, seen.insert(name).inserted else { return [] }
+        return [".TP", "\\fB\(escaped(name))\\fR", escapedLine("The same as \(option.spelling).")]
+      }
+  }
+
+  private var exitStatus: [String] {
+    let named = Set(allCommands(root).flatMap(\.exitCodes))
+    guard !named.isEmpty else { return [] }
+    return [".SH EXIT STATUS"]
+      + ExitCode.all.filter(named.contains).flatMap {
+        [".TP", "\\fB\($0.code)\\fR", escapedLine($0.sentence)]
+      }
+  }
+
+  private func allCommands(_ command: Command) -> [Command] {
+    [command] + command.visibleSubcommands.flatMap(allCommands)
+  }
+
+  private func allOptions(_ command: Command) -> [InputDefinition] {
+    allCommands(command).flatMap(\.options)
+  }
+
+  private func prose(_ text: String) -> [String] {
+    Array(paragraphs(text).map { [escapedLine($0)] }.joined(separator: [".PP"]))
+  }
+
+  /// A backslash starts a command of roff, and a plain "-" may be set as a hyphen that cannot be pasted.
+  private func escaped(_ text: String) -> String {
+    var result = ""
+    for character in text {
+      switch character {
+      case "\\": result += "\\e"
+      case "-": result += "\\-"
+      case "\"": result += "\\(dq"
+      case "\n": result += " "
+      default: result.append(character)
+      }
+    }
+    return result
+  }
+
+  /// A line that starts with "." or "'" would be taken for a command.
+  private func escapedLine(_ text: String) -> String {
+    let line = escaped(text)
+    return line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
+  }
+}

@@ -1,0 +1,13 @@
+/// A text could not be written to a descriptor.
+public struct WriteError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The system's error number.
+  public let errno: Int32
+  /// The system's words for it.
+  public let reason: String
+
+  /// Whether the reading side is gone.
+  public var isBrokenPipe: Bool { errno == WriteError.brokenPipe }
+
+  /// What happened.
+  public var description: String { "the output cannot be written: \(reason)" }
+}
