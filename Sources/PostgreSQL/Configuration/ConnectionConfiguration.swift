@@ -1,0 +1,46 @@
+/// Where the server is and how calls to it behave.
+///
+/// What is not said here libpq takes from the `PG*` variables, the service file and the password file,
+/// as `psql` does.
+public struct ConnectionConfiguration: Sendable {
+  /// A URI (`postgresql://…`) or `key=value` pairs, `service=…` among them; nil for the environment alone.
+  public var conninfo: String?
+  /// The name shown in `pg_stat_activity`, unless the connection string or `PGAPPNAME` has another.
+  public var applicationName: String?
+  /// How long connecting may take, name resolution and the TLS handshake included.
+  public var connectTimeout: Duration
+  /// The deadline of a call that gives none.
+  public var defaultDeadline: Duration
+  /// How long a call whose deadline has passed waits for the server to obey the cancellation, before
+  /// the connection is dropped.
+  public var cancelGrace: Duration
+  /// More libpq keywords; they win over the connection string.
+  public var keywords: [String: String]
+  /// Is given the server's notices and warnings, on the loop's thread; nil drops them.
+  public var onNotice: (@Sendable (Notice) -> Void)?
+
+  /// A configuration; see the properties for what each part means.
+  public init(
+    _ conninfo: String? = nil, applicationName: String? = nil, connectTimeout: Duration = .seconds(10),
+    defaultDeadline: Duration = .seconds(30), cancelGrace: Duration = .seconds(2),
+    keywords: [String: String] = [:], onNotice: (@Sendable (Notice) -> Void)? = nil
+  ) {
+    self.conninfo = conninfo
+    self.applicationName = applicationName
+    self.connectTimeout = connectTimeout
+    self.defaultDeadline = defaultDeadline
+    self.cancelGrace = cancelGrace
+    self.keywords = keywords
+    self.onNotice = onNotice
+  }
+
+  /// The keywords in the order in which libpq is to read them: a later one wins.
+  var parameters: [(keyword: String, value: String)] {
+    var list: [(keyword: String, value: String)] = []
+    if let conninfo { list.append(("dbname", conninfo)) }
+    if let applicationName { list.append(("fallback_application_name", applicationName)) }
+    for (keyword, value) in keywords.sorted(by: { $0.key < $1.key }) { list.append((keyword, value)) }
+    list.append(("client_encoding", "UTF8"))
+    return list
+  }
+}

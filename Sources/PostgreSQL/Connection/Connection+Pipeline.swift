@@ -1,0 +1,104 @@
+internal import Clibpq
+internal import EventLoop
+
+extension Connection {
+  /// Many statements in one write.
+  ///
+  /// - Parameter atomic: Whether they are one group, that is one transaction, instead of one each.
+  func run(
+    pipeline statements: [SQLStatement], atomic: Bool, _ scope: ConnectionScope,
+    until: ContinuousClock.Instant
+  ) async throws(PostgreSQLError) -> [Result<Rows, PostgreSQLError>] {
+    guard let first = statements.first else { return [] }
+    for statement in statements { try check(statement) }
+    let oneGroup = atomic || !scope.isRoot
+    return try await perform(scope, until: until, label: first.name) { operation throws(PostgreSQLError) in
+      do throws(PostgreSQLError) {
+        try self.send(operation) { self.queue(statements, oneGroup) }
+      } catch {
+        return statements.map { _ in .failure(error) }
+      }
+      return await self.results(of: statements, oneGroup, operation)
+    }
+  }
+
+  private func queue(_ statements: [SQLStatement], _ oneGroup: Bool) -> Bool {
+    guard wire.enterPipeline() else { return false }
+    for (index, statement) in statements.enumerated() {
+      guard wire.send(statement) else { return false }
+      guard !oneGroup || index == statements.count - 1 else { continue }
+      guard wire.sync() else { return false }
+    }
+    return true
+  }
+
+  /// Reads every statement's answer; what was answered before the connection went is not lost with it.
+  private func results(
+    of statements: [SQLStatement], _ oneGroup: Bool, _ operation: Operation
+  ) async -> [Result<Rows, PostgreSQLError>] {
+    var results: [Result<Rows, PostgreSQLError>] = []
+    do throws(PostgreSQLError) {
+      for (index, statement) in statements.enumerated() {
+        let result = try await result(of: statement, operation)
+        let endsGroup = !oneGroup || index == statements.count - 1
+        // A statement that succeeded is committed only when its group's Sync has been answered.
+        let commit = endsGroup ? try await syncError(statement, operation) : nil
+        if let commit, oneGroup { results = results.map { _ in .failure(commit) } }
+        results.append(commit.map { .failure($0) } ?? result)
+      }
+      guard wire.exitPipeline() else {
+        throw PostgreSQLError(.unexpectedResult, "The server sent more than was asked for.")
+      }
+    } catch {
+      lose(PostgreSQLError(.connectionLost, "The connection was dropped in the middle of a pipeline."))
+      // A group whose Sync was not answered may have been undone with the connection.
+      if oneGroup { results = [] }
+      for statement in statements.dropFirst(results.count) {
+        var error = error
+        error.statement = statement.name
+        results.append(.failure(error))
+      }
+    }
+    return results
+  }
+
+  private func result(
+    of statement: SQLStatement, _ operation: Operation
+  ) async throws(PostgreSQLError) -> Result<Rows, PostgreSQLError> {
+    operation.failure = nil
+    operation.summary = nil
+    var isAborted = false
+    while let result = try await nextResult(operation) {
+      if result.isError { continue }
+      if result.isCopy { throw refuseCopy(operation) }
+      if result.isAborted { isAborted = true } else { operation.summary = result }
+    }
+    if var failure = operation.failure {
+      failure.statement = statement.name
+      return .failure(operation.translated(failure))
+    }
+    if !isAborted, let summary = operation.summary { return .success(Rows(summary)) }
+    return .failure(
+      PostgreSQLError(
+        .aborted, "It was not run, because a statement before it failed.", statement: statement.name))
+  }
+
+  /// Reads the answer to a Sync; the error is that of the commit, if it failed (a deferred constraint).
+  private func syncError(
+    _ statement: SQLStatement, _ operation: Operation
+  ) async throws(PostgreSQLError) -> PostgreSQLError? {
+    operation.failure = nil
+    // The Sync's answer is alone, or after the commit's error and its end.
+    for _ in 0..<4 {
+      guard let result = try await nextResult(operation), result.isSync else { continue }
+      guard var failure = operation.failure else { return nil }
+      failure.statement = statement.name
+      return operation.translated(failure)
+    }
+    guard wire.hasFailed else {
+      throw PostgreSQLError(.unexpectedResult, "The server's answers are out of step.")
+    }
+    loseFailed()
+    throw lossError(operation)
+  }
+}

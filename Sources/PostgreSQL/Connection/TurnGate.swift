@@ -1,0 +1,57 @@
+/// A line of tasks that wait for their turn, first come, first served; used inside one actor.
+///
+/// The actor may do other things between a task's decision to wait and its place in the line, so that all
+/// that was decided on is looked at again when the place is taken.
+final class TurnGate {
+  private var free: Int
+  private var line: [(id: UInt64, continuation: CheckedContinuation<PostgreSQLError?, Never>)] = []
+  private var closure: PostgreSQLError?
+
+  /// - Parameter places: How many may be in at once.
+  init(places: Int = 1) {
+    free = places
+  }
+
+  /// Takes a turn, or waits for it; the error is why there will be none.
+  ///
+  /// - Parameter refusal: Why this one is not to wait any more, if that has come up by then.
+  func enter(_ id: UInt64, unless refusal: () -> PostgreSQLError?) async -> PostgreSQLError? {
+    if closure == nil, free > 0 {
+      free -= 1
+      return nil
+    }
+    return await withCheckedContinuation { continuation in
+      if let error = closure ?? refusal() {
+        continuation.resume(returning: error)
+      } else if free > 0 {
+        free -= 1
+        continuation.resume(returning: nil)
+      } else {
+        line.append((id, continuation))
+      }
+    }
+  }
+
+  /// Gives the turn to the next in line.
+  func leave() {
+    guard !line.isEmpty else {
+      free += 1
+      return
+    }
+    line.removeFirst().continuation.resume(returning: nil)
+  }
+
+  /// Sends one away that waits; nothing happens when it does not wait here (any more).
+  func remove(_ id: UInt64, _ error: PostgreSQLError) {
+    guard let place = line.firstIndex(where: { $0.id == id }) else { return }
+    line.remove(at: place).continuation.resume(returning: error)
+  }
+
+  /// Sends all away, and whoever comes later.
+  func close(_ error: PostgreSQLError) {
+    closure = error
+    let waiting = line
+    line = []
+    for (_, continuation) in waiting { continuation.resume(returning: error) }
+  }
+}

@@ -1,0 +1,69 @@
+/// Reads what libpq says of a failed connection attempt, which has no fields and no SQLSTATE of its own.
+///
+/// With verbose errors libpq writes the server's as "FATAL:  28P01: password authentication failed …";
+/// its own are known by their words, which are English because the program sets no locale.
+enum ConnectFailure {
+  static func error(_ libpqMessage: String, whenUnknown: ConnectionPhase) -> PostgreSQLError {
+    let sqlState = sqlState(in: libpqMessage)
+    let phase = phase(libpqMessage, sqlState) ?? whenUnknown
+    let mayQuoteSettings = sqlState == nil && (phase == .configuration || phase == .interrupted)
+    let words = mayQuoteSettings ? Redaction.withoutQuoted(libpqMessage) : libpqMessage
+    var error = PostgreSQLError(
+      .connectionFailed, "No connection: \(phase). \(withoutLocation(words).trimmed)")
+    error.phase = phase
+    error.sqlState = sqlState
+    return error
+  }
+
+  /// The five-character code between a severity and a message.
+  static func sqlState(in text: String) -> String? {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 10 else { return nil }
+    for start in 0...(bytes.count - 10) where bytes[start..<start + 3].elementsEqual(":  ".utf8) {
+      let code = bytes[start + 3..<start + 8]
+      let isCode = code.allSatisfy { (48...57).contains($0) || (65...90).contains($0) }
+      if isCode, bytes[start + 8] == 58, bytes[start + 9] == 32 {
+        return String(decoding: code, as: UTF8.self)
+      }
+    }
+    return nil
+  }
+
+  private static func phase(_ text: String, _ sqlState: String?) -> ConnectionPhase? {
+    if let sqlState {
+      switch sqlState {
+      case "53300": return .tooManyClients
+      case "57P03": return .startingUp
+      case "3D000": return .databaseMissing
+      case _ where sqlState.hasPrefix("28"), "42501": return .authentication
+      case _ where sqlState.hasPrefix("57") || sqlState.hasPrefix("53"): return .interrupted
+      default: return .configuration
+      }
+    }
+    let marks: [(ConnectionPhase, [String])] = [
+      (.nameResolution, ["could not translate host name", "could not look up"]),
+      (
+        .refused,
+        [
+          "Connection refused", "No such file or directory", "No route to host", "is unreachable",
+          "Is the server running",
+        ]
+      ),
+      (.timeout, ["timeout expired", "Connection timed out"]),
+      (.authentication, ["no password supplied", "authentication"]),
+      (.tls, ["SSL", "certificate", "TLS"]),
+      (.wrongServer, ["session is", "server is in hot standby", "server is not in hot standby"]),
+      (
+        .interrupted,
+        ["server closed the connection", "Connection reset", "could not receive", "could not send"]
+      ),
+    ]
+    for (phase, words) in marks where words.contains(where: text.contains) { return phase }
+    return nil
+  }
+
+  /// Drops the line that tells the place in the server's source.
+  private static func withoutLocation(_ text: String) -> String {
+    text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n")
+  }
+}

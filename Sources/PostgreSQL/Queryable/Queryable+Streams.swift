@@ -1,0 +1,94 @@
+extension Queryable {
+  /// Runs one statement and hands over its rows as they arrive; while the closure is suspended, the server
+  /// waits. Answers the number of rows.
+  ///
+  /// - Throws: The server's error, the connection's loss, `deadlineExceeded`, `cancelled`, or what the
+  ///   closure threw, after which the statement has been cancelled.
+  @discardableResult
+  public func forEachRow(
+    _ sql: String, _ parameters: [Parameter] = [], deadline: Duration? = nil,
+    _ body: (Row) async throws -> Void
+  ) async throws -> Int {
+    try await forEachRow(SQLStatement(sql, parameters), deadline: deadline, body)
+  }
+
+  /// Runs one statement and hands over its rows as they arrive; while the closure is suspended, the server
+  /// waits. Answers the number of rows.
+  ///
+  /// - Throws: The server's error, the connection's loss, `deadlineExceeded`, `cancelled`, or what the
+  ///   closure threw, after which the statement has been cancelled.
+  @discardableResult
+  public func forEachRow(
+    _ statement: SQLStatement, deadline: Duration? = nil, _ body: (Row) async throws -> Void
+  ) async throws -> Int {
+    try await lendingAny(deadline) { scope, until in
+      let connection = scope.connection
+      let stream = try await connection.beginStream(statement, scope, until: until)
+      var count = 0
+      do {
+        while true {
+          let rows = try await connection.nextRows(stream)
+          if rows.isEmpty { break }
+          for row in rows { try await body(row) }
+          count += rows.count
+        }
+      } catch {
+        await connection.endStream(stream)
+        throw error
+      }
+      await connection.endStream(stream)
+      return count
+    }
+  }
+
+  /// Runs `COPY … FROM STDIN` with what the closure writes. Answers the number of rows copied.
+  ///
+  /// - Throws: The server's error, the connection's loss, `deadlineExceeded`, `cancelled`, or what the
+  ///   closure threw; nothing has been copied then.
+  @discardableResult
+  public func copyIn(
+    _ sql: String, deadline: Duration? = nil, _ body: (CopyWriter) async throws -> Void
+  ) async throws -> Int {
+    try await lendingAny(deadline) { scope, until in
+      let connection = scope.connection
+      let copy = try await connection.beginCopy(SQLStatement(sql), .copyIn, scope, until: until)
+      do {
+        try await body(CopyWriter(connection: connection, copy: copy))
+      } catch {
+        do throws(PostgreSQLError) {
+          _ = try await connection.endCopyIn(copy, refusing: "refused by the client")
+        } catch {
+          // That the server undid it is what was asked for; the caller gets its own error.
+        }
+        throw error
+      }
+      return try await connection.endCopyIn(copy)
+    }
+  }
+
+  /// Runs `COPY … TO STDOUT` and hands over its output, in chunks of whole rows, as it arrives. Answers the
+  /// number of rows copied.
+  ///
+  /// - Throws: The server's error, the connection's loss, `deadlineExceeded`, `cancelled`, or what the
+  ///   closure threw, after which the statement has been cancelled.
+  @discardableResult
+  public func copyOut(
+    _ sql: String, deadline: Duration? = nil, _ body: ([UInt8]) async throws -> Void
+  ) async throws -> Int {
+    try await lendingAny(deadline) { scope, until in
+      let connection = scope.connection
+      let copy = try await connection.beginCopy(SQLStatement(sql), .copyOut, scope, until: until)
+      do {
+        while true {
+          let chunk = try await connection.nextCopyChunk(copy)
+          if chunk.isEmpty { break }
+          try await body(chunk)
+        }
+      } catch {
+        _ = await connection.endCopyOut(copy)
+        throw error
+      }
+      return await connection.endCopyOut(copy)
+    }
+  }
+}

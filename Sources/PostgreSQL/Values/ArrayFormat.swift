@@ -1,0 +1,53 @@
+/// The binary form of one-dimensional arrays: dimensions, a flag for NULLs, the elements' type, the
+/// length and lower bound of each dimension, and each element after its length (-1 for NULL).
+enum ArrayFormat {
+  static func encode<T: SQLScalar>(_ values: some Collection<T?>) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(20 + values.count * 12)
+    bytes.appendBigEndian(Int32(values.isEmpty ? 0 : 1))
+    bytes.appendBigEndian(Int32(values.contains { $0 == nil } ? 1 : 0))
+    bytes.appendBigEndian(T.oid)
+    guard !values.isEmpty else { return bytes }
+    bytes.appendBigEndian(Int32(values.count))
+    bytes.appendBigEndian(Int32(1))
+    for value in values {
+      guard let value else {
+        bytes.appendBigEndian(Int32(-1))
+        continue
+      }
+      // The length comes before the element, which has to be written to be known.
+      let start = bytes.count
+      bytes.appendBigEndian(Int32(0))
+      value.append(to: &bytes)
+      let length = UInt32(bytes.count - start - 4)
+      for byte in 0..<4 { bytes[start + byte] = UInt8(truncatingIfNeeded: length >> UInt32(24 - 8 * byte)) }
+    }
+    return bytes
+  }
+
+  /// The elements; nil when the bytes are no array of at most one dimension with elements of that type.
+  static func decode<T: SQLScalar>(_ bytes: UnsafeRawBufferPointer, of type: T.Type) -> [T?]? {
+    guard let dimensions = bytes.bigEndian(Int32.self), let element = bytes.bigEndian(UInt32.self, at: 8),
+      T.accepts(element)
+    else { return nil }
+    if dimensions == 0 { return [] }
+    guard dimensions == 1, let count = bytes.bigEndian(Int32.self, at: 12), count >= 0 else { return nil }
+    var values: [T?] = []
+    values.reserveCapacity(min(Int(count), bytes.count / 4))
+    var offset = 20
+    for _ in 0..<count {
+      guard let length = bytes.bigEndian(Int32.self, at: offset) else { return nil }
+      offset += 4
+      guard length >= 0 else {
+        values.append(nil)
+        continue
+      }
+      guard offset + Int(length) <= bytes.count else { return nil }
+      let content = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(length)])
+      guard let value = T(binary: content, oid: element) else { return nil }
+      values.append(value)
+      offset += Int(length)
+    }
+    return values
+  }
+}

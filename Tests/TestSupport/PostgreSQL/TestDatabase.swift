@@ -1,0 +1,65 @@
+public import EventLoop
+public import PostgreSQL
+
+/// A database that tests start from, prepared once in a test process; each test gets a copy.
+public struct DatabaseTemplate: Sendable {
+  /// What distinguishes it: letters, digits and underscores.
+  public let name: String
+  /// Fills the empty database, and closes its connections to it.
+  public let prepare: @Sendable (_ conninfo: String) async throws -> Void
+
+  /// A template.
+  public init(_ name: String, prepare: @escaping @Sendable (_ conninfo: String) async throws -> Void) {
+    self.name = name
+    self.prepare = prepare
+  }
+}
+
+/// A database of one test's own.
+public struct TestDatabase: Sendable {
+  /// How to reach it.
+  public let conninfo: String
+  /// Its name.
+  public let name: String
+
+  /// A configuration for it.
+  public var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo) }
+
+  /// Connects to it.
+  public func connect(on loop: EventLoop) async throws -> Connection {
+    try await Connection.connect(configuration, on: loop)
+  }
+}
+
+/// Gives the test a database of its own, empty or a copy of a template's, and drops it afterwards with
+/// whatever is still connected to it.
+///
+/// Without a limit to the tests that run at once, those that have a database are at most eight; the others
+/// wait here, before anything of theirs measures time.
+public func withTestDatabase<R>(
+  _ template: DatabaseTemplate? = nil, _ body: (TestDatabase) async throws -> R
+) async throws -> R {
+  try await TestDatabases.turns.take { try await withDatabase(template, body) }
+}
+
+/// Bounds the databases, and with them the connections and what the tests do with them: many tests at once
+/// would starve each other on few cores.
+private enum TestDatabases {
+  static let turns = Turns(8)
+}
+
+private func withDatabase<R>(
+  _ template: DatabaseTemplate?, _ body: (TestDatabase) async throws -> R
+) async throws -> R {
+  let server = TestServer.shared
+  let name = try await server.makeDatabase(template)
+  let outcome: Result<R, any Error>
+  do {
+    outcome = .success(
+      try await body(TestDatabase(conninfo: try await server.conninfo(database: name), name: name)))
+  } catch {
+    outcome = .failure(error)
+  }
+  try await server.dropDatabase(name)
+  return try outcome.get()
+}

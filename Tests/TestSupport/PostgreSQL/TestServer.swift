@@ -1,0 +1,80 @@
+import EventLoop
+import Glibc
+import PostgreSQL
+
+/// The PostgreSQL server of this test process: one of its own, started at first use, or the one that the
+/// connection string in `ANALYSIS_TEST_SERVER` names (as a role that may create databases).
+public actor TestServer {
+  /// The process's server.
+  public static let shared = TestServer()
+
+  /// Whether it is the process's own, on this machine and set up as the tests of passwords need it.
+  public static var isPrivate: Bool { getenv("ANALYSIS_TEST_SERVER") == nil }
+
+  private var starting: Task<(conninfo: String, pool: ConnectionPool), any Error>?
+  private var templates: [String: Task<String, any Error>] = [:]
+  private var made = 0
+
+  /// A connection string for one of the server's databases.
+  public func conninfo(database: String = "postgres") async throws -> String {
+    let server = try await server().conninfo
+    guard server.contains("://") else { return "\(server) dbname=\(database)" }
+    return server + (server.contains("?") ? "&" : "?") + "dbname=\(database)"
+  }
+
+  /// Makes an empty database, or a copy of a template's.
+  func makeDatabase(_ template: DatabaseTemplate?) async throws -> String {
+    let original = if let template { try await database(of: template) } else { "template0" }
+    made += 1
+    let name = "test_\(getpid())_\(made)"
+    try await create(name, from: original)
+    return name
+  }
+
+  func dropDatabase(_ name: String) async throws {
+    _ = try await server().pool.query("DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
+  }
+
+  // MARK: Parts
+
+  private func server() async throws -> (conninfo: String, pool: ConnectionPool) {
+    if let starting { return try await starting.value }
+    let task = Task { () -> (conninfo: String, pool: ConnectionPool) in
+      let given = getenv("ANALYSIS_TEST_SERVER").map { String(cString: $0) }
+      let conninfo = if let given { given } else { try await PrivateCluster.start().conninfo }
+      var configuration = ConnectionConfiguration(conninfo, defaultDeadline: .seconds(120))
+      configuration.keywords["dbname"] = "postgres"
+      let pool = ConnectionPool(configuration, on: try EventLoop(name: "test-server"), size: 4)
+      return (conninfo, pool)
+    }
+    starting = task
+    return try await task.value
+  }
+
+  /// The template's database, made by whoever asks first.
+  private func database(of template: DatabaseTemplate) async throws -> String {
+    if let making = templates[template.name] { return try await making.value }
+    let task = Task {
+      let name = "template_\(getpid())_\(template.name)"
+      try await self.create(name, from: "template0")
+      try await template.prepare(try await self.conninfo(database: name))
+      return name
+    }
+    templates[template.name] = task
+    return try await task.value
+  }
+
+  private func create(_ name: String, from original: String) async throws {
+    let pool = try await server().pool
+    // A connection to the original that was closed a moment ago may not be gone yet.
+    for attempt in 1... {
+      do {
+        _ = try await pool.query("CREATE DATABASE \(name) TEMPLATE \(original)")
+        return
+      } catch {
+        guard error.sqlState == "55006", attempt < 100 else { throw error }
+        try await pool.loop.sleep(for: .milliseconds(50))
+      }
+    }
+  }
+}
