@@ -1,0 +1,157 @@
+internal import Ccurl
+
+/// One of libcurl's easy handles, kept from request to request with what never changes set once.
+///
+/// The handle's callbacks get this object. libcurl's reference to it is taken when the handle is made and
+/// given back after the handle is destroyed, so that no callback can meet a freed object.
+final class EasyHandle {
+  let pointer: UnsafeMutableRawPointer
+  /// The transfer that the handle works for; set while the handle is in the multi handle.
+  var transfer: Transfer?
+  private let errorText: UnsafeMutablePointer<CChar>
+  private var headerList: UnsafeMutablePointer<curl_slist>?
+
+  /// Makes a handle; nil when libcurl is out of memory or lacks an option.
+  static func make(_ configuration: Configuration) -> EasyHandle? {
+    guard let pointer = curl_easy_init() else { return nil }
+    let handle = EasyHandle(pointer)
+    guard handle.setConstants(configuration) else {
+      handle.destroy()
+      return nil
+    }
+    return handle
+  }
+
+  private init(_ pointer: UnsafeMutableRawPointer) {
+    self.pointer = pointer
+    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+  }
+
+  deinit {
+    errorText.deallocate()
+  }
+
+  /// Destroys libcurl's handle, which must be out of the multi handle. Nothing may be called after it.
+  func destroy() {
+    transfer = nil
+    curl_easy_cleanup(pointer)
+    curl_slist_free_all(headerList)
+    headerList = nil
+    if isRetainedByCurl {
+      isRetainedByCurl = false
+      Unmanaged.passUnretained(self).release()
+    }
+  }
+
+  private var isRetainedByCurl = false
+
+  /// What libcurl says of the failure, or nothing.
+  var errorDetail: String { String(cString: errorText) }
+
+  /// The object that a callback was given.
+  static func from(_ context: UnsafeMutableRawPointer) -> EasyHandle {
+    Unmanaged<EasyHandle>.fromOpaque(context).takeUnretainedValue()
+  }
+
+  // MARK: Options
+
+  @discardableResult
+  func set(_ option: CURLoption, _ value: Int) -> Bool {
+    curl_setopt_long(pointer, option, value) == CURLE_OK
+  }
+
+  @discardableResult
+  func set(_ option: CURLoption, _ value: String?) -> Bool {
+    curl_setopt_string(pointer, option, value) == CURLE_OK
+  }
+
+  /// Replaces the request's own header lines; false when out of memory.
+  func setHeaderLines(_ lines: [String]) -> Bool {
+    curl_setopt_list(pointer, CURLOPT_HTTPHEADER, nil)
+    curl_slist_free_all(headerList)
+    headerList = nil
+    for line in lines {
+      guard let longer = curl_slist_append(headerList, line) else { return false }
+      headerList = longer
+    }
+    return curl_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList) == CURLE_OK
+  }
+
+  func clearError() {
+    errorText.pointee = 0
+  }
+
+  private func setConstants(_ configuration: Configuration) -> Bool {
+    setCallbacks()
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_QUICK_EXIT, 1)  // ending a transfer does not wait for the thread that resolves its name
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+    set(CURLOPT_TCP_KEEPALIVE, 1)
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)  // an image in one read and few writes
+    // Everything that decides whom we talk to must be accepted: a libcurl that lacks it is not used.
+    guard set(CURLOPT_SSL_VERIFYPEER, 1), set(CURLOPT_SSL_VERIFYHOST, 2),
+      set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+      set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
+      set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
+      set(CURLOPT_USERAGENT, configuration.userAgent)
+    else { return false }
+    if let file = configuration.certificateAuthorityFile {
+      guard set(CURLOPT_CAINFO, file), set(CURLOPT_CAPATH, nil) else { return false }
+    }
+    switch configuration.proxy {
+    case .none: return set(CURLOPT_PROXY, "")
+    case .environment: return true
+    case .url(let url): return set(CURLOPT_PROXY, url) && set(CURLOPT_NOPROXY, "")
+    }
+  }
+
+  private func setCallbacks() {
+    let context = Unmanaged.passRetained(self).toOpaque()
+    isRetainedByCurl = true
+    curl_setopt_pointer(pointer, CURLOPT_PRIVATE, context)
+    curl_setopt_pointer(pointer, CURLOPT_ERRORBUFFER, errorText)
+    for option in [
+      CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_PREREQDATA,
+    ] {
+      curl_setopt_pointer(pointer, option, context)
+    }
+    curl_setopt_data_function(pointer, CURLOPT_READFUNCTION) { buffer, size, count, context in
+      guard let buffer, let context, let transfer = EasyHandle.from(context).transfer else {
+        return Int(CURL_READFUNC_ABORT)
+      }
+      return transfer.read(into: UnsafeMutableRawBufferPointer(start: buffer, count: size * count))
+    }
+    curl_setopt_seek_function(pointer) { context, offset, origin in
+      guard let context, let transfer = EasyHandle.from(context).transfer else { return CURL_SEEKFUNC_FAIL }
+      return transfer.seek(to: Int(offset), origin: origin) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    }
+    curl_setopt_data_function(pointer, CURLOPT_WRITEFUNCTION) { buffer, size, count, context in
+      guard let context, let transfer = EasyHandle.from(context).transfer else { return 0 }
+      return transfer.receive(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    }
+    curl_setopt_data_function(pointer, CURLOPT_HEADERFUNCTION) { buffer, size, count, context in
+      guard let context, let transfer = EasyHandle.from(context).transfer else { return 0 }
+      return transfer.receiveHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
+    }
+    curl_setopt_prereq_function(pointer) { context, _, _, _, _ in
+      guard let context, let transfer = EasyHandle.from(context).transfer else {
+        return CURL_PREREQFUNC_ABORT
+      }
+      return transfer.mayStartSending() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+  }
+
+  // MARK: Facts
+
+  func number(_ info: CURLINFO) -> Int {
+    var value = 0
+    return curl_getinfo_long(pointer, info, &value) == CURLE_OK ? value : 0
+  }
+
+  func offset(_ info: CURLINFO) -> Int {
+    var value: curl_off_t = 0
+    return curl_getinfo_offset(pointer, info, &value) == CURLE_OK ? Int(value) : 0
+  }
+}

@@ -1,0 +1,147 @@
+internal import Ccurl
+internal import EventLoop
+
+/// libcurl's multi handle on the event loop: descriptors and timers in, finished transfers out.
+///
+/// Everything here happens on the loop's thread, inside `HTTPClient`, to which this belongs.
+final class MultiHandle {
+  private let pointer: UnsafeMutableRawPointer
+  private let loop: EventLoop
+  private var watched: Set<Int32> = []
+  private var timer: TimerToken?
+  /// Handles whose descriptor the loop would not watch: they could never make progress.
+  private(set) var stuck: [EasyHandle] = []
+  private let onReady: @Sendable (Int32, Int32) -> Void
+  private let onTimer: @Sendable () -> Void
+  private var isRetainedByCurl = true
+
+  /// Makes the handle; nil when libcurl is out of memory.
+  ///
+  /// - Parameters:
+  ///   - onReady: Gets a descriptor and libcurl's bits; must come back by `advance`.
+  ///   - onTimer: Must come back by `advance` with `CURL_SOCKET_TIMEOUT`.
+  init?(
+    loop: EventLoop, configuration: Configuration, onReady: @escaping @Sendable (Int32, Int32) -> Void,
+    onTimer: @escaping @Sendable () -> Void
+  ) {
+    guard LibraryStart.succeeded, let pointer = curl_multi_init() else { return nil }
+    self.pointer = pointer
+    self.loop = loop
+    self.onReady = onReady
+    self.onTimer = onTimer
+    let context = Unmanaged.passRetained(self).toOpaque()
+    curl_multi_setopt_long(pointer, CURLMOPT_MAXCONNECTS, configuration.maximumConnections)
+    curl_multi_setopt_long(
+      pointer, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost)
+    curl_multi_setopt_pointer(pointer, CURLMOPT_SOCKETDATA, context)
+    curl_multi_setopt_pointer(pointer, CURLMOPT_TIMERDATA, context)
+    curl_multi_setopt_socket_function(pointer) { easy, descriptor, what, context, _ in
+      guard let context else { return 0 }
+      Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue().watch(descriptor, what, easy)
+      return 0
+    }
+    curl_multi_setopt_timer_function(pointer) { _, milliseconds, context in
+      guard let context else { return 0 }
+      Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue().wait(milliseconds)
+      return 0
+    }
+  }
+
+  /// Puts a handle to work; false when libcurl refuses.
+  func add(_ handle: EasyHandle) -> Bool {
+    curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
+  }
+
+  /// Takes a handle out, in whatever state its transfer is.
+  func remove(_ handle: EasyHandle) {
+    curl_multi_remove_handle(pointer, handle.pointer)
+    stuck.removeAll { $0 === handle }
+  }
+
+  /// Lets libcurl go on after a readiness or a timeout, and returns the handles that are done.
+  func advance(_ descriptor: Int32, _ bits: Int32) -> [(handle: EasyHandle, result: CURLcode)] {
+    var running: Int32 = 0
+    curl_multi_socket_action(pointer, descriptor, bits, &running)
+    var finished: [(handle: EasyHandle, result: CURLcode)] = []
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(pointer, &left) {
+      guard message.pointee.msg == CURLMSG_DONE else { continue }
+      var context: UnsafeMutableRawPointer?
+      guard let easy = message.pointee.easy_handle,
+        curl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context
+      else { continue }
+      finished.append((EasyHandle.from(context), curl_message_result(message)))
+    }
+    return finished
+  }
+
+  /// Closes all connections. All handles must have been removed; nothing may be called after it.
+  func destroy() {
+    guard isRetainedByCurl else { return }
+    isRetainedByCurl = false
+    curl_multi_setopt_socket_function(pointer, nil)
+    curl_multi_setopt_timer_function(pointer, nil)
+    for descriptor in watched { loop.unwatch(descriptor) }
+    watched = []
+    if let timer { loop.cancel(timer) }
+    timer = nil
+    curl_multi_cleanup(pointer)
+    Unmanaged.passUnretained(self).release()
+  }
+
+  // MARK: Callbacks
+
+  private func watch(_ descriptor: Int32, _ what: Int32, _ easy: UnsafeMutableRawPointer?) {
+    if what == CURL_POLL_REMOVE {
+      watched.remove(descriptor)
+      loop.unwatch(descriptor)
+      return
+    }
+    var interest: Interest = []
+    if what & CURL_POLL_IN != 0 { interest.insert(.read) }
+    if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+    do {
+      if watched.contains(descriptor) {
+        try loop.update(descriptor, interest)
+      } else {
+        let onReady = onReady
+        try loop.watch(descriptor, interest) { readiness in onReady(descriptor, Self.bits(readiness)) }
+        watched.insert(descriptor)
+      }
+    } catch {
+      var context: UnsafeMutableRawPointer?
+      guard let easy, curl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else {
+        return
+      }
+      stuck.append(EasyHandle.from(context))
+    }
+  }
+
+  /// A hang-up or an error is handed on as readiness: libcurl then finds the cause by reading and writing,
+  /// and reads what the server had sent before it. Told of an error it would drop an answer unread.
+  private static func bits(_ readiness: Readiness) -> Int32 {
+    let ended = !readiness.isDisjoint(with: [.hangup, .error])
+    var bits: Int32 = 0
+    if ended || readiness.contains(.read) { bits |= CURL_CSELECT_IN }
+    if ended || readiness.contains(.write) { bits |= CURL_CSELECT_OUT }
+    return bits
+  }
+
+  private func wait(_ milliseconds: Int) {
+    if let timer { loop.cancel(timer) }
+    timer = nil
+    guard milliseconds >= 0 else { return }
+    let onTimer = onTimer
+    timer = loop.schedule(after: .milliseconds(milliseconds)) { onTimer() }
+  }
+
+  /// The timer has fired: libcurl is about to be told, and sets a new one if it wants.
+  func timerFired() {
+    timer = nil
+  }
+}
+
+/// libcurl's start, once in a process.
+enum LibraryStart {
+  static let succeeded = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+}

@@ -1,0 +1,150 @@
+internal import Ccurl
+internal import Glibc
+
+/// Makes an answer or an error of a finished transfer, from libcurl's result and what the callbacks saw.
+struct Outcome {
+  private let handle: EasyHandle
+  private let transfer: Transfer
+  private let result: CURLcode
+
+  init(_ handle: EasyHandle, _ transfer: Transfer, _ result: CURLcode) {
+    self.handle = handle
+    self.transfer = transfer
+    self.result = result
+  }
+
+  var ending: Transfer.Ending {
+    guard result == CURLE_OK else { return .failure(error) }
+    if transfer.head.isEncoded, !transfer.received.isEmpty { return .failure(refused(.answerEncoded)) }
+    guard let head = transfer.head.result else {
+      return .failure(failure(.protocolViolation, "\(transfer.host) answered without a header."))
+    }
+    return .success(
+      Response(
+        head: head, body: transfer.received, timing: timing,
+        sentBytes: handle.number(CURLINFO_REQUEST_SIZE) + handle.offset(CURLINFO_SIZE_UPLOAD_T),
+        connectionReused: handle.number(CURLINFO_NUM_CONNECTS) == 0))
+  }
+
+  private var timing: Timing {
+    func step(_ info: CURLINFO) -> Duration { .microseconds(handle.offset(info)) }
+    return Timing(
+      nameLookup: step(CURLINFO_NAMELOOKUP_TIME_T), connected: step(CURLINFO_CONNECT_TIME_T),
+      secured: step(CURLINFO_APPCONNECT_TIME_T), firstByte: step(CURLINFO_STARTTRANSFER_TIME_T),
+      total: step(CURLINFO_TOTAL_TIME_T))
+  }
+
+  // MARK: Errors
+
+  /// The caller's task was cancelled.
+  var cancelled: TransferError {
+    failure(.cancelled, "The request to \(transfer.host) was cancelled while \(phase.rawValue).")
+  }
+
+  /// The event loop would not watch the connection.
+  var notWatched: TransferError {
+    failure(.outOfDescriptors, "The event loop could not watch the connection to \(transfer.host).")
+  }
+
+  private var error: TransferError {
+    if let refusal = transfer.refusal { return refused(refusal) }
+    switch result {
+    case CURLE_URL_MALFORMAT: return failure(.invalidRequest, "libcurl cannot read the address.")
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+      return failure(.nameNotResolved, "The name of \(transfer.host) could not be resolved.")
+    case CURLE_COULDNT_CONNECT: return connectFailure
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return failure(.certificateRefused, "The certificate of \(transfer.host) was refused\(detail).")
+    case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
+      return failure(.tlsFailed, "TLS with \(transfer.host) failed\(detail).")
+    case CURLE_OPERATION_TIMEDOUT:
+      return failure(.timedOut, "The request to \(transfer.host) took too long, while \(phase.rawValue).")
+    case CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND:
+      return connectionFailure(.sendFailed, "Sending to \(transfer.host) failed\(detail).")
+    case CURLE_GOT_NOTHING:
+      return failure(.connectionReset, "\(transfer.host) closed the connection without an answer.")
+    case CURLE_RECV_ERROR:
+      return connectionFailure(.receiveFailed, "Receiving from \(transfer.host) failed\(detail).")
+    case CURLE_PARTIAL_FILE:
+      return failure(.answerTruncated, "The answer of \(transfer.host) ended too early\(detail).")
+    case CURLE_UNSUPPORTED_PROTOCOL where !transfer.startedSending:
+      return failure(.refusedByPolicy, "The scheme of the address is not spoken.")
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
+      CURLE_BAD_CONTENT_ENCODING:
+      return failure(.protocolViolation, "\(transfer.host) does not answer as HTTP asks\(detail).")
+    case CURLE_OUT_OF_MEMORY: return memoryFailure
+    default: return failure(.internalFailure, "libcurl ended the request to \(transfer.host)\(detail).")
+    }
+  }
+
+  /// libcurl hides a failed `socket` behind "could not connect": a try of our own tells.
+  private var connectFailure: TransferError {
+    if Self.isOutOfDescriptors { return outOfDescriptors }
+    return handle.number(CURLINFO_OS_ERRNO) == Int(ECONNREFUSED)
+      ? failure(.connectionRefused, "\(transfer.host) refused the connection: nothing listens there.")
+      : failure(.connectFailed, "\(transfer.host) could not be reached\(detail).")
+  }
+
+  /// libcurl 7.88 says "out of memory" of a header line above its own limit of 100 kB.
+  private var memoryFailure: TransferError {
+    if Self.isOutOfDescriptors { return outOfDescriptors }
+    return transfer.startedSending && transfer.bodyIsRead
+      ? refused(.headersTooLarge) : failure(.outOfMemory, "libcurl is out of memory.")
+  }
+
+  private var outOfDescriptors: TransferError {
+    failure(
+      .outOfDescriptors,
+      "This process has too many open files to reach \(transfer.host); raise its limit (LimitNOFILE).")
+  }
+
+  private func connectionFailure(_ code: TransferError.Code, _ message: String) -> TransferError {
+    switch Int32(clamping: handle.number(CURLINFO_OS_ERRNO)) {
+    case ECONNRESET, EPIPE, ECONNABORTED: failure(.connectionReset, message)
+    default: failure(code, message)
+    }
+  }
+
+  private func refused(_ refusal: Transfer.Refusal) -> TransferError {
+    let host = transfer.host
+    switch refusal {
+    case .answerTooLarge: return failure(.answerTooLarge, "The answer of \(host) is longer than the limit.")
+    case .headersTooLarge:
+      return failure(.headersTooLarge, "The header of the answer of \(host) is longer than the limit.")
+    case .answerEncoded:
+      return failure(.answerEncoded, "\(host) sent a compressed answer, which was not asked for.")
+    case .repeatedSending:
+      return failure(
+        .connectionReset, "\(host) closed a kept-alive connection while the request was being sent on it.")
+    }
+  }
+
+  private func failure(_ code: TransferError.Code, _ message: String) -> TransferError {
+    TransferError(
+      code, phase: phase, certainlyNotSent: !transfer.startedSending, message: message,
+      answer: transfer.head.result)
+  }
+
+  private var phase: TransferError.Phase {
+    if !transfer.startedSending { return .connecting }
+    if transfer.head.byteCount > 0 { return .receiving }
+    let isSent = transfer.bodyIsRead && handle.offset(CURLINFO_SIZE_UPLOAD_T) >= transfer.bodyCount
+    return isSent ? .waiting : .sending
+  }
+
+  /// libcurl's own words, which name hosts and TLS reasons but nothing of the request.
+  private var detail: String {
+    let detail = handle.errorDetail
+    return detail.isEmpty ? "" : " (\(detail))"
+  }
+
+  private static var isOutOfDescriptors: Bool {
+    let probe = dup(STDERR_FILENO)
+    guard probe < 0 else {
+      Glibc.close(probe)
+      return false
+    }
+    return errno == EMFILE || errno == ENFILE
+  }
+}

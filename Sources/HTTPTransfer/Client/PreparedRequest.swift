@@ -1,0 +1,68 @@
+internal import Ccurl
+
+/// A request that was checked against the rules and the policy, ready to be set into a handle.
+struct PreparedRequest {
+  let request: Request
+  let destination: Destination
+  let body: RequestBody
+  private let deadline: Int
+  private let connectTimeout: Int
+
+  /// Checks a request.
+  ///
+  /// - Throws: `invalidRequest` and `refusedByPolicy`, and `timedOut` when the deadline is over already.
+  init(_ request: Request, deadline: Duration, configuration: Configuration) throws(TransferError) {
+    self.request = request
+    destination = try Destination(request.url, plainHTTP: configuration.plainHTTP)
+    self.deadline = deadline.wholeMilliseconds
+    guard self.deadline > 0 else {
+      throw TransferError(
+        .timedOut, phase: .preparing, certainlyNotSent: true,
+        message: "The deadline of the request to \(destination.host) was over before it was sent.")
+    }
+    connectTimeout = max(1, min(self.deadline, configuration.connectTimeout.wholeMilliseconds))
+    body = try RequestBody(request.body)
+    for field in request.headers.fields { try FieldRules.check(field) }
+  }
+
+  /// Sets everything that differs between requests; false when libcurl is out of memory.
+  func apply(to handle: EasyHandle) -> Bool {
+    handle.clearError()
+    handle.set(CURLOPT_TIMEOUT_MS, deadline)
+    handle.set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout)
+    // Over TLS a first request is waited for, to learn whether its connection can take the others too.
+    handle.set(CURLOPT_PIPEWAIT, destination.scheme == "https" ? 1 : 0)
+    return handle.set(CURLOPT_URL, request.url)
+      && handle.set(CURLOPT_PROTOCOLS_STR, destination.scheme)
+      && handle.setHeaderLines(body.headerLines + request.headers.fields.map(Self.line))
+      && setMethod(handle)
+  }
+
+  private func setMethod(_ handle: EasyHandle) -> Bool {
+    let method = request.method
+    handle.set(CURLOPT_NOBODY, 0)
+    if body.isPresent || method == .post || method == .put {
+      handle.set(CURLOPT_POST, 1)
+      return curl_setopt_offset(handle.pointer, CURLOPT_POSTFIELDSIZE_LARGE, body.count) == CURLE_OK
+        && handle.set(CURLOPT_CUSTOMREQUEST, method == .post ? nil : method.name)
+    }
+    handle.set(CURLOPT_HTTPGET, 1)
+    if method == .head { return handle.set(CURLOPT_CUSTOMREQUEST, nil) && handle.set(CURLOPT_NOBODY, 1) }
+    return handle.set(CURLOPT_CUSTOMREQUEST, method == .get ? nil : method.name)
+  }
+
+  /// libcurl's form of a header line; one without a value ends in a semicolon there.
+  private static func line(_ field: Headers.Field) -> String {
+    field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+  }
+}
+
+extension Duration {
+  /// Rounded up, within what libcurl takes (a C int).
+  var wholeMilliseconds: Int {
+    guard self > .zero else { return 0 }
+    guard self < .milliseconds(Int32.max) else { return Int(Int32.max) }
+    let (seconds, attoseconds) = components
+    return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+}

@@ -1,0 +1,120 @@
+internal import Ccurl
+
+/// One request in flight: what libcurl reads of it, and what has come back.
+final class Transfer {
+  typealias Ending = Result<Response, TransferError>
+
+  /// Why a callback of ours told libcurl to stop.
+  enum Refusal {
+    case answerTooLarge, headersTooLarge, answerEncoded, repeatedSending
+  }
+
+  let number: UInt64
+  let host: String
+  let mayBeRepeated: Bool
+  var continuation: CheckedContinuation<Ending, Never>?
+  private(set) var refusal: Refusal?
+  /// Whether libcurl has begun to send the request at least once.
+  private(set) var startedSending = false
+
+  let bodyCount: Int
+  private let segments: [any BodyBytes]
+  private let ends: [Int]
+  private var position = 0
+
+  private(set) var head = HeadParser()
+  private(set) var received: [UInt8] = []
+  private let answerLimit: Int
+  private let headerLimit: Int
+
+  init(
+    number: UInt64, host: String, mayBeRepeated: Bool, segments: [any BodyBytes],
+    configuration: Configuration
+  ) {
+    self.number = number
+    self.host = host
+    self.mayBeRepeated = mayBeRepeated
+    self.segments = segments
+    var end = 0
+    ends = segments.map { segment in
+      end += segment.count
+      return end
+    }
+    bodyCount = end
+    answerLimit = configuration.answerLimit
+    headerLimit = configuration.headerLimit
+  }
+
+  /// Whether libcurl has taken all of the body.
+  var bodyIsRead: Bool { position >= bodyCount }
+
+  // MARK: What libcurl asks for
+
+  /// Called before each sending of the request, of which there are two when a kept-alive connection was
+  /// dead: the server may have acted on the first, so only a harmless request goes out again.
+  func mayStartSending() -> Bool {
+    if startedSending, !mayBeRepeated {
+      refusal = .repeatedSending
+      return false
+    }
+    startedSending = true
+    return true
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var filled = 0
+    while filled < buffer.count, position < bodyCount {
+      guard let index = ends.firstIndex(where: { $0 > position }) else { break }
+      let start = index == 0 ? 0 : ends[index - 1]
+      let room = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      let copied = segments[index].withUnsafeBytes { bytes in
+        let piece = bytes.dropFirst(position - start).prefix(room.count)
+        room.copyMemory(from: UnsafeRawBufferPointer(rebasing: piece))
+        return piece.count
+      }
+      guard copied > 0 else { return Int(CURL_READFUNC_ABORT) }  // the bytes' owner gave fewer than it said
+      position += copied
+      filled += copied
+    }
+    return filled
+  }
+
+  /// Goes back when libcurl sends the body again. Anything but a place within the body is refused.
+  func seek(to offset: Int, origin: Int32) -> Bool {
+    guard origin == 0, (0...bodyCount).contains(offset) else { return false }
+    position = offset
+    return true
+  }
+
+  // MARK: What libcurl brings
+
+  /// Takes a piece of the body; anything but its length ends the transfer.
+  func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
+    if head.isEncoded {
+      refusal = .answerEncoded
+      return 0
+    }
+    guard received.count + bytes.count <= answerLimit else {
+      refusal = .answerTooLarge
+      return 0
+    }
+    received.append(contentsOf: bytes)
+    return bytes.count
+  }
+
+  /// Takes one header line; anything but its length ends the transfer.
+  func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+    guard head.byteCount + line.count <= headerLimit else {
+      refusal = .headersTooLarge
+      return 0
+    }
+    head.take(line)
+    return line.count
+  }
+
+  /// Ends the call; the second time does nothing.
+  func end(_ ending: Ending) {
+    continuation?.resume(returning: ending)
+    continuation = nil
+  }
+}

@@ -1,0 +1,91 @@
+internal import Ccurl
+internal import EventLoop
+
+/// A client's handles: those at work, those kept for later, and the multi handle that joins them.
+///
+/// `@unchecked Sendable` is safe since one thread alone uses it, the event loop's: first by way of the
+/// `HTTPClient` to which it belongs and whose executor the loop is, and when that is gone by the one closure
+/// that its `deinit` gives to the loop.
+final class Transfers: @unchecked Sendable {
+  private let configuration: Configuration
+  private var multi: MultiHandle?
+  private var idle: [EasyHandle] = []
+  private var active: [UInt64: EasyHandle] = [:]
+  private(set) var isClosed = false
+
+  init(configuration: Configuration) {
+    self.configuration = configuration
+  }
+
+  /// Whether there is a multi handle yet.
+  var isStarted: Bool { multi != nil }
+
+  /// Takes the multi handle that the client made for its first request.
+  func begin(with multi: MultiHandle?) {
+    self.multi = multi
+  }
+
+  /// A handle for a request; nil when libcurl is out of memory.
+  func takeHandle() -> EasyHandle? {
+    idle.popLast() ?? EasyHandle.make(configuration)
+  }
+
+  /// Puts a transfer to work; false when libcurl refuses, and then the handle is gone.
+  func start(_ handle: EasyHandle, _ transfer: Transfer) -> Bool {
+    guard let multi, multi.add(handle) else {
+      handle.destroy()
+      return false
+    }
+    active[transfer.number] = handle
+    timeout()  // libcurl asks for it by a timer of no length; at once saves a round of the loop
+    return true
+  }
+
+  /// Lets libcurl go on after a readiness, and ends the transfers that are done.
+  func advance(_ descriptor: Int32, _ bits: Int32) {
+    guard let multi else { return }
+    for (handle, result) in multi.advance(descriptor, bits) {
+      guard let transfer = handle.transfer else { continue }
+      end(handle, transfer, with: Outcome(handle, transfer, result).ending)
+    }
+    for handle in multi.stuck {
+      guard let transfer = handle.transfer else { continue }
+      end(handle, transfer, with: .failure(Outcome(handle, transfer, CURLE_OUT_OF_MEMORY).notWatched))
+    }
+  }
+
+  /// Lets libcurl go on after a timeout.
+  func timeout() {
+    multi?.timerFired()
+    advance(CURL_SOCKET_TIMEOUT, 0)
+  }
+
+  /// Takes a transfer off its connection; one that has ended is ignored.
+  func cancel(_ number: UInt64) {
+    guard let handle = active[number], let transfer = handle.transfer else { return }
+    end(handle, transfer, with: .failure(Outcome(handle, transfer, CURLE_ABORTED_BY_CALLBACK).cancelled))
+  }
+
+  /// Ends everything; the second time does nothing.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    for handle in Array(active.values) {
+      guard let transfer = handle.transfer else { continue }
+      end(handle, transfer, with: .failure(.clientClosed(sent: transfer.startedSending)))
+    }
+    for handle in idle { handle.destroy() }
+    idle = []
+    multi?.destroy()
+    multi = nil
+  }
+
+  /// Takes a handle out of work, keeps it for a later request, and ends the call.
+  private func end(_ handle: EasyHandle, _ transfer: Transfer, with ending: Transfer.Ending) {
+    multi?.remove(handle)
+    active[transfer.number] = nil
+    handle.transfer = nil
+    if idle.count < configuration.maximumConnections { idle.append(handle) } else { handle.destroy() }
+    transfer.end(ending)
+  }
+}

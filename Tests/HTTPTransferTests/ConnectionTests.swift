@@ -1,0 +1,121 @@
+import EventLoop
+import HTTPTransfer
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Connections")
+struct ConnectionTests {
+  @Test("are kept alive and shared: many uploads at once need only a few")
+  func shared() async throws {
+    try await withServer { connection in
+      while let request = try connection.readRequest() {
+        let sum = request.body.reduce(into: 0) { $0 = ($0 &* 31 &+ Int($1)) & 0xFFFF_FFFF }
+        try connection.respond(200, "\(request.body.count) \(sum)")
+      }
+    } configure: {
+      $0.maximumConnectionsPerHost = 4
+    } _: { client, server in
+      let url = server.url
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for number in 0..<200 {
+          group.addTask {
+            let image = (0..<20_000 + number).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ number) }
+            let sum = image.reduce(into: 0) { $0 = ($0 &* 31 &+ Int($1)) & 0xFFFF_FFFF }
+            let response = try await client.send(
+              Request(.post, url, body: .bytes(image, contentType: "image/jpeg")), deadline: patience)
+            return String(decoding: response.body, as: UTF8.self) == "\(image.count) \(sum)"
+          }
+        }
+        for try await isIntact in group { #expect(isIntact) }
+      }
+      #expect(server.connectionCount <= 4)
+    }
+  }
+
+  /// Answers the first request and closes the connection when the second has come, the stale connection
+  /// of every long-lived client.
+  private static func staleServer(_ count: Count, _ connection: RawConnection) throws {
+    while try connection.readRequest() != nil {
+      let number = count.value.withLock { count in
+        count += 1
+        return count
+      }
+      if number == 2 { return }
+      try connection.respond(200, "\(number)")
+    }
+  }
+
+  private final class Count: Sendable {
+    let value = Mutex(0)
+  }
+
+  @Test("that die under a request that may be counted twice fail it instead of sending it again")
+  func staleForPost() async throws {
+    let count = Count()
+    try await withServer {
+      try Self.staleServer(count, $0)
+    } _: { client, server in
+      let request = Request(.post, server.url, body: .bytes([1], contentType: "a/b"))
+      _ = try await client.send(request, deadline: patience)
+      let error = try #require(await client.failure(request))
+      #expect(error.code == .connectionReset)
+      #expect(!error.certainlyNotSent)
+      #expect(count.value.withLock { $0 } == 2)
+      _ = try await client.send(request, deadline: patience)
+    }
+  }
+
+  @Test("that die under a harmless request are replaced without a word")
+  func staleForGet() async throws {
+    let count = Count()
+    try await withServer {
+      try Self.staleServer(count, $0)
+    } _: { client, server in
+      _ = try await client.send(Request(.get, server.url), deadline: patience)
+      let response = try await client.send(
+        Request(.post, server.url, body: .bytes([1], contentType: "a/b"), mayBeRepeated: true),
+        deadline: patience)
+      #expect(response.body == Array("3".utf8))
+      #expect(server.connectionCount == 2)
+    }
+  }
+
+  @Test("are all closed with the client, and what is in flight ends")
+  func closing() async throws {
+    let arrived = AsyncStream<Void>.makeStream()
+    try await withServer { connection in
+      _ = try connection.readRequest()
+      arrived.continuation.yield()
+      connection.waitForClose()
+    } _: { client, server in
+      let url = server.url
+      let task = Task { await client.failure(Request(.post, url, body: .bytes([1], contentType: "a/b"))) }
+      for await _ in arrived.stream { break }
+      await client.close()
+      let error = try #require(await task.value)
+      #expect(error.code == .closed)
+      #expect(!error.certainlyNotSent)
+      let later = try #require(await client.failure(Request(.get, url)))
+      #expect(later.code == .closed)
+      #expect(later.certainlyNotSent)
+    }
+  }
+
+  @Test("are closed when a client is dropped without a word")
+  func dropping() async throws {
+    let closed = AsyncStream<Void>.makeStream()
+    let server = try RawServer { connection in
+      while try connection.readRequest() != nil { try connection.respond(200) }
+      closed.continuation.yield()
+    }
+    defer { server.stop() }
+    let loop = try EventLoop(name: "http-test")
+    do {
+      let client = HTTPClient(loop: loop)
+      _ = try await client.send(Request(.get, server.url), deadline: patience)
+    }
+    for await _ in closed.stream { break }
+    loop.shutdown()
+  }
+}

@@ -1,0 +1,141 @@
+import HTTPTransfer
+import TestSupport
+import Testing
+
+@Suite("TLS", .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"))
+struct TLSTests {
+  private func send(
+    to server: HelperServer, host: String = "localhost", authority: String?
+  ) async throws -> Result<Response, TransferError> {
+    try await withClient {
+      $0.certificateAuthorityFile = authority
+    } _: { client in
+      let request = Request(
+        .post, "https://\(host):\(server.port)/", body: .bytes([1, 2, 3], contentType: "a/b"))
+      return await client.outcome(request)
+    }
+  }
+
+  private func serve(_ certificate: String, _ authority: Authority, version: String? = nil) async throws
+    -> HelperServer
+  {
+    try await HelperServer(
+      "/usr/bin/python3",
+      [packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key]
+        + (version.map { [$0] } ?? []))
+  }
+
+  private func expectRefused(_ result: Result<Response, TransferError>, _ code: TransferError.Code) {
+    guard case .failure(let error) = result else {
+      Issue.record("the server was trusted")
+      return
+    }
+    #expect(error.code == code)
+    #expect(error.phase == .connecting)
+    #expect(error.certainlyNotSent)
+    #expect(error.message.contains("localhost") || error.message.contains("127.0.0.1"))
+  }
+
+  @Test("with a certificate of the given authority is agreed, by name and by address")
+  func accepted() async throws {
+    let authority = try await Authority()
+    let server = try await serve(
+      try await authority.certificate(names: "DNS:localhost,IP:127.0.0.1"), authority)
+    for host in ["localhost", "127.0.0.1"] {
+      let response = try await send(to: server, host: host, authority: authority.file).get()
+      #expect(response.body == Array("3".utf8))
+      #expect(response.timing.secured > .zero)
+    }
+  }
+
+  @Test("with a certificate of an unknown authority is refused")
+  func unknownAuthority() async throws {
+    let authority = try await Authority()
+    let server = try await serve(try await authority.certificate(names: "DNS:localhost"), authority)
+    expectRefused(try await send(to: server, authority: nil), .certificateRefused)
+    let other = try await Authority()
+    expectRefused(try await send(to: server, authority: other.file), .certificateRefused)
+  }
+
+  @Test("with another server's certificate is refused")
+  func otherName() async throws {
+    let authority = try await Authority()
+    let server = try await serve(try await authority.certificate(names: "DNS:other.example"), authority)
+    expectRefused(try await send(to: server, authority: authority.file), .certificateRefused)
+  }
+
+  @Test("with an expired certificate is refused")
+  func expired() async throws {
+    let authority = try await Authority()
+    let server = try await serve(
+      try await authority.certificate(names: "DNS:localhost", days: -1), authority)
+    expectRefused(try await send(to: server, authority: authority.file), .certificateRefused)
+  }
+
+  @Test("older than 1.2 is not spoken")
+  func oldVersion() async throws {
+    let authority = try await Authority()
+    let server = try await serve(
+      try await authority.certificate(names: "DNS:localhost"), authority, version: "TLSv1_1")
+    expectRefused(try await send(to: server, authority: authority.file), .tlsFailed)
+  }
+
+  @Test("with a server that speaks plain HTTP fails before anything is sent")
+  func plain() async throws {
+    try await withServer { connection in
+      try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      connection.waitForClose()
+    } _: { client, server in
+      let error = try #require(await client.failure(Request(.get, "https://127.0.0.1:\(server.port)/")))
+      #expect(error.code == .tlsFailed)
+      #expect(error.certainlyNotSent)
+    }
+  }
+
+  @Test("with a missing file of authorities fails, and does not fall back to the system's")
+  func missingFile() async throws {
+    try await withClient {
+      $0.certificateAuthorityFile = "/nonexistent/authorities.pem"
+    } _: { client in
+      try await withServer {
+        $0.waitForClose()
+      } _: { _, server in
+        let error = try #require(await client.failure(Request(.get, "https://127.0.0.1:\(server.port)/")))
+        #expect(error.code == .tlsFailed)
+        #expect(error.certainlyNotSent)
+      }
+    }
+  }
+
+  @Test(
+    "brings HTTP/2 where the server speaks it, many uploads on one connection",
+    .enabled(
+      if: HelperProgram.find("/usr/bin/node", "/usr/local/bin/node") != nil,
+      "needs node, for its HTTP/2 server"))
+  func http2() async throws {
+    let authority = try await Authority()
+    let node = try #require(HelperProgram.find("/usr/bin/node", "/usr/local/bin/node"))
+    let certificate = try await authority.certificate(names: "DNS:localhost")
+    let server = try await HelperServer(
+      node, [packagePath("scripts/lib/peers/http2-server.js"), certificate, authority.key])
+    try await withClient {
+      $0.certificateAuthorityFile = authority.file
+    } _: { client in
+      let url = "https://localhost:\(server.port)/"
+      try await withThrowingTaskGroup(of: (Response, Int).self) { group in
+        for number in 0..<50 {
+          group.addTask {
+            let body = [UInt8](repeating: 1, count: 100_000 + number)
+            let response = try await client.send(
+              Request(.post, url, body: .bytes(body, contentType: "a/b")), deadline: patience)
+            return (response, body.count)
+          }
+        }
+        for try await (response, count) in group {
+          #expect(response.head.version == .http2)
+          #expect(String(decoding: response.body, as: UTF8.self) == "\(count) 1")
+        }
+      }
+    }
+  }
+}
