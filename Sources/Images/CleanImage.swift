@@ -1,0 +1,37 @@
+/// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
+public struct CleanImage: Sendable {
+  /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
+  public let bytes: [UInt8]
+  /// Width of the upright picture in pixels.
+  public let width: Int
+  /// Height of the upright picture in pixels.
+  public let height: Int
+  /// SHA-256 of `bytes`, 32 bytes: what the picture is known by.
+  public let sha256: [UInt8]
+  /// The format the submitted file really had.
+  public let source: SourceFormat
+  /// What was done to the submitted picture.
+  public let changes: Changes
+
+  /// `sha256` in 64 lower-case hexadecimal digits.
+  public var sha256Hex: String { ImageHash.hexadecimal(sha256) }
+}
+
+extension CleanImage {
+  /// What cleaning did.
+  public struct Changes: Sendable, Hashable {
+    /// The EXIF orientation, 1 to 8, that the submitted picture was turned upright from; 1 is no turn.
+    public let orientation: Int
+    /// Whether the pixels were decoded and encoded anew. If false, the picture is the submitted one
+    /// without loss.
+    public let reencoded: Bool
+    /// Whether the picture has fewer pixels than the submitted one.
+    public let scaled: Bool
+    /// Bytes of metadata (EXIF, XMP, IPTC, colour profiles, comments and all other application
+    /// segments or ancillary chunks) and after the picture's end that were left behind.
+    public let metadataBytesRemoved: Int
+
+    /// Whether the picture was turned.
+    public var turned: Bool { orientation != 1 }
+  }
+}

@@ -1,0 +1,63 @@
+/// The segments of a JPEG, walked without decoding: where the metadata is and where the picture ends.
+/// It judges nothing; whether the stream is sound is libturbojpeg's to say.
+struct JPEGStructure {
+  /// The EXIF block of the first APP1 segment that holds one: its offsets in the file.
+  private(set) var exif: Range<Int>?
+  /// The number of the frame header's marker, `0xC0` for a baseline picture.
+  private(set) var frameMarker: UInt8?
+  /// Bits a sample, from the frame header.
+  private(set) var precision = 8
+  /// Bytes of application and comment segments but the JFIF header, their markers included.
+  private(set) var metadataBytes = 0
+  /// The offset behind the end marker, or nil if there is none.
+  private(set) var end: Int?
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    var position = 2  // behind SOI
+    while let marker = Self.nextMarker(in: bytes, at: &position) {
+      switch marker {
+      case 0xD9:
+        end = position
+        return
+      case 0x01, 0xD0...0xD8:
+        continue  // markers without content
+      default:
+        guard position + 2 <= bytes.count else { return }
+        let length = Int(bytes[position]) << 8 | Int(bytes[position + 1])
+        guard length >= 2, position + length <= bytes.count else { return }
+        note(marker, bytes, content: position + 2..<position + length)
+        position += length
+      }
+    }
+  }
+
+  private mutating func note(_ marker: UInt8, _ bytes: UnsafeRawBufferPointer, content: Range<Int>) {
+    switch marker {
+    case 0xE0 where content.count == 14 && bytes[content].starts(with: [0x4A, 0x46, 0x49, 0x46, 0]):
+      break  // a JFIF header without a preview, such as every clean picture has as well
+    case 0xE0...0xEF, 0xFE:
+      metadataBytes += content.count + 4
+      if marker == 0xE1, exif == nil, bytes[content].starts(with: [0x45, 0x78, 0x69, 0x66, 0, 0]) {
+        exif = content
+      }
+    case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker) && frameMarker == nil:
+      frameMarker = marker
+      if let first = content.first { precision = Int(bytes[first]) }
+    default:
+      break
+    }
+  }
+
+  /// Goes on to the next marker, over entropy-coded data, stuffed zeroes and fill bytes, and leaves the
+  /// position behind it.
+  private static func nextMarker(in bytes: UnsafeRawBufferPointer, at position: inout Int) -> UInt8? {
+    while position + 1 < bytes.count {
+      if bytes[position] == 0xFF, bytes[position + 1] != 0x00, bytes[position + 1] != 0xFF {
+        position += 2
+        return bytes[position - 1]
+      }
+      position += 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,68 @@
+/// The chunks of a PNG, walked and checked without decoding. libpng's simplified interface stops when it
+/// has the last row: it sees neither a wrong checksum of the last data chunk nor a missing end.
+struct PNGStructure {
+  static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+  let size: PixelSize
+  /// Offsets of the TIFF block of the first eXIf chunk.
+  private(set) var exif: Range<Int>?
+  /// Bytes of ancillary chunks and behind the end chunk.
+  private(set) var metadataBytes = 0
+
+  /// Reads the header alone.
+  private init(header bytes: UnsafeRawBufferPointer) throws(ImageRefusal) {
+    guard bytes.count >= 33 else { throw Self.cutOff }
+    guard Self.number(bytes, 8) == 13, Self.name(bytes, 12) == "IHDR" else {
+      throw .damaged(.png, reason: "it does not begin with the picture's header")
+    }
+    let (width, height) = (Self.number(bytes, 16), Self.number(bytes, 20))
+    let greatest = Int(Int32.max)
+    guard (1...greatest).contains(width), (1...greatest).contains(height) else {
+      throw .damaged(.png, reason: "its header gives a picture without width or height")
+    }
+    size = PixelSize(width, height)
+  }
+
+  /// Reads the header, refuses a picture beyond the limit, and walks the chunks to the end chunk.
+  init(_ bytes: UnsafeRawBufferPointer, maxPixels: Int) throws(ImageRefusal) {
+    try self.init(header: bytes)
+    guard size.pixels <= maxPixels else {
+      throw .tooManyPixels(width: size.width, height: size.height, limit: maxPixels)
+    }
+    var position = Self.signature.count
+    while true {
+      guard position + 12 <= bytes.count else { throw Self.cutOff }
+      let length = Self.number(bytes, position)
+      let name = Self.name(bytes, position + 4)
+      guard length <= Int(Int32.max), name.utf8.allSatisfy(Self.isLetter) else {
+        throw .damaged(.png, reason: "what should be a chunk at byte \(position) is none")
+      }
+      let end = position + 12 + length
+      guard end <= bytes.count else { throw Self.cutOff }
+      let checked = UnsafeRawBufferPointer(rebasing: bytes[position + 4..<end - 4])
+      guard CRC32.of(checked) == UInt32(Self.number(bytes, end - 4)) else {
+        throw .damaged(.png, reason: "the checksum of its \(name) chunk at byte \(position) is wrong")
+      }
+      // A lower-case first letter is an ancillary chunk.
+      if bytes[position + 4] & 0x20 != 0 { metadataBytes += end - position }
+      if name == "eXIf", exif == nil { exif = position + 8..<end - 4 }
+      position = end
+      if name == "IEND" { break }
+    }
+    metadataBytes += bytes.count - position
+  }
+
+  private static let cutOff = ImageRefusal.truncated(.png, reason: "it ends before the picture does")
+
+  private static func number(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Int {
+    bytes[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  private static func name(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> String {
+    String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (0x41...0x5A).contains(byte & ~0x20)
+  }
+}

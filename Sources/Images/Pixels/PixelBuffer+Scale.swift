@@ -1,0 +1,65 @@
+extension PixelBuffer {
+  /// The picture scaled down: each new pixel is the average of the area it covers, its edges weighted
+  /// by how much of them it covers. Nothing is scaled up.
+  borrowing func scaled(to wanted: PixelSize) throws(ImageRefusal) -> PixelBuffer {
+    let target = PixelSize(min(wanted.width, size.width), min(wanted.height, size.height))
+    let result = try PixelBuffer(target)
+    let columns = Coverage.of(size.width, by: target.width)
+    let rows = Coverage.of(size.height, by: target.height)
+    let values = target.width * 3
+    var sums = [Float](repeating: 0, count: values)
+    var line = [Float](repeating: 0, count: values)
+    var lineRow = -1
+    for (targetRow, coverage) in rows.enumerated() {
+      for index in 0..<values { sums[index] = 0 }
+      for (step, weight) in coverage.weights.enumerated() {
+        let row = coverage.first + step
+        if row != lineRow {
+          // A row on the border of two areas is needed twice running; it is made once.
+          squeeze(row: row, by: columns, into: &line)
+          lineRow = row
+        }
+        for index in 0..<values { sums[index] += line[index] * weight }
+      }
+      let to = result.start + targetRow * values
+      for index in 0..<values { to[index] = UInt8(min(max(sums[index] + 0.5, 0), 255)) }
+    }
+    return result
+  }
+
+  private borrowing func squeeze(row: Int, by columns: [Coverage], into line: inout [Float]) {
+    let from = start + row * size.width * 3
+    for (column, coverage) in columns.enumerated() {
+      var (red, green, blue): (Float, Float, Float) = (0, 0, 0)
+      var pixel = from + coverage.first * 3
+      for weight in coverage.weights {
+        red += Float(pixel[0]) * weight
+        green += Float(pixel[1]) * weight
+        blue += Float(pixel[2]) * weight
+        pixel += 3
+      }
+      line[column * 3] = red
+      line[column * 3 + 1] = green
+      line[column * 3 + 2] = blue
+    }
+  }
+}
+
+/// Which old pixels of one axis a new pixel covers, and the share of each in it.
+private struct Coverage {
+  let first: Int
+  let weights: [Float]
+
+  static func of(_ old: Int, by new: Int) -> [Coverage] {
+    (0..<new).map { index in
+      let start = Double(index) * Double(old) / Double(new)
+      let end = Double(index + 1) * Double(old) / Double(new)
+      let first = Int(start)
+      let last = min(Int(end.rounded(.up)), old)
+      let weights = (first..<max(last, first + 1)).map { pixel in
+        Float((min(end, Double(pixel + 1)) - max(start, Double(pixel))) / (end - start))
+      }
+      return Coverage(first: first, weights: weights)
+    }
+  }
+}
