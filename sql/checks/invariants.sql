@@ -1,0 +1,73 @@
+-- What must hold at any moment in which nothing is being changed; for tests and for an operator in doubt.
+-- Not part of the schema: whoever wants it applies this file. A row is a broken rule.
+CREATE OR REPLACE FUNCTION analysis.broken_invariants()
+RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
+LANGUAGE sql STABLE AS $$
+  WITH places AS (
+    -- Every place where a job can be.
+    SELECT r.shard, r.job_id, r.period, 'ready' AS place FROM analysis.ready r
+    UNION ALL SELECT s.shard, s.job_id, s.period, 'scheduled' FROM analysis.scheduled s
+    UNION ALL SELECT b.shard, u.job_id, u.period, 'batch' FROM analysis.batch b
+      CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
+    UNION ALL SELECT r.shard, r.job_id, r.period, CASE r.outcome WHEN 1 THEN 'result' ELSE 'cancelled' END FROM analysis.result r
+    UNION ALL SELECT d.shard, d.job_id, d.period, 'dead' FROM analysis.dead d),
+  jobs AS (
+    SELECT j.shard, j.id, j.period, j.user_id, j.closed, j.max_attempts,
+           array_agg(p.place ORDER BY p.place) FILTER (WHERE p.place IS NOT NULL) AS places
+    FROM analysis.job j
+    LEFT JOIN places p ON p.shard = j.shard AND p.job_id = j.id AND p.period = j.period
+    GROUP BY j.shard, j.period, j.id),
+  counted AS (
+    SELECT j.shard, j.user_id, j.period, count(*) AS units FROM jobs j
+    WHERE NOT j.places && ARRAY['dead', 'cancelled'] GROUP BY 1, 2, 3),
+  owed AS (SELECT f.shard, f.user_id, f.period, count(*) AS units FROM analysis.refund f GROUP BY 1, 2, 3)
+
+  -- I1: a job is in one place and one only; a cancelled one may still be met on its way.
+  SELECT 'I1 one place', j.shard, j.id, j.user_id, array_to_string(j.places, ', ', '-') FROM jobs j
+  WHERE j.places IS NULL
+     OR NOT j.closed AND (cardinality(j.places) <> 1 OR j.places = ARRAY['cancelled'])
+     OR j.closed AND (NOT 'cancelled' = ANY (j.places) OR j.places && ARRAY['dead', 'result'])
+  UNION ALL
+  -- I2: nothing without a submit.
+  SELECT 'I2 no job', p.shard, p.job_id, NULL, p.place FROM places p
+  WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = p.shard AND j.period = p.period AND j.id = p.job_id)
+  UNION ALL
+  -- I3: one job row and one end a job, over all months.
+  SELECT 'I3 one job', j.shard, j.id, NULL, count(*) || ' rows' FROM analysis.job j GROUP BY j.shard, j.id HAVING count(*) > 1
+  UNION ALL
+  SELECT 'I3 one result', r.shard, r.job_id, NULL, count(*) || ' results' FROM analysis.result r
+  GROUP BY r.shard, r.job_id HAVING count(*) > 1
+  UNION ALL
+  -- I4: what is counted is what was analysed or is still open.
+  SELECT 'I4 usage', shard, NULL, user_id,
+         format('month %s: used %s, owed %s, jobs %s', analysis.period_text(period), u.used, o.units, c.units)
+  FROM analysis.usage u FULL JOIN counted c USING (shard, user_id, period) FULL JOIN owed o USING (shard, user_id, period)
+  WHERE coalesce(u.used, 0) - coalesce(o.units, 0) <> coalesce(c.units, 0)
+  UNION ALL
+  -- I5: nobody has more than the highest limit that was ever in force.
+  SELECT 'I5 limit', u.shard, NULL, u.user_id, format('used %s of %s', u.used, l.highest)
+  FROM analysis.usage u
+  CROSS JOIN LATERAL (
+    SELECT max(coalesce(d.monthly_limit, 2147483647)) AS highest
+    FROM analysis.account_plan h JOIN analysis.plan_limit d ON d.plan_id = h.plan_id
+    WHERE h.shard = u.shard AND h.user_id = u.user_id) l
+  WHERE u.used > l.highest
+  UNION ALL
+  -- I7: nobody tried more often than allowed, and a dead job says why.
+  SELECT 'I7 attempts', j.shard, j.id, j.user_id, format('attempt %s of %s', r.attempt, j.max_attempts)
+  FROM jobs j JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
+  WHERE r.attempt > j.max_attempts OR r.outcome = 1 AND r.attempt < 1
+  UNION ALL
+  SELECT 'I7 dead', j.shard, j.id, j.user_id, format('%s of %s attempts, %s', d.attempts, j.max_attempts, d.class)
+  FROM jobs j JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
+  WHERE d.attempts > j.max_attempts OR d.class = '' OR d.message = ''
+     OR NOT EXISTS (SELECT 1 FROM analysis.attempts_of(d.shard, d.job_id) e WHERE e.class = d.class)
+  UNION ALL
+  -- A lease lists no job twice, here or in another.
+  SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
+  WHERE p.place = 'batch' GROUP BY p.shard, p.job_id HAVING count(*) > 1
+  UNION ALL
+  -- A key answers a job that exists, in its month.
+  SELECT 'key', i.shard, i.job_id, i.user_id, 'the key names a job that is not there' FROM analysis.idem i
+  WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)
+$$;

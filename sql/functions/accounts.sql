@@ -1,0 +1,87 @@
+-- Accounts, their plans and limits.
+
+-- A user's shard: fixed by the name for as long as the number of shards is.
+CREATE OR REPLACE FUNCTION analysis.shard_of(p_user text) RETURNS smallint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % s.value::int
+  FROM (SELECT sha256(convert_to(p_user, 'UTF8')) AS hash) h, analysis.setting s
+  WHERE s.name = 'shards'
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.add_user(
+  p_shard smallint, p_user text, p_plan text, p_zone text, p_name text, p_email text)
+RETURNS TABLE (o_user_id bigint, o_created boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_plan smallint;
+  v_zone text := coalesce(p_zone, (SELECT s.value FROM analysis.setting s WHERE s.name = 'zone'));
+BEGIN
+  IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
+    RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard USING ERRCODE = '22023';
+  END IF;
+  SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = coalesce(p_plan, 'free');
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
+  END IF;
+  PERFORM analysis.period_of(clock_timestamp(), v_zone);     -- an unknown zone raises
+
+  -- Two random UUIDs make the salt: 244 bits from the server's strong source.
+  INSERT INTO analysis.account (shard, user_ref, zone, key_salt)
+  VALUES (p_shard, p_user, v_zone, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
+  ON CONFLICT (shard, user_ref) DO NOTHING
+  RETURNING user_id INTO o_user_id;
+  o_created := FOUND;
+  IF NOT o_created THEN
+    SELECT a.user_id INTO o_user_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+    RETURN NEXT;
+    RETURN;
+  END IF;
+
+  INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id) VALUES (p_shard, o_user_id, '-infinity', v_plan);
+  INSERT INTO analysis.profile (shard, user_id, name, email) VALUES (p_shard, o_user_id, p_name, p_email);
+  RETURN NEXT;
+END $$;
+
+-- Gives a user a plan from a moment on (now if none is given); false if there is no such user.
+CREATE OR REPLACE FUNCTION analysis.set_plan(p_shard smallint, p_user text, p_plan text, p_from timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_plan smallint;
+BEGIN
+  SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = p_plan;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
+  END IF;
+  INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
+  SELECT p_shard, a.user_id, coalesce(p_from, clock_timestamp()), v_plan
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user
+  ON CONFLICT (shard, user_id, valid_from) DO UPDATE SET plan_id = EXCLUDED.plan_id;
+  RETURN FOUND;
+END $$;
+
+-- Gives a plan a monthly limit (NULL: none) from a moment on.
+CREATE OR REPLACE FUNCTION analysis.set_plan_limit(p_plan text, p_limit int, p_from timestamptz) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit)
+  SELECT p.id, coalesce(p_from, clock_timestamp()), p_limit FROM analysis.plan p WHERE p.name = p_plan
+  ON CONFLICT (plan_id, valid_from) DO UPDATE SET monthly_limit = EXCLUDED.monthly_limit;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
+  END IF;
+END $$;
+
+-- The plan and limit in force for a user at a moment. A plan without any limit yet allows nothing. Inlined
+-- into the callers' statements; the fences keep each step a look-up by key.
+CREATE OR REPLACE FUNCTION analysis.limit_of(p_shard smallint, p_user_id bigint, p_at timestamptz)
+RETURNS TABLE (plan_id smallint, monthly_limit int, cost bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT h.plan_id, CASE WHEN l.found THEN l.monthly_limit ELSE 0 END, p.cost
+  FROM (SELECT a.plan_id FROM analysis.account_plan a
+        WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.valid_from <= p_at
+        ORDER BY a.valid_from DESC LIMIT 1) h
+  CROSS JOIN LATERAL (SELECT n.cost FROM analysis.plan n WHERE n.id = h.plan_id OFFSET 0) p
+  LEFT JOIN LATERAL (SELECT true AS found, d.monthly_limit FROM analysis.plan_limit d
+        WHERE d.plan_id = h.plan_id AND d.valid_from <= p_at
+        ORDER BY d.valid_from DESC LIMIT 1) l ON true
+$$;

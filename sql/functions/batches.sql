@@ -1,0 +1,110 @@
+-- What completing, failing and handing back share: fencing, and taking jobs out of a batch.
+--
+-- Rows of batches are read by a lateral subquery for each key, and written between the least and greatest
+-- key: a plan made while the table was empty and new would else go through all leases of the shard. The
+-- batches of one worker have numbers next to each other, so the range holds hardly another.
+
+-- Locks those of the batches that the worker still holds, in order, and answers them. Everything a worker
+-- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
+CREATE OR REPLACE FUNCTION analysis.hold_batches(p_shard smallint, p_worker bigint, p_batches bigint[]) RETURNS bigint[]
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+BEGIN
+  RETURN (
+    SELECT coalesce(array_agg(b.id ORDER BY b.id), '{}')
+    FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
+    CROSS JOIN LATERAL (
+      SELECT k.id FROM analysis.batch k
+      WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b);
+END $$;
+
+-- The jobs in batches, one row each.
+CREATE OR REPLACE FUNCTION analysis.held_jobs(p_shard smallint, p_batches bigint[])
+RETURNS TABLE (batch_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint)
+LANGUAGE sql STABLE AS $$
+  SELECT b.id, b.worker_id, b.lane, t.job_id, t.period, t.tries
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i) g
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.worker_id, k.lane, k.job_ids, k.periods, k.tries FROM analysis.batch k
+    WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
+  CROSS JOIN LATERAL unnest(b.job_ids, b.periods, b.tries) t(job_id, period, tries)
+$$;
+
+-- Takes settled jobs out of batches that the caller has locked. What is left stays in the lease; a batch
+-- of which nothing is left goes.
+CREATE OR REPLACE FUNCTION analysis.settle_batches(p_shard smallint, p_batches bigint[], p_jobs bigint[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_low bigint := (SELECT min(i) FROM unnest(p_batches) i);
+  v_high bigint := (SELECT max(i) FROM unnest(p_batches) i);
+  v_kept bigint[];
+BEGIN
+  WITH rest AS (
+    SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries
+    FROM analysis.held_jobs(p_shard, p_batches) h
+    WHERE NOT EXISTS (SELECT 1 FROM unnest(p_jobs) s(job_id) WHERE s.job_id = h.job_id)
+    GROUP BY h.batch_id),
+  kept AS (
+    UPDATE analysis.batch b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries
+    FROM rest r
+    WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.batch_id
+    RETURNING b.id)
+  SELECT coalesce(array_agg(k.id), '{}') INTO v_kept FROM kept k;
+
+  DELETE FROM analysis.batch b
+  WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = ANY (p_batches) AND NOT (b.id = ANY (v_kept));
+END $$;
+
+-- Writes what came of attempts that ended without a result; the callers hold the batches' and the jobs'
+-- locks. An attempt that was stale writes nothing.
+CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analysis.ended[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  -- 1. The history.
+  INSERT INTO analysis.attempt_error (
+    shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted, burnt,
+    worker_id, endpoint)
+  SELECT p_shard, e.period, e.job_id, e.user_id, e.attempt, v_now, e.class, e.code, e.message, e.error_id, e.status,
+         e.calls, e.maybe_counted, e.burnt, e.worker_id, e.endpoint
+  FROM unnest(p_ended) e
+  WHERE e.outcome <> 'stale' AND e.class IS NOT NULL;
+
+  -- 2. The dead, with their cause and all their calls; a unit is owed only for a row that was written here.
+  IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE e.outcome = 'dead') THEN
+    WITH buried AS (
+      INSERT INTO analysis.dead (shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, calls)
+      SELECT p_shard, e.period, e.job_id, e.user_id, e.kind, e.attempts, e.class, e.code, e.message, v_now,
+             (SELECT coalesce(sum(h.calls), 0) FROM analysis.attempts_of(p_shard, e.job_id) h)
+      FROM unnest(p_ended) e
+      WHERE e.outcome = 'dead'
+      ORDER BY e.job_id
+      ON CONFLICT (shard, job_id) DO NOTHING
+      RETURNING period, user_id, job_id, class)
+    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+    SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
+  END IF;
+
+  -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now.
+  WITH again AS (
+    SELECT e.lane, e.tries, e.period, e.job_id, e.delay_ms, greatest(e.vt, coalesce(c.now_vt, 0)) AS vt
+    FROM unnest(p_ended) e
+    LEFT JOIN LATERAL (
+      SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = e.lane OFFSET 0) c ON true
+    WHERE e.outcome = 'retried'),
+  at_once AS (
+    INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+    SELECT p_shard, a.lane, a.tries, a.period, a.vt, a.job_id FROM again a WHERE a.delay_ms <= 0)
+  INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id)
+  SELECT p_shard, a.lane, a.tries, a.period, v_now + a.delay_ms * interval '1 millisecond', a.job_id
+  FROM again a WHERE a.delay_ms > 0;
+END $$;

@@ -1,0 +1,23 @@
+-- Months of accounts: calendar months in an IANA zone, half open, as labels (year * 12 + month - 1).
+
+CREATE OR REPLACE FUNCTION analysis.period_of(p_at timestamptz, p_zone text) RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (date_part('year', p_at AT TIME ZONE p_zone) * 12 + date_part('month', p_at AT TIME ZONE p_zone) - 1)::smallint
+$$;
+
+-- The first moment of a month. Where clocks go back over midnight of the first, that midnight comes
+-- twice and AT TIME ZONE answers the later one; the earlier is found with the offset of the day before.
+CREATE OR REPLACE FUNCTION analysis.period_start(p_period smallint, p_zone text) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN analysis.period_of(c.earlier, p_zone) = p_period THEN least(c.midnight, c.earlier) ELSE c.midnight END
+  FROM (SELECT make_timestamp(p_period / 12, p_period % 12 + 1, 1, 0, 0, 0) AS wall) w
+  CROSS JOIN LATERAL (SELECT w.wall - interval '1 day' AS wall) d
+  CROSS JOIN LATERAL (
+    SELECT w.wall AT TIME ZONE p_zone AS midnight,
+           (w.wall - (d.wall - (d.wall AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.period_text(p_period smallint) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT lpad((p_period / 12)::text, 4, '0') || '-' || lpad((p_period % 12 + 1)::text, 2, '0')
+$$;

@@ -1,0 +1,146 @@
+-- Cancelling and retrying, by an operator or a back-end.
+
+-- Ends jobs that have not ended. What waits is taken out where it first queued; whatever finds it later (a
+-- claim, a promotion, a rescue) sees the closed job and drops it. A running one is decided by who writes
+-- the result's key first.
+CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
+RETURNS TABLE (o_job bigint, o_outcome text)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_job bigint[];
+  v_period smallint[];
+  v_user bigint[];
+  v_kind smallint[];
+  v_lane smallint[];
+  v_vt bigint[];
+  v_open bigint[];
+  v_cancelled bigint[];
+BEGIN
+  -- 1. Lock the jobs' rows, in order.
+  SELECT array_agg(j.id), array_agg(j.period), array_agg(j.user_id), array_agg(j.kind), array_agg(j.lane), array_agg(j.vt)
+  INTO v_job, v_period, v_user, v_kind, v_lane, v_vt
+  FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, p_jobs) l ORDER BY l.o_job) l
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.vt FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
+    FOR NO KEY UPDATE) j;
+
+  -- 2. With the locks, which of them are dead is settled.
+  SELECT array_agg(t.id) INTO v_open
+  FROM unnest(v_job) t(id)
+  LEFT JOIN LATERAL (SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
+  WHERE d.job_id IS NULL;
+
+  -- 3. Write the end, in job order as complete does; the key decides. What was written is owed to the user.
+  WITH ended AS (
+    INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
+    SELECT p_shard, t.period, t.id, t.user_id, t.kind, 2, 0, 0, v_now
+    FROM unnest(v_job, v_period, v_user, v_kind) t(id, period, user_id, kind)
+    JOIN unnest(v_open) o(id) USING (id)
+    ORDER BY t.id
+    ON CONFLICT (shard, period, job_id) DO NOTHING
+    RETURNING period, job_id, user_id),
+  owed AS (
+    INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
+    SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
+  SELECT array_agg(e.job_id) INTO v_cancelled FROM ended e;
+
+  -- 4. Close them, and take out what can be reached by key; each by its whole key, so that no plan can go
+  --    through the queue.
+  FOR i IN 1 .. coalesce(cardinality(v_job), 0) LOOP
+    CONTINUE WHEN NOT (v_job[i] = ANY (v_cancelled)) IS TRUE;
+    UPDATE analysis.job k SET closed = true WHERE k.shard = p_shard AND k.period = v_period[i] AND k.id = v_job[i];
+    DELETE FROM analysis.ready r
+    WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
+    IF NOT FOUND THEN
+      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.job_id = v_job[i];
+    END IF;
+  END LOOP;
+
+  RETURN QUERY
+  SELECT g.id, CASE WHEN t.id IS NULL THEN 'unknown'
+                    WHEN o.id IS NULL THEN 'dead'
+                    WHEN r.outcome = 1 THEN 'finished'
+                    ELSE 'cancelled' END
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
+  LEFT JOIN unnest(v_job, v_period) t(id, period) USING (id)
+  LEFT JOIN unnest(v_open) o(id) USING (id)
+  LEFT JOIN LATERAL (
+    SELECT f.outcome FROM analysis.result f
+    WHERE f.shard = p_shard AND f.period = t.period AND f.job_id = t.id OFFSET 0) r ON true;
+END $$;
+
+-- Gives dead jobs another life in the present month: a unit of that month is taken, the job's row and its
+-- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run.
+CREATE OR REPLACE FUNCTION analysis.retry_dead(p_shard smallint, p_jobs bigint[])
+RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_job bigint[];
+  v_old smallint[];
+  v_new smallint[];
+  v_user bigint[];
+  v_quota int[];
+  v_cost bigint[];
+  v_granted bigint[];
+  v_row analysis.job;
+BEGIN
+  -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone.
+  SELECT array_agg(d.job_id), array_agg(d.period), array_agg(d.user_id), array_agg(analysis.period_of(v_now, a.zone)),
+         array_agg(l.monthly_limit), array_agg(l.cost)
+  INTO v_job, v_old, v_user, v_new, v_quota, v_cost
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
+  CROSS JOIN LATERAL (
+    SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id FOR UPDATE) d
+  CROSS JOIN LATERAL (
+    SELECT c.zone FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = d.user_id OFFSET 0) a
+  CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l;
+
+  -- 2. Take units of the present month, the lower numbers first.
+  IF v_job IS NOT NULL THEN
+    PERFORM analysis.lock_usage(p_shard, v_user, v_new);
+    WITH wanted AS (
+      SELECT array_agg(g.user_id) AS users, array_agg(g.period) AS periods, array_agg(g.quota) AS quotas, array_agg(g.n) AS counts
+      FROM (SELECT t.user_id, t.period, t.quota, count(*)::int AS n
+            FROM unnest(v_user, v_new, v_quota) t(user_id, period, quota) GROUP BY 1, 2, 3 ORDER BY 1, 2) g),
+    dealt AS MATERIALIZED (
+      SELECT u.* FROM wanted w CROSS JOIN LATERAL analysis.deal_units(p_shard, w.users, w.periods, w.quotas, w.counts, false) u)
+    SELECT coalesce(array_agg(t.id ORDER BY t.id), '{}') INTO v_granted
+    FROM (SELECT s.*, row_number() OVER (PARTITION BY s.user_id, s.period ORDER BY s.id) AS place
+          FROM unnest(v_job, v_user, v_new) s(id, user_id, period)) t
+    JOIN dealt u ON u.o_user = t.user_id AND u.o_period = t.period
+    WHERE t.place <= u.o_granted;
+  END IF;
+
+  -- 3. Move them, each by its key, and queue them as a submit would.
+  FOR i IN 1 .. coalesce(cardinality(v_job), 0) LOOP
+    CONTINUE WHEN NOT (v_job[i] = ANY (v_granted));
+    DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = v_old[i] AND k.id = v_job[i] RETURNING k.* INTO v_row;
+    SELECT p.o_first INTO v_row.vt
+    FROM analysis.take_places(p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[v_cost[i]], ARRAY[1]) p;
+    v_row.period := v_new[i];
+    v_row.run_at := NULL;
+    v_row.expires_at := NULL;
+    INSERT INTO analysis.job SELECT v_row.*;
+    INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+    VALUES (p_shard, v_row.lane, 0, v_row.period, v_row.vt, v_row.id);
+    UPDATE analysis.idem e SET period = v_row.period
+    WHERE e.shard = p_shard AND e.user_id = v_row.user_id AND e.key_hash = v_row.key_hash AND e.job_id = v_row.id;
+    DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = v_row.id;
+  END LOOP;
+
+  RETURN QUERY
+  SELECT g.id, CASE WHEN t.id IS NULL THEN 'not_dead' WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
+         CASE WHEN n.id IS NOT NULL THEN t.period END
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
+  LEFT JOIN unnest(v_job, v_new) t(id, period) USING (id)
+  LEFT JOIN unnest(v_granted) n(id) USING (id);
+END $$;

@@ -1,0 +1,76 @@
+-- Claiming: the hottest statement.
+
+-- Goes through the lanes in order until p_n jobs are taken, at most p_limits[i] from lane i beginning at
+-- virtual time p_from[i]. Each lane that yields gets a batch of its own, p_batch + i - 1. Of the lane of
+-- suspects a batch is one job, whatever the limit says.
+CREATE OR REPLACE FUNCTION analysis.claim(
+  p_shard smallint, p_worker bigint, p_batch bigint, p_lanes smallint[], p_from bigint[], p_limits int[], p_n int, p_lease_ms int)
+RETURNS TABLE (
+  o_batch bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint, o_user bigint,
+  o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_raw boolean, o_expired boolean,
+  o_max_attempts smallint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_left int := p_n;
+  v_take int;
+  v_found int;
+  v_job bigint[];
+  v_period smallint[];
+  v_tries smallint[];
+  v_vt bigint[];
+BEGIN
+  FOR i IN 1 .. coalesce(cardinality(p_lanes), 0) LOOP
+    v_take := CASE WHEN p_lanes[i] % 4 = 3 THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
+    CONTINUE WHEN v_take <= 0;
+    v_found := 0;
+    WHILE v_found = 0 LOOP
+      -- 1. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,
+      --    once; the DELETE reaches them by their address and is bounded by their least and greatest
+      --    virtual time, so that it stays small whichever of the two the planner uses.
+      WITH taken AS (
+        WITH x AS MATERIALIZED (
+          SELECT r.ctid, r.vt FROM analysis.ready r
+          WHERE r.shard = p_shard AND r.lane = p_lanes[i] AND r.vt >= p_from[i]
+          ORDER BY r.shard, r.lane, r.vt, r.job_id
+          LIMIT v_take FOR UPDATE SKIP LOCKED)
+        DELETE FROM analysis.ready d
+        WHERE d.shard = p_shard AND d.lane = p_lanes[i]
+          AND d.vt >= (SELECT min(x.vt) FROM x) AND d.vt <= (SELECT max(x.vt) FROM x)
+          AND d.ctid = ANY (ARRAY(SELECT x.ctid FROM x))
+        RETURNING d.job_id, d.period, d.tries, d.vt)
+      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt)
+      INTO v_job, v_period, v_tries, v_vt
+      FROM (SELECT u.* FROM taken u ORDER BY u.vt, u.job_id) t;
+      EXIT WHEN v_job IS NULL;
+
+      RETURN QUERY
+      -- 2. What the worker needs to know of them, each by its key. Those cancelled meanwhile drop out.
+      WITH found AS MATERIALIZED (
+        SELECT t.job_id, t.period, t.tries, t.vt, j.*
+        FROM unnest(v_job, v_period, v_tries, v_vt) t(job_id, period, tries, vt)
+        CROSS JOIN LATERAL (
+          SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_raw, k.max_attempts,
+                 coalesce(k.expires_at <= v_now, false) AS expired
+          FROM analysis.job k
+          WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
+      -- 3. The lease.
+      leased AS (
+        INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries)
+        SELECT p_shard, p_lanes[i], p_batch + i - 1, p_worker, v_deadline,
+               array_agg(f.job_id), array_agg(f.period), array_agg(f.tries)
+        FROM found f HAVING count(*) > 0)
+      SELECT p_batch + i - 1, p_lanes[i], f.job_id, f.period, ((f.tries & 255) + 1)::smallint, f.vt, f.user_id, f.kind,
+             f.image_period, f.image_id, f.image_bytes, f.image_raw, f.expired, f.max_attempts
+      FROM found f;
+      -- Nothing left of what was taken: further on there may be more.
+      GET DIAGNOSTICS v_found = ROW_COUNT;
+    END LOOP;
+    v_left := v_left - v_found;
+    EXIT WHEN v_left <= 0;
+  END LOOP;
+END $$;

@@ -1,0 +1,45 @@
+-- A worker's sign of life: pushes its batches' deadlines on and answers which of them it still holds.
+--
+-- It never waits. A batch that is just being settled is left as it is: while its lock lasts no rescue takes
+-- it either. It counts as held as long as its deadline is ahead.
+CREATE OR REPLACE FUNCTION analysis.heartbeat(
+  p_shard smallint, p_worker bigint, p_batches bigint[], p_lease_ms int, p_host text, p_pid int, p_version text, p_in_flight int)
+RETURNS SETOF bigint
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_free bigint[];
+  v_busy bigint[];
+BEGIN
+  INSERT INTO analysis.worker AS w (shard, id, host, pid, version, started_at, heartbeat_at, in_flight)
+  VALUES (p_shard, p_worker, p_host, p_pid, p_version, v_now, v_now, p_in_flight)
+  ON CONFLICT (shard, id) DO UPDATE SET heartbeat_at = EXCLUDED.heartbeat_at, in_flight = EXCLUDED.in_flight;
+
+  SELECT coalesce(array_agg(g.id) FILTER (WHERE f.id IS NOT NULL), '{}'),
+         coalesce(array_agg(g.id) FILTER (WHERE f.id IS NULL AND b.deadline > v_now), '{}')
+  INTO v_free, v_busy
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
+  CROSS JOIN LATERAL (
+    SELECT k.deadline FROM analysis.batch k
+    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker OFFSET 0) b
+  LEFT JOIN LATERAL (
+    SELECT k.id FROM analysis.batch k
+    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR NO KEY UPDATE SKIP LOCKED) f ON true;
+
+  RETURN QUERY
+  UPDATE analysis.batch b SET deadline = v_deadline
+  WHERE b.shard = p_shard AND b.id = ANY (v_free)
+    AND b.id BETWEEN (SELECT min(i) FROM unnest(v_free) i) AND (SELECT max(i) FROM unnest(v_free) i)
+  RETURNING b.id;
+  RETURN QUERY SELECT i FROM unnest(v_busy) i;
+END $$;
+
+-- A worker that ends in order is forgotten; one that is lost stays listed with its last sign of life.
+CREATE OR REPLACE FUNCTION analysis.retire(p_shard smallint, p_worker bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  DELETE FROM analysis.worker w WHERE w.shard = p_shard AND w.id = p_worker
+$$;

@@ -1,0 +1,54 @@
+-- What any worker does for all: turns, gauges, partitions.
+
+-- Whether it is the caller's turn at a task: true for one caller in each interval.
+CREATE OR REPLACE FUNCTION analysis.take_turn(p_shard smallint, p_task text, p_every_ms int) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_next timestamptz := v_now + p_every_ms * interval '1 millisecond';
+BEGIN
+  -- Not due is the usual answer and takes no lock.
+  IF EXISTS (SELECT 1 FROM analysis.maintenance m WHERE m.shard = p_shard AND m.task = p_task AND m.next_at > v_now) THEN
+    RETURN false;
+  END IF;
+  INSERT INTO analysis.maintenance AS m (shard, task, next_at) VALUES (p_shard, p_task, v_next)
+  ON CONFLICT (shard, task) DO UPDATE SET next_at = EXCLUDED.next_at WHERE m.next_at <= v_now;
+  RETURN FOUND;
+END $$;
+
+-- Estimates, from what the server counts anyway.
+CREATE OR REPLACE FUNCTION analysis.refresh_gauges() RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  INSERT INTO analysis.gauge AS g (name, value, at) VALUES
+    ('database_bytes', pg_database_size(current_database()), clock_timestamp()),
+    ('waiting', pg_stat_get_live_tuples('analysis.ready'::regclass)
+              + pg_stat_get_live_tuples('analysis.scheduled'::regclass), clock_timestamp())
+  ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at
+$$;
+
+-- Makes the months' partitions that are not there yet; answers how many months were made. A partition is
+-- created apart and then attached, which stops neither claims nor submits.
+CREATE OR REPLACE FUNCTION analysis.ensure_partitions(p_from smallint, p_to smallint) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_made int := 0;
+  v_parent text;
+  v_child text;
+BEGIN
+  FOR v_period IN p_from .. p_to LOOP
+    -- Whoever inserts the row makes the month; a second caller waits for the first and then has nothing to do.
+    INSERT INTO analysis.partition_made (period) VALUES (v_period) ON CONFLICT (period) DO NOTHING;
+    CONTINUE WHEN NOT FOUND;
+    FOREACH v_parent IN ARRAY ARRAY['job', 'image', 'result', 'attempt_error'] LOOP
+      v_child := v_parent || '_p' || v_period;
+      EXECUTE format('CREATE TABLE analysis.%I (LIKE analysis.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
+                     v_child, v_parent);
+      -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
+      EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
+      EXECUTE format('ALTER TABLE analysis.%I ATTACH PARTITION analysis.%I FOR VALUES FROM (%s) TO (%s)',
+                     v_parent, v_child, v_period, v_period + 1);
+    END LOOP;
+    v_made := v_made + 1;
+  END LOOP;
+  RETURN v_made;
+END $$;

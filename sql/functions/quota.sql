@@ -1,0 +1,134 @@
+-- Units of the monthly quota: taken under the lock of the user's usage row, given back by settling.
+
+-- Locks the usage rows of users and months, always in the same order, and makes those that are missing. The
+-- locks are held until the transaction ends. They also put in a row whoever submits for the same user and
+-- month, so that a key that an open submit has just used is waited for here.
+CREATE OR REPLACE FUNCTION analysis.lock_usage(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS void
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_missing bigint;
+BEGIN
+  LOOP
+    -- The lock sits in a lateral subquery: it is taken by key, row after row, as the sorted groups come.
+    SELECT count(*) FILTER (WHERE u.locked IS NULL) INTO v_missing
+    FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period) ORDER BY 1, 2) g
+    LEFT JOIN LATERAL (
+      SELECT true AS locked FROM analysis.usage s
+      WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period
+      FOR NO KEY UPDATE) u ON true;
+    EXIT WHEN v_missing = 0;
+
+    INSERT INTO analysis.usage (shard, user_id, period)
+    SELECT DISTINCT p_shard, d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period) ORDER BY 2, 3
+    ON CONFLICT (shard, user_id, period) DO NOTHING;
+  END LOOP;
+END $$;
+
+-- Deals out units, as many of the wanted as the limits allow, one group (user, month, limit) after the other
+-- in the order given; a limit of NULL allows all. The caller has locked the usage rows.
+CREATE OR REPLACE FUNCTION analysis.deal_units(
+  p_shard smallint, p_users bigint[], p_periods smallint[], p_limits int[], p_wanted int[], p_count_refused boolean)
+RETURNS TABLE (o_user bigint, o_period smallint, o_limit int, o_granted int, o_used int)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_used int[];
+  v_granted int[] := '{}';
+  v_tight boolean;
+  v_groups int := cardinality(p_users);
+BEGIN
+  -- 1. What each group's user has used. Where a limit would be hit, what is owed to the users is settled
+  --    first, and read again.
+  FOR v_round IN 1 .. 2 LOOP
+    SELECT array_agg(u.used ORDER BY g.i),
+           bool_or(u.used + g.all_wanted > g.quota)
+    INTO v_used, v_tight
+    FROM (SELECT w.*, sum(w.wanted) OVER (PARTITION BY w.user_id, w.period) AS all_wanted
+          FROM unnest(p_users, p_periods, p_limits, p_wanted) WITH ORDINALITY w(user_id, period, quota, wanted, i)) g
+    CROSS JOIN LATERAL (
+      SELECT s.used FROM analysis.usage s
+      WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period OFFSET 0) u;
+    EXIT WHEN v_round = 2 OR v_tight IS NOT TRUE;
+    EXIT WHEN analysis.settle_locked(p_shard, p_users, p_periods) = 0;
+  END LOOP;
+
+  -- 2. Deal, in memory. Groups of one user and month follow each other.
+  FOR i IN 1 .. v_groups LOOP
+    o_user := p_users[i];
+    o_period := p_periods[i];
+    o_limit := p_limits[i];
+    IF i > 1 AND p_users[i - 1] = o_user AND p_periods[i - 1] = o_period THEN
+      v_used[i] := o_used;
+    END IF;
+    o_granted := CASE WHEN o_limit IS NULL THEN p_wanted[i] ELSE greatest(0, least(p_wanted[i], o_limit - v_used[i])) END;
+    o_used := v_used[i] + o_granted;
+    v_granted[i] := o_granted;
+    RETURN NEXT;
+  END LOOP;
+
+  -- 3. Write. An upsert finds its rows by the key whatever plan is taken.
+  INSERT INTO analysis.usage AS u (shard, user_id, period, used, refused)
+  SELECT p_shard, w.user_id, w.period, sum(w.granted), CASE WHEN p_count_refused THEN sum(w.wanted - w.granted) ELSE 0 END
+  FROM unnest(p_users, p_periods, p_wanted, v_granted) w(user_id, period, wanted, granted)
+  GROUP BY w.user_id, w.period
+  ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + EXCLUDED.used, refused = u.refused + EXCLUDED.refused;
+END $$;
+
+-- Settles the refunds of users whose usage rows the caller has locked: that lock is what makes a refund
+-- settled once, and nobody wait for a refund's row.
+CREATE OR REPLACE FUNCTION analysis.settle_locked(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_count int;
+BEGIN
+  WITH gone AS (
+    DELETE FROM analysis.refund r
+    WHERE r.shard = p_shard
+      AND r.user_id BETWEEN (SELECT min(i) FROM unnest(p_users) i) AND (SELECT max(i) FROM unnest(p_users) i)
+      AND r.ctid = ANY (ARRAY(
+        SELECT f.ctid
+        FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)) g
+        CROSS JOIN LATERAL (
+          SELECT o.ctid FROM analysis.refund o
+          WHERE o.shard = p_shard AND o.user_id = g.user_id AND o.period = g.period OFFSET 0) f))
+    RETURNING r.user_id, r.period),
+  owed AS (SELECT g.user_id, g.period, count(*)::int AS n FROM gone g GROUP BY g.user_id, g.period),
+  settled AS (
+    INSERT INTO analysis.usage AS u (shard, user_id, period, refunded)
+    SELECT p_shard, o.user_id, o.period, o.n FROM owed o
+    ON CONFLICT (shard, user_id, period) DO UPDATE
+      SET used = u.used - EXCLUDED.refunded, refunded = u.refunded + EXCLUDED.refunded)
+  SELECT coalesce(sum(o.n), 0) INTO v_count FROM owed o;
+  RETURN v_count;
+END $$;
+
+-- Settles what is owed to up to p_limit users and months; answers how many refunds were settled. Users
+-- with an open submit are left for later: it never waits.
+CREATE OR REPLACE FUNCTION analysis.settle_refunds(p_shard smallint, p_limit int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_user bigint[];
+  v_period smallint[];
+BEGIN
+  SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
+  FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2 LIMIT p_limit) o
+  CROSS JOIN LATERAL (
+    SELECT 1 FROM analysis.usage s
+    WHERE s.shard = p_shard AND s.user_id = o.user_id AND s.period = o.period
+    FOR NO KEY UPDATE SKIP LOCKED) u;
+  IF v_user IS NULL THEN
+    RETURN 0;
+  END IF;
+  RETURN analysis.settle_locked(p_shard, v_user, v_period);
+END $$;

@@ -1,0 +1,77 @@
+-- Takes over the batches whose worker gave no sign of life until their deadline.
+--
+-- The first loss sends a job back to its lane; the second to the suspects' lane of its kind, where jobs run
+-- alone. Only a loss there burns an attempt: what kills its worker burns nobody else's.
+CREATE OR REPLACE FUNCTION analysis.rescue(p_shard smallint, p_limit int, p_grace_ms int DEFAULT 15000)
+RETURNS TABLE (o_batches int, o_requeued int, o_dead int)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_lost bigint[];
+  v_finished bigint[];
+  v_ended analysis.ended[];
+BEGIN
+  o_batches := 0;
+  o_requeued := 0;
+  o_dead := 0;
+
+  -- 1. Workers that kept their calls over a restart of the server get a lease's time to say so.
+  IF v_now < pg_postmaster_start_time() + p_grace_ms * interval '1 millisecond' THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+
+  -- 2. The lost batches that nobody else is settling or rescuing. The table holds leases only, so it is read
+  --    whole: an index on the deadline would make every heartbeat dearer.
+  SELECT array_agg(l.id) INTO v_lost FROM (
+    SELECT b.id FROM analysis.batch b WHERE b.shard = p_shard AND b.deadline < v_now
+    LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
+  IF v_lost IS NULL THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+
+  -- 3. In a second statement, with a snapshot that sees what was stored until the lock was ours: what has a
+  --    result is settled; the others are judged. A job whose row someone holds (a cancellation, say) stays
+  --    in its batch until the next round.
+  SELECT array_agg(s.job_id) FILTER (WHERE s.closed OR s.finished),
+         array_agg(ROW(
+           s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.burnt_before + 1)::smallint, s.attempts,
+           CASE WHEN s.attempts >= s.max_attempts AND s.alone THEN 'dead' ELSE 'retried' END,
+           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.lane ELSE s.kind * 4 + 3 END,
+           s.attempts + 256 * least(s.losses + 1, 2),
+           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.vt ELSE 0 END,
+           -- Alone and lost: again after 2, 4, 8 s and so on, at most 60, less up to half by chance.
+           CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2) ELSE 0 END,
+           s.alone, 'worker_lost', NULL,
+           CASE WHEN s.alone THEN 'The worker was lost while it ran this job alone.'
+                ELSE 'The worker was lost while the job was in its batch.' END,
+           NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
+  INTO v_finished, v_ended
+  FROM (
+    SELECT h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS burnt_before, h.tries >> 8 AS losses, h.lane % 4 = 3 AS alone,
+           ((h.tries & 255) + (h.lane % 4 = 3)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
+    FROM analysis.held_jobs(p_shard, v_lost) h
+    LEFT JOIN LATERAL (
+      SELECT f.job_id FROM analysis.result f
+      WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true
+    CROSS JOIN LATERAL (
+      SELECT k.user_id, k.kind, k.vt, k.max_attempts, k.closed FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
+      FOR NO KEY UPDATE SKIP LOCKED) j) s;
+
+  -- 4. Write, and take them out of the batches.
+  IF v_ended IS NOT NULL THEN
+    PERFORM analysis.end_attempts(p_shard, v_ended);
+  END IF;
+  PERFORM analysis.settle_batches(p_shard, v_lost,
+    coalesce(v_finished, '{}') || ARRAY(SELECT e.job_id FROM unnest(v_ended) e));
+
+  o_batches := cardinality(v_lost);
+  o_dead := (SELECT count(*) FROM unnest(v_ended) e WHERE e.outcome = 'dead');
+  o_requeued := coalesce(cardinality(v_ended), 0) - o_dead;
+  RETURN NEXT;
+END $$;

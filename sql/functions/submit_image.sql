@@ -1,0 +1,29 @@
+-- For back-ends that submit by SQL, inside transactions of their own.
+
+-- Submits one image as it is: it is marked raw, and the worker cleans it before it leaves. The shard is
+-- found from the user.
+CREATE OR REPLACE FUNCTION analysis.submit_image(
+  p_user text, p_kind text, p_image bytea, p_key text DEFAULT NULL, p_priority text DEFAULT 'normal',
+  p_at timestamptz DEFAULT NULL, p_expires timestamptz DEFAULT NULL)
+RETURNS TABLE (outcome text, reason text, job_id bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF p_image IS NULL OR octet_length(p_image) > 10485760 THEN
+    RETURN QUERY SELECT 'refused', 'bad_argument', NULL::bigint;
+    RETURN;
+  END IF;
+  RETURN QUERY
+  SELECT s.o_outcome, s.o_reason, s.o_job
+  FROM analysis.submit(
+    analysis.shard_of(p_user), ARRAY[p_user],
+    ARRAY[CASE p_kind WHEN 'throat' THEN 1 WHEN 'ear' THEN 2 END::smallint],
+    ARRAY[CASE p_priority WHEN 'urgent' THEN 0 WHEN 'normal' THEN 1 WHEN 'bulk' THEN 2 END::smallint],
+    ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL, ARRAY[true], ARRAY[p_key], ARRAY[p_at], ARRAY[p_expires],
+    NULL, 10::smallint) s;
+END $$;
+
+-- Wakes the workers that listen; they poll anyway. Call it after the commit, not with every job.
+CREATE OR REPLACE FUNCTION analysis.notify_workers(p_shard smallint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT pg_notify('analysis_jobs', p_shard::text)
+$$;

@@ -1,0 +1,54 @@
+-- A closed month: what every user used, as it was stated once and for all, and with it by how much earlier
+-- months changed since they were stated. Bills are made of these lines, so they are only ever added.
+--
+-- These two tables hold a few rows a user and month and are written once a month: they do not lead with the
+-- shard, and stay on one node where the others are distributed.
+
+CREATE TABLE analysis.statement (
+  report    text        NOT NULL,           -- 'usage', the only report that is stated so far
+  period    smallint    NOT NULL,
+  closed_at timestamptz NOT NULL,
+  PRIMARY KEY (report, period));
+
+CREATE TABLE analysis.statement_line (
+  report           text        NOT NULL,
+  period           smallint    NOT NULL,    -- of the statement
+  line             bigint      NOT NULL,    -- its place in the statement, from 1
+  for_period       smallint    NOT NULL,    -- what the numbers are of: the same month, or an earlier one
+  shard            smallint    NOT NULL,
+  user_id          bigint      NOT NULL,
+  user_ref         text        NOT NULL,
+  zone             text        NOT NULL,
+  plan             text        NULL,        -- NULL on adjustments, as every number that touches no bill
+  plan_name        text        NULL,
+  monthly_limit    bigint      NULL,        -- NULL also for no limit
+  used             bigint      NOT NULL,
+  over             bigint      NOT NULL,
+  analysed         bigint      NULL,
+  failed           bigint      NULL,
+  cancelled        bigint      NULL,
+  refunded         bigint      NOT NULL,
+  refused          bigint      NOT NULL,
+  calls            bigint      NULL,
+  last_reset       timestamptz NOT NULL,
+  last_reset_local timestamp   NOT NULL,    -- as the zone's rules were when the month was closed
+  PRIMARY KEY (report, period, line),
+  FOREIGN KEY (report, period) REFERENCES analysis.statement (report, period),
+  CHECK (for_period <= period),
+  CHECK (for_period = period OR plan IS NULL));
+
+-- One line a user and month in a statement, and the way to what was stated of a month so far.
+CREATE UNIQUE INDEX statement_line_for_period
+  ON analysis.statement_line (report, for_period, shard, user_id, period);
+
+CREATE FUNCTION analysis.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'closed statements are never changed or removed'
+    USING ERRCODE = 'object_not_in_prerequisite_state', TABLE = TG_TABLE_NAME,
+      HINT = 'What changed since a month was closed is stated as an adjustment when a later month closes.';
+END $$;
+
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON analysis.statement
+  FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON analysis.statement_line
+  FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();
