@@ -1,0 +1,120 @@
+public import AnalysisCore
+import PostgreSQL
+
+/// What cancelling a job came to.
+public enum CancelOutcome: String, Sendable, CaseIterable {
+  /// It is cancelled, by this call or an earlier one.
+  case cancelled
+  /// It was analysed before.
+  case finished
+  /// It had failed for good before.
+  case dead
+  /// There is no such job.
+  case unknown
+}
+
+/// What retrying a dead job came to.
+public enum RetryOutcome: Sendable, Equatable {
+  /// It waits again and counts in this month.
+  case requeued(Period)
+  /// The user's limit of the present month is reached.
+  case quota
+  /// It is not dead, or there is no such job.
+  case notDead
+}
+
+extension JobDirectory {
+  /// Cancels jobs and gives their quota units back. A running job is cancelled too: what its worker brings
+  /// is not stored.
+  public func cancel(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: CancelOutcome] {
+    let places = try await shards.places(of: jobs)
+    var outcomes = Dictionary(
+      jobs.map { ($0, CancelOutcome.unknown) }, uniquingKeysWith: { first, _ in first })
+    for (shard, jobs) in Self.byShard(places) {
+      let answers = try await Statement(
+        "SELECT o_job, o_outcome FROM analysis.cancel($1, $2)", [.int16(shard), .array(jobs.map(\.value))],
+        while: "cancelling jobs"
+      ) { rows in
+        try rows.map { (try $0.jobID(0), try $0.named(1, CancelOutcome.self)) }
+      }.run(on: database)
+      for (job, outcome) in answers { outcomes[job] = outcome }
+    }
+    return outcomes
+  }
+
+  /// Queues dead jobs again; each takes a unit of the present month, the lowest numbers first.
+  public func retryDead(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: RetryOutcome] {
+    let places = try await shards.places(of: jobs)
+    var outcomes = Dictionary(
+      jobs.map { ($0, RetryOutcome.notDead) }, uniquingKeysWith: { first, _ in first })
+    for (shard, jobs) in Self.byShard(places) {
+      outcomes.merge(try await retryDead(jobs, in: shard)) { $1 }
+    }
+    return outcomes
+  }
+
+  /// Queues the dead jobs again that a filter means, the lowest numbers first.
+  ///
+  /// - Parameter limit: how many at most; those that the quota refuses count too.
+  public func retryDead(
+    matching filter: JobFilter, limit: Int = 10_000
+  ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
+    if let state = filter.state, state != .dead { return [:] }
+    let shards: [Int16]
+    if let user = filter.user {
+      shards = [try await self.shards.shard(of: user)]
+    } else {
+      shards = try await self.shards.shards()
+    }
+    var outcomes: [JobID: RetryOutcome] = [:]
+    for shard in shards {
+      var last = JobID(0)
+      while outcomes.count < limit {
+        let page = try await deadJobs(filter, in: shard, after: last, limit: min(500, limit - outcomes.count))
+        guard let end = page.last else { break }
+        outcomes.merge(try await retryDead(page, in: shard)) { $1 }
+        last = end
+      }
+    }
+    return outcomes
+  }
+
+  private func retryDead(
+    _ jobs: [JobID], in shard: Int16
+  ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
+    try await Statement(
+      "SELECT o_job, o_outcome, o_period FROM analysis.retry_dead($1, $2)",
+      [.int16(shard), .array(jobs.map(\.value))], while: "retrying dead jobs"
+    ) { rows in
+      var outcomes: [JobID: RetryOutcome] = [:]
+      for row in rows {
+        switch try row.string(1) {
+        case "requeued": outcomes[try row.jobID(0)] = .requeued(try row.period(2))
+        case "quota": outcomes[try row.jobID(0)] = .quota
+        default: outcomes[try row.jobID(0)] = .notDead
+        }
+      }
+      return outcomes
+    }.run(on: database)
+  }
+
+  private func deadJobs(
+    _ filter: JobFilter, in shard: Int16, after: JobID, limit: Int
+  ) async throws(JobQueueError) -> [JobID] {
+    try await Statement(
+      QueueSQL.text("queue/dead_ids.sql"),
+      [
+        .int16(shard), .int16(filter.month?.label), .text(filter.user), .int16(filter.kind?.code),
+        .int64(after.value), .int32(Int32(clamping: limit)),
+      ], while: "looking for dead jobs"
+    ) { rows in
+      try rows.map { try $0.jobID(0) }
+    }.run(on: database)
+  }
+
+  private static func byShard(_ places: [JobID: JobPlace]) -> [(Int16, [JobID])] {
+    Dictionary(grouping: places.keys) { places[$0]?.shard ?? 0 }
+      .map { ($0.key, $0.value.sorted()) }
+      .sorted { $0.0 < $1.0 }
+  }
+}

@@ -1,0 +1,59 @@
+public import AnalysisCore
+
+/// A job's analysis, to be stored.
+public struct CompletedJob: Sendable, Equatable {
+  /// The batch under whose lease it ran.
+  public var batch: Int64
+  /// The job.
+  public var job: JobID
+  /// What the model answered.
+  public var analysis: Analysis
+  /// How many calls of the endpoint the attempt took.
+  public var calls: Int
+  /// How long the call took, in milliseconds.
+  public var callMilliseconds: Int
+  /// The endpoint's name.
+  public var endpoint: String
+
+  /// An analysis to be stored.
+  public init(
+    batch: Int64, job: JobID, analysis: Analysis, calls: Int, callMilliseconds: Int, endpoint: String
+  ) {
+    self.batch = batch
+    self.job = job
+    self.analysis = analysis
+    self.calls = calls
+    self.callMilliseconds = callMilliseconds
+    self.endpoint = endpoint
+  }
+
+  /// The job with the lease it is held under.
+  public var held: HeldJob { HeldJob(batch: batch, job: job) }
+}
+
+/// A job and the batch under whose lease it is held.
+public struct HeldJob: Sendable, Hashable {
+  /// The batch.
+  public var batch: Int64
+  /// The job.
+  public var job: JobID
+
+  /// A job that is held.
+  public init(batch: Int64, job: JobID) {
+    self.batch = batch
+    self.job = job
+  }
+}
+
+/// What became of analyses that were to be stored.
+public struct CompletionOutcome: Sendable, Equatable {
+  /// Stored by this call.
+  public var stored: Set<JobID> = []
+  /// Not stored, since the lease was gone or the job was cancelled meanwhile.
+  public var stale: Set<JobID> = []
+  /// Refused by the database and failed for good, with the database's message.
+  public var rejected: [JobID: String] = [:]
+
+  /// An outcome of nothing.
+  public init() {}
+}

@@ -1,0 +1,61 @@
+import AnalysisCore
+import PostgreSQL
+
+/// Reads the domain's values from a row, and refuses numbers that this program does not know.
+extension Row {
+  func jobID(_ column: Int) throws(PostgreSQLError) -> JobID {
+    JobID(try int64(column))
+  }
+
+  func period(_ column: Int) throws -> Period {
+    let label = try int16(column)
+    guard let period = Period(label: label) else { throw Self.unknown("month", label) }
+    return period
+  }
+
+  func kind(_ column: Int) throws -> AnalysisKind {
+    let code = try int16(column)
+    guard let kind = AnalysisKind(code: code) else { throw Self.unknown("kind", code) }
+    return kind
+  }
+
+  func lane(_ column: Int) throws -> Lane {
+    let code = try int16(column)
+    guard let lane = Lane(code: code) else { throw Self.unknown("lane", code) }
+    return lane
+  }
+
+  /// A value of an enumeration that the database names by text.
+  func named<Value: RawRepresentable<String>>(_ column: Int, _ type: Value.Type) throws -> Value {
+    let text = try string(column)
+    guard let value = Value(rawValue: text) else {
+      throw JobQueueError(
+        .unexpectedAnswer, "The database named a \(type) that this program does not know: \(text).",
+        advice: "Use the program's version that belongs to the schema.")
+    }
+    return value
+  }
+
+  private static func unknown(_ what: String, _ code: Int16) -> JobQueueError {
+    JobQueueError(
+      .unexpectedAnswer, "The database named a \(what) that this program does not know: \(code).",
+      advice: "Use the program's version that belongs to the schema.")
+  }
+}
+
+/// A point in time as the parameter of a statement.
+func timestamp(_ seconds: Double?) -> Timestamp? {
+  seconds.map { Timestamp(secondsSince1970: $0) }
+}
+
+/// A duration in whole milliseconds, never negative.
+func milliseconds(_ duration: Duration) -> Int64 {
+  let (seconds, attoseconds) = duration.components
+  return max(
+    0, seconds.multipliedReportingOverflow(by: 1000).partialValue + attoseconds / 1_000_000_000_000_000)
+}
+
+/// Text without the one character that PostgreSQL cannot hold.
+func storable(_ text: String) -> String {
+  text.contains("\0") ? text.replacing("\0", with: "\u{FFFD}") : text
+}

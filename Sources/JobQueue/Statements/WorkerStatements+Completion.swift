@@ -1,0 +1,40 @@
+public import AnalysisCore
+import PostgreSQL
+
+extension WorkerStatements {
+  /// Stores analyses, of one or many batches. Answers the jobs whose result was stored by this call: not
+  /// those whose lease is gone or that were cancelled meanwhile.
+  public func complete(_ jobs: [CompletedJob]) -> Statement<Set<JobID>> {
+    Statement(
+      QueueSQL.complete,
+      [
+        .int16(shard), .int64(worker.id), .array(jobs.map(\.batch)), .array(jobs.map(\.job.value)),
+        .array(jobs.map(\.analysis.id)), .array(jobs.map { timestamp($0.analysis.answeredAt) }),
+        .array(jobs.map { Self.json($0.analysis.conditions) }),
+        .array(jobs.map { Int16(clamping: $0.analysis.conditions.count) }),
+      ] + Self.columns(jobs.map(\.analysis.primary)) + Self.columns(jobs.map(\.analysis.secondary)) + [
+        .array(jobs.map(\.analysis.isPotentiallySerious)),
+        .array(jobs.map(\.analysis.recommendsConsultation)),
+        .array(jobs.map { Int16(clamping: $0.calls) }),
+        .array(jobs.map { Int32(clamping: $0.callMilliseconds) }),
+        .array(jobs.map(\.analysis.model)), .array(jobs.map(\.endpoint)), .text(storable(worker.version)),
+      ], while: "storing results"
+    ) { rows in
+      Set(try rows.map { try $0.jobID(0) })
+    }
+  }
+
+  private static func json(_ conditions: [Condition]) -> JSONText {
+    JSONText(String(decoding: ConditionsWriter.json(conditions), as: UTF8.self))
+  }
+
+  /// Id, name, confidence, band and whether it is normal, each as one array with gaps where there is no
+  /// such condition.
+  private static func columns(_ conditions: [Condition?]) -> [Parameter] {
+    [
+      .array(conditions.map { $0?.id }), .array(conditions.map { $0?.name }),
+      .array(conditions.map { $0?.confidence.value }), .array(conditions.map { $0?.confidence.band.code }),
+      .array(conditions.map { $0?.isNormal }),
+    ]
+  }
+}

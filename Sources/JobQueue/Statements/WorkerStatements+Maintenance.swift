@@ -1,0 +1,97 @@
+public import AnalysisCore
+import PostgreSQL
+
+extension WorkerStatements {
+  /// Takes jobs from batches whose lease has run out, at most so many batches.
+  ///
+  /// - Parameter grace: how long the server must have been up, so that workers which kept their calls over
+  ///   its restart are not robbed.
+  public func rescue(limit: Int = 200, grace: Duration = .seconds(15)) -> Statement<RescueOutcome> {
+    Statement(
+      "SELECT o_batches, o_requeued, o_dead FROM analysis.rescue($1, $2, $3)",
+      [
+        .int16(shard), .int32(Int32(clamping: limit)), .int32(Int32(clamping: milliseconds(grace))),
+      ], while: "rescuing jobs of lost workers"
+    ) { rows in
+      let row = try rows.single()
+      return RescueOutcome(batches: try row.int(0), requeued: try row.int(1), dead: try row.int(2))
+    }
+  }
+
+  /// Makes scheduled jobs ready whose time has come, at most so many; answers how many.
+  public func promote(limit: Int = 1000) -> Statement<Int> {
+    count("SELECT analysis.promote($1, $2)", limit, while: "promoting scheduled jobs")
+  }
+
+  /// Settles pending refunds into the counters, at most so many; answers how many.
+  public func settleRefunds(limit: Int = 1000) -> Statement<Int> {
+    count("SELECT analysis.settle_refunds($1, $2)", limit, while: "settling refunds")
+  }
+
+  /// Whether it is this caller's turn to do a task that is to be done once an interval, by one process.
+  public func takeTurn(_ task: String, every interval: Duration) -> Statement<Bool> {
+    Statement(
+      "SELECT analysis.take_turn($1, $2, $3)",
+      [.int16(shard), .text(task), .int32(Int32(clamping: milliseconds(interval)))],
+      while: "taking turns at \(task)"
+    ) { rows in
+      try rows.single().bool(0)
+    }
+  }
+
+  /// Looks from nought for jobs that were committed after the scan mark had passed them, and lowers the
+  /// published mark to them; answers in how many lanes.
+  public func sweep(_ lanes: [Lane]) -> Statement<Int> {
+    Statement(
+      "SELECT analysis.sweep($1, $2)", [.int16(shard), .array(lanes.map(\.code))],
+      while: "sweeping the queue"
+    ) { rows in
+      try rows.single().int(0)
+    }
+  }
+
+  /// Takes the worker off the list of those that live; its batches, if any, are left to their leases.
+  public func retire() -> Statement<Void> {
+    Statement(
+      "SELECT analysis.retire($1, $2)", [.int16(shard), .int64(worker.id)], while: "leaving the queue"
+    ) { _ in }
+  }
+
+  /// Makes the partitions from the past month to three months ahead that are missing.
+  public static func ensurePartitions() -> Statement<Void> {
+    Statement(QueueSQL.partitions, [], while: "preparing the coming months") { _ in }
+  }
+
+  /// Refreshes the gauges by which a submit judges whether the queue or the volume is full.
+  public static func refreshGauges() -> Statement<Void> {
+    Statement("SELECT analysis.refresh_gauges()", [], while: "refreshing the gauges") { _ in }
+  }
+
+  /// Wakes the workers that listen on `analysis_jobs`; call it after the commit.
+  public static func notifyWorkers(shard: Int16) -> Statement<Void> {
+    Statement("SELECT analysis.notify_workers($1)", [.int16(shard)], while: "waking the workers") { _ in }
+  }
+
+  private func count(_ text: String, _ limit: Int, while doing: String) -> Statement<Int> {
+    Statement(text, [.int16(shard), .int32(Int32(clamping: limit))], while: doing) { rows in
+      try rows.single().int(0)
+    }
+  }
+}
+
+/// What a rescue did.
+public struct RescueOutcome: Sendable, Equatable {
+  /// Batches that were lost.
+  public var batches: Int
+  /// Jobs that run again.
+  public var requeued: Int
+  /// Jobs that failed for good, since they were lost too often.
+  public var dead: Int
+
+  /// An outcome with its numbers.
+  public init(batches: Int, requeued: Int, dead: Int) {
+    self.batches = batches
+    self.requeued = requeued
+    self.dead = dead
+  }
+}

@@ -1,0 +1,101 @@
+public import AnalysisCore
+import PostgreSQL
+
+/// The calls that a worker makes for one shard. Nothing is executed here: each answers a ``Statement``,
+/// so that several can go out in one write.
+public struct WorkerStatements: Sendable {
+  /// The shard.
+  public let shard: Int16
+  /// Who asks.
+  public let worker: WorkerIdentity
+
+  /// The calls of a worker for a shard.
+  public init(shard: Int16, worker: WorkerIdentity) {
+    self.shard = shard
+    self.worker = worker
+  }
+
+  /// Takes jobs: at most `count` in all, lane by lane in the order given.
+  ///
+  /// - Parameters:
+  ///   - firstBatch: the id of the first lane's batch; each other lane takes the next, so as many ids are
+  ///     used as there are lanes.
+  ///   - lease: how long the jobs are held unless a heartbeat pushes it on.
+  public func claim(
+    firstBatch: Int64, lanes: [LaneClaim], count: Int, lease: Duration
+  ) -> Statement<[ClaimedBatch]> {
+    let shard = shard
+    return Statement(
+      QueueSQL.claim,
+      [
+        .int16(shard), .int64(worker.id), .int64(firstBatch), .array(lanes.map(\.lane.code)),
+        .array(lanes.map(\.from)), .array(lanes.map { Int32(clamping: $0.limit) }),
+        .int32(Int32(clamping: count)), .int32(Int32(clamping: milliseconds(lease))),
+      ], while: "claiming jobs"
+    ) { rows in
+      try ClaimedBatch.batches(of: rows.map { try ClaimedJob($0, shard: shard) })
+    }
+  }
+
+  /// Records failed attempts and what is to become of their jobs.
+  public func fail(_ attempts: [FailedAttempt]) -> Statement<[JobID: FailOutcome]> {
+    Statement(
+      QueueSQL.fail,
+      [
+        .int16(shard), .int64(worker.id), .array(attempts.map(\.batch)), .array(attempts.map(\.job.value)),
+        .array(attempts.map(\.delayMilliseconds)), .array(attempts.map(\.burns)),
+        .array(attempts.map(\.failureClass.rawValue)), .array(attempts.map { $0.code.map(storable) }),
+        .array(attempts.map { storable($0.message) }), .array(attempts.map { $0.errorID.map(storable) }),
+        .array(attempts.map { $0.status.map { Int16(clamping: $0) } }),
+        .array(attempts.map { Int16(clamping: $0.calls) }), .array(attempts.map(\.maybeCounted)),
+        .array(attempts.map { $0.endpoint.map(storable) }),
+      ], while: "recording failed attempts"
+    ) { rows in
+      var outcomes: [JobID: FailOutcome] = [:]
+      for row in rows { outcomes[try row.jobID(0)] = try row.named(1, FailOutcome.self) }
+      return outcomes
+    }
+  }
+
+  /// Gives jobs back that were not tried; burns nothing. Answers those that were still held.
+  public func handBack(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<Set<JobID>> {
+    Statement(
+      "SELECT o FROM analysis.hand_back($1, $2, $3, $4, $5) AS o",
+      [
+        .int16(shard), .int64(worker.id), .array(jobs.map(\.batch)), .array(jobs.map(\.job.value)),
+        .int64(milliseconds(delay)),
+      ], while: "handing jobs back"
+    ) { rows in
+      Set(try rows.map { try $0.jobID(0) })
+    }
+  }
+
+  /// Pushes the leases of batches on and tells that the worker lives. Answers the batches that are still
+  /// held; the jobs of the others belong to somebody else by now.
+  public func heartbeat(_ batches: [Int64], lease: Duration, inFlight: Int) -> Statement<Set<Int64>> {
+    Statement(
+      QueueSQL.heartbeat,
+      [
+        .int16(shard), .int64(worker.id), .array(batches), .int32(Int32(clamping: milliseconds(lease))),
+        .text(storable(worker.host)), .int32(worker.pid), .text(storable(worker.version)),
+        .int32(Int32(clamping: inFlight)),
+      ], while: "sending the heartbeat"
+    ) { rows in
+      Set(try rows.map { try $0.int64(0) })
+    }
+  }
+
+  /// Publishes the scan marks, at most once a second a lane, and answers the mark from which each lane is
+  /// to be scanned.
+  public func tick(_ marks: [(lane: Lane, furthest: Int64)]) -> Statement<[Lane: Int64]> {
+    Statement(
+      "SELECT o_lane, o_scan_from FROM analysis.tick($1, $2, $3)",
+      [.int16(shard), .array(marks.map(\.lane.code)), .array(marks.map(\.furthest))],
+      while: "publishing the scan marks"
+    ) { rows in
+      var scanFrom: [Lane: Int64] = [:]
+      for row in rows { scanFrom[try row.lane(0)] = try row.int64(1) }
+      return scanFrom
+    }
+  }
+}

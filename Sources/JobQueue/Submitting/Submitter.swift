@@ -1,0 +1,127 @@
+import AnalysisCore
+import EventLoop
+import Operations
+public import PostgreSQL
+
+/// Puts jobs into the queue, many in a call.
+public actor Submitter {
+  private let database: ConnectionPool
+  private let limits: SubmitLimits
+  private var shards: [String: Int16] = [:]
+  private var random = SystemRandomNumberGenerator()
+  private var unnotified: Set<Int16> = []
+  private var notifiedAt: ContinuousClock.Instant?
+
+  /// How many users' shards are remembered.
+  private static let shardCacheLimit = 100_000
+
+  /// A submitter on a database.
+  public init(_ database: ConnectionPool, limits: SubmitLimits = .init()) {
+    self.database = database
+    self.limits = limits
+  }
+
+  /// Submits jobs and answers what became of each, in the order given.
+  ///
+  /// One user's jobs are taken in the order given, which decides who gets the last units of a limit. A
+  /// call whose answer was lost is made again if all its jobs have keys; what the lost call had created is
+  /// then answered as a duplicate.
+  ///
+  /// - Parameter settled: called with each job's place and outcome as soon as its call is committed, so that
+  ///   what was taken before an error is known.
+  /// - Throws: ``JobQueueError``; `outcomeUnknown` when an answer was lost and a job had no key.
+  public func submit(
+    _ items: [Submission], settled: @Sendable (Int, SubmitOutcome) -> Void = { _, _ in }
+  ) async throws(JobQueueError) -> [SubmitOutcome] {
+    var outcomes = items.map { Self.refusalBeforehand($0) }
+    for (index, outcome) in outcomes.enumerated() {
+      if let outcome { settled(index, outcome) }
+    }
+    let sendable = items.enumerated().filter { outcomes[$0.offset] == nil }
+      .map { (index: $0.offset, submission: $0.element) }
+    let shards = try await shards(of: sendable.map(\.submission.user))
+    for call in SubmitCall.calls(of: sendable, shards: shards, limits: limits) {
+      let answers = try await make(call)
+      var mayRunNow = false
+      for (item, outcome) in zip(call.items, answers) {
+        outcomes[item.index] = outcome
+        settled(item.index, outcome)
+        if case .created = outcome, item.submission.runAt == nil { mayRunNow = true }
+      }
+      if mayRunNow { unnotified.insert(call.shard) }
+      if notifiedAt.map({ ContinuousClock.now - $0 >= limits.notifyInterval }) ?? true {
+        await notifyWorkers()
+      }
+    }
+    await notifyWorkers()
+    return outcomes.compactMap { $0 }
+  }
+
+  /// Wakes the workers of the shards in which jobs were submitted since the last time. A notification that
+  /// fails is no error: workers look by themselves.
+  public func notifyWorkers() async {
+    let shards = unnotified.sorted()
+    guard !shards.isEmpty else { return }
+    unnotified.removeAll()
+    notifiedAt = ContinuousClock.now
+    _ = try? await database.run(shards.map { WorkerStatements.notifyWorkers(shard: $0) })
+  }
+
+  /// Makes a call, again after a passing failure as long as that can do no harm.
+  private func make(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
+    let statement = call.statement(maxAttempts: limits.maxAttempts)
+    var failures = 0
+    while true {
+      let error: JobQueueError
+      do {
+        return try await statement.run(on: database, deadline: limits.deadline)
+      } catch let failure {
+        error = failure
+      }
+      let isUncertain = (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect ?? false
+      if isUncertain, !call.isIdempotent {
+        throw JobQueueError(
+          .outcomeUnknown,
+          "The connection was lost while \(call.items.count) jobs were submitted, and some of them have no"
+            + " key: it is not known whether they were taken.",
+          advice: "Look with analysisctl jobs list before you submit them again; with keys a repeat is safe.",
+          underlying: error)
+      }
+      failures += 1
+      guard failures <= limits.repeats, error.isTemporary else { throw error }
+      try await pause(after: failures)
+    }
+  }
+
+  private func pause(after failures: Int) async throws(JobQueueError) {
+    let backoff = Backoff(base: .milliseconds(50), cap: .seconds(2))
+    let delay = backoff.delay(attempt: failures, using: &random)
+    do {
+      try await database.loop.sleep(for: delay)
+    } catch {
+      throw JobQueueError(error, while: "submitting jobs")
+    }
+  }
+
+  private func shards(of users: [String]) async throws(JobQueueError) -> [String: Int16] {
+    let wanted = Set(users)
+    var known: [String: Int16] = [:]
+    for user in wanted { known[user] = shards[user] }
+    let unknown = wanted.filter { known[$0] == nil }
+    if unknown.isEmpty { return known }
+    let found = try await ShardDirectory(database).shards(of: unknown.sorted())
+    if shards.count + found.count > Self.shardCacheLimit { shards.removeAll() }
+    shards.merge(found) { $1 }
+    known.merge(found) { $1 }
+    return known
+  }
+
+  /// Refuses what the protocol itself cannot carry, so that one such job does not fail a whole call.
+  private static func refusalBeforehand(_ item: Submission) -> SubmitOutcome? {
+    let texts = [item.user, item.key ?? "", item.sourceName ?? ""]
+    let isSound =
+      !item.user.isEmpty && item.image.sha256.count == 32 && !texts.contains { $0.contains("\0") }
+      && (item.runAt ?? 0).isFinite && !(item.expiresAt ?? 0).isNaN
+    return isSound ? nil : .refused(Refusal(code: "bad_argument", user: storable(item.user)))
+  }
+}

@@ -1,0 +1,189 @@
+import EventLoop
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("The migrator")
+struct MigratorTests {
+  typealias Migration = MigrationSource.Migration
+  typealias Group = MigrationSource.FunctionGroup
+
+  static let first = Migration(number: 1, name: "0001_first", text: "CREATE TABLE analysis.first (a int);")
+  static let second = Migration(
+    number: 2, name: "0002_second",
+    text: "INSERT INTO analysis.first VALUES (1); INSERT INTO analysis.first VALUES (2);")
+  static let third = Migration(number: 3, name: "0003_third", text: "CREATE TABLE analysis.third (a int);")
+  static let fourth = Migration(
+    number: 100, name: "0100_fourth", text: "CREATE TABLE analysis.fourth (a int);")
+  static let answer = Group(
+    name: "answer",
+    text: "CREATE OR REPLACE FUNCTION analysis.answer() RETURNS int LANGUAGE sql AS 'SELECT 1';")
+
+  private func source(_ migrations: [Migration], _ functions: [Group] = []) -> MigrationSource {
+    MigrationSource(migrations: migrations, functions: functions)
+  }
+
+  private func withPool<R>(_ body: (ConnectionPool) async throws -> R) async throws -> R {
+    try await withTestDatabase { database in
+      let pool = ConnectionPool(database.configuration, on: try EventLoop(name: "test"), size: 2)
+      let result = try await body(pool)
+      await pool.close()
+      return result
+    }
+  }
+
+  /// The code of the error that a call throws; nil when it throws none.
+  private func code(_ body: () async throws -> Void) async throws -> JobQueueError.Code? {
+    do {
+      try await body()
+      return nil
+    } catch let error as JobQueueError {
+      return error.code
+    }
+  }
+
+  @Test("applies migrations by number, then functions, and does nothing the second time")
+  func order() async throws {
+    try await withPool { pool async throws in
+      let migrator = Migrator(pool, source: source([Self.fourth, Self.second, Self.first], [Self.answer]))
+      var seen: [String] = []
+      let done = try await migrator.migrate { seen.append($0.name) }
+      #expect(seen == ["prepare", "0001_first", "0002_second", "0100_fourth", "answer"])
+      #expect(done.map(\.name) == seen)
+      #expect(try await migrator.migrate().isEmpty)
+      let status = try await migrator.status()
+      #expect(status.version == 100)
+      #expect(status.isCurrent)
+      #expect(try await pool.query("SELECT count(*) FROM analysis.first").single().int(0) == 2)
+    }
+  }
+
+  @Test("shows the SQL that it would run, and changes nothing by it")
+  func plan() async throws {
+    try await withPool { pool async throws in
+      let migrator = Migrator(pool, source: source([Self.first], [Self.answer]))
+      let plan = try await migrator.plan()
+      #expect(plan.map(\.kind) == [.preparation, .migration(1), .functions])
+      #expect(plan.map(\.sql).suffix(2) == [Self.first.text, Self.answer.text])
+      #expect(try await pool.query("SELECT to_regnamespace('analysis') IS NULL").single().bool(0))
+      #expect(try await migrator.status().pending == ["0001_first"])
+    }
+  }
+
+  @Test("refuses by name a migration that was edited after it had been applied")
+  func edited() async throws {
+    try await withPool { pool async throws in
+      _ = try await Migrator(pool, source: source([Self.first])).migrate()
+      var edited = Self.first
+      edited.text += " -- a comment"
+      let migrator = Migrator(pool, source: source([edited, Self.second]))
+      let error = await #expect(throws: JobQueueError.self) { try await migrator.migrate() }
+      #expect(error?.code == .migrationEdited)
+      #expect(error?.message.contains("0001_first") == true)
+      #expect(try await pool.query("SELECT count(*) FROM analysis.first").single().int(0) == 0)
+    }
+  }
+
+  @Test("applies a group of functions again when its text changed, and only then")
+  func functions() async throws {
+    try await withPool { pool async throws in
+      _ = try await Migrator(pool, source: source([Self.first], [Self.answer])).migrate()
+      var changed = Self.answer
+      changed.text = changed.text.replacing("SELECT 1", with: "SELECT 2")
+      let done = try await Migrator(pool, source: source([Self.first], [changed])).migrate()
+      #expect(done.map(\.name) == ["answer"])
+      #expect(try await pool.query("SELECT analysis.answer()").single().int(0) == 2)
+    }
+  }
+
+  @Test("is safe beside another one: every step is made once, and none fails")
+  func twoAtOnce() async throws {
+    try await withPool { pool async throws in
+      let other = ConnectionPool(pool.configuration, on: try EventLoop(name: "other"), size: 2)
+      let migrations = (1...12).map {
+        Migration(number: $0, name: "step\($0)", text: "CREATE TABLE analysis.step\($0) (a int);")
+      }
+      let source = source(migrations, [Self.answer])
+      async let one = Migrator(pool, source: source).migrate()
+      async let two = Migrator(other, source: source).migrate()
+      let made = try await (one + two).map(\.name)
+      #expect(made.filter { $0 != "prepare" }.sorted() == (migrations.map(\.name) + ["answer"]).sorted())
+      #expect(try await Migrator(pool, source: source).status().isCurrent)
+      await other.close()
+    }
+  }
+
+  @Test("leaves nothing of a migration that fails, and names it")
+  func failing() async throws {
+    try await withPool { pool async throws in
+      let bad = Migration(
+        number: 2, name: "0002_bad", text: "CREATE TABLE analysis.half (a int); SELECT 1 / 0;")
+      let migrator = Migrator(pool, source: source([Self.first, bad]))
+      let error = await #expect(throws: JobQueueError.self) { try await migrator.migrate() }
+      #expect(error?.message.contains("0002_bad") == true)
+      #expect(try await pool.query("SELECT to_regclass('analysis.half') IS NULL").single().bool(0))
+      #expect(try await migrator.status().version == 1)
+    }
+  }
+
+  @Test("reports a migration that was left out between others")
+  func gap() async throws {
+    try await withPool { pool async throws in
+      _ = try await Migrator(pool, source: source([Self.first, Self.third])).migrate()
+      let migrator = Migrator(pool, source: source([Self.first, Self.second, Self.third]))
+      let found = try await code { _ = try await migrator.plan() }
+      #expect(found == .migrationGap)
+    }
+  }
+
+  @Test("reports migrations that it does not know, newer or not")
+  func unknown() async throws {
+    try await withPool { pool async throws in
+      _ = try await Migrator(pool, source: source([Self.first, Self.second, Self.third])).migrate()
+      let older = Migrator(pool, source: source([Self.first, Self.second]))
+      let found = try await code { _ = try await older.migrate() }
+      #expect(found == .schemaTooNew)
+      #expect(try await older.status().unknown == [3])
+      let other = Migrator(pool, source: source([Self.first, Self.third]))
+      let foundByOther = try await code { _ = try await other.migrate() }
+      #expect(foundByOther == .migrationUnknown)
+    }
+  }
+
+  static let all = [first, second, third, fourth]
+
+  @Test(
+    "lets a worker run on its own version, the one before and the one after, and says which side to upgrade",
+    arguments: [
+      (0, 2, JobQueueError.Code.schemaMissing), (1, 4, .schemaTooOld), (2, 4, .schemaTooOld), (3, 4, nil),
+      (4, 4, nil), (4, 3, nil), (4, 2, .schemaTooNew), (1, 1, nil), (2, 1, nil),
+    ])
+  func compatible(inDatabase: Int, inProgram: Int, refusal: JobQueueError.Code?) async throws {
+    try await withPool { pool async throws in
+      if inDatabase > 0 {
+        _ = try await Migrator(pool, source: source(Array(Self.all.prefix(inDatabase)))).migrate()
+      }
+      let migrator = Migrator(pool, source: source(Array(Self.all.prefix(inProgram))))
+      let found = try await code { _ = try await migrator.requireCompatible() }
+      #expect(found == refusal)
+    }
+  }
+
+  @Test("brings an empty database to the schema of this program, with the months it needs")
+  func embedded() async throws {
+    try await withQueue { queue async throws in
+      let migrator = Migrator(queue.pool)
+      #expect(try await migrator.status().isCurrent)
+      #expect(try await migrator.requireCompatible() == Migrator.version)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.partition_made") == 5)
+    }
+  }
+
+  @Test("tells texts apart by SHA-256")
+  func checksum() {
+    #expect(
+      Checksum.sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+  }
+}

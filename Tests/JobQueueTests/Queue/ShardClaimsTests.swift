@@ -1,0 +1,111 @@
+import AnalysisCore
+import JobQueue
+import Testing
+
+@Suite("The claims of a worker in a shard")
+struct ShardClaimsTests {
+  let start = ContinuousClock.now
+  let urgent = Lane(.throat, .urgent)
+  let normal = Lane(.throat, .normal)
+
+  private func batch(_ lane: Lane, _ times: [Int64]) throws -> ClaimedBatch {
+    let period = try #require(Period("2026-11"))
+    let jobs = times.map { time in
+      ClaimedJob(
+        shard: 0, batch: 1, lane: lane, id: JobID(time), period: period, attempt: 1, maxAttempts: 10,
+        virtualTime: time, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
+        imageBytes: 1, isRaw: false, isExpired: false)
+    }
+    return ClaimedBatch(shard: 0, id: 1, lane: lane, jobs: jobs)
+  }
+
+  @Test("do not take a lane for empty that was not asked, since those before it filled the claim")
+  func notReached() throws {
+    var claims = ShardClaims(kinds: [.throat], now: start)
+    let request = claims.next(count: 2, suspectInFlight: false, now: start)
+    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
+    let next = claims.next(count: 2, suspectInFlight: false, now: start)
+    #expect(next.map(\.lane).contains(normal))
+    #expect(next.first == LaneClaim(lane: urgent, from: 20, limit: 2))
+  }
+
+  @Test("ask a lane again from the published mark before they take it for empty")
+  func fallBackFirst() throws {
+    var claims = ShardClaims(kinds: [.throat], now: start)
+    claims.published([urgent: 0])
+    var request = claims.next(count: 2, suspectInFlight: false, now: start)
+    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
+    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    claims.claimed([], for: request, count: 2, now: start)
+    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    #expect(request.contains(LaneClaim(lane: urgent, from: 0, limit: 2)))
+    claims.claimed([], for: request, count: 2, now: start)
+    #expect(claims.next(count: 2, suspectInFlight: false, now: start).isEmpty)
+    #expect(claims.nextAsk(now: start) == start + .seconds(1))
+  }
+
+  @Test("publish the furthest virtual time of each lane")
+  func marks() throws {
+    var claims = ShardClaims(kinds: [.throat], now: start)
+    let request = claims.next(count: 5, suspectInFlight: false, now: start)
+    claims.claimed(
+      [try batch(urgent, [10, 20]), try batch(normal, [7])], for: request, count: 5, now: start)
+    #expect(claims.marks.first { $0.lane == urgent }?.furthest == 20)
+    #expect(claims.marks.first { $0.lane == normal }?.furthest == 7)
+  }
+
+  @Test("sweep every lane from nought, empty ones too")
+  func sweep() throws {
+    var claims = ShardClaims(kinds: [.throat], now: start)
+    claims.published(Dictionary(uniqueKeysWithValues: claims.marks.map { ($0.lane, Int64(500)) }))
+    claims.wakeUp()
+    let request = claims.next(count: 5, suspectInFlight: false, now: start)
+    #expect(request.map(\.from) == [500, 500, 500, 500])
+    claims.claimed([], for: request, count: 5, now: start)
+    #expect(claims.next(count: 5, suspectInFlight: false, now: start).isEmpty)
+    claims.sweep()
+    #expect(claims.next(count: 5, suspectInFlight: false, now: start).map(\.from) == [0, 0, 0, 0])
+  }
+
+  /// A lane model with a lagging published mark: users submit all the time, other claims hide rows, and
+  /// the worker must reach every job within a second of its submit, since none commits late.
+  @Test("find every job in seeded histories", arguments: UInt64(1)...20)
+  func histories(seed: UInt64) throws {
+    var random = Seeded(seed)
+    var claims = ShardClaims(kinds: [.throat, .ear], now: start)
+    let lanes = claims.marks.map(\.lane).filter { !$0.isForSuspects }
+    var waiting: [Lane: Set<Int64>] = [:]
+    var clock: [Lane: Int64] = [:]
+    var now = start
+    var submitted = 0
+    var claimed = 0
+    for step in 0..<800 {
+      now += .milliseconds(Int.random(in: 1...30, using: &random))
+      if step < 500, Bool.random(using: &random), let lane = lanes.randomElement(using: &random) {
+        let time = (clock[lane] ?? 0) + Int64.random(in: 1...50_000, using: &random)
+        if waiting[lane, default: []].insert(time).inserted { submitted += 1 }
+        if Bool.random(using: &random) { claims.wakeUp() }
+      }
+      let count = Int.random(in: 1...4, using: &random)
+      let request = claims.next(count: count, suspectInFlight: true, now: now)
+      var left = count
+      var batches: [ClaimedBatch] = []
+      for lane in request where left > 0 {
+        let times = waiting[lane.lane, default: []].filter { $0 >= lane.from }.sorted().prefix(
+          min(left, lane.limit))
+        guard !times.isEmpty else { continue }
+        waiting[lane.lane]?.subtract(times)
+        left -= times.count
+        claimed += times.count
+        batches.append(try batch(lane.lane, Array(times)))
+      }
+      claims.claimed(batches, for: request, count: count, now: now)
+      if step % 40 == 0 {
+        // What the others hear is the mark before this one.
+        claims.published(clock)
+        for mark in claims.marks { clock[mark.lane] = mark.furthest }
+      }
+    }
+    #expect(claimed == submitted)
+  }
+}

@@ -1,0 +1,135 @@
+import AnalysisCore
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+@Suite("The submitter")
+struct SubmitterTests {
+  @Test("answers each submission in the order given")
+  func outcomes() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let first = try await queue.submit([queue.submission("clinic", 1, key: "a")])
+      let outcomes = try await queue.submit([
+        queue.submission("nobody"),
+        queue.submission("clinic", 1, key: "a"),
+        queue.submission("clinic", 2, key: "a"),
+        queue.submission("clinic", 3),
+        Submission(user: "clinic", kind: .ear, image: .known(sha256: QueueFixture.hash(1))),
+        Submission(user: "clinic", kind: .ear, image: .known(sha256: QueueFixture.hash(99))),
+        queue.submission("cli\0nic", 3),
+        queue.submission("clinic", 3, key: "\0"),
+        Submission(user: "clinic", kind: .ear, image: .known(sha256: [1, 2, 3])),
+      ])
+      let codes = outcomes.map { outcome in
+        switch outcome {
+        case .created: "created"
+        case .duplicate: "duplicate"
+        case .refused(let refusal): refusal.code
+        }
+      }
+      #expect(
+        codes == [
+          "unknown_user", "duplicate", "key_conflict", "created", "created", "image_missing", "bad_argument",
+          "bad_argument", "bad_argument",
+        ])
+      #expect(outcomes[1].job == first[0].job)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.job") == 3)
+    }
+  }
+
+  @Test("takes as many of a user's jobs as the limit allows, the first ones, over several calls")
+  func quota() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("basic", plan: "free")
+      try await queue.addUser("premium")
+      let submitter = Submitter(queue.pool, limits: SubmitLimits(maximumCount: 3))
+      let items = (1...8).flatMap { [queue.submission("basic", $0), queue.submission("premium", $0)] }
+      let outcomes = try await submitter.submit(items)
+      let basic = stride(from: 0, to: 16, by: 2).map { outcomes[$0] }
+      #expect(basic.prefix(5).allSatisfy { $0.job != nil })
+      for outcome in basic.suffix(3) {
+        guard case .refused(let refusal) = outcome else {
+          Issue.record("the sixth to the eighth are over the limit of 5")
+          continue
+        }
+        #expect(refusal.isQuota)
+        #expect(refusal.limit == 5)
+        #expect(refusal.used == 5)
+        #expect(refusal.user == "basic")
+      }
+      #expect(stride(from: 1, to: 16, by: 2).allSatisfy { outcomes[$0].job != nil })
+    }
+  }
+
+  @Test("tells each outcome as soon as it is settled, so that an error later does not hide it")
+  func settled() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let told = Mutex<[Int]>([])
+      _ = try await Submitter(queue.pool, limits: SubmitLimits(maximumCount: 1)).submit(
+        [queue.submission("clinic", 1), queue.submission("", 1), queue.submission("clinic", 2)]
+      ) { index, _ in
+        told.withLock { $0.append(index) }
+      }
+      #expect(told.withLock { $0 } == [1, 0, 2])
+    }
+  }
+
+  @Test("puts no more into a call than the limits allow, and keeps each shard's order")
+  func calls() {
+    let shards: [String: Int16] = ["a": 0, "b": 1]
+    let image = SubmittedImage.bytes([UInt8](repeating: 1, count: 400), sha256: [], width: 1, height: 1)
+    let large = SubmittedImage.bytes([UInt8](repeating: 1, count: 5000), sha256: [], width: 1, height: 1)
+    let items = [
+      ("a", image), ("b", image), ("a", image), ("a", image), ("a", large), ("b", image), ("a", image),
+      ("c", image),
+    ].enumerated().map {
+      (index: $0.offset, submission: Submission(user: $0.element.0, kind: .ear, image: $0.element.1))
+    }
+    let calls = SubmitCall.calls(of: items, shards: shards, limits: SubmitLimits(maximumBytes: 1000))
+    let places = calls.map { call in call.items.map(\.index) }
+    #expect(places == [[0, 2], [1, 5], [3], [4], [6]])
+    let counted = SubmitCall.calls(of: items, shards: shards, limits: SubmitLimits(maximumCount: 2))
+    #expect(counted.map { $0.items.map(\.index) } == [[0, 2], [1, 5], [3, 4], [6]])
+  }
+
+  @Test("keeps what was said of a job")
+  func details() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let now = try await queue.number("SELECT extract(epoch FROM now())::int")
+      var item = queue.submission("clinic", 4, kind: .ear, priority: .bulk, runAt: Double(now) + 3600.25)
+      item.expiresAt = Double(now) + 7200
+      let job = try #require(try await queue.submit([item]).first?.job)
+      let detail = try #require(try await JobDirectory(queue.pool).show(job))
+      #expect(detail.summary.user == "clinic")
+      #expect(detail.summary.lane == Lane(.ear, .bulk))
+      #expect(detail.summary.state == .scheduled)
+      #expect(detail.summary.runAt == Double(now) + 3600.25)
+      #expect(detail.summary.expiresAt == Double(now) + 7200)
+      #expect(detail.summary.sourceName == "photo 4.jpg")
+    }
+  }
+
+  @Test("wakes the workers once for what was submitted together")
+  func notification() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let connection = try await queue.database.connect(on: queue.loop)
+      let notifications = try await connection.listen("analysis_jobs")
+      try await queue.submit((1...5).map { queue.submission("clinic", $0) })
+      _ = try await queue.pool.query("SELECT pg_notify('analysis_jobs', 'end')")
+      var payloads: [String] = []
+      for await notification in notifications {
+        payloads.append(notification.payload)
+        if notification.payload == "end" { break }
+      }
+      #expect(payloads == ["0", "end"])
+      await connection.close()
+    }
+  }
+}

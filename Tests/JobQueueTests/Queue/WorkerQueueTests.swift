@@ -1,0 +1,201 @@
+import AnalysisCore
+import JobQueue
+import PostgreSQL
+import Testing
+
+@Suite("A worker's calls")
+struct WorkerQueueTests {
+  @Test("claim jobs with all that the upload needs, in batches by lane")
+  func claim() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let normal = try await queue.submitted(2)
+      let urgent = try await queue.submit([queue.submission("clinic", 9, priority: .urgent)]).map(\.job)
+      let lanes = [Lane(.throat, .urgent), Lane(.throat, .normal), Lane(.throat, .bulk)]
+      let batches = try await queue.statements.claim(
+        firstBatch: 500, lanes: lanes.map { LaneClaim(lane: $0, from: 0, limit: 10) }, count: 10,
+        lease: .seconds(60)
+      ).run(on: queue.pool)
+      #expect(batches.map(\.id) == [500, 501])
+      #expect(batches.map(\.lane) == Array(lanes.prefix(2)))
+      #expect(batches[0].jobs.map(\.id) == urgent.compactMap { $0 })
+      #expect(batches[1].jobs.map(\.id) == normal)
+      let job = try #require(batches[1].jobs.first)
+      #expect(job.batch == 501)
+      #expect(job.attempt == 1)
+      #expect(job.maxAttempts == 10)
+      #expect(job.imageBytes == 2000)
+      #expect(!job.isRaw)
+      #expect(!job.isExpired)
+      #expect(job.kind == .throat)
+    }
+  }
+
+  @Test("store results of several batches, each once")
+  func complete() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(4)
+      let claimed = try await queue.claim(batch: 1, count: 2) + queue.claim(batch: 9, count: 2)
+      #expect(claimed.map(\.id) == jobs)
+      let results = try claimed.map { try queue.completed($0) }
+      let worker = WorkerQueue(queue.statements)
+      let outcome = try await worker.complete(results, on: queue.pool)
+      #expect(outcome.stored == Set(jobs))
+      #expect(outcome.stale.isEmpty)
+      let again = try await worker.complete(results, on: queue.pool)
+      #expect(again.stored.isEmpty)
+      #expect(again.stale == Set(jobs))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+
+      let detail = try #require(try await JobDirectory(queue.pool).show(jobs[0]))
+      let result = try #require(detail.result)
+      #expect(result.analysisID == "analysis-\(jobs[0])")
+      #expect(result.answeredAt == 1_700_000_000.5)
+      #expect(result.isPotentiallySerious)
+      #expect(!result.recommendsConsultation)
+      #expect(result.model == "stand-in")
+      let stored = try await queue.pool.query(
+        """
+        SELECT primary_id, primary_band::int, secondary_id, secondary_normal, conditions -> 0 ->> 'band',
+               conditions -> 0 -> 'symptoms' ->> 0, conditions -> 1 ? 'symptoms', secondary_confidence
+          FROM analysis.result WHERE job_id = $1
+        """, [.int64(jobs[0].value)]
+      ).single()
+      #expect(try stored.string(0) == "tonsillitis")
+      #expect(try stored.int(1) == 4)
+      #expect(try stored.string(2) == "normal")
+      #expect(try stored.bool(3))
+      #expect(try stored.string(4) == "4")
+      #expect(try stored.string(5) == "fever")
+      #expect(try !stored.bool(6))
+      #expect(try stored.double(7) == 0.21)
+    }
+  }
+
+  @Test(
+    "split a call until only the bad rows fail, and fail those for good",
+    arguments: [[0], [3], [2, 6], [0, 1, 7]])
+  func splitting(bad: [Int]) async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(8)
+      let results = try await queue.claim().enumerated().map { place, job in
+        // PostgreSQL can store no NUL, neither in text nor in JSON.
+        try queue.completed(job, name: bad.contains(place) ? "bad\0name" : "Tonsillitis")
+      }
+      let outcome = try await WorkerQueue(queue.statements).complete(results, on: queue.pool)
+      let badJobs = Set(bad.map { jobs[$0] })
+      #expect(outcome.stored == Set(jobs).subtracting(badJobs))
+      #expect(Set(outcome.rejected.keys) == badJobs)
+      #expect(outcome.stale.isEmpty)
+      let detail = try #require(try await JobDirectory(queue.pool).show(jobs[bad[0]]))
+      #expect(detail.summary.state == .dead)
+      #expect(detail.death?.failureClass == "store")
+      #expect(detail.death?.message == outcome.rejected[jobs[bad[0]]])
+    }
+  }
+
+  @Test("record failed attempts, with what becomes of each job")
+  func fail() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(3)
+      let claimed = try await queue.claim()
+      let decisions: [RetryDecision] = [
+        .retry(after: .seconds(3600), burns: true), .dead, .retry(after: .zero, burns: false),
+      ]
+      var attempts = zip(claimed, decisions).map { job, decision in
+        FailedAttempt(
+          batch: job.batch, job: job.id, decision: decision, failureClass: .server, code: "SERVER_ERROR",
+          message: "The backend failed\0.", errorID: "e-1", status: 500, calls: 2, maybeCounted: true,
+          endpoint: "main")
+      }
+      attempts.append(attempts[0])
+      attempts[3].batch = 4711
+      attempts[3].job = jobs[0]
+      let outcomes = try await queue.statements.fail(Array(attempts.prefix(3))).run(on: queue.pool)
+      #expect(outcomes == [jobs[0]: .retried, jobs[1]: .dead, jobs[2]: .retried])
+      #expect(try await queue.statements.fail([attempts[3]]).run(on: queue.pool) == [jobs[0]: .stale])
+
+      let directory = JobDirectory(queue.pool)
+      #expect(
+        try await directory.states(jobs) == [jobs[0]: .scheduled, jobs[1]: .dead, jobs[2]: .waiting])
+      let record = try #require(try await directory.show(jobs[0])?.attempts.first)
+      #expect(record.failureClass == "server")
+      #expect(record.code == "SERVER_ERROR")
+      #expect(record.errorID == "e-1")
+      #expect(record.status == 500)
+      #expect(record.calls == 2)
+      #expect(record.maybeCounted)
+      #expect(record.burnt)
+      #expect(record.endpoint == "main")
+      #expect(try await queue.claim(batch: 2).map(\.attempt) == [1], "what burns nothing keeps its number")
+    }
+  }
+
+  @Test("give back what was not tried, and notice a lost lease")
+  func leases() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(3)
+      let claimed = try await queue.claim(batch: 40)
+      let held = HeldJob(batch: 40, job: claimed[0].id)
+      #expect(try await queue.statements.handBack([held]).run(on: queue.pool) == [jobs[0]])
+      let beat = queue.statements.heartbeat([40, 41], lease: .seconds(60), inFlight: 2)
+      #expect(try await beat.run(on: queue.pool) == [40])
+
+      _ = try await queue.pool.query("UPDATE analysis.batch SET deadline = now() - interval '1 second'")
+      let rescued = try await queue.statements.rescue(grace: .zero).run(on: queue.pool)
+      #expect(rescued == RescueOutcome(batches: 1, requeued: 2, dead: 0))
+      #expect(try await beat.run(on: queue.pool).isEmpty)
+      #expect(try await queue.claim(batch: 50).count == 3)
+    }
+  }
+
+  @Test("publish marks, promote, settle refunds and take turns")
+  func maintenance() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic", plan: "free")
+      let lane = Lane(.throat, .normal)
+      let marks = try await queue.statements.tick([(lane: lane, furthest: 5000)]).run(on: queue.pool)
+      #expect(Array(marks.keys) == [lane])
+
+      let jobs = try await queue.submitted(2)
+      let claimed = try await queue.claim()
+      let later = FailedAttempt(
+        batch: claimed[0].batch, job: claimed[0].id, decision: .retry(after: .seconds(3600), burns: true),
+        failureClass: .server, message: "Failed.")
+      _ = try await queue.statements.fail([later]).run(on: queue.pool)
+      #expect(try await queue.statements.promote().run(on: queue.pool) == 0)
+      _ = try await queue.pool.query("UPDATE analysis.scheduled SET run_at = now() - interval '1 second'")
+      #expect(try await queue.statements.promote().run(on: queue.pool) == 1)
+
+      #expect(try await JobDirectory(queue.pool).cancel(jobs) == [jobs[0]: .cancelled, jobs[1]: .cancelled])
+      #expect(try await queue.statements.settleRefunds().run(on: queue.pool) == 2)
+      #expect(try await queue.number("SELECT used FROM analysis.usage") == 0)
+
+      let turn = queue.statements.takeTurn("sweep", every: .seconds(3600))
+      #expect(try await turn.run(on: queue.pool))
+      #expect(try await !turn.run(on: queue.pool))
+      try await WorkerStatements.refreshGauges().run(on: queue.pool)
+      try await WorkerStatements.ensurePartitions().run(on: queue.pool)
+    }
+  }
+
+  @Test("can go out together in one write")
+  func pipeline() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(4)
+      let first = try await queue.claim(batch: 1, count: 2)
+      let complete = queue.statements.complete(try first.map { try queue.completed($0) })
+      let claim = queue.statements.claim(
+        firstBatch: 2, lanes: [LaneClaim(lane: Lane(.throat, .normal), from: 0, limit: 2)], count: 2,
+        lease: .seconds(60))
+      let results = try await queue.pool.pipeline([complete.sql, claim.sql])
+      #expect(try complete.decode(results[0]) == Set(jobs.prefix(2)))
+      #expect(try claim.decode(results[1]).flatMap(\.jobs).map(\.id) == Array(jobs.suffix(2)))
+    }
+  }
+}

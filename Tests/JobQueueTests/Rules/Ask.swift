@@ -1,0 +1,34 @@
+import PostgreSQL
+
+/// One job as a test submits it.
+struct Ask: Sendable {
+  var user: String
+  var kind: Int16 = 1
+  var priority: Int16 = 1
+  /// The image's bytes; its hash is what the database makes of them.
+  var image = "photo"
+  /// False: only the hash is given, and the image has to be there.
+  var withBytes = true
+  var key: String?
+  var at: Double?
+  var expires: Double?
+
+  init(
+    _ user: String, kind: Int16 = 1, priority: Int16 = 1, image: String = "photo", withBytes: Bool = true,
+    key: String? = nil, at: Double? = nil, expires: Double? = nil
+  ) {
+    self.user = user
+    self.kind = kind
+    self.priority = priority
+    self.image = image
+    self.withBytes = withBytes
+    self.key = key
+    self.at = at
+    self.expires = expires
+  }
+
+  /// The same job so many times.
+  static func * (ask: Ask, count: Int) -> [Ask] {
+    Array(repeating: ask, count: count)
+  }
+}

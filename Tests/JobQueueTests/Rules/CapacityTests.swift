@@ -1,0 +1,219 @@
+import PostgreSQL
+import Testing
+
+@Suite("Partitions, limits and turns")
+struct CapacityTests {
+  @Test("A submit beyond the months that have partitions is refused, and takes nothing")
+  func noPartition() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let answers = try await queue.submit([
+        Ask("user", key: "far", at: try await queue.now(plus: 400 * 86_400)), Ask("user"),
+      ])
+      #expect(answers.map(\.reason) == ["no_partition", nil])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.idem") == 0)
+      #expect(try await queue.usage("user").used == 1)
+      try await queue.execute(
+        "SELECT analysis.ensure_partitions(p, (p + 14)::smallint) FROM analysis.period_of(now(), 'UTC') p")
+      #expect(
+        try await queue.submit([Ask("user", key: "far", at: try await queue.now(plus: 400 * 86_400))])[0]
+          .outcome == "created")
+    }
+  }
+
+  @Test("Partitions are made once, by however many at the same time")
+  func ensureTwice() async throws {
+    try await RuleQueue.run(clients: 4) { queue in
+      let sql =
+        "SELECT analysis.ensure_partitions((p - 1)::smallint, (p + 6)::smallint) FROM analysis.period_of(now(), 'UTC') p"
+      let made = try await withThrowingTaskGroup(of: Int.self) { group in
+        for _ in 0..<4 { group.addTask { try await queue.number(sql) } }
+        return try await group.reduce(0, +)
+      }
+      #expect(made == 3)
+      #expect(try await queue.number(sql) == 0)
+      let partitions = try await queue.numbers(
+        """
+        SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent
+        WHERE c.relkind = 'p' AND c.relnamespace = 'analysis'::regnamespace GROUP BY c.relname
+        """)
+      #expect(partitions == [8, 8, 8, 8])
+    }
+  }
+
+  @Test("Partitions keep what the table says: image bytes out of line and uncompressed, its checks")
+  func partitionsAreAlike() async throws {
+    try await RuleQueue.run { queue in
+      let storage = try await queue.texts(
+        """
+        SELECT DISTINCT attstorage::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+        WHERE c.relname LIKE 'image%' AND c.relkind IN ('r', 'p') AND attname = 'bytes'
+        """)
+      #expect(storage == ["e"])
+      let differing = try await queue.number(
+        """
+        SELECT count(DISTINCT n) FROM (
+          SELECT count(*) AS n FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
+          WHERE c.relname LIKE 'result%' AND k.contype = 'c' GROUP BY c.relname) x
+        """)
+      #expect(differing == 1)
+    }
+  }
+
+  @Test("A user's waiting jobs are limited, over all lanes, and room comes back as jobs are claimed")
+  func waitingLimit() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      try await queue.add("other")
+      try await queue.execute("UPDATE analysis.setting SET value = '10' WHERE name = 'max_waiting_per_user'")
+      let first = try await queue.submit(Ask("user") * 6 + Ask("user", priority: 0) * 6)
+      #expect(first.map(\.reason) == Array(repeating: nil, count: 10) + ["waiting_limit", "waiting_limit"])
+      #expect(try await queue.submit([Ask("user"), Ask("other")]).map(\.reason) == ["waiting_limit", nil])
+      let claimed = try await queue.claim(6, lanes: [5])
+      _ = try await queue.tick([5: claimed.map(\.virtualTime).max() ?? 0])
+      let later = try await queue.submit(Ask("user") * 8)
+      #expect((4...6).contains(later.count { $0.outcome == "created" }))
+      #expect(try await queue.usage("user").refused == 0)
+    }
+  }
+
+  @Test(
+    "Nothing new is taken when the queue or the disk is full by the gauges",
+    arguments: ["queue_full", "storage_full"])
+  func full(reason: String) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let (setting, gauge) =
+        reason == "queue_full" ? ("max_waiting", "waiting") : ("max_database_bytes", "database_bytes")
+      try await queue.execute("SELECT analysis.refresh_gauges()")
+      #expect(
+        try await queue.number("SELECT value FROM analysis.gauge WHERE name = 'database_bytes'") > 1_000_000)
+      try await queue.execute(
+        """
+        UPDATE analysis.setting SET value = '5000' WHERE name = '\(setting)';
+        UPDATE analysis.gauge SET value = 5000 WHERE name = '\(gauge)'
+        """)
+      #expect(try await queue.submit([Ask("user")])[0].reason == reason)
+      try await queue.execute("UPDATE analysis.gauge SET value = 4999 WHERE name = '\(gauge)'")
+      #expect(try await queue.submit([Ask("user")])[0].outcome == "created")
+    }
+  }
+
+  @Test("Each bad job of a call is refused for its own reason")
+  func badArguments() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let past = try await queue.now(plus: -60)
+      let answers = try await queue.submit([
+        Ask("nobody"), Ask("user", kind: 3), Ask("user", priority: 3), Ask("user", image: ""),
+        Ask("user", key: ""),
+        Ask("user", key: String(repeating: "k", count: 201)), Ask("user", expires: past),
+        Ask("user", at: past),
+        Ask("user", at: .infinity), Ask(""),
+      ])
+      #expect(
+        answers.map(\.reason) == [
+          "unknown_user", "bad_argument", "bad_argument", "bad_argument", "bad_argument", "bad_argument",
+          "expired", nil,
+          "bad_argument", "unknown_user",
+        ])
+      #expect(try await queue.usage("user").used == 1)
+    }
+  }
+
+  @Test("A user of another shard is told so")
+  func wrongShard() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.execute("UPDATE analysis.setting SET value = '64' WHERE name = 'shards'")
+      let user = try await queue.texts(
+        "SELECT 'u' || g FROM generate_series(1, 1000) g WHERE analysis.shard_of('u' || g) = 7 LIMIT 1")[0]
+      #expect(try await queue.submit([Ask(user)])[0].reason == "wrong_shard")
+      await #expect(throws: PostgreSQLError.self) { try await queue.add(user) }
+    }
+  }
+
+  @Test("A job is promoted when its time has come, and one past its expiry is claimed with a mark")
+  func promotionAndExpiry() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let soon = try await queue.now(plus: 3600)
+      let jobs = try await queue.create([
+        Ask("user", at: soon), Ask("user", at: soon + 60), Ask("user", expires: soon),
+      ])
+      #expect(try await queue.promote() == 0)
+      try await queue.execute(
+        """
+        UPDATE analysis.scheduled SET run_at = clock_timestamp() WHERE job_id = \(jobs[0]);
+        UPDATE analysis.job SET expires_at = clock_timestamp() WHERE id = \(jobs[2])
+        """)
+      #expect(try await queue.promote() == 1)
+      let claimed = try await queue.claim()
+      #expect(
+        Dictionary(uniqueKeysWithValues: claimed.map { ($0.job, $0.isExpired) }) == [
+          jobs[0]: false, jobs[2]: true,
+        ])
+      let outcome = try await queue.fail(
+        [jobs[2]], batches: [claimed[0].batch], delay: nil, burns: false, failureClass: "expired")
+      #expect(outcome == [jobs[2]: "dead"])
+      #expect(try await queue.numbers("SELECT attempts FROM analysis.dead") == [0])
+    }
+  }
+
+  @Test("A turn is given to one of many callers, and again when its time has passed")
+  func turns() async throws {
+    try await RuleQueue.run(clients: 8) { queue in
+      func turns() async throws -> Int {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+          for _ in 0..<8 {
+            group.addTask {
+              try await queue.pool.query("SELECT analysis.take_turn(0::smallint, 'task', 3600000)").single()
+                .bool(0)
+            }
+          }
+          return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+      }
+      #expect(try await turns() == 1)
+      #expect(try await turns() == 0)
+      try await queue.execute("UPDATE analysis.maintenance SET next_at = '-infinity'")
+      #expect(try await turns() == 1)
+    }
+  }
+
+  @Test(
+    "A back-end submits within its own transaction: committed or rolled back with it, and its image is raw")
+  func backEnd() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let submit = "SELECT outcome, reason, job_id FROM analysis.submit_image('user', $1, $2, 'key')"
+      try await queue.pool.withConnection { connection in
+        try await connection.execute(script: "BEGIN")
+        #expect(try await connection.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "created")
+        try await connection.execute(script: "ROLLBACK")
+      }
+      #expect(try await queue.number("SELECT count(*) FROM analysis.job") == 0)
+      #expect(try await queue.pool.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "created")
+      #expect(try await queue.pool.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "duplicate")
+      #expect(
+        try await queue.pool.query(submit, ["nose", .bytes([1, 2])]).single().string(1) == "bad_argument")
+      let large = [UInt8](repeating: 1, count: 10_485_761)
+      #expect(
+        try await queue.pool.query(submit, ["ear", .bytes(large)]).single().string(1) == "bad_argument")
+      #expect(try await queue.number("SELECT count(*) FROM analysis.job WHERE image_raw") == 1)
+    }
+  }
+
+  @Test("A user reads their own results only")
+  func results() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      try await queue.add("other")
+      let job = try await queue.create([Ask("user")])[0]
+      #expect(try await queue.complete(try await queue.claim()) == [job])
+      let sql = "SELECT primary_band FROM analysis.result_of($1, $2)"
+      #expect(try await queue.texts(sql, ["user", .int64(job)]) == ["red"])
+      #expect(try await queue.texts(sql, ["other", .int64(job)]) == [])
+      #expect(try await queue.texts(sql, ["user", .int64(job + 1)]) == [])
+    }
+  }
+}

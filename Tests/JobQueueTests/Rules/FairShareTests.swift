@@ -1,0 +1,188 @@
+import PostgreSQL
+import Testing
+
+@Suite("Fair share")
+struct FairShareTests {
+  @Test("A has 1,000 waiting and 500 claimed, B submits one: B is next")
+  func newcomer() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.add("b")
+      _ = try await queue.create(Ask("a") * 1500)
+      var furthest: Int64 = 0
+      for round in 0..<5 as Range<Int64> {
+        furthest =
+          try await queue.claim(100, batch: 100 + round * 10, from: furthest).map(\.virtualTime).max() ?? 0
+      }
+      #expect(furthest == 499_000)
+      _ = try await queue.tick([5: furthest])
+      let single = try await queue.create([Ask("b")])[0]
+      #expect(try await queue.claim(1, batch: 900, from: furthest).map(\.job) == [single])
+    }
+  }
+
+  @Test(
+    "Where the clock lags behind the claims, the newcomer waits below the mark and is found from scan_from")
+  func laggingClock() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.add("b")
+      _ = try await queue.create(Ask("a") * 300)
+      let claimed = try await queue.claim(200)
+      let mark = claimed.map(\.virtualTime).max() ?? 0
+      // Nothing was published: B queues at zero, far below what was claimed.
+      let single = try await queue.create([Ask("b")])[0]
+      #expect(!(try await queue.claim(1, batch: 500, from: mark).map(\.job).contains(single)))
+      // However often the mark is published, scan_from does not pass the job that waits.
+      #expect(try await queue.tick([5: mark])[5] == 0)
+      #expect(try await queue.tick([5: mark])[5] == 0)
+      #expect(try await queue.claim(1, batch: 600, from: 0).map(\.job) == [single])
+      #expect(try await queue.tick([5: mark])[5] == mark)
+    }
+  }
+
+  @Test("Two users with many jobs each take turns, by their plans' costs")
+  func turns() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.add("b", plan: "free")
+      try await queue.execute(
+        """
+        SELECT analysis.set_plan_limit('free', NULL, '-infinity');
+        UPDATE analysis.plan SET cost = 3000 WHERE name = 'free'
+        """)
+      _ = try await queue.create(Ask("a") * 50)
+      _ = try await queue.create(Ask("b") * 50)
+      let claimed = try await queue.claim(40)
+      let byUser = Dictionary(grouping: claimed, by: \.user).mapValues(\.count)
+      #expect(byUser.values.sorted() == [10, 30])
+    }
+  }
+
+  @Test("A user's own urgent job passes their normal ones, and takes no place in the other lane")
+  func ownUrgentJob() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      _ = try await queue.create(Ask("a") * 200)
+      let urgent = try await queue.create([Ask("a", priority: 0)])[0]
+      #expect(try await queue.claim(1).map(\.job) == [urgent])
+      let places = try await queue.texts(
+        "SELECT lane || ' ' || last_vt FROM analysis.fair_share ORDER BY lane")
+      #expect(
+        places == [
+          "4 1000", "5 200000",
+        ])
+    }
+  }
+
+  @Test("Places go on over a month's end")
+  func monthsEnd() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      _ = try await queue.create(Ask("a") * 3)
+      // The month the three count in is over.
+      try await queue.execute(
+        """
+        UPDATE analysis.usage SET period = (period - 1)::smallint;
+        UPDATE analysis.job SET period = (period - 1)::smallint;
+        UPDATE analysis.ready SET period = (period - 1)::smallint
+        """)
+      _ = try await queue.create([Ask("a")])
+      #expect(try await queue.numbers("SELECT vt FROM analysis.ready ORDER BY vt") == [0, 1000, 2000, 3000])
+    }
+  }
+
+  @Test("Marks are published at most once a second, and scan_from is a mark of two seconds ago")
+  func marks() async throws {
+    try await RuleQueue.run { queue in
+      func clock() async throws -> [Int] {
+        let row = try await queue.pool.query("SELECT now_vt, staged, scan_from FROM analysis.lane_clock")
+          .single()
+        return [try row.int(0), try row.int(1), try row.int(2)]
+      }
+      #expect(try await queue.tick([5: 100]) == [5: 0])
+      #expect(try await clock() == [100, 0, 0])
+      // Within the second nothing is written; nothing ever goes back.
+      #expect(try await queue.tick([5: 200], aged: false) == [5: 0])
+      #expect(try await clock() == [100, 0, 0])
+      // A second later the mark goes on; what is staged is not old enough.
+      try await queue.execute("UPDATE analysis.lane_clock SET at = '-infinity', staged_at = 'infinity'")
+      #expect(try await queue.tick([5: 300], aged: false) == [5: 0])
+      #expect(try await clock() == [300, 0, 0])
+      // Two seconds later the staged value becomes scan_from, and the mark is staged.
+      #expect(try await queue.tick([5: 250]) == [5: 0])
+      #expect(try await clock() == [300, 300, 0])
+      #expect(try await queue.tick([5: 0]) == [5: 300])
+      #expect(try await clock() == [300, 300, 300])
+      #expect(try await queue.tick([4: 0, 5: 0]) == [4: 0, 5: 300])
+    }
+  }
+
+  @Test("What is committed long after the marks passed it is found by the sweep")
+  func sweep() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.pool.transaction { open in
+        _ = try await queue.submit([Ask("a")], on: open)
+        for _ in 0..<3 { _ = try await queue.tick([5: 5000]) }
+      }
+      #expect(try await queue.tick([5: 0]) == [5: 5000])
+      #expect(try await queue.claim(1, from: 5000).isEmpty)
+      #expect(try await queue.number("SELECT analysis.sweep(0::smallint, '{4,5}')") == 1)
+      #expect(try await queue.tick([5: 0]) == [5: 0])
+      #expect(try await queue.claim(1, from: 0).count == 1)
+    }
+  }
+
+  @Test("Jobs that come back queue where the lane is, not where they were")
+  func comeBack() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      let jobs = try await queue.create(Ask("a") * 3)
+      let claimed = try await queue.claim()
+      _ = try await queue.tick([5: 70_000])
+      _ = try await queue.fail([jobs[0]], batches: [claimed[0].batch], delay: 0)
+      _ = try await queue.handBack([jobs[1]], batches: [claimed[0].batch])
+      try await queue.expireLeases()
+      _ = try await queue.rescue()
+      #expect(try await queue.numbers("SELECT vt FROM analysis.ready") == [70_000, 70_000, 70_000])
+    }
+  }
+
+  @Test("Promoted jobs take places in a line of their own: retries of one user in numbers are spread")
+  func promotion() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.add("b")
+      _ = try await queue.create(Ask("a") * 3)
+      let claimed = try await queue.claim()
+      _ = try await queue.fail(claimed.map(\.job), batches: [claimed[0].batch], delay: 60_000)
+      _ = try await queue.create(Ask("b", at: try await queue.now(plus: 3600)) * 2)
+      try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+      #expect(try await queue.promote() == 5)
+      let queued = try await queue.numbers(
+        "SELECT r.vt FROM analysis.ready r JOIN analysis.job j ON j.id = r.job_id ORDER BY j.user_id, r.vt")
+      #expect(
+        queued == [
+          0, 1000, 2000, 0, 1000,
+        ])
+      #expect(
+        try await queue.numbers("SELECT last_vt FROM analysis.fair_share WHERE line = 1 ORDER BY user_id")
+          == [3000, 2000])
+    }
+  }
+
+  @Test("A promotion does not wait for its user's open submit")
+  func promotionNeverWaits() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      _ = try await queue.create([Ask("a", at: try await queue.now(plus: 3600))])
+      try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+      try await queue.pool.transaction { open in
+        _ = try await queue.submit([Ask("a")], on: open)
+        #expect(try await queue.promote() == 1)
+      }
+      #expect(try await queue.claim().count == 2)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import PostgreSQL
+import Testing
+
+@Suite("Fencing")
+struct FencingTests {
+  @Test("After a rescue nothing that the late worker says changes anything")
+  func lateWorker() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 4)
+      let claimed = try await queue.claim()
+      try await queue.expireLeases()
+      #expect(try await queue.rescue() == [1, 4, 0])
+
+      #expect(try await queue.complete(claimed) == [])
+      let stale = Dictionary(uniqueKeysWithValues: jobs.map { ($0, "stale") })
+      #expect(try await queue.fail(jobs, batches: [claimed[0].batch], delay: nil) == stale)
+      #expect(try await queue.fail(jobs, batches: [claimed[0].batch], delay: 0) == stale)
+      #expect(try await queue.handBack(jobs, batches: [claimed[0].batch]) == [])
+      #expect(try await queue.heartbeat([claimed[0].batch]) == [])
+      #expect(try await queue.states() == Dictionary(uniqueKeysWithValues: jobs.map { ($0, "waiting") }))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result") == 0)
+
+      // Also not while another worker has the jobs, under the number of that batch.
+      let again = try await queue.claim(worker: 2, batch: 200)
+      #expect(again.count == 4)
+      #expect(try await queue.complete(claimed.map(\.job), worker: 1, batches: [again[0].batch]) == [])
+      #expect(try await queue.complete(again, worker: 2) == Set(jobs))
+    }
+  }
+
+  @Test("Jobs of nobody, of another batch and of another worker are not stored; the rest of the call is")
+  func foreignJobs() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 6)
+      let mine = try await queue.claim(2, batch: 100)
+      let alsoMine = try await queue.claim(2, batch: 200)
+      let foreign = try await queue.claim(2, worker: 2, batch: 300)
+      let given = [mine[0].job, alsoMine[0].job, foreign[0].job, 987_654_321]
+      let batches = [mine[0].batch, foreign[0].batch]
+      #expect(try await queue.complete(given, batches: batches) == [mine[0].job])
+      let outcomes = try await queue.fail([foreign[1].job, alsoMine[1].job], batches: batches, delay: nil)
+      #expect(outcomes == [foreign[1].job: "stale", alsoMine[1].job: "stale"])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result") == 1)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.dead") == 0)
+    }
+  }
+
+  @Test("A batch goes when its last job is settled, and keeps the others until then")
+  func partialCompletion() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 5)
+      let claimed = try await queue.claim()
+      let batch = claimed[0].batch
+      let jobs = claimed.map(\.job)
+      #expect(
+        try await queue.complete([jobs[1], jobs[1], jobs[3]], batches: [batch, batch]) == [jobs[1], jobs[3]])
+      #expect(
+        try await queue.numbers("SELECT unnest(job_ids) FROM analysis.batch").map(Int64.init) == [
+          jobs[0], jobs[2], jobs[4],
+        ])
+      #expect(try await queue.complete([jobs[1]], batches: [batch]) == [])
+      _ = try await queue.fail([jobs[2]], batches: [batch], delay: 60_000)
+      #expect(try await queue.handBack([jobs[4]], batches: [batch]) == [jobs[4]])
+      #expect(try await queue.heartbeat([batch]) == [batch])
+      #expect(try await queue.complete([jobs[0]], batches: [batch]) == [jobs[0]])
+      #expect(try await queue.heartbeat([batch]) == [])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+    }
+  }
+
+  @Test("Month, user, kind and attempt of a result come from the database")
+  func derived() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let job = try await queue.create([Ask("user", kind: 2)])[0]
+      let first = try await queue.claim(lanes: [9])
+      _ = try await queue.fail([job], batches: [first[0].batch], delay: 0)
+      let second = try await queue.claim(lanes: [9])
+      #expect(second[0].attempt == 2)
+      #expect(try await queue.complete(second) == [job])
+      let row = try await queue.pool.query(
+        """
+        SELECT r.kind, r.attempt, r.period = j.period AND r.user_id = j.user_id
+        FROM analysis.result r JOIN analysis.job j ON j.id = r.job_id
+        """
+      ).single()
+      #expect(try row.int(0) == 2)
+      #expect(try row.int(1) == 2)
+      #expect(try row.bool(2))
+    }
+  }
+
+  @Test("One bad row fails the call and changes nothing", arguments: [1.5, -0.1, .nan, .infinity])
+  func badRow(confidence: Double) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 3)
+      let claimed = try await queue.claim()
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await queue.complete(
+          claimed.map(\.job), batches: [claimed[0].batch], confidences: [0.5, confidence, 0.5])
+      }
+      #expect(error?.isDataError == true)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result") == 0)
+      #expect(try await queue.number("SELECT cardinality(job_ids) FROM analysis.batch") == 3)
+      #expect(
+        try await queue.complete([claimed[0].job, claimed[2].job], batches: [claimed[0].batch]).count == 2)
+    }
+  }
+
+  @Test("Two workers never get the same job")
+  func disjointClaims() async throws {
+    try await RuleQueue.run(clients: 8) { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 500)
+      let taken = try await withThrowingTaskGroup(of: [Int64].self) { group in
+        for worker in 1...8 as ClosedRange<Int64> {
+          group.addTask {
+            var jobs: [Int64] = []
+            for round in 0... as PartialRangeFrom<Int64> {
+              let claimed = try await queue.claim(7, worker: worker, batch: worker * 1_000_000 + round * 10)
+              if claimed.isEmpty { break }
+              jobs += claimed.map(\.job)
+            }
+            return jobs
+          }
+        }
+        return try await group.reduce(into: []) { $0 += $1 }
+      }
+      // Rows that another claim was just taking are skipped, so a last one may be left for the next round.
+      let rest = try await queue.claim(500, batch: 9_000_000_000).map(\.job)
+      #expect(taken.count + rest.count == 500)
+      #expect(Set(taken + rest).count == 500)
+    }
+  }
+
+  @Test("A heartbeat does not wait for a batch that is being settled, and counts it as held")
+  func heartbeatNeverWaits() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create([Ask("user")] + [Ask("user")])
+      let first = try await queue.claim(1, batch: 100)
+      let second = try await queue.claim(1, batch: 200)
+      let batches = [first[0].batch, second[0].batch]
+      try await queue.pool.transaction { open in
+        _ = try await queue.complete([first[0].job], batches: [first[0].batch], on: open)
+        #expect(try await queue.heartbeat(batches) == Set(batches))
+      }
+      #expect(try await queue.heartbeat(batches) == [second[0].batch])
+      #expect(try await queue.heartbeat(batches, worker: 2) == [])
+    }
+  }
+}

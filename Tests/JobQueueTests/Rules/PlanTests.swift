@@ -1,0 +1,157 @@
+import PostgreSQL
+import Testing
+
+@Suite("Plans of the hot functions")
+struct PlanTests {
+  /// Jobs straight into the tables, as many submits would.
+  private func fill(_ queue: RuleQueue, on connection: some Queryable, _ count: Int) async throws {
+    try await connection.execute(
+      script: """
+        WITH ids AS (
+          SELECT nextval('analysis.job_id') AS id, g, analysis.period_of(now(), 'UTC') AS period FROM generate_series(1, \(count)) g),
+        jobs AS (
+          INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+            max_attempts, image_raw)
+          SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false FROM ids)
+        INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids
+        """)
+  }
+
+  /// Rows that the connection has read of a table and not told the server's statistics yet: by sequential
+  /// scans, and by index.
+  private func read(_ table: String, on connection: some Queryable) async throws -> Reads {
+    let row = try await connection.query(
+      """
+      SELECT coalesce(sum(seq_tup_read), 0)::bigint, coalesce(sum(idx_tup_fetch), 0)::bigint FROM pg_stat_xact_user_tables
+      WHERE schemaname = 'analysis' AND relname LIKE $1
+      """, [.text(table)]
+    ).single()
+    return Reads(bySequence: try row.int(0), byIndex: try row.int(1))
+  }
+
+  private struct Reads: Sendable {
+    let bySequence: Int
+    let byIndex: Int
+
+    static func - (left: Reads, right: Reads) -> Reads {
+      Reads(bySequence: left.bySequence - right.bySequence, byIndex: left.byIndex - right.byIndex)
+    }
+  }
+
+  @Test("Plans made on empty new tables stay bounded with 200,000 rows, and LIMIT n takes exactly n")
+  func madeOnEmptyTables() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      try await queue.pool.withConnection { connection in
+        // The session's plans come from here: everything is called while the tables are empty.
+        for batch in [1, 2, 3] as [Int64] {
+          try await fill(queue, on: connection, 1)
+          let claimed = try await queue.claim(1, batch: batch * 10, on: connection)
+          _ = try await queue.complete(claimed.map(\.job), batches: [claimed[0].batch], on: connection)
+        }
+        try await fill(queue, on: connection, 200_000)
+        for count in [1, 3, 100, 991] as [Int32] {
+          // Statistics are sent between transactions only: within one, differences are exact.
+          try await connection.execute(script: "BEGIN")
+          let before = (
+            ready: try await read("ready", on: connection), jobs: try await read("job_p%", on: connection),
+            results: try await read("result_p%", on: connection)
+          )
+          let claimed = try await queue.claim(count, batch: Int64(count) * 100, on: connection)
+          #expect(claimed.count == Int(count))
+          let ready = try await read("ready", on: connection) - before.ready
+          #expect(ready.bySequence == 0)
+          // Found once and, where the DELETE goes by range and not by address, once more.
+          #expect(ready.byIndex <= 2 * Int(count))
+          let stored = try await queue.complete(
+            claimed.map(\.job), batches: [claimed[0].batch], on: connection)
+          #expect(stored.count == Int(count))
+          let jobs = try await read("job_p%", on: connection) - before.jobs
+          #expect(jobs.bySequence == 0)
+          #expect(jobs.byIndex <= 2 * Int(count))
+          let results = try await read("result_p%", on: connection) - before.results
+          #expect(results.bySequence == 0)
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+      // What was filled in by hand has no usage and no submit: the invariants are not for it.
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.result, analysis.batch")
+    }
+  }
+
+  @Test(
+    "The claim's statement reaches its rows by address or by its bounds, never by the whole lane",
+    arguments: [0, 200_000])
+  func explained(rows: Int) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.pool.withConnection { connection in
+        if rows > 0 {
+          try await fill(queue, on: connection, rows)
+          try await connection.execute(script: "ANALYZE analysis.ready")
+        }
+        // The function's own text, its variables turned into parameters.
+        let source = try await queue.texts(
+          "SELECT prosrc FROM pg_proc WHERE oid = 'analysis.claim'::regproc")[0]
+        let start = try #require(source.firstRange(of: "WITH taken AS")?.lowerBound)
+        let end = try #require(
+          source.firstRange(of: "RETURNING d.job_id, d.period, d.tries, d.vt)")?.upperBound)
+        let statement = source[start..<end]
+          .replacing("p_shard", with: "$1").replacing("p_lanes[i]", with: "$2").replacing(
+            "p_from[i]", with: "$3"
+          )
+          .replacing("v_take", with: "$4")
+        try await connection.execute(
+          script: """
+            SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_nestloop = off;
+            PREPARE taking(smallint, smallint, bigint, int) AS \(statement) SELECT count(*) FROM taken
+            """)
+        let plan = try await connection.query("EXPLAIN EXECUTE taking(0, 5, 0, 100)").map { try $0.string(0) }
+        let text = plan.joined(separator: "\n")
+        #expect(!text.contains("Seq Scan"))
+        #expect(text.contains("LockRows"))
+        let byAddress = text.contains("Tid Scan on ready d")
+        let byBounds =
+          text.contains("using ready_pkey on ready d") && text.contains("(vt >= $")
+          && text.contains("(vt <= $")
+        #expect(byAddress || byBounds, "\(text)")
+        try await connection.execute(script: "RESET ALL; DEALLOCATE taking")
+      }
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job")
+    }
+  }
+
+  @Test("A submit reads only its own user's rows, however many others there are")
+  func submitIsBounded() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      try await queue.pool.withConnection { connection in
+        for number in 0..<3 {
+          _ = try await queue.submit([Ask("user", key: "warm-\(number)")], on: connection)
+        }
+        try await connection.execute(
+          script: """
+            INSERT INTO analysis.usage (shard, user_id, period)
+            SELECT 0, 1000 + g, analysis.period_of(now(), 'UTC') FROM generate_series(1, 20000) g;
+            INSERT INTO analysis.idem (shard, user_id, period, job_id, at, key_hash, content_hash)
+            SELECT j.shard, 1000 + g, j.period, j.id, now(), sha256(g::text::bytea), sha256('') FROM generate_series(1, 20000) g,
+              (SELECT * FROM analysis.job LIMIT 1) j;
+            INSERT INTO analysis.fair_share (shard, lane, line, user_id, last_vt, step)
+            SELECT 0, 5, 0, 1000 + g, 0, 1 FROM generate_series(1, 20000) g
+            """)
+        try await connection.execute(script: "BEGIN")
+        let tables = ["usage", "idem", "fair_share", "job_p%", "image_p%", "refund"]
+        var before: [String: Reads] = [:]
+        for table in tables { before[table] = try await read(table, on: connection) }
+        let answers = try await queue.submit(
+          [Ask("user", key: "one"), Ask("user", key: "two")], on: connection)
+        #expect(answers.map(\.outcome) == ["created", "created"])
+        for table in tables {
+          let read = try await read(table, on: connection) - (try #require(before[table]))
+          #expect(read.bySequence == 0, "\(table)")
+          #expect(read.byIndex <= 12, "\(table)")
+        }
+        try await connection.execute(script: "ROLLBACK")
+      }
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import PostgreSQL
+import Testing
+
+@Suite("Rescue")
+struct RescueTests {
+  @Test("A job is lost twice at no cost, then runs alone, and only then burns attempts until it is dead")
+  func losses() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 3, maxAttempts: 2)
+
+      // First and second loss of the whole batch.
+      #expect(try await queue.claim().map(\.lane) == [5, 5, 5])
+      try await queue.expireLeases()
+      #expect(try await queue.rescue() == [1, 3, 0])
+      #expect(try await queue.numbers("SELECT DISTINCT lane * 1000 + tries FROM analysis.ready") == [5256])
+      #expect(try await queue.claim().map(\.attempt) == [1, 1, 1])
+      try await queue.expireLeases()
+      #expect(try await queue.rescue() == [1, 3, 0])
+      #expect(try await queue.numbers("SELECT DISTINCT lane * 1000 + tries FROM analysis.ready") == [7512])
+
+      // As suspects they come one at a time, whatever the limit.
+      let first = try await queue.claim()
+      #expect(first.count == 1)
+      #expect(first[0].attempt == 1)
+      try await queue.expireLeases()
+      #expect(try await queue.rescue() == [1, 1, 0])
+      #expect(try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.scheduled") == [7513])
+
+      // Lost alone for the second time: out of attempts.
+      try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+      #expect(try await queue.promote() == 1)
+      var killed: Int64?
+      for batch in [1000, 2000, 3000] as [Int64] {
+        let claimed = try await queue.claim(1, batch: batch)
+        #expect(claimed.count == 1)
+        if claimed[0].attempt == 2 { killed = claimed[0].job }
+      }
+      #expect(killed == first[0].job)
+      try await queue.expireLeases()
+      #expect(try await queue.rescue() == [3, 2, 1])
+      #expect(try await queue.texts("SELECT class FROM analysis.dead") == ["worker_lost"])
+      #expect(try await queue.numbers("SELECT attempts FROM analysis.dead") == [2])
+      #expect(try await queue.usage("user").used == 2)
+      // Every loss is in the history; those in company burnt nothing.
+      let history = try await queue.texts(
+        """
+        SELECT attempt || CASE WHEN burnt THEN ' burnt' ELSE '' END FROM analysis.attempts_of(0::smallint, $1)
+        """, [.int64(killed)])
+      #expect(history == ["1", "1", "1 burnt", "2 burnt"])
+      #expect(Set(jobs).contains(killed ?? 0))
+    }
+  }
+
+  @Test("A suspect that fails in the ordinary way goes home without a stain")
+  func suspectGoesHome() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let job = try await queue.create([Ask("user", priority: 0)])[0]
+      for batch in [10, 20] as [Int64] {
+        _ = try await queue.claim(batch: batch)
+        try await queue.expireLeases()
+        _ = try await queue.rescue()
+      }
+      let alone = try await queue.claim(lanes: [7])
+      #expect(try await queue.fail([job], batches: [alone[0].batch], delay: 0) == [job: "retried"])
+      #expect(try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.ready") == [4001])
+    }
+  }
+
+  @Test("A suspect that is handed back stays a suspect, and burns nothing")
+  func suspectHandedBack() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let job = try await queue.create([Ask("user")])[0]
+      for batch in [10, 20] as [Int64] {
+        _ = try await queue.claim(batch: batch)
+        try await queue.expireLeases()
+        _ = try await queue.rescue()
+      }
+      let alone = try await queue.claim(lanes: [7])
+      #expect(try await queue.handBack([job], batches: [alone[0].batch]) == [job])
+      #expect(try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.ready") == [7512])
+    }
+  }
+
+  @Test("What was completed before the lease ran out is not queued again")
+  func completedStays() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 3)
+      let claimed = try await queue.claim()
+      _ = try await queue.complete([claimed[0].job], batches: [claimed[0].batch])
+      // As if a job's result had been stored and the batch not been written.
+      try await queue.execute(
+        """
+        UPDATE analysis.batch SET deadline = '-infinity', job_ids = job_ids || (SELECT job_id FROM analysis.result),
+          periods = periods || periods[1], tries = tries || 0::smallint
+        """)
+      #expect(try await queue.rescue() == [1, 2, 0])
+      #expect(try await queue.states()[claimed[0].job] == "succeeded")
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 2)
+    }
+  }
+
+  @Test("A lease that is still running is left alone, and so is every lease just after the server's start")
+  func notYet() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create([Ask("user")])
+      let claimed = try await queue.claim()
+      #expect(try await queue.rescue() == [0, 0, 0])
+      try await queue.expireLeases()
+      // The server has been up for less than ten years.
+      #expect(
+        try await queue.number("SELECT o_batches FROM analysis.rescue(0::smallint, 10, 2000000000)") == 0)
+      #expect(try await queue.heartbeat([claimed[0].batch]) == [claimed[0].batch])
+      #expect(try await queue.rescue() == [0, 0, 0])
+    }
+  }
+
+  @Test("A rescue passes over jobs that an open cancellation holds, and takes them the next time")
+  func passesOver() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 2)
+      _ = try await queue.claim()
+      try await queue.expireLeases()
+      try await queue.pool.transaction { open in
+        _ = try await queue.cancel([jobs[0]], on: open)
+        #expect(try await queue.rescue() == [1, 1, 0])
+        #expect(try await queue.number("SELECT cardinality(job_ids) FROM analysis.batch") == 1)
+      }
+      #expect(try await queue.rescue() == [1, 0, 0])
+      #expect(try await queue.states() == [jobs[0]: "cancelled", jobs[1]: "waiting"])
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import PostgreSQL
+
+extension RuleQueue {
+  /// Lanes of the throat: urgent, normal and bulk, and its suspects.
+  static let lanes: [Int16] = [4, 5, 6, 7]
+
+  /// Claims up to so many jobs of the lanes, from virtual time zero or where told.
+  func claim(
+    _ count: Int32 = 100, worker: Int64 = 1, batch: Int64 = 100, lanes: [Int16] = Self.lanes, from: Int64 = 0,
+    limits: [Int32]? = nil, lease: Int32 = 60_000, on queryable: (any Queryable)? = nil
+  ) async throws -> [Claimed] {
+    let rows = try await (queryable ?? pool).query(
+      """
+      SELECT o_batch, o_lane, o_job, o_period, o_attempt, o_vt, o_user, o_expired
+      FROM analysis.claim(0::smallint, $1, $2, $3, $4, $5, $6, $7)
+      """,
+      [
+        .int64(worker), .int64(batch), .array(lanes), .array(lanes.map { _ in from }),
+        .array(limits ?? lanes.map { _ in count }), .int32(count), .int32(lease),
+      ])
+    return try rows.map { row in
+      Claimed(
+        batch: try row.int64(0), lane: try row.int16(1), job: try row.int64(2), period: try row.int16(3),
+        attempt: try row.int16(4), virtualTime: try row.int64(5), user: try row.int64(6),
+        isExpired: try row.bool(7))
+    }
+  }
+
+  /// Completes jobs with one condition each; answers those whose result was stored now.
+  func complete(
+    _ jobs: [Int64], worker: Int64 = 1, batches: [Int64], confidences: [Double]? = nil,
+    on queryable: (any Queryable)? = nil
+  ) async throws -> Set<Int64> {
+    let confidences = confidences ?? jobs.map { _ in 0.85 }
+    let rows = try await (queryable ?? pool).query(
+      """
+      SELECT c FROM analysis.complete(0::smallint, $1, $2, $3,
+        array_fill('analysis'::text, ARRAY[$5]), array_fill(NULL::timestamptz, ARRAY[$5]),
+        array_fill('[{"id": "tonsillitis"}]'::jsonb, ARRAY[$5]), array_fill(1::smallint, ARRAY[$5]),
+        array_fill('tonsillitis'::text, ARRAY[$5]), array_fill('Tonsillitis'::text, ARRAY[$5]), $4,
+        array_fill(4::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]),
+        NULL, NULL, NULL, NULL, NULL, array_fill(false, ARRAY[$5]), array_fill(false, ARRAY[$5]),
+        array_fill(1::smallint, ARRAY[$5]), array_fill(12, ARRAY[$5]), NULL, NULL, 'test') c
+      """,
+      [.int64(worker), .array(batches), .array(jobs), .array(confidences), .int32(Int32(jobs.count))])
+    return Set(try rows.map { try $0.int64(0) })
+  }
+
+  /// Completes all jobs of a claim.
+  func complete(_ claimed: [Claimed], worker: Int64 = 1) async throws -> Set<Int64> {
+    try await complete(claimed.map(\.job), worker: worker, batches: Array(Set(claimed.map(\.batch))))
+  }
+
+  /// Ends attempts: again after a delay, or for good when it is nil.
+  func fail(
+    _ jobs: [Int64], worker: Int64 = 1, batches: [Int64], delay: Int64?, burns: Bool = true,
+    failureClass: String = "server"
+  ) async throws -> [Int64: String] {
+    let rows = try await pool.query(
+      """
+      SELECT o_job, o_outcome FROM analysis.fail(0::smallint, $1, $2, $3, array_fill($4::bigint, ARRAY[$5]),
+        array_fill($6::boolean, ARRAY[$5]), array_fill($7::text, ARRAY[$5]), NULL, array_fill('It failed.'::text, ARRAY[$5]),
+        NULL, NULL, array_fill(1::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]), NULL)
+      """,
+      [
+        .int64(worker), .array(batches), .array(jobs), .int64(delay), .int32(Int32(jobs.count)), .bool(burns),
+        .text(failureClass),
+      ])
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
+  }
+
+  func handBack(_ jobs: [Int64], worker: Int64 = 1, batches: [Int64], delay: Int64 = 0) async throws -> Set<
+    Int64
+  > {
+    let rows = try await pool.query(
+      "SELECT h FROM analysis.hand_back(0::smallint, $1, $2, $3, $4) h",
+      [.int64(worker), .array(batches), .array(jobs), .int64(delay)])
+    return Set(try rows.map { try $0.int64(0) })
+  }
+
+  func heartbeat(_ batches: [Int64], worker: Int64 = 1, lease: Int32 = 60_000) async throws -> Set<Int64> {
+    let rows = try await pool.query(
+      "SELECT h FROM analysis.heartbeat(0::smallint, $1, $2, $3, 'host', 1, 'test', 0) h",
+      [.int64(worker), .array(batches), .int32(lease)])
+    return Set(try rows.map { try $0.int64(0) })
+  }
+}
