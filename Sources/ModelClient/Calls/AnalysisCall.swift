@@ -1,0 +1,93 @@
+internal import AnalysisCore
+internal import HTTPTransfer
+internal import Operations
+
+/// One analysis call, from the token to the checked answer.
+struct AnalysisCall {
+  let client: ModelClient
+  let form: Multipart
+  let kind: AnalysisKind
+  let idempotencyKey: String
+  let end: ContinuousClock.Instant
+
+  private var transport: Transport { client.transport }
+
+  func run() async -> CallOutcome {
+    guard let tokens = client.tokens else { return await request(nil) }
+    let first: TokenKeeper.Lent
+    do throws(CallFailure) {
+      first = try await tokens.token()
+    } catch {
+      return .failure(Self.withoutToken(error, calls: 0))
+    }
+    let outcome = await request(first.token)
+    guard case .failure(let failure) = outcome, failure.failureClass == .credentials else { return outcome }
+    let second: TokenKeeper.Lent
+    do throws(CallFailure) {
+      second = try await tokens.token(after: first.generation)
+    } catch {
+      return .failure(Self.withoutToken(error, calls: failure.calls))
+    }
+    let repeated = await request(second.token).counting(failure.calls)
+    if case .failure(let failure) = repeated, failure.failureClass == .credentials {
+      await tokens.newTokenWasRefused(second.generation)
+    }
+    return repeated
+  }
+
+  private func request(_ token: Secret?) async -> CallOutcome {
+    var headers = transport.headers(token)
+    headers.add(transport.endpoint.fields.idempotencyKey, idempotencyKey)
+    let request = Request(
+      .post, transport.endpoint.url(transport.endpoint.paths.analyze), headers: headers,
+      body: .multipart(form), mayBeRepeated: false)
+    do throws(CallFailure) {
+      let response = try await transport.send(request, deadline: end - transport.clock.monotonic())
+      return .success(
+        CallAnswer(
+          analysis: try analysis(response), endpoint: transport.endpoint.name, timing: response.timing,
+          sentBytes: response.sentBytes, connectionReused: response.connectionReused, calls: 1))
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  private func analysis(_ response: Response) throws(CallFailure) -> Analysis {
+    let value = try transport.checked(response)
+    do throws(DecodingFailure) {
+      return try AnalysisDecoder.decode(value, expecting: kind, normalIDs: transport.endpoint.normalIDs)
+    } catch {
+      throw transport.invalid(error, response)
+    }
+  }
+
+  /// A failure to get a token, as seen by a job: its analysis was not sent, so that nothing is counted and
+  /// no attempt burnt, and whatever the login was refused for is no fault of its image.
+  static func withoutToken(_ failure: CallFailure, calls: Int) -> CallFailure {
+    var failure = failure
+    switch failure.failureClass {
+    case .notSent, .overload, .server: break
+    case .outcomeUnknown: failure.failureClass = .notSent
+    default: failure.failureClass = .credentials
+    }
+    failure.calls = calls
+    failure.burnsAttempt = false
+    failure.maybeCounted = false
+    failure.pauseUntil = nil
+    return failure
+  }
+}
+
+extension CallOutcome {
+  /// The outcome with the requests that were made before it.
+  func counting(_ calls: Int) -> CallOutcome {
+    switch self {
+    case .success(var answer):
+      answer.calls += calls
+      return .success(answer)
+    case .failure(var failure):
+      failure.calls += calls
+      return .failure(failure)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+internal import AnalysisCore
+internal import HTTPTransfer
+public import Operations
+
+extension ModelClient {
+  /// Makes an account.
+  public func register(email: String, password: Secret, name: String) async throws(CallFailure) -> Session {
+    try await accounts.register(email: email, password: password, name: name)
+  }
+
+  /// Gets a token for an account. The client's own token is not touched.
+  public func login(email: String, password: Secret) async throws(CallFailure) -> Session {
+    try await accounts.login(email: email, password: password, readsUser: true)
+  }
+
+  /// Gets a token for a refresh token. The client's own token is not touched.
+  public func refresh(_ refreshToken: Secret) async throws(CallFailure) -> Session {
+    try await accounts.refresh(refreshToken)
+  }
+
+  /// Whether the backend is up: returns when it answers with a status of 2xx.
+  public func health() async throws(CallFailure) {
+    let request = Request(.get, endpoint.url(endpoint.paths.health), headers: transport.headers(nil))
+    let response = try await transport.send(request, deadline: endpoint.deadlines.health)
+    // A health answer may be any text, so only its status counts.
+    guard !(200...299).contains(response.status) else { return }
+    _ = try transport.checked(response)
+  }
+
+  /// The service account.
+  public func profile() async throws(CallFailure) -> BackendUser {
+    try await user(.get, endpoint.paths.profile, body: nil)
+  }
+
+  /// Changes the service account's name or address; what is nil stays.
+  public func updateProfile(name: String? = nil, email: String? = nil) async throws(CallFailure)
+    -> BackendUser
+  {
+    var members: [JSONValue.Member] = []
+    if let name { members.append(JSONValue.Member(name: "name", value: .string(name))) }
+    if let email { members.append(JSONValue.Member(name: "email", value: .string(email))) }
+    return try await user(.put, endpoint.paths.updateProfile, body: .object(members))
+  }
+
+  /// Changes the service account's subscription.
+  public func updateSubscription(
+    _ subscription: Subscription, paymentToken: Secret? = nil
+  ) async throws(CallFailure) -> BackendUser {
+    var members = [
+      JSONValue.Member(name: endpoint.fields.subscription, value: .string(subscription.rawValue))
+    ]
+    if let paymentToken {
+      members.append(
+        JSONValue.Member(name: endpoint.fields.paymentToken, value: .string(paymentToken.reveal())))
+    }
+    return try await user(.post, endpoint.paths.updateSubscription, body: .object(members))
+  }
+
+  private func user(_ method: Method, _ path: String, body: JSONValue?) async throws(CallFailure)
+    -> BackendUser
+  {
+    let value = try await authenticated(method, path, body: body)
+    return try transport.read { () throws(DecodingFailure) in
+      let fields = try FieldReader(value, path: "")
+      guard let user = fields["user"] else { throw fields.missing("user") }
+      return try BackendUser(FieldReader(user, path: "user"))
+    }
+  }
+
+  /// Makes a call with the service account's token; when that has ended, once more with a new one.
+  func authenticated(
+    _ method: Method, _ path: String, body: JSONValue? = nil
+  ) async throws(CallFailure) -> JSONValue {
+    guard let tokens else { return try await transport.call(method, path, token: nil, body: body) }
+    let first = try await tokens.token()
+    do throws(CallFailure) {
+      return try await transport.call(method, path, token: first.token, body: body)
+    } catch {
+      guard error.failureClass == .credentials else { throw error }
+    }
+    let second = try await tokens.token(after: first.generation)
+    do throws(CallFailure) {
+      return try await transport.call(method, path, token: second.token, body: body)
+    } catch {
+      if error.failureClass == .credentials { await tokens.newTokenWasRefused(second.generation) }
+      throw error
+    }
+  }
+}

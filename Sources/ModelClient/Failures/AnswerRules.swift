@@ -1,0 +1,110 @@
+internal import AnalysisCore
+internal import HTTPTransfer
+
+/// Failures that the backend itself reports: the body's code is read first, the status second.
+struct AnswerRules {
+  let now: Double
+  let maximumRetryAfter: Duration
+
+  /// Codes of the analysis backend's API that say more than the status does.
+  private static let classes: [String: FailureClass] = [
+    "INVALID_CREDENTIALS": .credentials,
+    "ANALYSIS_LIMIT_EXCEEDED": .serviceLimit,
+    "INVALID_IMAGE_FORMAT": .permanent,
+    "LIMIT_FILE_SIZE": .permanent,
+    "MISSING_IMAGE": .permanent,
+    "INVALID_MODEL_TYPE": .permanent,
+    "MISSING_REQUEST_BODY": .permanent,
+    "INVALID_FIELD_NAME": .permanent,
+    "SERVER_ERROR": .server,
+    "CRITICAL_ERROR": .server,
+  ]
+
+  func classify(_ answer: FailedAnswer) -> CallFailure {
+    let report = answer.report
+    let kind = failureClass(answer.status, report)
+    var failure = CallFailure(kind, message(answer.status, kind, report))
+    failure.code = report.code
+    failure.errorID = report.errorID
+    failure.status = answer.status
+    failure.calls = 1
+    failure.burnsAttempt = burnsAttempt(answer.status, kind)
+    failure.maybeCounted = maybeCounted(answer.status, kind)
+    let asked = answer.headers["Retry-After"].flatMap { RetryAfter.seconds($0, now: now) }
+    switch kind {
+    case .overload, .server: failure.retryAfter = asked.map(clamped)
+    case .serviceLimit: failure.pauseUntil = pauseEnd(asked)
+    default: break
+    }
+    if report.message == nil || kind == .invalidAnswer { failure.excerpt = Redaction.excerpt(answer.body) }
+    return failure
+  }
+
+  private func failureClass(_ status: Int, _ report: ReportedFailure) -> FailureClass {
+    if report.isCondition { return .invalidAnswer }
+    if let code = report.code, let byCode = Self.classes[code] {
+      // A server's failure that says "too busy" by its status is that.
+      return byCode == .server && Self.overload.contains(status) ? .overload : byCode
+    }
+    return byStatus(status)
+  }
+
+  private static let overload: Set<Int> = [408, 429, 503]
+
+  private func byStatus(_ status: Int) -> FailureClass {
+    switch status {
+    case 200...299: .invalidAnswer
+    case 300...399: .redirect
+    case 401: .credentials
+    // Not of the image but of the endpoint or the account: no job should die of a wrong address.
+    case 402, 403, 404, 405, 407, 410, 421, 426, 431, 451, 511: .permission
+    case _ where Self.overload.contains(status): .overload
+    case 409, 423, 425: .server
+    case 400...499: .permanent
+    default: .server
+    }
+  }
+
+  private func burnsAttempt(_ status: Int, _ kind: FailureClass) -> Bool {
+    switch kind {
+    case .credentials, .permission, .serviceLimit: false
+    case .overload: status != 408 && status != 429
+    default: true
+    }
+  }
+
+  private func maybeCounted(_ status: Int, _ kind: FailureClass) -> Bool {
+    switch kind {
+    case .invalidAnswer, .server: true
+    case .permanent: (200...299).contains(status) || status >= 500
+    default: false
+    }
+  }
+
+  private func clamped(_ seconds: Double) -> Duration {
+    let most = Double(maximumRetryAfter.components.seconds)
+    return .milliseconds(Int64((min(seconds, most) * 1000).rounded(.up)))
+  }
+
+  /// The time that the backend gives, though no more than 32 days ahead, or else the next month's beginning.
+  private func pauseEnd(_ asked: Double?) -> Double {
+    asked.map { now + min($0, 32 * 86_400) } ?? CivilDate.startOfNextMonth(after: now)
+  }
+
+  private func message(_ status: Int, _ kind: FailureClass, _ report: ReportedFailure) -> String {
+    if let message = report.message, message.contains(where: { !$0.isWhitespace }) { return message }
+    switch kind {
+    case .redirect: return "The backend answered with a redirect, which is not followed."
+    case .credentials: return "The backend did not accept the service account's credentials."
+    case .permission:
+      return "The backend refuses the call; look at the endpoint's address and the account's rights."
+    case .serviceLimit: return "The service account's limit at the backend is reached."
+    case .overload: return "The backend asks for less or for later."
+    case .permanent: return "The backend does not take this request."
+    case .server: return "The backend failed."
+    default:
+      return report.isCondition
+        ? "The backend's model failed." : "The backend reported a failure without saying why."
+    }
+  }
+}

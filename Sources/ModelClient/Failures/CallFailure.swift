@@ -1,0 +1,48 @@
+public import AnalysisCore
+
+/// Why a call brought nothing that may be used, and what that means for whoever made it.
+public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
+  /// What kind of failure it is.
+  public var failureClass: FailureClass
+  /// What happened, in at most 300 characters, without anything that looks like a token or an address.
+  public var message: String
+  /// The backend's code, for instance `INVALID_IMAGE_FORMAT`.
+  public var code: String?
+  /// The backend's id of this failure, to find it in its logs.
+  public var errorID: String?
+  /// The HTTP status; nil when there was no answer.
+  public var status: Int?
+  /// How long the backend asks to wait; nil when it does not say.
+  public var retryAfter: Duration?
+  /// Until when the service account may not call, in seconds since 1970; of the service limit only.
+  public var pauseUntil: Double?
+  /// Whether the attempt counts among the job's.
+  public var burnsAttempt: Bool
+  /// Whether the backend may have counted the call although it brought nothing.
+  public var maybeCounted: Bool
+  /// The beginning of an answer that could not be used, at most 200 characters, redacted.
+  public var excerpt: String?
+  /// How many requests were made of which a byte may have left this machine.
+  public var calls = 0
+  /// Whether this side ended the call: a cancelled task or a closed client.
+  public var wasCancelled = false
+
+  /// A failure of a class; the other facts are set after it.
+  public init(
+    _ failureClass: FailureClass, _ message: String, burnsAttempt: Bool = true, maybeCounted: Bool = false
+  ) {
+    self.failureClass = failureClass
+    self.message = Redaction.message(message)
+    self.burnsAttempt = burnsAttempt
+    self.maybeCounted = maybeCounted
+  }
+
+  /// Whether trying again cannot help.
+  public var isFinal: Bool { failureClass == .permanent || failureClass == .redirect }
+
+  /// The message, with status and code where there are any.
+  public var description: String {
+    let facts = [status.map { "status \($0)" }, code].compactMap { $0 }
+    return facts.isEmpty ? message : "\(message) (\(facts.joined(separator: ", ")))"
+  }
+}

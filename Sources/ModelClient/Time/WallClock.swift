@@ -1,0 +1,26 @@
+internal import Glibc
+
+/// Where the client reads the time, so that tests can set it.
+public struct WallClock: Sendable {
+  /// Seconds since 1970.
+  public var now: @Sendable () -> Double
+  /// The clock for pauses, which never jumps.
+  public var monotonic: @Sendable () -> ContinuousClock.Instant
+
+  /// A clock of the caller's.
+  public init(
+    now: @escaping @Sendable () -> Double, monotonic: @escaping @Sendable () -> ContinuousClock.Instant
+  ) {
+    self.now = now
+    self.monotonic = monotonic
+  }
+
+  /// The machine's clocks.
+  public static let system = WallClock(
+    now: {
+      var time = timespec()
+      clock_gettime(CLOCK_REALTIME, &time)
+      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    },
+    monotonic: { ContinuousClock.now })
+}

@@ -1,0 +1,149 @@
+import AnalysisCore
+import HTTPTransfer
+import ModelClient
+import Operations
+import TestSupport
+import Testing
+
+@Suite("An analysis call")
+struct AnalyzeTests {
+  @Test("sends kind, image and the job's key with the token, and brings a checked analysis")
+  func success() async throws {
+    let backend = try FakeBackend { request in
+      request.target == "/api/login" ? Reply(200, Samples.login("token-1")) : Reply(200, Samples.analysis)
+    }
+    let image = (0..<150_000).map { UInt8(truncatingIfNeeded: $0) }
+    try await withClient(of: backend) { client in
+      for key in ["1-17", "1-18"] {
+        guard
+          case .success(let answer) = await client.analyze(image: image, kind: .throat, idempotencyKey: key)
+        else {
+          Issue.record("no answer")
+          return
+        }
+        #expect(answer.analysis.primary?.id == "strep_throat")
+        #expect(answer.endpoint == "test")
+        #expect(answer.calls == 1)
+        #expect(answer.sentBytes > image.count)
+        #expect(answer.connectionReused)
+        #expect(answer.timing.total > .zero)
+      }
+    }
+    let requests = backend.requests(to: "/api/analyze")
+    #expect(requests.map { $0.headers["idempotency-key"] } == ["1-17", "1-18"])
+    let request = try #require(requests.first)
+    #expect(request.method == "POST")
+    #expect(request.authorization == "Bearer token-1")
+    #expect(request.headers["accept"] == "application/json")
+    let type = try #require(request.headers["content-type"])
+    let prefix = "multipart/form-data; boundary="
+    try #require(type.hasPrefix(prefix))
+    let boundary = type.dropFirst(prefix.count)
+    let expected =
+      Array(
+        ("--\(boundary)\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nthroat\r\n--\(boundary)\r\n"
+          + "Content-Disposition: form-data; name=\"image\"; filename=\"image.jpg\"\r\n"
+          + "Content-Type: image/jpeg\r\n\r\n").utf8) + image + Array("\r\n--\(boundary)--\r\n".utf8)
+    #expect(request.body == expected)
+  }
+
+  @Test("goes without a token where there are no credentials, and reports a 401 at once")
+  func anonymous() async throws {
+    let backend = try FakeBackend { $0.authorization == nil ? Reply(401) : Reply(500) }
+    try await withClient(of: backend, credentials: nil) { client in
+      let failure = try #require(await client.failure())
+      #expect(failure.failureClass == .credentials)
+      #expect(failure.calls == 1)
+    }
+    #expect(backend.requests.count == 1)
+  }
+
+  @Test(
+    "fails by the class of what comes back",
+    arguments: [
+      (200, "<html>Welcome</html>", FailureClass.invalidAnswer), (200, "", .invalidAnswer),
+      (200, #"{"id":"a","type":"throat""#, .invalidAnswer),
+      (200, #"{"id":"a","type":"ear","conditions":[]}"#, .invalidAnswer),
+      (200, #"{"error":true,"code":"INVALID_IMAGE_FORMAT","message":"no"}"#, .permanent),
+      (413, "", .permanent), (429, #"{"error":true,"code":"ANALYSIS_LIMIT_EXCEEDED"}"#, .serviceLimit),
+      (429, "", .overload), (500, "", .server), (307, "", .redirect), (403, "", .permission),
+    ])
+  func classes(status: Int, body: String, kind: FailureClass) async throws {
+    let backend = try FakeBackend { _ in Reply(status, body, headers: ["Location: https://example.org/"]) }
+    try await withClient(of: backend, credentials: nil) { client in
+      let failure = try #require(await client.failure())
+      #expect(failure.failureClass == kind)
+      #expect(failure.status == status)
+      #expect(failure.calls == 1)
+    }
+    #expect(backend.requests.count == 1)
+  }
+
+  @Test("shows the beginning of an answer that is no analysis")
+  func excerpt() async throws {
+    let backend = try FakeBackend { _ in Reply(200, "<html>Welcome a@b.org</html>") }
+    try await withClient(of: backend, credentials: nil) { client in
+      let failure = try #require(await client.failure())
+      #expect(failure.excerpt == "<html>Welcome [redacted]</html>")
+      #expect(failure.maybeCounted)
+    }
+  }
+
+  @Test("that nobody listens to was certainly not sent; one that is cut has an unknown outcome")
+  func transport() async throws {
+    let server = try RawServer { connection in _ = try connection.readRequest() }
+    let url = server.url
+    try await withClient(at: url) { client in
+      let failure = try #require(await client.failure())
+      #expect(failure.failureClass == .outcomeUnknown)
+      #expect(failure.maybeCounted)
+      #expect(failure.calls == 1)
+    }
+    server.stop()
+    try await withClient(at: "http://127.0.0.1:1") { client in
+      let failure = try #require(await client.failure())
+      #expect(failure.failureClass == .notSent)
+      #expect(!failure.maybeCounted)
+      #expect(failure.burnsAttempt)
+      #expect(failure.calls == 0)
+    }
+  }
+
+  @Test("over plain HTTP to another machine is refused by our own policy and burns nothing")
+  func policy() async throws {
+    try await withClient(at: "http://192.0.2.1") { client in
+      let failure = try #require(await client.failure())
+      #expect(failure.failureClass == .notSent)
+      #expect(!failure.burnsAttempt)
+    }
+  }
+
+  @Test("ends at its deadline, and when its task is cancelled says so")
+  func ending() async throws {
+    let gate = Gate()
+    let arrived = AsyncStream<Void>.makeStream()
+    let backend = try FakeBackend { _ in
+      arrived.continuation.yield()
+      gate.wait()
+      return Reply(500)
+    }
+    try await withClient(of: backend, credentials: nil) { client in
+      let late = await client.analyze(
+        image: [1], kind: .ear, idempotencyKey: "k", deadline: .seconds(2))
+      guard case .failure(let failure) = late else {
+        Issue.record("it was answered")
+        return
+      }
+      #expect(failure.failureClass == .outcomeUnknown)
+      #expect(failure.burnsAttempt)
+      let task = Task { await client.failure() }
+      for await _ in arrived.stream.dropFirst() { break }
+      task.cancel()
+      let cancelled = try #require(await task.value)
+      #expect(cancelled.wasCancelled)
+      #expect(!cancelled.burnsAttempt)
+      #expect(cancelled.maybeCounted)
+    }
+    for _ in 0..<2 { gate.open() }
+  }
+}

@@ -1,0 +1,224 @@
+import AnalysisCore
+import HTTPTransfer
+import ModelClient
+import Testing
+
+@Suite("The classes of failure")
+struct ClassifierTests {
+  static let now = 1_742_646_896.0  // 2025-03-22T12:34:56Z
+
+  private func classify(_ status: Int, _ body: String = "", _ headers: Headers = [:]) -> CallFailure? {
+    Classifier.classify(
+      .answer(status: status, headers: headers, body: Array(body.utf8)), now: Self.now,
+      maximumRetryAfter: .seconds(600))
+  }
+
+  private func classify(
+    _ code: TransferError.Code, _ phase: TransferError.Phase, notSent: Bool = false,
+    answer: ResponseHead? = nil
+  ) -> CallFailure? {
+    Classifier.classify(
+      .transfer(
+        TransferError(code, phase: phase, certainlyNotSent: notSent, message: "It failed.", answer: answer)),
+      now: Self.now)
+  }
+
+  /// What is expected of a failed answer.
+  struct Row: Sendable, CustomTestStringConvertible {
+    let status: Int
+    let body: String
+    let kind: FailureClass
+    var burns = true
+    var isFinal = false
+    var maybeCounted = false
+
+    var testDescription: String { "\(status) \(body.prefix(60)) is \(kind.rawValue)" }
+  }
+
+  private static func code(_ code: String) -> String { #"{"error":true,"message":"m","code":"\#(code)"}"# }
+
+  static let rows: [Row] = [
+    Row(status: 400, body: "", kind: .permanent, isFinal: true),
+    Row(status: 413, body: "<html>413</html>", kind: .permanent, isFinal: true),
+    Row(status: 413, body: code("LIMIT_FILE_SIZE"), kind: .permanent, isFinal: true),
+    Row(status: 415, body: "", kind: .permanent, isFinal: true),
+    Row(status: 422, body: "{}", kind: .permanent, isFinal: true),
+    Row(status: 400, body: code("MISSING_IMAGE"), kind: .permanent, isFinal: true),
+    Row(status: 400, body: code("INVALID_MODEL_TYPE"), kind: .permanent, isFinal: true),
+    Row(status: 400, body: code("MISSING_REQUEST_BODY"), kind: .permanent, isFinal: true),
+    Row(status: 400, body: code("INVALID_FIELD_NAME"), kind: .permanent, isFinal: true),
+    Row(status: 400, body: code("LIMIT_FILE_SIZE"), kind: .permanent, isFinal: true),
+    Row(status: 500, body: code("INVALID_IMAGE_FORMAT"), kind: .permanent, isFinal: true, maybeCounted: true),
+    Row(status: 200, body: code("INVALID_IMAGE_FORMAT"), kind: .permanent, isFinal: true, maybeCounted: true),
+    Row(status: 200, body: code("SERVER_ERROR"), kind: .server, maybeCounted: true),
+    Row(status: 200, body: #"{"error":true}"#, kind: .invalidAnswer, maybeCounted: true),
+    Row(status: 200, body: #"{"error":"the model crashed"}"#, kind: .invalidAnswer, maybeCounted: true),
+    Row(status: 200, body: code("NEVER_SEEN"), kind: .invalidAnswer, maybeCounted: true),
+    Row(
+      status: 200,
+      body:
+        #"{"id":"a","type":"ear","conditions":[{"id":"analysis_error","confidence":0,"isError":true,"error":"x"}]}"#,
+      kind: .invalidAnswer, maybeCounted: true),
+    Row(status: 401, body: #"{"error":true,"message":"Token expired"}"#, kind: .credentials, burns: false),
+    Row(status: 401, body: "", kind: .credentials, burns: false),
+    Row(status: 400, body: code("INVALID_CREDENTIALS"), kind: .credentials, burns: false),
+    Row(status: 403, body: "", kind: .permission, burns: false),
+    Row(status: 404, body: "<html>", kind: .permission, burns: false),
+    Row(status: 405, body: "", kind: .permission, burns: false),
+    Row(status: 403, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
+    Row(status: 429, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
+    Row(status: 200, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
+    Row(status: 500, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
+    Row(status: 429, body: "", kind: .overload, burns: false),
+    Row(status: 429, body: code("TOO_MANY_REQUESTS"), kind: .overload, burns: false),
+    Row(status: 408, body: "", kind: .overload, burns: false),
+    Row(status: 503, body: "<html>", kind: .overload),
+    Row(status: 503, body: code("SERVER_ERROR"), kind: .overload),
+    Row(status: 500, body: "", kind: .server, maybeCounted: true),
+    Row(status: 500, body: code("CRITICAL_ERROR"), kind: .server, maybeCounted: true),
+    Row(status: 502, body: "<html>Bad gateway</html>", kind: .server, maybeCounted: true),
+    Row(status: 504, body: "", kind: .server, maybeCounted: true),
+    Row(status: 599, body: "", kind: .server, maybeCounted: true),
+    Row(status: 409, body: "", kind: .server, maybeCounted: true),
+    Row(status: 301, body: "", kind: .redirect, isFinal: true),
+    Row(status: 302, body: "", kind: .redirect, isFinal: true),
+    Row(status: 307, body: "", kind: .redirect, isFinal: true),
+    Row(status: 308, body: "", kind: .redirect, isFinal: true),
+  ]
+
+  @Test("of an answer come from its body's code first and its status second", arguments: rows)
+  func answers(row: Row) throws {
+    let failure = try #require(classify(row.status, row.body))
+    #expect(failure.failureClass == row.kind)
+    #expect(failure.burnsAttempt == row.burns)
+    #expect(failure.isFinal == row.isFinal)
+    #expect(failure.maybeCounted == row.maybeCounted)
+    #expect(failure.status == row.status)
+    #expect(failure.calls == 1)
+    #expect(!failure.message.isEmpty)
+    #expect((failure.pauseUntil != nil) == (row.kind == .serviceLimit))
+  }
+
+  @Test("are none for an answer of 2xx that reports no failure", arguments: [200, 201, 204])
+  func success(status: Int) {
+    #expect(classify(status, Samples.analysis) == nil)
+    #expect(classify(status, "") == nil)
+  }
+
+  @Test(
+    "of a request without an answer depend on whether anything was sent",
+    arguments: [
+      (
+        TransferError.Code.connectionRefused, TransferError.Phase.connecting, true, FailureClass.notSent, true
+      ),
+      (.connectFailed, .connecting, true, .notSent, true),
+      (.nameNotResolved, .connecting, true, .notSent, true),
+      (.tlsFailed, .connecting, true, .notSent, true),
+      (.certificateRefused, .connecting, true, .notSent, true),
+      (.timedOut, .connecting, true, .notSent, true), (.timedOut, .sending, false, .outcomeUnknown, true),
+      (.timedOut, .waiting, false, .outcomeUnknown, true),
+      (.timedOut, .receiving, false, .outcomeUnknown, true),
+      (.connectionReset, .sending, false, .outcomeUnknown, true),
+      (.connectionReset, .waiting, false, .outcomeUnknown, true),
+      (.sendFailed, .sending, false, .outcomeUnknown, true),
+      (.receiveFailed, .waiting, false, .outcomeUnknown, true),
+      (.answerTooLarge, .receiving, false, .invalidAnswer, true),
+      (.answerTruncated, .receiving, false, .invalidAnswer, true),
+      (.answerEncoded, .receiving, false, .invalidAnswer, true),
+      (.headersTooLarge, .receiving, false, .invalidAnswer, true),
+      (.protocolViolation, .receiving, false, .invalidAnswer, true),
+      (.refusedByPolicy, .preparing, true, .notSent, false),
+      (.invalidRequest, .preparing, true, .notSent, false),
+      (.outOfDescriptors, .connecting, true, .notSent, false),
+      (.cancelled, .preparing, true, .notSent, false), (.cancelled, .waiting, false, .outcomeUnknown, false),
+      (.closed, .sending, false, .outcomeUnknown, false),
+    ])
+  func transfers(
+    code: TransferError.Code, phase: TransferError.Phase, notSent: Bool, kind: FailureClass, burns: Bool
+  ) throws {
+    let failure = try #require(classify(code, phase, notSent: notSent))
+    #expect(failure.failureClass == kind)
+    #expect(failure.burnsAttempt == burns)
+    #expect(failure.maybeCounted == !notSent)
+    #expect(failure.calls == (notSent ? 0 : 1))
+    #expect(failure.wasCancelled == (code == .cancelled || code == .closed))
+    #expect(!failure.isFinal)
+  }
+
+  @Test(
+    "of an answer that was cut are its status's",
+    arguments: [
+      (413, TransferError.Code.connectionReset, FailureClass.permanent), (503, .answerTooLarge, .overload),
+      (500, .answerEncoded, .server), (401, .answerTruncated, .credentials),
+      (302, .answerTruncated, .redirect),
+      (200, .answerTruncated, .invalidAnswer), (200, .connectionReset, .invalidAnswer),
+      (200, .timedOut, .outcomeUnknown),
+      (503, .timedOut, .overload), (413, .cancelled, .outcomeUnknown),
+    ])
+  func cut(status: Int, code: TransferError.Code, kind: FailureClass) throws {
+    let failure = try #require(classify(code, .receiving, answer: ResponseHead(status: status)))
+    #expect(failure.failureClass == kind)
+    #expect(failure.status == status)
+  }
+
+  @Test(
+    "obey Retry-After, as seconds or a date, within bounds",
+    arguments: [
+      ("30", Duration.seconds(30)), ("0", .zero), ("86400", .seconds(600)),
+      ("99999999999999999999", .seconds(600)),
+      ("Sat, 22 Mar 2025 12:35:56 GMT", .seconds(60)), ("Sat, 22 Mar 2025 12:00:00 GMT", .zero),
+      ("soon", nil), ("-5", nil),
+    ] as [(String, Duration?)])
+  func retryAfter(value: String, expected: Duration?) throws {
+    for status in [429, 503, 408, 500] {
+      #expect(try #require(classify(status, "", ["Retry-After": value])).retryAfter == expected)
+    }
+    #expect(try #require(classify(400, "", ["Retry-After": value])).retryAfter == nil)
+  }
+
+  @Test("pause the service account until the given time, or else the next month")
+  func serviceLimit() throws {
+    let body = Self.code("ANALYSIS_LIMIT_EXCEEDED")
+    #expect(try #require(classify(429, body)).pauseUntil == 1_743_465_600)  // 2025-04-01T00:00:00Z
+    #expect(try #require(classify(429, body, ["Retry-After": "7200"])).pauseUntil == Self.now + 7200)
+    #expect(
+      try #require(classify(429, body, ["Retry-After": "999999999"])).pauseUntil == Self.now + 32 * 86_400)
+  }
+
+  @Test("keep the backend's message, code and error id, cleaned")
+  func facts() throws {
+    let failure = try #require(
+      classify(
+        500,
+        #"{"error":true,"message":"No\u0000 model for a@b.org","code":"CRITICAL_ERROR","error_id":"err-1_2"}"#
+      ))
+    #expect(failure.message == "No model for [redacted]")
+    #expect(failure.code == "CRITICAL_ERROR")
+    #expect(failure.errorID == "err-1_2")
+    #expect(failure.excerpt == nil)
+    #expect(failure.description == "No model for [redacted] (status 500, CRITICAL_ERROR)")
+    let odd = try #require(classify(500, #"{"code":"Jane Doe","error_id":"a@b.org"}"#))
+    #expect(odd.code == nil)
+    #expect(odd.errorID == nil)
+  }
+
+  @Test("of a failed inference keep its own words")
+  func inference() throws {
+    let body =
+      #"{"id":"a","type":"ear","conditions":[{"id":"analysis_error","isError":true,"error":"shape mismatch"}],"error_id":"e1"}"#
+    let failure = try #require(classify(200, body))
+    #expect(failure.code == "analysis_error")
+    #expect(failure.message == "shape mismatch")
+    #expect(failure.errorID == "e1")
+    #expect(failure.excerpt != nil)
+  }
+
+  @Test("show the beginning of a page that is not the API's, redacted")
+  func excerpt() throws {
+    let page = "<html><body>Proxy error for user a@b.org</body>\(String(repeating: "x ", count: 500))"
+    let failure = try #require(classify(502, page))
+    let excerpt = try #require(failure.excerpt)
+    #expect(excerpt.hasPrefix("<html><body>Proxy error for user [redacted]"))
+    #expect(excerpt.unicodeScalars.count <= 200)
+  }
+}
