@@ -1,0 +1,37 @@
+/// An account as the endpoint keeps it.
+struct Account: Sendable {
+  let id: String
+  var email: String
+  var name: String
+  var subscription: Subscription
+  /// Analyses in the month of `lastReset`.
+  var analysisCount = 0
+  /// Seconds since 1970 when the count was last set to 0.
+  var lastReset: Double
+  var passwordHash: [UInt8]
+  var saved: [SavedAnalysis] = []
+
+  /// Begins the count anew if a month has begun since the last time.
+  mutating func resetIfMonthChanged(now: Double) {
+    if CalendarTime(now).monthNumber != CalendarTime(lastReset).monthNumber {
+      analysisCount = 0
+      lastReset = now
+    }
+  }
+
+  var profile: UserProfile {
+    UserProfile(
+      id: id, email: email, name: name, subscription: subscription, analysisCount: analysisCount,
+      lastResetDate: CalendarTime(lastReset).iso8601)
+  }
+}
+
+/// An account as answers show it.
+struct UserProfile: Sendable, Encodable {
+  let id: String
+  let email: String
+  let name: String
+  let subscription: Subscription
+  let analysisCount: Int
+  let lastResetDate: String
+}

@@ -1,0 +1,64 @@
+import Synchronization
+
+/// Analyses by picture, so that a picture is decoded once. Two generations: when the younger is full it
+/// becomes the older and the older goes, which bounds memory without a list to maintain at every hit.
+final class AnalysisCache: Sendable {
+  private struct Key: Hashable {
+    let digest: ImageDigest
+    let kind: AnalysisKind
+  }
+
+  private struct Generations {
+    var young: [Key: Analysis?] = [:]
+    var old: [Key: Analysis?] = [:]
+  }
+
+  private let generations = Mutex(Generations())
+  private let capacity: Int
+
+  private let decodes: Bool
+
+  init(capacity: Int, decodes: Bool = true) {
+    self.capacity = max(1, capacity / 2)
+    self.decodes = decodes
+  }
+
+  /// The analysis of a picture, nil if it cannot be decoded.
+  func analysis(_ digest: ImageDigest, _ kind: AnalysisKind, _ bytes: [UInt8]) -> Analysis? {
+    let key = Key(digest: digest, kind: kind)
+    if let known = lookUp(key) { return known }
+    let statistics =
+      decodes
+      ? bytes.withUnsafeBufferPointer { PictureDecoder.statistics(jpeg: $0) }
+      : bytes.starts(with: [0xff, 0xd8, 0xff]) ? ColourStatistics(drawnFrom: digest) : nil
+    let analysis = statistics.map {
+      Analysis(kind: kind, conditions: ConditionCatalogue.conditions(kind, $0))
+    }
+    generations.withLock { generations in
+      Self.insert(analysis, key, &generations, capacity)
+    }
+    return analysis
+  }
+
+  /// Pictures known.
+  var count: Int { generations.withLock { $0.young.count + $0.old.count } }
+
+  private func lookUp(_ key: Key) -> Analysis?? {
+    generations.withLock { generations in
+      if let known = generations.young[key] { return .some(known) }
+      guard let known = generations.old.removeValue(forKey: key) else { return nil }
+      Self.insert(known, key, &generations, capacity)
+      return .some(known)
+    }
+  }
+
+  private static func insert(
+    _ analysis: Analysis?, _ key: Key, _ generations: inout Generations, _ capacity: Int
+  ) {
+    if generations.young.count >= capacity {
+      generations.old = generations.young
+      generations.young = [:]
+    }
+    generations.young.updateValue(analysis, forKey: key)
+  }
+}

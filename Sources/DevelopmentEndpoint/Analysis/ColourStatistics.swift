@@ -1,0 +1,53 @@
+/// Colour and brightness of a picture, each from 0 to 1.
+struct ColourStatistics: Equatable, Sendable {
+  /// Mean brightness.
+  var brightness = 0.0
+  /// Standard deviation of the brightness.
+  var contrast = 0.0
+  /// Mean excess of red over the other two channels.
+  var redness = 0.0
+  /// Share of bright pixels without much colour.
+  var pale = 0.0
+  /// Mean excess of red and green over blue.
+  var yellowness = 0.0
+  /// Share of dark pixels.
+  var dark = 0.0
+
+  /// Made-up statistics, the same for the same digest, for when pictures are not decoded.
+  init(drawnFrom digest: ImageDigest) {
+    func byte(_ number: UInt64, _ shift: UInt64) -> Double { Double(number >> shift & 0xff) / 255 }
+    brightness = byte(digest.high, 0)
+    contrast = byte(digest.high, 8) / 2
+    redness = byte(digest.high, 16) / 2
+    pale = byte(digest.high, 24) / 2
+    yellowness = byte(digest.high, 32) / 2
+    dark = byte(digest.high, 40) / 2
+  }
+
+  /// Statistics of packed RGB bytes.
+  init(rgb: UnsafeBufferPointer<UInt8>) {
+    let count = rgb.count / 3
+    guard count > 0 else { return }
+    var (sum, squares, red, yellow, paleCount, darkCount) = (0, 0, 0, 0, 0, 0)
+    var index = 0
+    for _ in 0..<count {
+      let (r, g, b) = (Int(rgb[index]), Int(rgb[index + 1]), Int(rgb[index + 2]))
+      index += 3
+      let light = (77 * r + 150 * g + 29 * b) >> 8
+      sum += light
+      squares += light * light
+      red += max(0, r - max(g, b))
+      yellow += max(0, min(r, g) - b)
+      if light > 170, max(r, g, b) - min(r, g, b) < 60 { paleCount += 1 }
+      if light < 60 { darkCount += 1 }
+    }
+    let total = Double(count)
+    let mean = Double(sum) / total
+    brightness = mean / 255
+    contrast = max(0, Double(squares) / total - mean * mean).squareRoot() / 127.5
+    redness = Double(red) / total / 255
+    yellowness = Double(yellow) / total / 255
+    pale = Double(paleCount) / total
+    dark = Double(darkCount) / total
+  }
+}

@@ -1,0 +1,20 @@
+import Glibc
+
+/// Where the endpoint takes the time of day from: tokens expire and months begin by it.
+public struct EndpointClock: Sendable {
+  let read: @Sendable () -> Double
+
+  /// A clock that answers seconds since 1970, UTC.
+  public init(_ read: @escaping @Sendable () -> Double) {
+    self.read = read
+  }
+
+  /// The system's clock.
+  public static let system = EndpointClock {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+  }
+
+  var now: Double { read() }
+}

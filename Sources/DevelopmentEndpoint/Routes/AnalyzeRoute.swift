@@ -1,0 +1,82 @@
+/// `POST /api/analyze`.
+struct AnalyzeRoute {
+  /// What is known of an upload when its answer is decided.
+  struct Outcome {
+    var answer: Answer
+    var image: ImageDigest?
+    var attempt = 0
+  }
+
+  let core: EndpointCore
+
+  /// Decides the answer to a whole upload.
+  func answer(_ exchange: Exchange) -> Outcome {
+    var account: Account?
+    if let token = exchange.token {
+      account = core.accounts.account(ofToken: token)
+      if account == nil { return Outcome(answer: .unauthorized) }
+    } else if core.configuration.requiresToken {
+      return Outcome(answer: .unauthorized)
+    }
+    guard let upload = exchange.upload else {
+      return Outcome(
+        answer: .failure(400, "The request has no multipart form.", code: "MISSING_REQUEST_BODY"))
+    }
+    defer { core.buffers.giveBack(upload.takeBuffer()) }
+    let isWhole = upload.finish()
+    if upload.imageCount >= MultipartUpload.imageLimit { return Outcome(answer: .imageTooLarge) }
+    if let refusal = refusal(of: upload, isWhole: isWhole) { return Outcome(answer: refusal) }
+    guard let kind = upload.kind.flatMap({ AnalysisKind(rawValue: String(decoding: $0, as: UTF8.self)) })
+    else {
+      return Outcome(
+        answer: .failure(400, "The type is neither throat nor ear.", code: "INVALID_MODEL_TYPE"))
+    }
+    let digest = upload.image.withUnsafeBytes { ImageDigest($0) }
+    let key = exchange.idempotencyKey.map { ImageDigest(text: $0) } ?? digest
+    var outcome = Outcome(answer: Answer(body: []), image: digest)
+    outcome.attempt = core.tries.next(key.low)
+    let strike = core.configuration.faults.strike(key: key.low, attempt: outcome.attempt)
+    outcome.answer = settled(
+      strike, kind, upload, digest: digest, key: key, account: account, startedAt: exchange.startedAt)
+    return outcome
+  }
+
+  private func refusal(of upload: MultipartUpload, isWhole: Bool) -> Answer? {
+    if upload.hasUnknownFile {
+      return .failure(400, "A file came under another name than image.", code: "INVALID_FIELD_NAME")
+    }
+    if !upload.hasImage || upload.imageCount == 0 {
+      return .failure(400, "No image was sent.", code: "MISSING_IMAGE")
+    }
+    if !isWhole { return .failure(400, "The multipart form has no end.", code: "MISSING_REQUEST_BODY") }
+    return nil
+  }
+
+  private func settled(
+    _ strike: FaultPlan.Strike?, _ kind: AnalysisKind, _ upload: MultipartUpload, digest: ImageDigest,
+    key: ImageDigest, account: Account?, startedAt: ContinuousClock.Instant
+  ) -> Answer {
+    if let strike, let answer = FaultAnswers(core.configuration, now: core.clock.now).plain(strike) {
+      return answer
+    }
+    guard let analysis = core.cache.analysis(digest, kind, upload.image) else {
+      return .failure(400, "The image is no readable JPEG.", code: "INVALID_IMAGE_FORMAT")
+    }
+    var counted: Account?
+    if let account {
+      counted = core.accounts.takeAnalysis(account.id)
+      if counted == nil { return .limitExceeded(429) }
+    }
+    // The same picture under the same key has the same id in every run.
+    let id = "analysis-" + ImageDigest.hex(digest.high ^ key.low)
+    let success = AnalysisAnswer(
+      id: id, kind: kind, conditions: analysis.conditionsJSON, user: counted?.profile.id,
+      imageCount: digest.count, duration: .now - startedAt, isDecoded: core.configuration.decodesPictures)
+    if let strike {
+      return FaultAnswers(core.configuration, now: core.clock.now).changed(success, analysis, strike)
+    }
+    var answer = Answer(body: success.json(now: core.clock.now))
+    answer.outcome = "analysis"
+    return answer
+  }
+}

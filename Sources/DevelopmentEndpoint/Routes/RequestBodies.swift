@@ -1,0 +1,43 @@
+import FoundationEssentials
+
+/// The JSON bodies clients send.
+enum RequestBody {
+  struct Credentials: Decodable {
+    let email: String
+    let password: String
+    let name: String?
+  }
+
+  struct Refresh: Decodable {
+    let refreshToken: String
+  }
+
+  struct Save: Decodable {
+    let id: String?
+    let type: String
+    let conditions: JSONValue
+  }
+
+  struct Profile: Decodable {
+    let name: String?
+    let email: String?
+  }
+
+  /// Both dialects: `subscription` of the guide, `subscription_level` of the code.
+  struct Plan: Decodable {
+    let subscription: String?
+    let subscriptionLevel: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case subscription
+      case subscriptionLevel = "subscription_level"
+    }
+
+    var level: Subscription? { (subscription ?? subscriptionLevel).flatMap(Subscription.init(rawValue:)) }
+  }
+
+  /// The body of a request, or nil if it is not of that form.
+  static func decode<Body: Decodable>(_ type: Body.Type, _ bytes: [UInt8]) -> Body? {
+    try? JSONDecoder().decode(type, from: Data(bytes))
+  }
+}

@@ -1,0 +1,48 @@
+import Cmicrohttpd
+
+/// One request from its first line to its end. Used by the thread that serves its connection only.
+final class Exchange {
+  /// How far the request has come.
+  enum Stage {
+    case reading
+    /// The answer is made and waits for the delay to pass.
+    case delayed(Answer)
+    /// Nothing will be answered.
+    case hung
+  }
+
+  /// Bytes of a JSON body that are accepted.
+  static let bodyLimit = 1 << 20
+
+  let route: Route
+  /// The bearer token, if the request has an Authorization header; empty if it is of another kind.
+  let token: String?
+  let idempotencyKey: String?
+  let startedAt = ContinuousClock.now
+  let upload: MultipartUpload?
+  private(set) var body: [UInt8] = []
+  private(set) var bodyTooLarge = false
+  var stage = Stage.reading
+  /// Uploads that were open when this one began, itself included.
+  var inFlight = 0
+
+  init(route: Route, connection: OpaquePointer, buffers: ImageBuffers) {
+    self.route = route
+    let authorization = mhd_header(connection, "Authorization").map { String(cString: $0) }
+    token = authorization.map { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : "" }
+    idempotencyKey = mhd_header(connection, "Idempotency-Key").map { String(cString: $0) }
+    upload =
+      route == .analyze
+      ? MultipartUpload(connection: connection, buffer: buffers.take()) : nil
+  }
+
+  /// Takes the next bytes of the body.
+  func receive(_ bytes: UnsafePointer<CChar>, _ count: Int) {
+    if let upload { return upload.receive(bytes, count) }
+    if body.count + count > Self.bodyLimit {
+      bodyTooLarge = true
+    } else {
+      body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+  }
+}

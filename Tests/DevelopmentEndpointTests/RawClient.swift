@@ -1,0 +1,108 @@
+import Foundation
+import Glibc
+
+/// A client of a few lines over a blocking socket: unlike a full client it repeats nothing, follows nothing
+/// and shows exactly how a connection ended.
+final class RawClient {
+  /// What came back.
+  struct Response {
+    var status = 0
+    var headers: [String: String] = [:]
+    var body: [UInt8] = []
+    var ending = Ending.complete
+
+    var text: String { String(decoding: body, as: UTF8.self) }
+    var json: [String: Any] {
+      (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
+    }
+  }
+
+  enum Ending { case complete, closedEarly, reset }
+
+  struct Failure: Error { let what: String }
+
+  private var descriptor: Int32
+
+  init(port: UInt16) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+    let connected = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    guard connected == 0 else { throw Failure(what: "connect: errno \(errno)") }
+  }
+
+  deinit { close() }
+
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    descriptor = -1
+  }
+
+  /// Sends a request and reads its answer.
+  func request(
+    _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
+  ) throws -> Response {
+    try send(method, path, headers: headers, body: body)
+    return receive()
+  }
+
+  func send(_ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []) throws {
+    var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.count)\r\n"
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) { head += "\(name): \(value)\r\n" }
+    let bytes = Array((head + "\r\n").utf8) + body
+    var offset = 0
+    while offset < bytes.count {
+      let sent = bytes.withUnsafeBytes {
+        Glibc.send(
+          descriptor, $0.baseAddress.map { $0 + offset }, bytes.count - offset, Int32(MSG_NOSIGNAL))
+      }
+      guard sent > 0 else { throw Failure(what: "send: errno \(errno)") }
+      offset += sent
+    }
+  }
+
+  /// Reads one answer to its announced length or to the end of the connection.
+  func receive() -> Response {
+    var response = Response()
+    var bytes: [UInt8] = []
+    var bodyStart: Int?
+    var expected = 0
+    while true {
+      if bodyStart == nil, let end = Self.endOfHead(bytes) {
+        bodyStart = end
+        Self.parse(bytes[..<end], into: &response)
+        expected = Int(response.headers["content-length"] ?? "0") ?? 0
+      }
+      if let bodyStart, bytes.count - bodyStart >= expected { break }
+      var buffer = [UInt8](repeating: 0, count: 65536)
+      let count = recv(descriptor, &buffer, buffer.count, 0)
+      if count <= 0 {
+        response.ending = count < 0 && errno == ECONNRESET ? .reset : .closedEarly
+        break
+      }
+      bytes += buffer[..<count]
+    }
+    if let bodyStart { response.body = Array(bytes[bodyStart...]) }
+    return response
+  }
+
+  private static func endOfHead(_ bytes: [UInt8]) -> Int? {
+    Data(bytes.prefix(16384)).range(of: Data("\r\n\r\n".utf8))?.upperBound
+  }
+
+  private static func parse(_ head: ArraySlice<UInt8>, into response: inout Response) {
+    let lines = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n")
+    response.status = Int(lines[0].split(separator: " ").dropFirst().first ?? "") ?? 0
+    for line in lines.dropFirst() {
+      let parts = line.split(separator: ":", maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      response.headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+    }
+  }
+}
