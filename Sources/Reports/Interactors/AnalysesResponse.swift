@@ -1,0 +1,35 @@
+import AnalysisCore
+
+/// One analysed photo.
+struct AnalysesResponse: Equatable, Sendable {
+  /// A condition as far as the report shows it.
+  struct Finding: Equatable, Sendable {
+    let id: String
+    let name: String
+    let confidence: Confidence
+    /// The band as it was stored with the result.
+    let band: ConfidenceBand
+    /// Whether it is the absence of a finding.
+    let isNormal: Bool
+  }
+
+  let job: JobID
+  let user: String
+  let kind: AnalysisKind
+  let primary: Finding?
+  let secondary: Finding?
+  let conditionCount: Int64
+  let isSerious: Bool
+  let recommendsConsultation: Bool
+  /// The number of the attempt that brought the result.
+  let attempt: Int64
+  /// Calls of the endpoint for that attempt.
+  let calls: Int64
+  /// The answer's id at the backend.
+  let analysisID: String?
+  let endpoint: String?
+  let model: String?
+  /// When the backend says that it answered; nil when it did not say.
+  let answeredAt: LocalTime?
+  let finishedAt: LocalTime
+}

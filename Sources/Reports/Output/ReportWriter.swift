@@ -1,0 +1,44 @@
+/// Drives a view row by row and passes its bytes on in chunks of whole lines.
+///
+/// The sink is asked for again at each call and never kept, so that it may be a file that cannot be copied.
+struct ReportWriter {
+  private var view: any ReportView
+  private let shown: [Int]
+  private let columns: [Column]
+  private var bytes: [UInt8] = []
+  private(set) var rows = 0
+
+  /// When a chunk is passed on; large enough that a call a chunk costs nothing.
+  private static let chunkSize = 65_536
+
+  init(_ view: any ReportView, columns: [Column]) {
+    self.view = view
+    shown = columns.indices.filter { columns[$0].isShown(to: view.audience) }
+    self.columns = shown.map { columns[$0] }
+  }
+
+  /// Writes what comes before the rows.
+  mutating func begin() {
+    view.begin(columns, into: &bytes)
+  }
+
+  /// Writes one row, given a cell for each column of the presenter.
+  mutating func row(_ cells: [Cell], to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
+    view.row(shown.map { cells[$0] }, into: &bytes)
+    rows += 1
+    if bytes.count >= Self.chunkSize { try pass(to: sink) }
+  }
+
+  /// Writes what comes after the rows and passes on all that is left.
+  mutating func end(_ meta: ReportMeta, to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
+    var meta = meta
+    meta.rows = rows
+    view.end(meta, into: &bytes)
+    if !bytes.isEmpty { try pass(to: sink) }
+  }
+
+  private mutating func pass(to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
+    try sink(bytes)
+    bytes.removeAll(keepingCapacity: true)
+  }
+}

@@ -1,0 +1,172 @@
+public import AnalysisCore
+public import PostgreSQL
+
+/// Answers reports from the database.
+///
+/// A report's rows come from one snapshot, in a transaction that can change nothing, and are written as they
+/// arrive, so that memory does not grow with their number.
+public struct Reporter: Sendable {
+  let database: ConnectionPool
+  let timeout: Duration
+  /// The moment that stands for the server's clock in tests.
+  let moment: Timestamp?
+
+  /// How many rows there are between two words on progress.
+  private static let progressStep = 500
+
+  /// A reporter on a database. A report that takes longer than `timeout` is given up, at the server too.
+  public init(_ database: ConnectionPool, timeout: Duration = .seconds(600)) {
+    self.init(database, timeout: timeout, moment: nil)
+  }
+
+  init(_ database: ConnectionPool, timeout: Duration = .seconds(600), moment: Timestamp?) {
+    self.database = database
+    self.timeout = timeout
+    self.moment = moment
+  }
+
+  /// The running month by the server's clock in the installation's zone.
+  /// Throws `unreachable`, `database` or `schema`.
+  public func currentMonth() async throws(ReportsError) -> Period {
+    do {
+      let statement = try ReportStatement.currentMonth.with()
+      return try await database.query(statement, deadline: timeout).single().month("period")
+    } catch {
+      throw ReportsError(wrapping: error, timeout: timeout)
+    }
+  }
+
+  /// Writes a report.
+  ///
+  /// A `usage` report whose month is past its time of grace closes the month first, unless another did.
+  /// `progress` is told now and then how many rows are written, and at the end.
+  /// Throws `unknownZone`, `unwritable`, `unreachable`, `database`, `schema` or `interrupted`; a file is then
+  /// as it was before.
+  public func run(
+    _ request: ReportRequest, to destination: ReportDestination,
+    progress: @Sendable (_ rows: Int) -> Void = { _ in }
+  ) async throws(ReportsError) -> ReportOutcome {
+    do {
+      switch destination {
+      case .stream(let take):
+        let report = try await write(request, progress: progress) { chunk in
+          do { try take(chunk) } catch { throw ReportsError(interruptedBy: error) }
+        }
+        return report.outcome(sha256: nil, isNew: true)
+      case .file(let path):
+        var file = try ReportFile(path)
+        let report = try await write(request, progress: progress) { chunk in try file.write(chunk) }
+        let result = try file.finish(report.meta, format: request.format)
+        return report.outcome(sha256: result.sha256, isNew: result.isNew)
+      }
+    } catch {
+      throw ReportsError(wrapping: error, timeout: timeout)
+    }
+  }
+
+  /// What was written, and what else the outcome needs.
+  private struct Report {
+    let meta: ReportMeta
+    let openJobs: Int
+
+    func outcome(sha256: String?, isNew: Bool) -> ReportOutcome {
+      let kind: ReportOutcome.Kind = openJobs > 0 ? .openJobs : isNew ? .written : .nothingToDo
+      return ReportOutcome(
+        kind: kind, rows: meta.rows, state: meta.state, openJobs: openJobs, sha256: sha256)
+    }
+  }
+
+  private func write(
+    _ request: ReportRequest, progress: (Int) -> Void, to sink: (_ chunk: [UInt8]) throws -> Void
+  ) async throws -> Report {
+    let zone = try await zone(named: request.zone)
+    if request.kind == .usage { try await closeIfDue(request.month) }
+    return try await database.transaction(
+      isolation: .repeatableRead, readOnly: true, deadline: timeout
+    ) { transaction in
+      try await limit(transaction)
+      let facts = try await facts(of: request.month, in: transaction)
+      let question = ReportQuestion(month: request.month, zone: zone, moment: facts.moment)
+      var meta = meta(of: request, zone: zone, facts)
+      meta.rows = try await write(request, question, meta, from: transaction, progress: progress, to: sink)
+      var openJobs = 0
+      if facts.isOver, facts.state == .draft {
+        openJobs = try await self.openJobs(of: request.month, in: transaction)
+      }
+      return Report(meta: meta, openJobs: openJobs)
+    }
+  }
+
+  /// Writes the rows that the request's interactor finds as its presenter puts them.
+  private func write(
+    _ request: ReportRequest, _ question: ReportQuestion, _ meta: ReportMeta, from transaction: Transaction,
+    progress: (Int) -> Void, to sink: (_ chunk: [UInt8]) throws -> Void
+  ) async throws -> Int {
+    func rows<I: ReportInteractor, P: ReportPresenter>(_ interactor: I.Type, _ presenter: P.Type) async throws
+      -> Int where I.Response == P.Response
+    {
+      var writer = ReportWriter(request.format.view(for: request), columns: P.columns)
+      writer.begin()
+      try await I.ask(question, of: transaction, deadline: timeout) { response in
+        try writer.row(P.cells(response), to: sink)
+        if writer.rows % Self.progressStep == 0 { progress(writer.rows) }
+      }
+      try writer.end(meta, to: sink)
+      progress(writer.rows)
+      return writer.rows
+    }
+    switch request.kind {
+    case .usage: return try await rows(UsageInteractor.self, UsagePresenter.self)
+    case .analyses: return try await rows(AnalysesInteractor.self, AnalysesPresenter.self)
+    case .conditions: return try await rows(ConditionsInteractor.self, ConditionsPresenter.self)
+    case .summary: return try await rows(SummaryInteractor.self, SummaryPresenter.self)
+    }
+  }
+
+  /// The meta of a report; a closed statement is of the moment of its closing, whenever it is written.
+  private func meta(of request: ReportRequest, zone: String?, _ facts: MonthFacts) -> ReportMeta {
+    let moment = request.kind == .usage ? facts.closedAt ?? facts.moment : facts.moment
+    return ReportMeta(
+      kind: request.kind, month: request.month, zone: zone, state: facts.state,
+      generatedAt: LocalTime.utcText(microseconds: moment.microsecondsSince1970))
+  }
+
+  private func zone(named name: String?) async throws -> String? {
+    guard let name else { return nil }
+    let statement = try ReportStatement.zone.with(.text(name))
+    guard let row = try await database.query(statement, deadline: timeout).first else {
+      throw ReportsError(
+        .unknownZone, "there is no zone \(CellText.printable(name, keepingLines: false))",
+        advice: "give an IANA name such as Asia/Jakarta")
+    }
+    return try row.string("name")
+  }
+
+  /// Closes the month when its grace is over and nobody has. A replica cannot, and reports a draft.
+  private func closeIfDue(_ month: Period) async throws {
+    let facts = try await facts(of: month, in: database)
+    guard facts.closedAt == nil, facts.isDue, !facts.isReplica else { return }
+    try await database.transaction(isolation: .readCommitted, deadline: timeout) { transaction in
+      try await limit(transaction)
+      _ = try await transaction.query(
+        ReportStatement.closeUsage.with(.int16(month.label), .timestamp(moment)), deadline: timeout)
+    }
+  }
+
+  private func facts(of month: Period, in database: some Queryable) async throws -> MonthFacts {
+    let statement = try ReportStatement.month.with(.int16(month.label), .timestamp(moment))
+    return try MonthFacts(try await database.query(statement, deadline: timeout).single())
+  }
+
+  private func openJobs(of month: Period, in transaction: Transaction) async throws -> Int {
+    let statement = try ReportStatement.openJobs.with(.int16(month.label))
+    return try await transaction.query(statement, deadline: timeout).single().int("open_jobs")
+  }
+
+  /// Lets the server itself give up a statement that takes too long, for this transaction only.
+  private func limit(_ transaction: Transaction) async throws {
+    let (seconds, attoseconds) = timeout.components
+    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    _ = try await transaction.query(ReportStatement.timeout.with(.text(String(max(1, milliseconds)))))
+  }
+}

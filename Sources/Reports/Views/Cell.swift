@@ -1,0 +1,38 @@
+/// One value of a row, ready for every view: a view decides how it is written, never what it says.
+enum Cell: Equatable, Sendable {
+  /// Nothing is known or nothing applies.
+  case absent
+  /// No number, because there is no limit: empty to programs, a word to people.
+  case unlimited
+  /// Words, which may come from outside and are made harmless by the view.
+  case text(String)
+  /// A number that names something and is not calculated with; text in JSON, where it may be larger than
+  /// the whole numbers that JavaScript holds.
+  case identifier(Int64)
+  /// A count.
+  case integer(Int64)
+  /// A measured number.
+  case decimal(Double)
+  /// Yes or no.
+  case boolean(Bool)
+
+  /// A count that may be missing.
+  init(_ value: Int64?) {
+    self = value.map(Cell.integer) ?? .absent
+  }
+
+  /// Words that may be missing.
+  init(_ value: String?) {
+    self = value.map(Cell.text) ?? .absent
+  }
+
+  /// A yes or no that may be missing.
+  init(_ value: Bool?) {
+    self = value.map(Cell.boolean) ?? .absent
+  }
+
+  /// A measured number that may be missing.
+  init(_ value: Double?) {
+    self = value.map(Cell.decimal) ?? .absent
+  }
+}

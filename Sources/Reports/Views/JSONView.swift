@@ -1,0 +1,46 @@
+/// One JSON object: `data` with an object a row, and `meta`, which comes last because the number of rows is
+/// known only then.
+struct JSONView: ReportView {
+  let audience = Column.Audience.programs
+  private var keys: [[UInt8]] = []
+  private var isFirst = true
+
+  mutating func begin(_ columns: [Column], into bytes: inout [UInt8]) {
+    keys = columns.map { column in
+      var key: [UInt8] = []
+      JSONText.append(column.name, to: &key)
+      key.append(UInt8(ascii: ":"))
+      return key
+    }
+    bytes.append(contentsOf: "{\"data\":[".utf8)
+  }
+
+  mutating func row(_ cells: [Cell], into bytes: inout [UInt8]) {
+    bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
+    isFirst = false
+    for (index, cell) in cells.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(contentsOf: keys[index])
+      Self.append(cell, to: &bytes)
+    }
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8]) {
+    bytes.append(contentsOf: (isFirst ? "],\n" : "\n],\n").utf8)
+    bytes.append(contentsOf: "\"meta\":".utf8)
+    JSONText.append(meta.fields, to: &bytes)
+    bytes.append(contentsOf: "}\n".utf8)
+  }
+
+  private static func append(_ cell: Cell, to bytes: inout [UInt8]) {
+    switch cell {
+    case .absent, .unlimited: bytes.append(contentsOf: "null".utf8)
+    case .text(let text): JSONText.append(text, to: &bytes)
+    case .identifier(let number): JSONText.append(String(number), to: &bytes)
+    case .integer(let number): bytes.append(contentsOf: String(number).utf8)
+    case .decimal(let number): bytes.append(contentsOf: String(describing: number).utf8)
+    case .boolean(let yes): bytes.append(contentsOf: (yes ? "true" : "false").utf8)
+    }
+  }
+}

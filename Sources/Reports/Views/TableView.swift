@@ -1,0 +1,95 @@
+import AnalysisCore
+
+/// Aligned columns for people, with a line below that says what they look at.
+///
+/// The first thousand rows decide how wide the columns are and are held until then; the rows after them are
+/// written as they come, so that memory stays flat. A text that is too long for its column is cut.
+struct TableView: ReportView {
+  /// How many columns the terminal has; nil for as many as the table needs.
+  let width: Int?
+
+  private static let measured = 1_000
+  private static let widestText = 60
+  private static let narrowestText = 8
+  private static let gap = 2
+
+  private var columns: [Column] = []
+  private var held: [[String]] = []
+  private var widths: [Int] = []
+
+  let audience = Column.Audience.people
+
+  init(width: Int? = nil) {
+    self.width = width
+  }
+
+  mutating func begin(_ columns: [Column], into bytes: inout [UInt8]) {
+    self.columns = columns
+  }
+
+  mutating func row(_ cells: [Cell], into bytes: inout [UInt8]) {
+    let texts = cells.map(Self.text)
+    guard widths.isEmpty else { return line(texts, into: &bytes) }
+    held.append(texts)
+    if held.count == Self.measured { release(into: &bytes) }
+  }
+
+  mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8]) {
+    if widths.isEmpty { release(into: &bytes) }
+    let zone = meta.zone.map { "times in \($0)" } ?? "times in each user's zone"
+    let rows = meta.rows == 1 ? "1 row" : "\(meta.rows) rows"
+    let text = "\n\(meta.kind.rawValue) of \(meta.month), \(meta.state.rawValue), \(rows), \(zone)\n"
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  /// Fixes the widths by what is held, writes the header and lets the held rows go.
+  private mutating func release(into bytes: inout [UInt8]) {
+    widths = columns.indices.map { index in
+      let widest = held.reduce(TextWidth.of(columns[index].heading)) { max($0, TextWidth.of($1[index])) }
+      return columns[index].alignment == .left ? min(widest, Self.widestText) : widest
+    }
+    shrink()
+    line(columns.map(\.heading), into: &bytes)
+    line(widths.map { String(repeating: "-", count: $0) }, into: &bytes)
+    for texts in held { line(texts, into: &bytes) }
+    held = []
+  }
+
+  /// Takes columns off the widest column of words, one by one, until the table fits or none can give.
+  private mutating func shrink() {
+    guard let width else { return }
+    var excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - width
+    while excess > 0 {
+      let words = columns.indices.filter { columns[$0].alignment == .left }
+      guard let widest = words.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.narrowestText
+      else { return }
+      widths[widest] -= 1
+      excess -= 1
+    }
+  }
+
+  private func line(_ texts: [String], into bytes: inout [UInt8]) {
+    var line = ""
+    for (index, text) in texts.enumerated() {
+      if index > 0 { line += String(repeating: " ", count: Self.gap) }
+      let isWords = columns[index].alignment == .left
+      let shown = isWords ? TextWidth.cut(text, to: widths[index]) : text
+      let blanks = String(repeating: " ", count: max(0, widths[index] - TextWidth.of(shown)))
+      line += isWords ? shown + blanks : blanks + shown
+    }
+    while line.last == " " { line.removeLast() }
+    bytes.append(contentsOf: line.utf8)
+    bytes.append(UInt8(ascii: "\n"))
+  }
+
+  private static func text(_ cell: Cell) -> String {
+    switch cell {
+    case .absent: ""
+    case .unlimited: "unlimited"
+    case .text(let text): CellText.printable(text, keepingLines: false)
+    case .identifier(let number), .integer(let number): String(number)
+    case .decimal(let number): String(describing: number)
+    case .boolean(let yes): yes ? "yes" : "no"
+    }
+  }
+}

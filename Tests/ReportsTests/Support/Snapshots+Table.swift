@@ -1,0 +1,90 @@
+import Reports
+
+extension Snapshots {
+  static func table(_ kind: ReportKind) -> String {
+    switch kind {
+    case .usage:
+      #"""
+      User      Month    Plan         Limit  Used  Remaining  Over  Analysed  Open  Failed  Refunded  \#
+      Refused  Calls  Last reset
+      --------  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
+      -------  -----  -------------------------
+      =1+1      2026-10  Basic            2     1          1     0         1     0       0      \#
+         0        0      1  2026-10-01T00:00:00+00:00
+      ana       2026-10  Basic            2     4          0     2         3     1       1      \#
+         2        3      6  2026-10-01T00:00:00+07:00
+      bob       2026-10  Premium  unlimited     3  unlimited     0         2     1       0      \#
+         0        0      3  2026-10-01T00:00:00-04:00
+      zoë, "Z"  2026-10  Basic            2     0          2     0         0     0       0      \#
+         0        0      0  2026-10-01T00:00:00+00:00
+
+      usage of 2026-10, draft, 4 rows, times in each user's zone
+
+      """#
+    case .analyses:
+      #"""
+      Job  User  Kind    Primary                       %  Band    Secondary      %  Band    Serious  \#
+      Consult  Finished
+      ---  ----  ------  --------------------------  ---  ------  -----------  ---  ------  -------  \#
+      -------  -------------------------
+      102  ana   throat  Normal                      95%  normal                            no       \#
+      no       2026-10-02T07:00:00+07:00
+      103  ana   ear     Otitis media                79%  orange  Tonsillitis  30%  green   no       \#
+      no       2026-10-03T07:00:00+07:00
+      301  =1+1  ear     =HYPERLINK("http://x","y")  80%  red                               no       \#
+      yes      2026-10-20T00:00:00+00:00
+      201  bob   ear                                                                        no       \#
+      no       2026-10-31T08:00:00-04:00
+      101  ana   throat  Tonsillitis                 85%  red     Pharyngitis  45%  yellow  yes      \#
+      yes      2026-11-01T01:30:00+07:00
+      202  bob   throat  Tonsillitis acuta           60%  orange  Pharyngitis  10%  green   no       \#
+      no       2026-11-02T07:00:00-05:00
+
+      analyses of 2026-10, draft, 6 rows, times in each user's zone
+
+      """#
+    case .conditions:
+      #"""
+      Month    Condition    Name                        Normal  Green  Yellow  Orange  Red  Total
+      -------  -----------  --------------------------  ------  -----  ------  ------  ---  -----
+      2026-10  otitis       =HYPERLINK("http://x","y")  no          0       0       1    1      2
+      2026-10  pharyngitis  Pharyngitis                 no          1       1       0    0      2
+      2026-10  tonsillitis  Tonsillitis                 no          1       0       1    1      3
+      2026-10  normal       Normal                      yes         1       0       0    1      2
+
+      conditions of 2026-10, draft, 4 rows, times in each user's zone
+
+      """#
+    case .summary:
+      #"""
+      Total                              Value
+      ---------------------------------  -----
+      Users                                  4
+      Users with jobs                        3
+      Units used                             8
+      Units over the limit                   2
+      Jobs analysed                          6
+      Jobs open                              2
+      Jobs failed for good                   1
+      Jobs cancelled                         1
+      Units refunded                         2
+      Submits refused by quota               3
+      Endpoint calls                        10
+      Units adjusted in earlier months       0
+      Analyses of throats                    3
+      Analyses of ears                       3
+      Analyses with a serious condition      1
+      Analyses advising a consultation       2
+      Analyses without a condition           1
+      Conditions, normal                     2
+      Conditions, green                      2
+      Conditions, yellow                     1
+      Conditions, orange                     2
+      Conditions, red                        2
+
+      summary of 2026-10, draft, 22 rows, times in each user's zone
+
+      """#
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Reports
+
+/// What the reports of the planted month look like, counted by hand from its table.
+enum Snapshots {
+  static func csv(_ kind: ReportKind) -> String {
+    switch kind {
+    case .usage:
+      """
+      user,month,line,plan,plan_name,limit,used,remaining,over,analysed,open,failed,cancelled,refunded,refused,\
+      calls,last_reset,zone
+      '=1+1,2026-10,month,free,Basic,2,1,1,0,1,0,0,0,0,0,1,2026-10-01T00:00:00+00:00,UTC
+      ana,2026-10,month,free,Basic,2,4,0,2,3,1,1,1,2,3,6,2026-10-01T00:00:00+07:00,Asia/Jakarta
+      bob,2026-10,month,premium,Premium,,3,,0,2,1,0,0,0,0,3,2026-10-01T00:00:00-04:00,America/New_York
+      "zoë, ""Z""\",2026-10,month,free,Basic,2,0,2,0,0,0,0,0,0,0,0,2026-10-01T00:00:00+00:00,UTC
+      """
+    case .analyses:
+      """
+      job,user,kind,primary_id,primary_name,primary_confidence,primary_percentage,primary_band,primary_normal,\
+      secondary_id,secondary_name,secondary_confidence,secondary_percentage,secondary_band,secondary_normal,\
+      conditions,serious,consult,attempt,calls,analysis,endpoint,model,answered_at,finished_at
+      102,ana,throat,normal,Normal,0.95,95%,red,true,,,,,,,1,false,false,1,1,a-102,main,,,\
+      2026-10-02T07:00:00+07:00
+      103,ana,ear,otitis,Otitis media,0.7999,79%,orange,false,tonsillitis,Tonsillitis,0.3,30%,green,false,\
+      2,false,false,3,2,a-103,main,m2,,2026-10-03T07:00:00+07:00
+      301,'=1+1,ear,otitis,"'=HYPERLINK(""http://x"",""y"")",0.8,80%,red,false,,,,,,,\
+      1,false,true,1,1,a-301,main,,,2026-10-20T00:00:00+00:00
+      201,bob,ear,,,,,,,,,,,,,0,false,false,1,1,a-201,main,,,2026-10-31T08:00:00-04:00
+      101,ana,throat,tonsillitis,Tonsillitis,0.85,85%,red,false,pharyngitis,Pharyngitis,0.45,45%,yellow,false,\
+      2,true,true,1,1,a-101,main,m1,2026-11-01T01:29:59+07:00,2026-11-01T01:30:00+07:00
+      202,bob,throat,tonsillitis,Tonsillitis acuta,0.6,60%,orange,false,pharyngitis,Pharyngitis,0.1,10%,green,\
+      false,3,false,false,2,1,a-202,main,,2026-11-02T06:59:59-05:00,2026-11-02T07:00:00-05:00
+      """
+    case .conditions:
+      """
+      month,condition,name,normal,green,yellow,orange,red,total
+      2026-10,otitis,"'=HYPERLINK(""http://x"",""y"")",false,0,0,1,1,2
+      2026-10,pharyngitis,Pharyngitis,false,1,1,0,0,2
+      2026-10,tonsillitis,Tonsillitis,false,1,0,1,1,3
+      2026-10,normal,Normal,true,1,0,0,1,2
+      """
+    case .summary:
+      "measure,value\n" + totals.map { "\($0),\($1)\n" }.joined()
+    }
+  }
+
+  /// The totals of the planted month.
+  static let totals: KeyValuePairs = [
+    "users": 4, "active_users": 3, "used": 8, "over": 2, "analysed": 6, "open": 2, "failed": 1,
+    "cancelled": 1, "refunded": 2, "refused": 3, "calls": 10, "adjusted": 0, "throat": 3, "ear": 3,
+    "serious": 1, "consult": 2, "without_condition": 1, "normal": 2, "green": 2, "yellow": 1, "orange": 2,
+    "red": 2,
+  ]
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import Reports
+
+@Suite("Table")
+struct TableViewTests {
+  static let columns: [Column] = [
+    .words("user", "User"), .number("used", "Used"), .words("key", "Key", for: .programs),
+    .words("plan", "Plan"),
+  ]
+
+  @Test("words stand left, numbers right, and no line ends with blanks")
+  func alignment() {
+    let text = Written.text(
+      TableView(), Self.columns,
+      [
+        [.text("ana"), .integer(12_345), .text("k"), .text("Basic")],
+        [.text("bartholomew"), .integer(7), .text("k"), .absent],
+        [.text("日本語"), .unlimited, .text("k"), .boolean(true)],
+      ])
+    #expect(
+      text == """
+        User              Used  Plan
+        -----------  ---------  -----
+        ana              12345  Basic
+        bartholomew          7
+        日本語       unlimited  yes
+
+        usage of 2026-10, draft, 3 rows, times in each user's zone
+
+        """)
+  }
+
+  @Test("a report without rows has its header")
+  func empty() {
+    #expect(
+      Written.text(TableView(), Self.columns, [], zone: "UTC") == """
+        User  Used  Plan
+        ----  ----  ----
+
+        usage of 2026-10, draft, 0 rows, times in UTC
+
+        """)
+  }
+
+  @Test("a narrow terminal takes from the widest words first, and never from numbers")
+  func narrow() {
+    let text = Written.text(
+      TableView(width: 30), Self.columns,
+      [[.text("a-user-with-a-long-name"), .integer(123_456_789), .absent, .text("Premium")]])
+    let lines = text.split(separator: "\n")
+    #expect(lines[2] == "a-user-wi…  123456789  Premium")
+  }
+
+  @Test("a terminal's control sequences and marks of direction do not reach it")
+  func harmless() {
+    let text = Written.text(
+      TableView(), Self.columns, [[.text("a\u{1B}[2Jb\u{202E}c\nd\te"), .integer(1), .absent, .absent]])
+    #expect(text.split(separator: "\n")[2] == "a[2Jbcde     1")
+  }
+
+  @Test("rows after those that were measured keep the widths and are not held")
+  func manyRows() {
+    var view = TableView()
+    var bytes: [UInt8] = []
+    view.begin([.words("a", "A")], into: &bytes)
+    for _ in 0..<1_000 { view.row([.text("xx")], into: &bytes) }
+    let released = bytes.count
+    #expect(released == 1_002 * 3 - 1)  // "A" and a line end are two bytes, the others three
+    view.row([.text("longer")], into: &bytes)
+    #expect(String(decoding: bytes[released...], as: UTF8.self) == "l…\n")
+  }
+
+  @Test(
+    "East Asian characters and pictures take two columns",
+    arguments: [("abc", 3), ("日本", 4), ("é", 1), ("e\u{301}", 1), ("👩‍⚕️", 2), ("한", 2), ("", 0)])
+  func widths(text: String, width: Int) {
+    #expect(TextWidth.of(text) == width)
+  }
+
+  @Test(
+    "a cut text never takes more than its room",
+    arguments: [("abcdef", 4, "abc…"), ("日本語", 4, "日…"), ("日本語", 5, "日本…"), ("abc", 3, "abc")])
+  func cuts(text: String, width: Int, expected: String) {
+    #expect(TextWidth.cut(text, to: width) == expected)
+    #expect(TextWidth.of(TextWidth.cut(text, to: width)) <= width)
+  }
+}
