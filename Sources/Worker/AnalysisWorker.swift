@@ -1,0 +1,118 @@
+public import AnalysisCore
+public import EventLoop
+internal import JobQueue
+public import ModelClient
+public import Operations
+internal import PostgreSQL
+
+/// A worker process: claims jobs, calls the endpoint for each, stores what comes of it.
+///
+/// Its loops are child tasks of `run`, all on one event loop: claiming, reading images (two connections),
+/// one task for each call that may be in flight, storing, heartbeats, housekeeping and listening.
+public struct AnalysisWorker: Sendable {
+  let configuration: WorkerConfiguration
+  let clients: [AnalysisKind: ModelClient]
+  let loop: EventLoop
+  let log: Log
+  let meters: Meters
+  let identity: WorkerIdentity
+
+  /// A worker that has not begun.
+  ///
+  /// - Parameters:
+  ///   - clients: The endpoint of each kind; kinds without one are not taken on.
+  ///   - loop: Where everything runs; the clients' HTTP transfers too.
+  public init(
+    _ configuration: WorkerConfiguration, clients: [AnalysisKind: ModelClient], loop: EventLoop, log: Log,
+    counters: Counters, host: String, processID: Int32, version: String
+  ) {
+    var configuration = configuration
+    configuration.kinds.removeAll { clients[$0] == nil }
+    self.configuration = configuration
+    self.clients = clients
+    self.loop = loop
+    self.log = log
+    meters = Meters(counters)
+    var generator = SystemRandomNumberGenerator()
+    identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
+  }
+
+  /// Runs until told to stop or, draining, until nothing can run within the horizon.
+  ///
+  /// A cancellation of the calling task stops it at once, as the second request does.
+  /// - Parameters:
+  ///   - stops: An element asks for a stop within the grace time; a second one for a stop at once.
+  ///   - ready: Called once when the database has answered and jobs are being claimed.
+  /// - Returns: What was done, and what was left.
+  /// - Throws: `WorkerError` when the schema does not fit this program or, draining, when the database
+  ///   cannot be reached.
+  public func run(
+    stops: AsyncStream<Void>, ready: @escaping @Sendable () -> Void = {}
+  ) async throws(WorkerError) -> WorkerSummary {
+    guard !configuration.kinds.isEmpty else {
+      throw WorkerError(
+        "No endpoint is configured for any kind of analysis. Give one with --endpoint.", kind: .configuration)
+    }
+    let databases = WorkerDatabases(configuration, loop: loop)
+    do {
+      let summary = try await withTaskExecutorPreference(loop) {
+        try await heeding(stops) { requests in
+          try await run(databases, requests, ready)
+        }
+      }
+      await databases.close()
+      return summary
+    } catch {
+      await databases.close()
+      throw error as? WorkerError ?? WorkerError("\(error)", kind: .unreachable)
+    }
+  }
+
+  /// Reads the requests to stop beside the work, from its first moment to its last.
+  private func heeding(
+    _ stops: AsyncStream<Void>, _ work: @escaping @Sendable (StopRequests) async throws -> WorkerSummary
+  ) async throws -> WorkerSummary {
+    let requests = StopRequests(loop: loop)
+    return try await withThrowingTaskGroup(of: WorkerSummary?.self) { group in
+      group.addTask {
+        await requests.read(stops)
+        return nil
+      }
+      group.addTask { try await work(requests) }
+      defer { group.cancelAll() }
+      while let ended = try await group.next() {
+        if let summary = ended { return summary }
+      }
+      return WorkerSummary()
+    }
+  }
+
+  private func run(
+    _ databases: WorkerDatabases, _ requests: StopRequests, _ ready: @Sendable () -> Void
+  ) async throws -> WorkerSummary {
+    let startup = Startup(worker: self, databases: databases)
+    guard let shards = try await requests.unlessStopped({ try await startup.shards() }) else {
+      log.notice("Stopped before the database had answered")
+      var summary = WorkerSummary()
+      if configuration.drainHorizon != nil {
+        summary.left = ["the worker was stopped before the database had answered"]
+        summary.isParked = true
+      }
+      return summary
+    }
+    let pipeline = Pipeline(
+      configuration, identity: identity, shards: shards, clients: clients, loop: loop, log: log,
+      meters: meters)
+    ready()
+    log.notice(
+      "The worker runs",
+      [
+        "worker": .int(identity.id),
+        "types": .string(configuration.kinds.map(\.rawValue).joined(separator: ",")),
+        "shards": .int(Int64(shards.count)),
+        "concurrency": .int(Int64(configuration.concurrency)),
+      ])
+    return await WorkerRun(worker: self, pipeline: pipeline, databases: databases, shards: shards)
+      .run(requests)
+  }
+}

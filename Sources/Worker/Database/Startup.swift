@@ -1,0 +1,42 @@
+internal import EventLoop
+internal import JobQueue
+internal import Operations
+internal import PostgreSQL
+
+/// What must be true before the first claim: the database answers, and its schema fits this program.
+struct Startup {
+  let worker: AnalysisWorker
+  let databases: WorkerDatabases
+
+  /// How long a draining worker waits for a database that does not answer; a lasting one waits for ever,
+  /// since it is started with the machine and the database may be later.
+  static let drainPatience: Duration = .seconds(30)
+
+  private static func kind(of code: JobQueueError.Code) -> WorkerError.Kind {
+    switch code {
+    case .schemaMissing, .schemaTooOld, .schemaTooNew, .unreachable: .unreachable
+    case .permission: .permission
+    default: .fault
+    }
+  }
+
+  /// The shards to go round.
+  func shards() async throws(WorkerError) -> [Int16] {
+    let start = EventLoop.now
+    var retries = Retries(worker: worker, what: "starting")
+    while true {
+      do throws(JobQueueError) {
+        _ = try await Migrator(databases.control).requireCompatible()
+        return try await ShardDirectory(databases.control).shards()
+      } catch {
+        guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
+        if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {
+          throw WorkerError(error.description, kind: .unreachable)
+        }
+        guard await retries.pause(after: error) else {
+          throw WorkerError("Stopped before the database answered.", kind: .unreachable)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import AnalysisCore
+internal import ModelClient
+
+/// What a failed call says of its endpoint, as apart from what it says of the job.
+enum EndpointVerdict: Equatable {
+  /// The endpoint works; it was this image or request.
+  case healthy
+  /// It asks for fewer calls.
+  case overloaded
+  /// It does not work; after some of these in a row it is left alone for a while.
+  case failing(isSlow: Bool)
+  /// No call can succeed until somebody or something changes.
+  case pauses(Pause)
+
+  struct Pause: Equatable {
+    let reason: String
+    /// After this time one call is let through to see whether the cause has gone.
+    let probeEvery: Duration
+  }
+
+  init(_ failure: CallFailure) {
+    switch failure.failureClass {
+    case .credentials:
+      self = .pauses(
+        Pause(
+          reason: "its credentials were not accepted; look at the credentials file", probeEvery: .seconds(30))
+      )
+    case .permission:
+      // Also a 404 or 405: then the address is wrong.
+      self = .pauses(
+        Pause(
+          reason: "it refuses the service account or the address; see the message", probeEvery: .seconds(60)))
+    case .serviceLimit:
+      // The limit may be raised before the month's end, so it is probed now and then.
+      self = .pauses(
+        Pause(reason: "the service account's monthly limit is reached", probeEvery: .seconds(900)))
+    case .overload:
+      self = .overloaded
+    case .notSent, .server:
+      self = .failing(isSlow: false)
+    case .outcomeUnknown:
+      self = .failing(isSlow: true)
+    case .invalidAnswer, .permanent, .redirect, .image, .expired, .workerLost, .store:
+      self = .healthy
+    }
+  }
+}
+
+extension CallFailure {
+  /// What is kept with the attempt: the message and, of an unusable answer, its redacted beginning.
+  var storedMessage: String {
+    guard let excerpt, !excerpt.isEmpty else { return message }
+    return "\(message) It began: \(excerpt)"
+  }
+}

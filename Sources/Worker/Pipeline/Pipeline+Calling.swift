@@ -1,0 +1,194 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import HTTPTransfer
+internal import Images
+internal import JobQueue
+internal import ModelClient
+internal import Operations
+
+/// The calls: who begins one, and what its outcome means for the job and for the endpoint.
+extension Pipeline {
+  /// The next job to call for; nil when the worker stops.
+  func nextJob() async -> ReadyJob? {
+    guard stage == .running else { return nil }
+    return await withCheckedContinuation { slot in
+      // Another task may have run between the guard above and here.
+      guard stage == .running else {
+        slot.resume(returning: nil)
+        return
+      }
+      idleSlots.append(slot)
+      dispatch()
+    }
+  }
+
+  /// Gives waiting slots what may begin now, the endpoints in turn.
+  func dispatch() {
+    let now = EventLoop.now
+    var progress = true
+    while progress, !idleSlots.isEmpty {
+      progress = false
+      for index in gates.indices {
+        guard !idleSlots.isEmpty, let ready = gates[index].take(at: now) else { continue }
+        inFlight += 1
+        progress = true
+        idleSlots.removeLast().resume(returning: ready)
+      }
+    }
+    meters.inFlight.set(inFlight)
+    // A call that ended may have made room under the limit on bytes.
+    if !toRead.isEmpty { readBell.ring() }
+    // After starting, not before: asked before, the window would run half empty.
+    if room > 0, stage == .running { claimBell.ring() }
+  }
+
+  /// Who is called for a job.
+  func client(for job: ClaimedJob) -> ModelClient? {
+    gateOfKind[job.kind].map { gates[$0].client }
+  }
+
+  /// The call for a job has ended.
+  func finished(_ ready: ReadyJob, _ outcome: CallOutcome) {
+    let job = ready.job
+    inFlight -= 1
+    imageBytes -= job.imageBytes
+    guard let gate = gateOfKind[job.kind] else { return }
+    gates[gate].inFlight -= 1
+    switch outcome {
+    case .success(let answer): succeeded(job, answer, gate)
+    case .failure(let failure): failed(job, failure, gate)
+    }
+    dispatch()
+  }
+
+  /// The job's image could not be made fit to be sent, and no call was made.
+  func refusedImage(_ ready: ReadyJob, _ refusal: ImageRefusal) {
+    let job = ready.job
+    inFlight -= 1
+    imageBytes -= job.imageBytes
+    if let gate = gateOfKind[job.kind] {
+      gates[gate].inFlight -= 1
+      gates[gate].breaker.probeAbandoned(at: EventLoop.now)
+    }
+    settle(
+      job,
+      .failed(.refusedImage(job, refusal, by: configuration.retryPolicy, using: &generator)))
+    dispatch()
+  }
+
+  private func succeeded(_ job: ClaimedJob, _ answer: CallAnswer, _ gate: Int) {
+    meters.calls.add(answer.calls)
+    gates[gate].window.succeeded(after: answer.timing.total)
+    if gates[gate].breaker.succeeded() {
+      gates[gate].pauseReason = nil
+      log.notice("The endpoint answers again", ["endpoint": .string(gates[gate].name)])
+      claimBell.ring()
+    }
+    settle(
+      job,
+      .completed(
+        CompletedJob(
+          batch: job.batch, job: job.id, analysis: answer.analysis, calls: answer.calls,
+          callMilliseconds: answer.timing.total.milliseconds, endpoint: answer.endpoint)))
+  }
+
+  private func failed(_ job: ClaimedJob, _ failure: CallFailure, _ gate: Int) {
+    meters.calls.add(failure.calls)
+    if failure.wasCancelled {
+      gates[gate].breaker.probeAbandoned(at: EventLoop.now)
+      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      return
+    }
+    let verdict = EndpointVerdict(failure)
+    log.info(
+      "A call failed",
+      [
+        "job": .string(job.id.description), "class": .string(failure.failureClass.rawValue),
+        "status": .int(Int64(failure.status ?? 0)), "code": .string(failure.code ?? ""),
+        "error_id": .string(failure.errorID ?? ""), "message": .string(failure.message),
+      ])
+    apply(verdict, toGate: gate, failure)
+    if case .pauses = verdict {
+      // Nothing was wrong with the job: it waits in the queue, for this endpoint or another worker's.
+      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      return
+    }
+    let decision = configuration.retryPolicy.decide(
+      failure.failureClass, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: failure.isFinal,
+      burns: failure.burnsAttempt, retryAfter: failure.retryAfter, using: &generator)
+    settle(
+      job,
+      .failed(
+        FailedAttempt(
+          batch: job.batch, job: job.id, decision: decision, failureClass: failure.failureClass,
+          code: failure.code, message: failure.storedMessage, errorID: failure.errorID,
+          status: failure.status, calls: failure.calls, maybeCounted: failure.maybeCounted,
+          endpoint: gates[gate].name)))
+  }
+
+  /// What a failed call says of its endpoint.
+  private func apply(_ verdict: EndpointVerdict, toGate gate: Int, _ failure: CallFailure) {
+    let now = EventLoop.now
+    switch verdict {
+    case .healthy:
+      if gates[gate].breaker.succeeded() { gates[gate].pauseReason = nil }
+    case .overloaded:
+      gates[gate].window.overloaded()
+      gates[gate].breaker.succeeded()
+    case .failing(let isSlow):
+      if isSlow { gates[gate].window.overloaded() }
+      guard gates[gate].breaker.failed(at: now) else { return }
+      gates[gate].pauseReason = "it fails (\(failure.failureClass.rawValue))"
+      log.warning(
+        "The endpoint fails and is not called for a while",
+        ["endpoint": .string(gates[gate].name), "class": .string(failure.failureClass.rawValue)])
+      handBackReadyIfLong(gate, now)
+    case .pauses(let pause):
+      guard gates[gate].breaker.pause(for: pause.probeEvery, at: now) else { return }
+      gates[gate].pauseReason = pause.reason
+      log.error(
+        "The endpoint is paused; jobs wait and none is failed",
+        [
+          "endpoint": .string(gates[gate].name), "reason": .string(pause.reason),
+          "next_probe_in": .duration(pause.probeEvery), "message": .string(failure.message),
+        ])
+      handBackReadyIfLong(gate, now)
+    }
+  }
+
+  /// Jobs that would wait here longer than a moment go back, so that others may run them.
+  private func handBackReadyIfLong(_ gate: Int, _ now: ContinuousClock.Instant) {
+    if isShutForLong(gate, now) { handBackReady(ofGate: gate) }
+  }
+
+  /// Whether a job would wait here for longer than a moment.
+  func isShutForLong(_ gate: Int, _ now: ContinuousClock.Instant) -> Bool {
+    gates[gate].breaker.reopens.map { $0 - now > .seconds(5) } ?? false
+  }
+}
+
+extension FailedAttempt {
+  /// A job whose image could not be made fit to be sent: final, unless the image may be good and only this
+  /// machine could not process it.
+  static func refusedImage(
+    _ job: ClaimedJob, _ refusal: ImageRefusal, by policy: RetryPolicy,
+    using generator: inout some RandomNumberGenerator
+  ) -> FailedAttempt {
+    var decision = RetryDecision.dead
+    if refusal.code == .notProcessed {
+      // The pauses of a lost worker: the fault is this machine's, and the attempt counts all the same.
+      decision = policy.decide(
+        .workerLost, attempt: job.attempt, maxAttempts: job.maxAttempts, using: &generator)
+    }
+    return FailedAttempt(
+      batch: job.batch, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
+      message: refusal.description)
+  }
+}
+
+extension Duration {
+  /// Whole milliseconds.
+  var milliseconds: Int {
+    Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
+  }
+}

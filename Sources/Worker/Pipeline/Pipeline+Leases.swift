@@ -1,0 +1,66 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import JobQueue
+internal import Operations
+
+/// The leases of the batches that this worker holds.
+extension Pipeline {
+  /// The batches of each shard for which a sign of life is due.
+  func heldBatches(of shard: Int16) -> [Int64] {
+    batches.filter { $0.value.shard == shard }.map(\.key)
+  }
+
+  /// What the database says is still ours; the others were taken for lost, and their jobs run elsewhere.
+  func leased(asked: [Int64], stillHeld: Set<Int64>) {
+    let lost = Set(asked.filter { !stillHeld.contains($0) && batches[$0] != nil && !isBeingStored($0) })
+    guard !lost.isEmpty else { return }
+    for id in lost { batches[id] = nil }
+    meters.leasesLost.add(lost.count)
+    log.warning("Leases were lost; their jobs run elsewhere", ["batches": .int(Int64(lost.count))])
+    toRead.removeAll { lost.contains($0.batch) }
+    for index in gates.indices {
+      for ready in gates[index].ready where lost.contains(ready.job.batch) {
+        imageBytes -= ready.job.imageBytes
+      }
+      gates[index].ready.removeAll { lost.contains($0.job.batch) }
+    }
+    if stage == .running { claimBell.ring() }
+  }
+
+  /// A batch whose last jobs are on their way to the store may have gone by that very statement.
+  private func isBeingStored(_ id: Int64) -> Bool {
+    storing > 0 && (batches[id]?.unsettled ?? 0) <= storing
+  }
+
+  func marks(of shard: Int16) -> [(lane: Lane, furthest: Int64)] {
+    shards[shard]?.claims.marks ?? []
+  }
+
+  func published(_ scanFrom: [Lane: Int64], shard: Int16) {
+    shards[shard]?.claims.published(scanFrom)
+  }
+
+  /// This process was chosen to look from zero once, for what committed very late.
+  func sweep(shard: Int16) {
+    shards[shard]?.claims.sweep()
+    claimBell.ring()
+  }
+
+  /// Whether nothing is held here and no endpoint would be called soon.
+  var isEmpty: Bool { held == 0 }
+
+  /// The endpoints that will not be called within a time, each with its reason.
+  func pausedBeyond(_ horizon: Duration) -> [String] {
+    let now = EventLoop.now
+    return gates.compactMap { gate in
+      guard gate.breaker.isShut(beyond: horizon, at: now) else { return nil }
+      return "\(gate.name): \(gate.pauseReason ?? "it fails")"
+    }
+  }
+
+  var kindsPausedBeyondHorizon: Set<AnalysisKind> {
+    guard let horizon = configuration.drainHorizon else { return [] }
+    let now = EventLoop.now
+    return Set(gateOfKind.filter { _, index in gates[index].breaker.isShut(beyond: horizon, at: now) }.keys)
+  }
+}

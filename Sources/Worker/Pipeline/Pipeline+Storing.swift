@@ -1,0 +1,113 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import JobQueue
+internal import Operations
+
+/// The way of the outcomes to the database, many together.
+extension Pipeline {
+  /// What is stored in one go for one shard.
+  struct StoreRequest: Sendable {
+    let shard: Int16
+    var completed: [CompletedJob] = []
+    var failed: [FailedAttempt] = []
+    var handedBack: [HeldJob] = []
+
+    var count: Int { completed.count + failed.count + handedBack.count }
+  }
+
+  /// Keeps an outcome until it is stored, and sees to it that this is soon.
+  func settle(_ job: ClaimedJob, _ settlement: Settlement) {
+    guard let batch = batches[job.batch] else {
+      // The lease went; the database would store nothing, and another worker has the job.
+      meters.stale.add()
+      return
+    }
+    settlements.append((batch.shard, settlement))
+    if settlements.count >= configuration.flushCount || stage != .running {
+      storeBell.ring()
+    } else if settlements.count == 1 {
+      _ = loop.schedule(after: configuration.flushDelay) { [storeBell] in storeBell.ring() }
+    }
+  }
+
+  /// Takes what is to be stored now, of one shard; nil when there is nothing.
+  func nextStore() -> StoreRequest? {
+    guard let shard = settlements.first?.shard else { return nil }
+    var request = StoreRequest(shard: shard)
+    var rest: [(shard: Int16, settlement: Settlement)] = []
+    for entry in settlements {
+      guard entry.shard == shard, request.count < 500 else {
+        rest.append(entry)
+        continue
+      }
+      switch entry.settlement {
+      case .completed(let job): request.completed.append(job)
+      case .failed(let attempt): request.failed.append(attempt)
+      case .handedBack(let job): request.handedBack.append(job)
+      }
+    }
+    settlements = rest
+    storing += request.count
+    return request
+  }
+
+  /// The database was away: the outcomes are kept and stored later.
+  func storeFailed(_ request: StoreRequest) {
+    storing -= request.count
+    settlements.insert(
+      contentsOf: request.completed.map { (request.shard, .completed($0)) }
+        + request.failed.map { (request.shard, .failed($0)) }
+        + request.handedBack.map { (request.shard, .handedBack($0)) }, at: 0)
+  }
+
+  func stored(_ jobs: [CompletedJob], _ outcome: CompletionOutcome) {
+    meters.completed.add(outcome.stored.count)
+    meters.stale.add(outcome.stale.count)
+    for (job, reason) in outcome.rejected {
+      meters.dead.add()
+      log.error(
+        "A result was refused by the database", ["job": .string(job.description), "reason": .string(reason)])
+    }
+    forget(jobs.map(\.batch))
+  }
+
+  func stored(_ attempts: [FailedAttempt], _ outcomes: [JobID: FailOutcome]) {
+    for attempt in attempts {
+      switch outcomes[attempt.job] ?? .stale {
+      case .retried: meters.retried.add()
+      case .stale: meters.stale.add()
+      case .dead:
+        meters.dead.add()
+        log.warning(
+          "A job is dead",
+          [
+            "job": .string(attempt.job.description), "class": .string(attempt.failureClass.rawValue),
+            "message": .string(attempt.message),
+          ])
+      }
+    }
+    forget(attempts.map(\.batch))
+  }
+
+  func stored(_ jobs: [HeldJob], _ handedBack: Set<JobID>) {
+    meters.handedBack.add(handedBack.count)
+    meters.stale.add(jobs.count - handedBack.count)
+    forget(jobs.map(\.batch))
+  }
+
+  /// The named batches have one job less each time that they are named; an empty one needs no lease.
+  private func forget(_ settled: [Int64]) {
+    storing -= settled.count
+    for id in settled {
+      guard let left = batches[id]?.unsettled else { continue }
+      if left > 1 {
+        batches[id]?.unsettled = left - 1
+      } else {
+        let wasSuspect = batches.removeValue(forKey: id)?.isSuspect == true
+        if wasSuspect { claimBell.ring() }
+      }
+    }
+    if held == 0 { emptyBell.ring() }
+    if stage == .running, room > 0 { claimBell.ring() }
+  }
+}

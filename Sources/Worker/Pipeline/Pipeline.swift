@@ -1,0 +1,168 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import JobQueue
+internal import ModelClient
+internal import Operations
+internal import PostgreSQL
+
+/// What one worker process holds: the jobs between their claim and their settlement.
+///
+/// An actor on the event loop, so that a job passes from the database's row to its upload and from the
+/// answer to the store without a change of thread. The loops that feed it (claiming, reading images,
+/// calling, storing, keeping leases) are tasks of `AnalysisWorker`; what they decide by lives here.
+actor Pipeline {
+  /// One logical shard: what it is asked by, and what this worker knows of its lanes.
+  struct Shard {
+    let queue: WorkerQueue
+    var claims: ShardClaims
+  }
+
+  /// A batch of ours that is not wholly settled.
+  struct Batch {
+    let shard: Int16
+    let isSuspect: Bool
+    var unsettled: Int
+  }
+
+  let configuration: WorkerConfiguration
+  let loop: EventLoop
+  let log: Log
+  let meters: Meters
+
+  var shards: [Int16: Shard]
+  var gates: [EndpointGate]
+  let gateOfKind: [AnalysisKind: Int]
+  var batchIDs: BatchIDs
+  var generator = SystemRandomNumberGenerator()
+
+  var batches: [Int64: Batch] = [:]
+  /// Claimed jobs whose image has not been asked for.
+  var toRead: [ClaimedJob] = []
+  /// Jobs whose image is on its way.
+  var reading = 0
+  /// Bytes of images that are here or on their way.
+  var imageBytes = 0
+  /// Tasks that wait for a job to call the endpoint for.
+  var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
+  var inFlight = 0
+  /// Outcomes that the queue has not been told, by shard.
+  var settlements: [(shard: Int16, settlement: Settlement)] = []
+  /// Settlements that are being stored.
+  var storing = 0
+  /// Whether a claim is under way, whose jobs are not counted yet.
+  var isClaiming = false
+
+  var stage = Stage.running
+
+  /// Rung when jobs are wanted.
+  nonisolated let claimBell: Bell
+  /// Rung when images are to be read.
+  nonisolated let readBell: Bell
+  /// Rung when settlements are to be stored now.
+  nonisolated let storeBell: Bell
+  /// Rung when the worker is to stop, or to stop faster.
+  nonisolated let stageBell: Bell
+  /// Rung when nothing is held any more.
+  nonisolated let emptyBell: Bell
+
+  enum Stage: Int, Comparable {
+    case running
+    /// No claims any more; calls in flight go on.
+    case stopping
+    /// Calls in flight are cut off and handed back.
+    case handingBack
+    /// Nothing is held; what is still buffered is stored.
+    case finished
+
+    static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
+  }
+
+  init(
+    _ configuration: WorkerConfiguration, identity: WorkerIdentity, shards: [Int16],
+    clients: [AnalysisKind: ModelClient], loop: EventLoop, log: Log, meters: Meters
+  ) {
+    self.configuration = configuration
+    self.loop = loop
+    self.log = log
+    self.meters = meters
+    claimBell = Bell(loop: loop)
+    readBell = Bell(loop: loop)
+    storeBell = Bell(loop: loop)
+    stageBell = Bell(loop: loop)
+    emptyBell = Bell(loop: loop)
+    batchIDs = BatchIDs(using: &generator)
+    let now = EventLoop.now
+    self.shards = Dictionary(
+      uniqueKeysWithValues: shards.map { shard in
+        let statements = WorkerStatements(shard: shard, worker: identity)
+        return (
+          shard,
+          Shard(
+            queue: WorkerQueue(statements),
+            claims: ShardClaims(kinds: configuration.kinds, now: now))
+        )
+      })
+    // Kinds that name the same endpoint share one window and one breaker.
+    var gates: [EndpointGate] = []
+    var gateOfKind: [AnalysisKind: Int] = [:]
+    for kind in configuration.kinds {
+      guard let client = clients[kind] else { continue }
+      if let index = gates.firstIndex(where: { $0.name == client.endpoint.name }) {
+        gateOfKind[kind] = index
+      } else {
+        gateOfKind[kind] = gates.count
+        gates.append(EndpointGate(client: client, greatestWindow: configuration.concurrency))
+      }
+    }
+    self.gates = gates
+    self.gateOfKind = gateOfKind
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  // MARK: How much there is
+
+  /// Jobs between claim and settlement that have not been called for.
+  var waiting: Int { toRead.count + reading + gates.reduce(0) { $0 + $1.ready.count } }
+
+  /// Jobs between their claim and the store of their outcome.
+  var held: Int { waiting + inFlight + settlements.count + storing }
+
+  /// Whether there is nothing left to store and nothing can come.
+  var isSettled: Bool { held == 0 && !isClaiming }
+
+  /// How many jobs may be claimed now.
+  var room: Int {
+    // A store that does not keep up (a database away) must stop the claims, or memory would grow.
+    max(0, configuration.concurrency + configuration.prefetch - waiting - inFlight - settlements.count / 4)
+  }
+
+  var hasSuspect: Bool { batches.values.contains { $0.isSuspect } }
+
+  // MARK: Stages
+
+  /// Moves to a later stage; an earlier one is ignored.
+  func advance(to next: Stage) {
+    guard next > stage else { return }
+    stage = next
+    if next >= .stopping { handBackWaiting() }
+    for slot in idleSlots { slot.resume(returning: nil) }
+    idleSlots = []
+    for bell in [claimBell, readBell, storeBell, stageBell] { bell.ring() }
+  }
+
+  /// Gives every job back that has not been called for.
+  func handBackWaiting() {
+    for job in toRead { settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id))) }
+    toRead = []
+    for index in gates.indices { handBackReady(ofGate: index) }
+  }
+
+  func handBackReady(ofGate index: Int) {
+    for ready in gates[index].ready {
+      imageBytes -= ready.job.imageBytes
+      settle(ready.job, .handedBack(HeldJob(batch: ready.job.batch, job: ready.job.id)))
+    }
+    gates[index].ready = []
+  }
+}

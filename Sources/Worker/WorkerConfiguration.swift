@@ -1,0 +1,52 @@
+public import AnalysisCore
+public import JobQueue
+public import PostgreSQL
+
+/// What a worker process is told when it starts.
+public struct WorkerConfiguration: Sendable {
+  /// Where the queue is.
+  public var database: ConnectionConfiguration
+  /// The kinds of analysis that are taken on.
+  public var kinds: [AnalysisKind] = AnalysisKind.allCases
+  /// How many calls may be in flight at once.
+  public var concurrency = 64
+  /// How many jobs are claimed, with their images read, beyond those in flight, so that an answered call
+  /// is followed by the next without a round trip.
+  public var prefetch = 64
+  /// How many jobs one claim takes at most.
+  public var claimSize = 100
+  /// How many bytes of images may be held or on their way from the database.
+  public var imageBytes = 128 << 20
+  /// How long a batch is held without a sign of life of its worker.
+  public var lease: Duration = .seconds(15)
+  /// How often a worker gives that sign; a third of the lease, so that two may be lost.
+  public var heartbeat: Duration = .seconds(5)
+  /// The time that one call may take from its start to the last byte of the answer.
+  public var callDeadline: Duration = .seconds(120)
+  /// The time that one statement may take; a frozen server shows no error of its own.
+  public var statementDeadline: Duration = .seconds(30)
+  /// How long after a stop was asked for calls in flight may finish.
+  public var grace: Duration = .seconds(25)
+  /// How often an idle worker looks for jobs when nothing wakes it.
+  public var idlePoll: Duration = .seconds(1)
+  /// Completions are stored together: at this many, or after `flushDelay`, whichever comes first.
+  public var flushCount = 100
+  /// The longest that a completion waits for others.
+  public var flushDelay: Duration = .milliseconds(3)
+  /// How often lost batches are looked for.
+  public var rescueEvery: Duration = .seconds(5)
+  /// How often scheduled jobs that are due, refunds and scan marks are seen to.
+  public var promoteEvery: Duration = .seconds(1)
+  /// Whether to listen for wake-ups; behind a pooler in transaction mode they are not heard, and polling
+  /// alone remains.
+  public var listens = true
+  /// Stop when nothing can run within this time; nil to run until told to stop.
+  public var drainHorizon: Duration?
+  /// When and how failed attempts are tried again.
+  public var retryPolicy = RetryPolicy()
+
+  /// A configuration with every default.
+  public init(database: ConnectionConfiguration) {
+    self.database = database
+  }
+}

@@ -1,0 +1,176 @@
+internal import EventLoop
+internal import JobQueue
+internal import Operations
+internal import PostgreSQL
+
+/// The running worker: its tasks, and the order in which they end.
+struct WorkerRun {
+  let worker: AnalysisWorker
+  let pipeline: Pipeline
+  let databases: WorkerDatabases
+  let shards: [Int16]
+
+  /// What a task of the run says when it ends.
+  private enum Ended {
+    case calls
+    case store
+    case drained
+    case other
+  }
+
+  /// Runs to the end. Apart from the caller's task, for its cancellation is a wish to stop at once: what is
+  /// held must still be handed back, and no statement could do that in a cancelled task.
+  func run(_ requests: StopRequests) async -> WorkerSummary {
+    let running = Task(executorPreference: worker.loop) { await runLoops(requests) }
+    return await withTaskCancellationHandler {
+      await running.value
+    } onCancel: {
+      Task { await pipeline.advance(to: .handingBack) }
+    }
+  }
+
+  private func runLoops(_ requests: StopRequests) async -> WorkerSummary {
+    let drain = Drain(pipeline: pipeline, databases: databases, worker: worker, shards: shards)
+    await withTaskGroup(of: Ended.self) { group in
+      addLoops(to: &group)
+      group.addTask {
+        await obey(requests)
+        return .other
+      }
+      if let horizon = worker.configuration.drainHorizon {
+        group.addTask {
+          await drain.waitUntilEmpty(horizon: horizon)
+          return .drained
+        }
+      }
+      for await ended in group {
+        switch ended {
+        case .drained: await pipeline.advance(to: .stopping)
+        case .calls:
+          // Nothing is called for any more: the store ends when it has stored everything.
+          await pipeline.advance(to: .finished)
+        case .store: group.cancelAll()
+        case .other: break
+        }
+      }
+    }
+    let summary = await summary(drain)
+    await retire()
+    return summary
+  }
+
+  private func addLoops(to group: inout TaskGroup<Ended>) {
+    let loops = DatabaseLoops(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    group.addTask {
+      await runCalls()
+      return .calls
+    }
+    group.addTask {
+      await loops.store()
+      return .store
+    }
+    group.addTask {
+      await loops.claim()
+      return .other
+    }
+    for _ in 0..<WorkerDatabases.imageConnections {
+      group.addTask {
+        await loops.readImages()
+        return .other
+      }
+    }
+    let leases = LeaseKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    group.addTask {
+      await leases.run()
+      return .other
+    }
+    let housekeeping = Housekeeping(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    group.addTask {
+      await housekeeping.run()
+      return .other
+    }
+    if worker.configuration.listens {
+      group.addTask {
+        await WakeUpListener(worker: worker, pipeline: pipeline).run()
+        return .other
+      }
+    }
+  }
+
+  /// As many calls as may be in flight, until the worker stops; cut off when it is to stop at once.
+  private func runCalls() async {
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 0..<worker.configuration.concurrency {
+        group.addTask {
+          await CallTask(pipeline: pipeline, deadline: worker.configuration.callDeadline).run()
+          return true
+        }
+      }
+      group.addTask {
+        await untilHandingBack()
+        return false
+      }
+      var calling = worker.configuration.concurrency
+      for await wasCall in group {
+        if wasCall { calling -= 1 } else { group.cancelAll() }
+        if calling == 0 { group.cancelAll() }
+      }
+    }
+  }
+
+  private func untilHandingBack() async {
+    while !Task.isCancelled, await pipeline.stage < .handingBack {
+      await pipeline.stageBell.wait()
+    }
+  }
+
+  /// The first request stops the claims and gives calls in flight the grace time, the second cuts them off.
+  private func obey(_ requests: StopRequests) async {
+    await requests.wait(after: 0)
+    guard !Task.isCancelled else { return }
+    worker.log.notice(
+      "Stopping; calls in flight may finish", ["grace": .duration(worker.configuration.grace)])
+    await pipeline.advance(to: .stopping)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await requests.wait(after: 1) }
+      group.addTask {
+        do { try await worker.loop.sleep(for: worker.configuration.grace) } catch {}  // all ended before
+      }
+      await group.next()
+      group.cancelAll()
+    }
+    guard !Task.isCancelled else { return }
+    worker.log.notice("Stopping at once; calls in flight are handed back")
+    await pipeline.advance(to: .handingBack)
+  }
+
+  /// Takes this worker off the list of those that live. Only a courtesy: without an answer it stays listed
+  /// with its last sign of life.
+  private func retire() async {
+    for shard in shards {
+      guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
+      do throws(JobQueueError) {
+        try await statements.retire().run(on: databases.control, deadline: .seconds(2))
+      } catch { return }
+    }
+  }
+
+  private func summary(_ drain: Drain) async -> WorkerSummary {
+    let meters = worker.meters
+    var summary = WorkerSummary(
+      completed: meters.completed.value, retried: meters.retried.value, dead: meters.dead.value,
+      handedBack: meters.handedBack.value, calls: meters.calls.value)
+    summary.unstored = await pipeline.held
+    if worker.configuration.drainHorizon != nil {
+      (summary.left, summary.isParked) = await drain.left()
+    }
+    worker.log.notice(
+      "The worker has stopped",
+      [
+        "completed": .int(Int64(summary.completed)), "retried": .int(Int64(summary.retried)),
+        "dead": .int(Int64(summary.dead)), "handed_back": .int(Int64(summary.handedBack)),
+        "unstored": .int(Int64(summary.unstored)),
+      ])
+    return summary
+  }
+}

@@ -1,0 +1,180 @@
+import AnalysisCore
+import CommandLineTool
+import EventLoop
+import FoundationEssentials
+import Glibc
+import HTTPTransfer
+import ModelClient
+import Operations
+import PostgreSQL
+import Worker
+
+/// Puts the worker together from its options, runs it, and tells how it ended.
+struct RunCommand {
+  let context: Context
+
+  func run() async throws -> ExitCode {
+    let log = Log.standardError(
+      level: try context.values[WorkerOptions.logLevel], environment: context.environment)
+    let service = ServiceNotification(environment: context.environment)
+    let loop = try EventLoop(name: "worker")
+    let http = HTTPClient(loop: loop, configuration: try transfer())
+    let worker = AnalysisWorker(
+      try configuration(), clients: try clients(http), loop: loop, log: log, counters: Counters(),
+      host: hostName(), processID: getpid(), version: WorkerOptions.version)
+    let stops = try Signals.stream(of: [.terminate, .interrupt])
+    let watchdog = Task { await keepWatchdog(service, loop) }
+    defer { watchdog.cancel() }
+    do {
+      let summary = try await worker.run(stops: announcing(stops, to: service)) { service.ready() }
+      await http.close()
+      return try report(summary)
+    } catch let error as WorkerError {
+      await http.close()
+      throw CommandFailure(Self.exitCode(error.kind), error.description)
+    }
+  }
+
+  private static func exitCode(_ kind: WorkerError.Kind) -> ExitCode {
+    switch kind {
+    case .unreachable: .unreachable
+    case .permission: .permission
+    case .configuration: .usage
+    case .fault: .internalError
+    }
+  }
+
+  // MARK: Parts
+
+  private func configuration() throws -> WorkerConfiguration {
+    let values = context.values
+    var database = ConnectionConfiguration(
+      try values[WorkerOptions.database], applicationName: "analysis-worker")
+    database.connectTimeout = try values[WorkerOptions.connectTimeout]
+    var configuration = WorkerConfiguration(database: database)
+    let kinds = try values[WorkerOptions.kinds]
+    if !kinds.isEmpty { configuration.kinds = kinds }
+    configuration.concurrency = try values[WorkerOptions.concurrency]
+    configuration.prefetch = try values[WorkerOptions.prefetch]
+    configuration.imageBytes = try values[WorkerOptions.imageMemory]
+    configuration.callDeadline = try values[WorkerOptions.deadline]
+    configuration.lease = try values[WorkerOptions.lease]
+    configuration.heartbeat = configuration.lease / 3
+    configuration.rescueEvery = min(configuration.rescueEvery, configuration.lease)
+    configuration.idlePoll = try values[WorkerOptions.poll]
+    configuration.grace = try values[WorkerOptions.grace]
+    configuration.listens = try values[WorkerOptions.listen]
+    if try values[WorkerOptions.drain] { configuration.drainHorizon = try values[WorkerOptions.horizon] }
+    return configuration
+  }
+
+  private func transfer() throws -> HTTPTransfer.Configuration {
+    let values = context.values
+    var configuration = HTTPTransfer.Configuration()
+    configuration.maximumConnections = max(256, try values[WorkerOptions.concurrency])
+    configuration.connectTimeout = try values[WorkerOptions.connectTimeout]
+    configuration.certificateAuthorityFile = try values[WorkerOptions.authorities]
+    configuration.plainHTTP = try values[WorkerOptions.plainHTTP] ? .anywhere : .loopbackOnly
+    return configuration
+  }
+
+  /// One client for each address; types that share an address share its token, window and breaker.
+  private func clients(_ http: HTTPClient) throws -> [AnalysisKind: ModelClient] {
+    var addresses: [AnalysisKind: String] = [:]
+    if let address = try context.values[WorkerOptions.endpoint] {
+      for kind in AnalysisKind.allCases { addresses[kind] = address }
+    }
+    for text in try context.values[WorkerOptions.endpointFor] {
+      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+      guard parts.count == 2, let kind = AnalysisKind(rawValue: parts[0]) else {
+        throw CommandFailure(
+          .usage, "--endpoint-for takes type=url, for instance ear=https://ears.example.org.")
+      }
+      addresses[kind] = parts[1]
+    }
+    guard !addresses.isEmpty else {
+      throw CommandFailure(
+        .usage, "No endpoint is given.", advice: "Name the analysis backend with --endpoint.")
+    }
+    for kind in try context.values[WorkerOptions.kinds] where addresses[kind] == nil {
+      throw CommandFailure(
+        .usage, "There is no endpoint for \(kind.rawValue).",
+        advice: "Name it with --endpoint or --endpoint-for, or leave that --type out.")
+    }
+    var made: [String: ModelClient] = [:]
+    return try addresses.mapValues { address in
+      if let client = made[address] { return client }
+      let client = try client(address, http)
+      made[address] = client
+      return client
+    }
+  }
+
+  private func client(_ address: String, _ http: HTTPClient) throws -> ModelClient {
+    do {
+      // An address that no request may go to is told at the start; at the first call it would cost attempts.
+      try transfer().check(address)
+    } catch let error as TransferError {
+      throw CommandFailure(.usage, "The endpoint cannot be used: \(error)")
+    }
+    var endpoint = Endpoint(
+      name: address, baseURL: address, dialect: try context.values[WorkerOptions.dialect])
+    let normal = try context.values[WorkerOptions.normalIDs]
+    if !normal.isEmpty { endpoint.normalIDs = Set(normal) }
+    var credentials: (@Sendable () throws -> Credentials)?
+    if let path = try context.values[WorkerOptions.credentials] {
+      let environment = context.environment
+      do {
+        // Read once now, so that a wrong file is told at the start and not at the first call.
+        _ = try Credentials.read(path, environment: environment)
+      } catch {
+        throw CommandFailure(error.code == .notPrivate ? .permission : .unreadableInput, error.description)
+      }
+      credentials = { try Credentials.read(path, environment: environment) }
+    }
+    return ModelClient(endpoint: endpoint, http: http, credentials: credentials)
+  }
+
+  private func hostName() -> String {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  // MARK: Service manager
+
+  private func announcing(_ signals: AsyncStream<Signal>, to service: ServiceNotification) -> AsyncStream<
+    Void
+  > {
+    AsyncStream { continuation in
+      let task = Task {
+        for await _ in signals {
+          service.stopping()
+          continuation.yield()
+        }
+        continuation.finish()
+      }
+      continuation.onTermination = { _ in task.cancel() }
+    }
+  }
+
+  /// From the loop itself, so that a loop that hangs is noticed.
+  private func keepWatchdog(_ service: ServiceNotification, _ loop: EventLoop) async {
+    guard let interval = service.watchdogInterval else { return }
+    do {
+      while true {
+        try await loop.sleep(for: interval / 2)
+        service.watchdog()
+      }
+    } catch {}  // the worker has ended
+  }
+
+  private func report(_ summary: WorkerSummary) throws -> ExitCode {
+    guard try context.values[WorkerOptions.drain] else { return .done }
+    context.console.say(
+      "\(summary.completed) analysed, \(summary.retried) attempts tried again, \(summary.dead) failed for good."
+    )
+    for words in summary.left { context.console.say("Left: \(words).") }
+    return summary.isParked || summary.unstored > 0 ? .tryLater : .done
+  }
+}

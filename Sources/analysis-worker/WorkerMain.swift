@@ -1,0 +1,17 @@
+import CommandLineTool
+import EventLoop
+import Operations
+
+/// `analysis-worker`: claims jobs, calls the endpoint, stores results.
+@main
+struct WorkerMain {
+  static func main() async {
+    // Before the first large allocation: images of 120 kB come and go thousands of times a second.
+    MemoryTuning.raiseMallocThresholds()
+    Signals.ignoreBrokenPipe()
+    await Tool(
+      WorkerOptions.command { context in try await RunCommand(context: context).run() },
+      version: WorkerOptions.version, configuration: WorkerOptions.configuration
+    ).main()
+  }
+}

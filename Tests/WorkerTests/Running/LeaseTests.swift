@@ -1,0 +1,207 @@
+import AnalysisCore
+import EventLoop
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+import Worker
+
+@Suite("Leases and outages")
+struct LeaseTests {
+  @Test("An answer that comes after the lease was taken away stores nothing and counts as stale")
+  func takenAway() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit()
+      let gate = Gate()
+      let backend = try Backend { call in
+        gate.wait()
+        return .analysis(call)
+      }
+      // No heartbeat tells it before the answer comes.
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.heartbeat = .seconds(3600)
+        $0.lease = .seconds(3600)
+        $0.rescueEvery = .seconds(3600)
+      }
+      try await queue.wait(for: "a call") { backend.calls.count == 1 }
+      _ = try await queue.pool.query("UPDATE analysis.batch SET worker_id = worker_id - 1")
+      gate.open()
+      try await queue.wait(for: "the stale outcome") { worker.count("outcomes_stale") == 1 }
+      worker.stop()
+      let summary = try await worker.summary()
+      #expect(summary.completed == 0 && summary.unstored == 0)
+      #expect(try await queue.results == 0)
+    }
+  }
+
+  @Test("A lease that was lost is noticed at the heartbeat: what waited is let go, and runs elsewhere")
+  func noticed() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(8)
+      let gate = Gate()
+      let backend = try Backend { call in
+        if call.number <= 2 { gate.wait() }
+        return .analysis(call)
+      }
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.concurrency = 2
+        $0.prefetch = 6
+      }
+      try await queue.wait(for: "calls") { backend.calls.count == 2 }
+      // As if the worker had been silent: rescue takes the batch, and the jobs are claimed anew.
+      try await queue.wait(for: "the loss") {
+        _ = try await queue.pool.query(
+          "UPDATE analysis.batch SET deadline = clock_timestamp() - interval '1 minute' WHERE id = (SELECT min(id) FROM analysis.batch)"
+        )
+        _ = try await queue.pool.query("SELECT * FROM analysis.rescue(0::smallint, 10, 0)")
+        return worker.count("leases_lost") >= 1
+      }
+      for _ in 0..<2 { gate.open() }
+      try await queue.wait(for: "all results") { try await queue.results == 8 }
+      worker.stop()
+      let summary = try await worker.summary()
+      #expect(summary.unstored == 0)
+      #expect(worker.count("outcomes_stale") >= 2)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("Every connection of the worker is ended again and again, and each job still finishes once")
+  func terminated() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(300)
+      let backend = try Backend()
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.drainHorizon = .seconds(60)
+        $0.listens = true
+        $0.lease = .seconds(1)
+      }
+      for _ in 0..<8 {
+        let before = try await queue.results
+        _ = try await queue.pool.query(
+          """
+          SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = '\(Running.applicationName)'
+          """)
+        try await queue.wait(for: "progress") {
+          let now = try await queue.results
+          return now > before || now == 300
+        }
+      }
+      let summary = try await worker.summary()
+      #expect(summary.dead == 0 && summary.unstored == 0 && summary.left == [])
+      #expect(try await queue.results == 300)
+      #expect(try await queue.number("SELECT sum(used)::int FROM analysis.usage") == 300)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("Suspects run one at a time")
+  func suspects() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(6)
+      _ = try await queue.pool.query("UPDATE analysis.ready SET lane = 7, tries = 512")
+      let backend = try Backend()
+      let summary = try await Running.drain(queue, backend)
+      #expect(summary.completed == 6)
+      #expect(backend.mostOpen == 1)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("Two workers share four shards; each job is called for once")
+  func twoWorkers() async throws {
+    try await Queue.with(shards: 4) { queue in
+      for shard in 0..<4 {
+        for user in try await queue.addUsers(2, inShard: shard) { try await queue.submit(25, user: user) }
+      }
+      let backend = try Backend()
+      let workers = try (0..<2).map { _ in
+        try Running(queue, [.throat: backend]) { $0.drainHorizon = .seconds(60) }
+      }
+      var completed = 0
+      for worker in workers {
+        let summary = try await worker.summary()
+        #expect(summary.left == [] && summary.dead == 0)
+        completed += summary.completed
+      }
+      #expect(completed == 200)
+      #expect(backend.calls.count == 200)
+      #expect(Set(backend.calls.map { $0.request.headers["idempotency-key"] }).count == 200)
+      #expect(try await queue.results == 200)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("A shard with a long queue does not hold up the others")
+  func shardsInTurn() async throws {
+    try await Queue.with(shards: 4) { queue in
+      let busy = try #require(try await queue.addUsers(1, inShard: 0).first)
+      let quiet = try #require(try await queue.addUsers(1, inShard: 3).first)
+      try await queue.submit(150, user: busy)
+      let single = try #require(try await queue.submit(user: quiet).first)
+      let gate = Gate()
+      let backend = try Backend { call in
+        gate.wait()
+        return .analysis(call)
+      }
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.concurrency = 2
+        $0.prefetch = 20
+        $0.drainHorizon = .seconds(60)
+      }
+      // One by one, so that there is never room for two claims in a row.
+      var answered = 0
+      while !backend.calls.contains(where: { $0.job == Int(single.value) }), answered < 151 {
+        gate.open()
+        answered += 1
+        try await queue.wait(for: "a result") { try await queue.results >= answered }
+      }
+      for _ in answered..<151 { gate.open() }
+      // The first claim takes 22; the next one, made when half of the prefetch is used, is the other shard's.
+      #expect(answered < 60, "\(answered) jobs came first")
+      #expect(try await worker.summary().completed == 151)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("A sweep lowers the published mark to a job that was committed behind it")
+  func sweep() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(2)
+      let gate = Gate()
+      let backend = try Backend { call in
+        gate.wait()
+        return .analysis(call)
+      }
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.concurrency = 1
+        $0.prefetch = 0
+        $0.drainHorizon = .seconds(60)
+      }
+      try await queue.wait(for: "a call") { backend.calls.count == 1 }
+      _ = try await queue.pool.query(
+        """
+        INSERT INTO analysis.lane_clock (shard, lane, now_vt, scan_from, staged, staged_at, at)
+        VALUES (0, 5, 1000000000, 1000000000, 1000000000, clock_timestamp(), clock_timestamp())
+        ON CONFLICT (shard, lane) DO UPDATE SET now_vt = 1000000000, scan_from = 1000000000, staged = 1000000000
+        """)
+      _ = try await queue.pool.query("DELETE FROM analysis.maintenance WHERE task = 'sweep'")
+      try await queue.wait(for: "the mark") {
+        try await queue.number(
+          """
+          SELECT count(*)::int FROM analysis.lane_clock c JOIN analysis.ready r USING (shard, lane)
+          WHERE c.scan_from <= r.vt
+          """) == 1
+      }
+      for _ in 0..<2 { gate.open() }
+      #expect(try await worker.summary().completed == 2)
+      try await queue.expectSound()
+    }
+  }
+}
