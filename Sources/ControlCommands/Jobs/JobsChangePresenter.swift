@@ -1,0 +1,41 @@
+import AnalysisCore
+import CommandLineTool
+
+/// Shows what became of jobs.
+enum JobsChangePresenter: Presenter {
+  static func json(_ response: JobsChangeResponse) -> JSONValue {
+    ["jobs": .array(response.lines.map(json(of:)))]
+  }
+
+  private static func json(of line: JobsChangeResponse.Line) -> JSONValue {
+    switch line.outcome {
+    case .meant(let state): ["job": .id(line.job), "outcome": "dry_run", "state": .text(state?.rawValue)]
+    case .cancelled: ["job": .id(line.job), "outcome": "cancelled"]
+    case .requeued(let period): ["job": .id(line.job), "outcome": "requeued", "month": .month(period)]
+    case .quota: ["job": .id(line.job), "outcome": "quota"]
+    case .untouched(let why): ["job": .id(line.job), "outcome": .string(why)]
+    }
+  }
+
+  static func text(_ response: JobsChangeResponse, width: Int?, paint: Paint) -> String {
+    guard !response.lines.isEmpty else { return "No such jobs.\n" }
+    return response.lines.map { line in
+      let words =
+        switch line.outcome {
+        case .meant(let state): "\(state?.rawValue ?? "meant"), left as it is"
+        case .cancelled: paint.green("cancelled")
+        case .requeued(let period): paint.green("queued again") + ", counts in \(period)"
+        case .quota: paint.red("not queued: the user's limit of this month is reached")
+        case .untouched(let why): paint.red("unchanged: \(Self.reasons[why] ?? why)")
+        }
+      return "\(line.job) \(words)\n"
+    }.joined()
+  }
+
+  private static let reasons = [
+    "finished": "it was analysed before", "dead": "it has failed for good", "unknown": "there is no such job",
+    "not_dead": "it is not dead, or there is no such job", "succeeded": "it was analysed before",
+    "cancelled": "it was cancelled before", "waiting": "it is waiting", "scheduled": "it is scheduled",
+    "running": "it is running",
+  ]
+}

@@ -1,0 +1,57 @@
+import AnalysisCore
+import CommandLineTool
+import JobQueue
+
+/// `analysisctl jobs`.
+enum JobsCommand {
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "jobs", abstract: "List jobs, look at one, retry or cancel some.",
+      examples: [
+        Example("analysisctl jobs list --user u1 --state dead", "What failed for good."),
+        Example("analysisctl jobs show 123", "One job with its attempts and its result."),
+        Example("analysisctl jobs retry --state dead --month current --dry-run", "What a retry would take."),
+        Example("analysisctl jobs cancel 123 124", "Cancel two jobs and give their units back."),
+      ],
+      subcommands: [
+        JobsListCommand.command(surroundings), JobsShowCommand.command(surroundings),
+        JobsChangeCommand.retry(surroundings), JobsChangeCommand.cancel(surroundings),
+      ])
+  }
+}
+
+/// The options by which jobs are chosen.
+enum JobFilterOptions {
+  static let user = Option<String?>("user", short: "u", .string, help: "Only this user's.")
+  static let state = Option<JobState?>("state", .choice(JobState.self), help: "Only those in this state.")
+  static let month = Option<MonthChoice?>("month", .monthChoice, help: "Only those that count in this month.")
+  static let kind = Option<AnalysisKind?>(
+    "type", short: "t", .choice(AnalysisKind.self), help: "Only of this type.")
+
+  static let all: [any Input] = [user, state, month, kind]
+}
+
+/// Which jobs are meant, the month still as it was asked for.
+struct JobSelection: Sendable, Equatable {
+  var user: String?
+  var state: JobState?
+  var month: MonthChoice?
+  var kind: AnalysisKind?
+
+  init(user: String? = nil, state: JobState? = nil, month: MonthChoice? = nil, kind: AnalysisKind? = nil) {
+    self.user = user
+    self.state = state
+    self.month = month
+    self.kind = kind
+  }
+
+  init(_ values: Values) throws(UsageError) {
+    user = try values[JobFilterOptions.user]
+    state = try values[JobFilterOptions.state]
+    month = try values[JobFilterOptions.month]
+    kind = try values[JobFilterOptions.kind]
+  }
+
+  /// Whether nothing narrows the choice.
+  var isOfAll: Bool { self == JobSelection() }
+}

@@ -1,0 +1,36 @@
+import AnalysisCore
+import CommandLineTool
+import JobQueue
+import PostgreSQL
+
+/// `analysisctl jobs show`.
+enum JobsShowCommand {
+  static let job = Argument("job", .jobID, help: "The job's number.")
+
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "show", abstract: "Show a job with its attempts and its result.",
+      examples: [Example("analysisctl jobs show 123", "One job.")],
+      inputs: [job], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+    ) { context in
+      let job = try context.values[job]
+      return try await context.withSession(surroundings) { session in
+        let detail = try await JobsShowInteractor(database: session.database).answer(job)
+        try session.view.show(detail, by: JobsShowPresenter.self)
+        return .done
+      }
+    }
+  }
+}
+
+/// Reads a job.
+struct JobsShowInteractor: Sendable {
+  let database: ConnectionPool
+
+  func answer(_ job: JobID) async throws -> JobDetail {
+    guard let detail = try await JobDirectory(database).show(job) else {
+      throw ControlError(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
+    }
+    return detail
+  }
+}

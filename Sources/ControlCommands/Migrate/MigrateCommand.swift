@@ -1,0 +1,28 @@
+import CommandLineTool
+
+/// `analysisctl migrate`.
+enum MigrateCommand {
+  static let dryRun = Flag("dry-run", help: "Print the SQL that would be run, and run none of it.")
+
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "migrate", abstract: "Make the database's schema, or bring it up to date.",
+      discussion: """
+        Each step is a transaction of its own; a run that is broken off is carried on by the next, and two at \
+        once are safe. A migration that was edited after it had been applied is refused.
+        """,
+      examples: [
+        Example("analysisctl migrate", "Apply what is missing."),
+        Example("analysisctl migrate --dry-run", "Read it first."),
+      ],
+      inputs: [dryRun], exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
+    ) { context in
+      let request = MigrateRequest(isDryRun: try context.values[dryRun])
+      return try await context.withSession(surroundings, schema: .none) { session in
+        let response = try await MigrateInteractor(database: session.database).answer(request)
+        try session.view.show(response, by: MigratePresenter.self)
+        return .done
+      }
+    }
+  }
+}

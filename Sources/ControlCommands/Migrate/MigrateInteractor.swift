@@ -1,0 +1,27 @@
+import JobQueue
+import PostgreSQL
+
+/// Whether to run the migrations or only to say which.
+struct MigrateRequest: Sendable {
+  var isDryRun: Bool
+}
+
+/// What was run, or would be.
+struct MigrateResponse: Sendable, Equatable {
+  let isDryRun: Bool
+  let steps: [MigrationStep]
+  /// The schema's version now.
+  let version: Int
+}
+
+/// Applies migrations.
+struct MigrateInteractor: Sendable {
+  let database: ConnectionPool
+
+  func answer(_ request: MigrateRequest) async throws -> MigrateResponse {
+    let migrator = Migrator(database)
+    let steps = request.isDryRun ? try await migrator.plan() : try await migrator.migrate()
+    let version = try await migrator.status().version
+    return MigrateResponse(isDryRun: request.isDryRun, steps: steps, version: version)
+  }
+}

@@ -1,0 +1,23 @@
+import CommandLineTool
+import Operations
+
+/// The options that every command takes.
+enum CommonOptions {
+  static let database = Option<String?>(
+    "database", .string, valueName: "CONNINFO", environment: "ANALYSIS_DATABASE", key: "database",
+    help: "How to reach PostgreSQL: a URI or key=value pairs, for instance service=analysis. Without it the "
+      + "usual PG* variables count. Keep the password in a password file.")
+  static let configuration = Option<String?>(
+    "config", .path, environment: "ANALYSIS_CONFIG", help: "A configuration file with lines of key = value.")
+  static let json = Flag("json", help: "Write results as JSON on standard output.")
+  static let logLevel = Option(
+    "log-level", .choice(Log.Level.self), default: .warning, environment: "ANALYSIS_LOG_LEVEL",
+    key: "log-level", help: "The least important message of the program and the server that is shown.")
+
+  static let all: [any Input] = [database, configuration, json, logLevel]
+
+  /// The configuration file, read by `Operations`.
+  static let source = ConfigurationSource(option: configuration) { path, keys in
+    ConfigurationValues(path: path, values: try ConfigurationFile.read(path, keys: keys).values)
+  }
+}

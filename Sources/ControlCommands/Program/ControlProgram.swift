@@ -1,0 +1,43 @@
+import AnalysisCore
+public import CommandLineTool
+
+/// `analysisctl`, all of it but the process.
+public enum ControlProgram {
+  /// The version that `--version` prints.
+  public static let version = ProductVersion.current
+
+  /// The program, ready to be run.
+  public static func tool(_ surroundings: Surroundings = .process) -> Tool {
+    Tool(
+      root(surroundings), version: version, configuration: CommonOptions.source,
+      failure: FailureWords.failure(for:))
+  }
+
+  /// The tree of commands; public for the tests of its definition.
+  public static func root(_ surroundings: Surroundings = .process) -> Command {
+    Command(
+      "analysisctl", abstract: "Look after the analysis queue: submit images, watch jobs, print reports.",
+      discussion: """
+        Every command reaches the database as libpq does: by --database, by the PG* variables, a service file \
+        and a password file. An option comes before its environment variable, and that before the \
+        configuration file.
+
+        Results go to standard output, messages to standard error. NO_COLOR turns colours off.
+        """,
+      examples: [
+        Example("analysisctl migrate", "Make the schema, or bring it up to date."),
+        Example("analysisctl users add u1 --plan free --zone Asia/Jakarta", "Add a user."),
+        Example("analysisctl submit --user u1 --type throat photos/", "Submit the images of a folder."),
+        Example("analysisctl status", "See what waits and who works."),
+        Example("analysisctl report usage --month previous --out usage.csv", "Write last month's usage."),
+      ],
+      inputs: CommonOptions.all,
+      subcommands: [
+        MigrateCommand.command(surroundings), SubmitCommand.command(surroundings),
+        StatusCommand.command(surroundings), JobsCommand.command(surroundings),
+        UsersCommand.command(surroundings), PlansCommand.command(surroundings),
+        ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
+      ],
+      exitCodes: ExitCode.all)
+  }
+}

@@ -1,0 +1,28 @@
+public import Operations
+
+/// What the commands take from the process round them, so that tests can give their own.
+public struct Surroundings: Sendable {
+  /// Ctrl-C and SIGTERM as they arrive.
+  public var interruptions: @Sendable () throws -> AsyncStream<Signal>
+  /// Reads standard input to its end; the number is the most bytes that are accepted.
+  public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
+  /// A key that no run before had.
+  public var runKey: @Sendable () -> String
+
+  /// Surroundings of your own, for tests.
+  public init(
+    interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
+    standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
+    runKey: @escaping @Sendable () -> String
+  ) {
+    self.interruptions = interruptions
+    self.standardInput = standardInput
+    self.runKey = runKey
+  }
+
+  /// The process's own.
+  public static let process = Surroundings(
+    interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
+    standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
+    runKey: { RunKey.random() })
+}

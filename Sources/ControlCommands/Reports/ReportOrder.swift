@@ -1,0 +1,53 @@
+import CommandLineTool
+import Reports
+
+/// What the command line asks of a report.
+struct ReportOrder: Sendable {
+  let kind: ReportKind
+  let month: MonthChoice
+  let zone: String?
+  let format: ReportFormat
+  let excel: Bool
+  let out: String?
+
+  init(_ kind: ReportKind, _ values: Values) throws {
+    self.kind = kind
+    month = try values[ReportCommand.month]
+    zone = try values[ReportCommand.zone]
+    excel = try values[ReportCommand.excel]
+    // A dash is standard output, as it is without the option.
+    out = try values[ReportCommand.out].flatMap { $0 == "-" ? nil : $0 }
+    let given = try values[ReportCommand.format]
+    let isJSON = try values[CommonOptions.json]
+    if isJSON, let given, given != .json {
+      throw ControlError.usage("--json and --format \(given.rawValue) contradict each other")
+    }
+    format = given ?? (isJSON ? .json : Self.format(of: out))
+    if excel, format != .csv, kind != .usage || !Self.isDue(values) {
+      throw ControlError.usage("--excel is of use only with --format csv")
+    }
+  }
+
+  /// A file's ending says how it is to be written.
+  private static func format(of file: String?) -> ReportFormat {
+    guard let file = file?.lowercased() else { return .table }
+    if file.hasSuffix(".csv") { return .csv }
+    return file.hasSuffix(".json") ? .json : .table
+  }
+
+  private static func isDue(_ values: Values) -> Bool {
+    values.source(of: ReportCommand.due) != .absent
+  }
+
+  /// `--due` decides months, form and files by itself.
+  func checkAlone(_ values: Values) throws(ControlError) {
+    let others: [(String, ValueSource)] = [
+      ("--month", values.source(of: ReportCommand.month)),
+      ("--format", values.source(of: ReportCommand.format)),
+      ("--out", values.source(of: ReportCommand.out)),
+    ]
+    for (name, source) in others where source == .commandLine {
+      throw .usage("--due and \(name) cannot be given together")
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import CommandLineTool
+import EventLoop
+import JobQueue
+import Operations
+import PostgreSQL
+
+/// What a command works with once it has understood its command line.
+struct ControlSession: Sendable {
+  let database: ConnectionPool
+  let view: View
+  let interruption: Interruption
+
+  var console: Console { view.console }
+}
+
+/// What a command needs of the database's schema.
+enum SchemaNeed {
+  /// One that this program can work with.
+  case compatible
+  /// None: the command makes it.
+  case none
+}
+
+extension Context {
+  /// Runs a command's body on an event loop of its own, with connections to the database, and closes them.
+  ///
+  /// The first Ctrl-C or SIGTERM cancels the body, unless it looks for interruptions itself; a second one
+  /// cancels it in any case. What was under way at the server is then rolled back.
+  func withSession(
+    _ surroundings: Surroundings, schema: SchemaNeed = .compatible,
+    _ body: @escaping @Sendable (ControlSession) async throws -> ExitCode
+  ) async throws -> ExitCode {
+    let view = View(console: console, isJSON: try values[CommonOptions.json])
+    let log = Log.standardError(level: try values[CommonOptions.logLevel], environment: environment)
+    var configuration = ConnectionConfiguration(
+      try values[CommonOptions.database], applicationName: "analysisctl")
+    configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }
+    let loop = try EventLoop(name: "analysisctl")
+    defer { loop.shutdown() }
+    let database = ConnectionPool(configuration, on: loop, size: Self.connections)
+    let interruption = Interruption()
+    let session = ControlSession(database: database, view: view, interruption: interruption)
+    let signals = try surroundings.interruptions()
+    let outcome = await interruption.run(on: loop, signals) {
+      if schema == .compatible { _ = try await Migrator(database).requireCompatible() }
+      return try await body(session)
+    }
+    await database.close()
+    return try outcome.get()
+  }
+
+  /// One for what a command asks, one for what it asks meanwhile.
+  private static let connections = 2
+}

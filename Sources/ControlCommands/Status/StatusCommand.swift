@@ -1,0 +1,34 @@
+import CommandLineTool
+import JobQueue
+
+/// `analysisctl status`.
+enum StatusCommand {
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "status", abstract: "Show what waits in the queue and who works on it.",
+      discussion: """
+        Counting stops at 10,000 jobs a lane, so that asking never burdens the queue; a plus sign says that there \
+        are more.
+        """,
+      examples: [
+        Example("analysisctl status", "Lanes and workers."),
+        Example("analysisctl status --json", "The same for a program."),
+      ],
+      exitCodes: [.done, .usage, .unreachable, .tryLater]
+    ) { context in
+      try await context.withSession(surroundings) { session in
+        let response = StatusResponse(
+          queue: try await QueueStatus.read(session.database),
+          schemaVersion: try await Migrator(session.database).status().version)
+        try session.view.show(response, by: StatusPresenter.self)
+        return .done
+      }
+    }
+  }
+}
+
+/// What there is to say of a queue.
+struct StatusResponse: Sendable, Equatable {
+  let queue: QueueStatus
+  let schemaVersion: Int
+}

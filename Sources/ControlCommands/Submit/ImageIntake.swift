@@ -1,0 +1,81 @@
+import Images
+
+/// Reads and cleans images, a few at a time, on the threads that may be kept busy.
+struct ImageIntake: Sendable {
+  /// An item whose image is ready, or refused.
+  struct Prepared: Sendable {
+    let item: SubmitItem
+    let image: Result<CleanImage, Refused>
+  }
+
+  struct Refused: Error, Equatable {
+    let refusal: ItemRefusal
+  }
+
+  private let cleaner: ImageCleaner
+  /// How many are worked on at once.
+  private let width: Int
+  /// A chunk is full when it has so many bytes of clean images.
+  private let chunkBytes: Int
+  /// A chunk is full when it has so many items.
+  private let chunkCount: Int
+
+  init(limits: ImageLimits, width: Int = 4, chunkBytes: Int = 8_000_000, chunkCount: Int = 200) {
+    cleaner = ImageCleaner(limits: limits)
+    self.width = max(1, width)
+    self.chunkBytes = chunkBytes
+    self.chunkCount = chunkCount
+  }
+
+  /// Prepares the next items, in their order, until a chunk is full, the items are used up or `isStopped` says so.
+  ///
+  /// No more than a chunk and what is being worked on is ever in memory.
+  func chunk(_ items: ArraySlice<SubmitItem>, isStopped: @Sendable () -> Bool) async -> [Prepared] {
+    await withTaskGroup(of: (Int, Prepared).self) { group in
+      var done: [(Int, Prepared)] = []
+      var bytes = 0
+      var next = items.startIndex
+      var running = 0
+      while true {
+        while running < width, next < items.endIndex, bytes < chunkBytes,
+          next - items.startIndex < chunkCount, !isStopped()
+        {
+          let (place, item) = (next, items[next])
+          // Reading blocks and cleaning takes long: neither may keep the event loop's thread.
+          group.addTask(executorPreference: globalConcurrentExecutor) { (place, prepare(item)) }
+          next += 1
+          running += 1
+        }
+        guard let (place, prepared) = await group.next() else { break }
+        running -= 1
+        if case .success(let image) = prepared.image { bytes += image.bytes.count }
+        done.append((place, prepared))
+      }
+      return done.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+  }
+
+  private func prepare(_ item: SubmitItem) -> Prepared {
+    Prepared(item: item, image: Result { () throws(Refused) in try clean(item) })
+  }
+
+  private func clean(_ item: SubmitItem) throws(Refused) -> CleanImage {
+    do {
+      switch item.source {
+      case .none(let refusal): throw Refused(refusal: refusal)
+      case .bytes(let bytes): return try cleaner.clean(bytes)
+      case .file(let path): return try cleaner.clean(InputFile.read(path, limit: cleaner.limits.maxBytes))
+      }
+    } catch let refused as Refused {
+      throw refused
+    } catch let fault as InputFile.Fault {
+      throw Refused(
+        refusal: ItemRefusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
+    } catch let refusal as ImageRefusal {
+      throw Refused(
+        refusal: ItemRefusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
+    } catch {
+      throw Refused(refusal: ItemRefusal(code: "not_processed", sentence: "\(error)", advice: nil))
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import AnalysisCore
+import CommandLineTool
+import FoundationEssentials
+import Images
+
+/// What the command line of a submit says, and the items that follow from it.
+struct SubmitOrder: Sendable {
+  private let user: String?
+  private let kind: AnalysisKind?
+  private let priority: Priority
+  private let at: Double?
+  private let expires: Double?
+  private let runKey: String
+  private let manifest: String?
+  private let files: [String]
+  let limits: ImageLimits
+  let waiting: SubmitRequest.Waiting
+
+  /// How files name standard input.
+  private static let standardInput = "-"
+
+  init(_ values: Values, runKey: String) throws {
+    user = try values[SubmitCommand.user]
+    kind = try values[SubmitCommand.kind]
+    priority = try values[SubmitCommand.priority]
+    at = try values[SubmitCommand.at]?.timeIntervalSince1970
+    expires = try values[SubmitCommand.expires]?.timeIntervalSince1970
+    self.runKey = runKey
+    manifest = try values[SubmitCommand.manifest]
+    files = try values[SubmitCommand.files]
+    limits = ImageLimits(maxDimension: try values[SubmitCommand.maxDimension])
+    let timeout = try values[SubmitCommand.timeout]
+    let waits = try values[SubmitCommand.wait]
+    waiting = waits ? timeout.map { .atMost($0) } ?? .untilAllEnd : .none
+    if timeout != nil, !waits { throw ControlError.usage("--timeout is of use only with --wait") }
+    try check()
+  }
+
+  private func check() throws(ControlError) {
+    if manifest == nil {
+      guard !files.isEmpty else {
+        throw .usage("nothing to submit is named", advice: "Name files or a folder, or give --manifest.")
+      }
+      guard user != nil else { throw .usage("--user is required") }
+      guard kind != nil else { throw .usage("--type is required: throat or ear") }
+    } else if !files.isEmpty {
+      throw .usage("files and --manifest cannot be given together")
+    }
+    if files.filter({ $0 == Self.standardInput }).count > 1 {
+      throw .usage("standard input (-) can be submitted once")
+    }
+    if let at, let expires, expires <= at { throw .usage("--expires must be after --at") }
+  }
+
+  /// The items in their order. Folders and the manifest are read here, images are not, but for one on
+  /// standard input.
+  func items(_ surroundings: Surroundings, console: Console) async throws -> [SubmitItem] {
+    // Reading blocks, so it is done where threads may wait.
+    let reading = Task(executorPreference: globalConcurrentExecutor) {
+      try manifest.map { try rows(of: $0, surroundings) } ?? named(surroundings, console)
+    }
+    return try await reading.value
+  }
+
+  // MARK: - Files and folders
+
+  private func named(_ surroundings: Surroundings, _ console: Console) throws -> [SubmitItem] {
+    var sources: [(name: String, source: SubmitItem.Source)] = []
+    for file in files {
+      if file == Self.standardInput {
+        let bytes = try surroundings.standardInput(limits.maxBytes)
+        sources.append(("standard input", .bytes(bytes)))
+      } else if InputFile.isFolder(file) {
+        let listing = try FolderListing(file)
+        sources += listing.images.map { ($0, .file($0)) }
+        if listing.others > 0 {
+          console.say(
+            "\(printable(file)): left out as not called like an image: \(listing.others)")
+        }
+      } else {
+        sources.append((file, .file(file)))
+      }
+    }
+    var keys = KeyMaker(runKey: runKey, isSingle: sources.count == 1)
+    return sources.map { name, source in
+      SubmitItem(
+        name: name, source: source, user: user, kind: kind, priority: priority, runAt: at, expiresAt: expires,
+        key: keys.key(user: user ?? "", name: name))
+    }
+  }
+
+  // MARK: - Manifest
+
+  private func rows(of manifest: String, _ surroundings: Surroundings) throws -> [SubmitItem] {
+    let isStandardInput = manifest == Self.standardInput
+    let name = isStandardInput ? "standard input" : manifest
+    let bytes =
+      isStandardInput
+      ? try surroundings.standardInput(Manifest.limit)
+      : try InputFile.readText(manifest, limit: Manifest.limit)
+    let rows = try Manifest.rows(bytes, name: name)
+    var keys = KeyMaker(runKey: runKey, isSingle: false)
+    let folder = isStandardInput ? nil : Self.folder(of: manifest)
+    return rows.map { item($0, of: name, in: folder, &keys) }
+  }
+
+  /// Files are named from the manifest's own folder on.
+  private static func folder(of path: String) -> String? {
+    path.lastIndex(of: "/").map { String(path[...$0]) }
+  }
+
+  private func item(
+    _ row: ManifestRow, of manifest: String, in folder: String?, _ keys: inout KeyMaker
+  ) -> SubmitItem {
+    let place = "\(manifest):\(row.line)"
+    switch row.content {
+    case .failure(let fault):
+      return refused(place, fault.sentence, &keys)
+    case .success(let content):
+      guard let user = content.user ?? user else {
+        return refused(place, "it names no user, and there is no --user", &keys)
+      }
+      guard let kind = content.kind ?? kind else {
+        return refused(place, "it names no type, and there is no --type", &keys)
+      }
+      let path = content.file.hasPrefix("/") ? content.file : (folder ?? "") + content.file
+      return SubmitItem(
+        name: path, source: .file(path), user: user, kind: kind, priority: content.priority ?? priority,
+        runAt: content.at ?? at, expiresAt: content.expires ?? expires,
+        key: content.key ?? keys.key(user: user, name: path))
+    }
+  }
+
+  private func refused(_ place: String, _ sentence: String, _ keys: inout KeyMaker) -> SubmitItem {
+    let refusal = ItemRefusal(
+      code: "manifest_row", sentence: "The row cannot be used: \(sentence).",
+      advice: "Mend the row, and submit it.")
+    return SubmitItem(
+      name: place, source: .none(refusal), user: user, kind: kind, priority: priority, runAt: nil,
+      expiresAt: nil, key: keys.key(user: user ?? "", name: place))
+  }
+}

@@ -1,0 +1,93 @@
+import CommandLineTool
+import Synchronization
+
+/// Writes results of a submit as they come: refusals as messages, the rest as results; a line of JSON for each
+/// with `--json`.
+///
+/// Where a progress bar shares the terminal with the lines, they are held back until its end. An output that
+/// cannot be written to, since its reader is gone or the disk is full, does not stop the submitting.
+final class SubmitReport: SubmitInteractor.Audience {
+  private struct State {
+    var bar: ProgressBar?
+    var held: [SubmitResult] = []
+    var advice: [String] = []
+    /// Why standard output takes no more.
+    var failure: WriteError?
+  }
+
+  private let view: View
+  /// With waiting, a job's line comes when it has ended.
+  private let isWaiting: Bool
+  private let holdsBack: Bool
+  private let state: Mutex<State>
+
+  init(view: View, total: Int, isWaiting: Bool) {
+    self.view = view
+    self.isWaiting = isWaiting
+    // With --json nothing but the bar is a message, so a file or a pipe gets its lines at once.
+    holdsBack =
+      view.console.messagesTerminal.isTerminal && (view.console.outputTerminal.isTerminal || !view.isJSON)
+    state = Mutex(State(bar: ProgressBar("submitting", total: total, console: view.console)))
+  }
+
+  func submitted(_ result: SubmitResult) {
+    let bar = state.withLock { $0.bar }
+    bar?.advance()
+    if isWaiting, result.job != nil { return }
+    tell(result)
+  }
+
+  func waiting(for jobs: Int) {
+    let bar = state.withLock { state in
+      let old = state.bar
+      state.bar = ProgressBar("waiting for the jobs", total: jobs, console: view.console)
+      return old
+    }
+    bar?.finish()
+  }
+
+  func sawEnd() {
+    state.withLock { $0.bar }?.advance()
+  }
+
+  func ended(_ result: SubmitResult) {
+    tell(result)
+  }
+
+  /// Ends the bar, writes what was held back, and the summary. Throws where results could not be written; a
+  /// reader that has read enough is no error.
+  func finish(_ response: SubmitResponse, runKey: String) throws {
+    let (bar, held, advice) = state.withLock { ($0.bar, $0.held, $0.advice) }
+    bar?.finish()
+    for result in held { write(result) }
+    let console = view.console
+    for line in advice { console.say(line) }
+    console.say(SubmitPresenter.summary(response.tally))
+    if response.tally.notReached > 0 {
+      console.say("To submit the rest, and nothing twice, repeat the command with --key \(printable(runKey))")
+    }
+    if let failure = state.withLock({ $0.failure }), !failure.isBrokenPipe { throw failure }
+  }
+
+  private func tell(_ result: SubmitResult) {
+    if case .refused(let refusal) = result.outcome, let advice = refusal.advice {
+      state.withLock { if !$0.advice.contains(advice) { $0.advice.append(advice) } }
+    }
+    guard holdsBack else { return write(result) }
+    state.withLock { $0.held.append(result) }
+  }
+
+  private func write(_ result: SubmitResult) {
+    guard view.isJSON || result.job != nil else {
+      let paint = Paint(view.console.messagesTerminal)
+      view.console.say(String(SubmitPresenter.text(result, width: nil, paint: paint).dropLast()))
+      return
+    }
+    guard state.withLock({ $0.failure == nil }) else { return }
+    do {
+      try view.show(result, by: SubmitPresenter.self)
+    } catch {
+      state.withLock { $0.failure = error }
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import CommandLineTool
+
+/// `analysisctl users`.
+enum UsersCommand {
+  static let user = Argument("user", .string, help: "What you call the user.")
+
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "users", abstract: "Add users, look at them, and set their plan and zone.",
+      examples: [
+        Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
+        Example("analysisctl users show u1", "A user's plan, limit and use."),
+        Example("analysisctl users set-plan u1 premium", "Change the plan from now on."),
+        Example("analysisctl users import profiles.jsonl", "Take over what the analysis backend says."),
+      ],
+      subcommands: [
+        UsersAddCommand.command(surroundings), UsersShowCommand.command(surroundings),
+        UsersListCommand.command(surroundings), UsersSetCommand.plan(surroundings),
+        UsersSetCommand.zone(surroundings), UsersImportCommand.command(surroundings),
+      ])
+  }
+}

@@ -1,0 +1,37 @@
+import CommandLineTool
+import JobQueue
+
+/// `analysisctl users import`.
+enum UsersImportCommand {
+  static let file = Argument(
+    optional: "file", .path, help: "The file with the answers; standard input unless given, or for -.")
+
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "import", abstract: "Add or update users from the analysis backend's profile answers.",
+      discussion: """
+        Reads a JSON profile answer ({"user": {…}}), a bare user, an array of them, or a line of JSON for each. \
+        The id becomes the user's name here and the subscription their plan. An answer that is refused does not \
+        stop the others, and the exit code is 4.
+        """,
+      examples: [
+        Example("analysisctl users import profile.json", "One answer."),
+        Example("analysisctl users import < profiles.jsonl", "Many, a line each."),
+      ],
+      inputs: [file],
+      exitCodes: [.done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater]
+    ) { context in
+      let path = try context.values[file]
+      let reading = Task(executorPreference: globalConcurrentExecutor) {
+        try path.flatMap { $0 == "-" ? nil : try InputFile.readText($0, limit: Manifest.limit) }
+          ?? surroundings.standardInput(Manifest.limit)
+      }
+      let entries = ProfileFile.entries(try await reading.value)
+      return try await context.withSession(surroundings) { session in
+        let response = try await UsersImportInteractor(database: session.database).answer(entries)
+        try session.view.show(response, by: UsersImportPresenter.self)
+        return response.exitCode
+      }
+    }
+  }
+}

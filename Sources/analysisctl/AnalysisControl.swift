@@ -1,0 +1,13 @@
+import CommandLineTool
+import ControlCommands
+import Operations
+
+/// `analysisctl`: everything it does is in `ControlCommands`.
+@main
+struct AnalysisControl {
+  static func main() async {
+    // A reader that goes away is an error of the write, which ends the command in good order.
+    Signals.ignoreBrokenPipe()
+    await ControlProgram.tool().main()
+  }
+}

@@ -1,0 +1,192 @@
+import CommandLineTool
+import Testing
+
+@testable import ControlCommands
+
+@Suite("Help is what it was")
+struct HelpSnapshotTests {
+  @Test("of the program")
+  func root() {
+    #expect(
+      ControlProgram.tool().text(of: .help(["analysisctl"])) == """
+        analysisctl: Look after the analysis queue: submit images, watch jobs, print
+        reports.
+
+        Examples:
+          analysisctl migrate
+              Make the schema, or bring it up to date.
+          analysisctl users add u1 --plan free --zone Asia/Jakarta
+              Add a user.
+          analysisctl submit --user u1 --type throat photos/
+              Submit the images of a folder.
+          analysisctl status
+              See what waits and who works.
+          analysisctl report usage --month previous --out usage.csv
+              Write last month's usage.
+
+        Usage:
+          analysisctl [options] <subcommand>
+
+        Every command reaches the database as libpq does: by --database, by the PG*
+        variables, a service file and a password file. An option comes before its
+        environment variable, and that before the configuration file.
+
+        Results go to standard output, messages to standard error. NO_COLOR turns
+        colours off.
+
+        Subcommands:
+          migrate      Make the database's schema, or bring it up to date.
+          submit       Submit images to be analysed.
+          status       Show what waits in the queue and who works on it.
+          jobs         List jobs, look at one, retry or cancel some.
+          users        Add users, look at them, and set their plan and zone.
+          plans        Show the plans, and set their monthly limits.
+          report       Print a month's usage, analyses, conditions or totals.
+          reconcile    Recount everybody's use from the jobs themselves.
+          completions  Print a completion script for bash, zsh or fish.
+          help         Show the help of a subcommand.
+
+        Options:
+              --database <CONNINFO>       How to reach PostgreSQL: a URI or key=value
+                                          pairs, for instance service=analysis. Without
+                                          it the usual PG* variables count. Keep the
+                                          password in a password file. (environment:
+                                          ANALYSIS_DATABASE; configuration: database)
+              --config <FILE>             A configuration file with lines of key =
+                                          value. (environment: ANALYSIS_CONFIG)
+              --json                      Write results as JSON on standard output.
+              --log-level <trace|debug|info|notice|warning|error>
+                                          The least important message of the program and
+                                          the server that is shown. (default: warning;
+                                          environment: ANALYSIS_LOG_LEVEL;
+                                          configuration: log-level)
+          -h, --help                      Show this help.
+              --version                   Show the version.
+
+        Exit codes:
+          0   Everything asked for was done.
+          1   A job failed.
+          3   Something was refused because a user's limit is reached; the rest was
+              done.
+          4   Something was refused for another reason; the rest was done.
+          5   There was nothing to do.
+          6   The report was written, but jobs of its month are still open.
+          64  The command line or the configuration is wrong.
+          66  An input file cannot be read.
+          69  The database or the analysis endpoint cannot be reached.
+          70  The program met a fault of its own.
+          75  It cannot be done now; the same command may succeed later.
+          77  Permission to do it is missing.
+
+        """)
+  }
+
+  @Test("of submit, whose rules are its contract")
+  func submit() {
+    let text = ControlProgram.tool().text(of: .help(["analysisctl", "submit"]))
+    #expect(
+      text == """
+        analysisctl submit: Submit images to be analysed.
+
+        Examples:
+          analysisctl submit --user u1 --type throat photo.jpg
+              One image.
+          analysisctl submit --user u1 --type ear photos/
+              The images of a folder, by name.
+          analysisctl submit --manifest batch.csv --json
+              What a list names; a line of JSON for each.
+          camera | analysisctl submit --user u1 --type throat --priority urgent -
+              One from a pipe.
+          analysisctl submit --user u1 --type throat --key ward-3 --wait photos/
+              Safe to repeat; wait for the ends.
+
+        Usage:
+          analysisctl submit [options] [<file>...]
+
+        JPEG and PNG are accepted, whatever the files are called, and cleaned before
+        they are stored: metadata is removed and the picture turned upright. A file that
+        is refused does not stop the others.
+
+        A manifest is CSV (RFC 4180, with a header) or JSON Lines, with these columns or
+        members: file, user, type, priority, at, key, expires. Only file is needed,
+        counted from the manifest's own folder; for what a row leaves out the options
+        count. A row that cannot be used is refused with its line.
+
+        A user's images are taken in the order given, as many as the monthly limit
+        allows; the rest are refused by name.
+
+        Every image is submitted under an idempotency key, so that nothing is submitted
+        twice when a connection is lost. One image has the key --key itself; of several,
+        each has one that follows from --key and the name as given, unless the manifest
+        has one. A command repeated with the same --key and the same names submits only
+        what is missing. Without --key a run has a random one, so that a repeat is
+        another run; --json tells each image's key, and a run that stops early tells the
+        run's, with which it can be carried on. A key that was used before for another
+        image or type is refused.
+
+        Ctrl-C lets the call that is under way finish, and submits no more.
+
+        The exit code is the first of these that holds: 1 a job failed or was cancelled
+        while --wait waited; 75 the command was interrupted, or --timeout was over; 4
+        something was refused for another reason than the monthly limit; 3 something was
+        refused by the monthly limit.
+
+        Arguments:
+          <file>...  Images, folders of images (not what is in folders below), or - for
+                     one image on standard input.
+
+        Options:
+          -u, --user <TEXT>               Whose images they are. A manifest's column
+                                          comes before it.
+          -t, --type <throat|ear>         What the images show. A manifest's column
+                                          comes before it.
+          -p, --priority <urgent|normal|bulk>
+                                          How soon they are wanted. A manifest's column
+                                          comes before it. (default: normal)
+              --at <TIME>                 Run them from this time on, and count them in
+                                          its month: 2026-12-01T08:00:00Z.
+              --expires <TIME>            They are not wanted after this time; what has
+                                          not run by then fails.
+              --key <TEXT>                The run's idempotency key: what was submitted
+                                          under it before is not submitted again.
+              --manifest <FILE>           A list of images: CSV with a header of file,
+                                          user, type, priority, at, key, expires, or
+                                          JSON Lines; - for standard input.
+              --wait                      Wait until the jobs have ended; exit 1 if one
+                                          failed.
+              --timeout <DURATION>        Wait at most so long; then exit 75.
+              --max-dimension <N>         Scale images down so that neither side has
+                                          more pixels; the analysis backend advises 224.
+                                          (configuration: max-dimension)
+          -h, --help                      Show this help.
+
+        Options of every subcommand:
+              --database <CONNINFO>       How to reach PostgreSQL: a URI or key=value
+                                          pairs, for instance service=analysis. Without
+                                          it the usual PG* variables count. Keep the
+                                          password in a password file. (environment:
+                                          ANALYSIS_DATABASE; configuration: database)
+              --config <FILE>             A configuration file with lines of key =
+                                          value. (environment: ANALYSIS_CONFIG)
+              --json                      Write results as JSON on standard output.
+              --log-level <trace|debug|info|notice|warning|error>
+                                          The least important message of the program and
+                                          the server that is shown. (default: warning;
+                                          environment: ANALYSIS_LOG_LEVEL;
+                                          configuration: log-level)
+
+        Exit codes:
+          0   Everything asked for was done.
+          1   A job failed.
+          3   Something was refused because a user's limit is reached; the rest was
+              done.
+          4   Something was refused for another reason; the rest was done.
+          5   There was nothing to do.
+          64  The command line or the configuration is wrong.
+          66  An input file cannot be read.
+          69  The database or the analysis endpoint cannot be reached.
+          75  It cannot be done now; the same command may succeed later.
+
+        """)
+  }
+}

@@ -1,0 +1,118 @@
+import CommandLineTool
+import Testing
+
+@testable import ControlCommands
+
+@Suite("A wrong command line is refused before anything is asked of a database")
+struct UsageTests {
+  /// No server is there: a command that asked it would end with another code than 64 or 66.
+  private let control = Control(database: "host=/nonexistent")
+
+  @Test(
+    "with code 64 and words that help",
+    arguments: [
+      ("", "'analysisctl' needs a subcommand: migrate, submit, status, jobs"),
+      ("sumbit", "unknown subcommand 'sumbit': did you mean 'submit'?"),
+      ("migrate --dryrun", "unknown option '--dryrun': did you mean '--dry-run'?"),
+      ("migrate now", "unexpected argument 'now'"),
+      ("status --log-level loud", "--log-level: 'loud' is not one of trace, debug"),
+      ("submit", "nothing to submit is named"),
+      ("submit a.jpg", "--user is required"),
+      ("submit --user u a.jpg", "--type is required: throat or ear"),
+      ("submit --user u --type thraot a.jpg", "did you mean 'throat'?"),
+      (
+        "submit --user u --type ear --priority high a.jpg",
+        "--priority: 'high' is not one of urgent, normal, bulk"
+      ),
+      ("submit --user u --type ear --at 2026-10-01 a.jpg", "--at: '2026-10-01'"),
+      (
+        "submit --user u --type ear --at 2026-10-02T00:00:00Z --expires 2026-10-01T00:00:00Z a",
+        "--expires must be"
+      ),
+      ("submit --user u --type ear --timeout 5s a.jpg", "--timeout is of use only with --wait"),
+      ("submit --user u --type ear --wait --timeout 5 a.jpg", "--timeout: '5' is not a length of time"),
+      ("submit --user u --type ear --max-dimension 4 a.jpg", "--max-dimension: '4' is outside the range"),
+      ("submit --user u --type ear - -", "standard input (-) can be submitted once"),
+      ("submit --manifest m.csv a.jpg", "files and --manifest cannot be given together"),
+      ("jobs", "'analysisctl jobs' needs a subcommand: list, show, retry, cancel"),
+      ("jobs list --state done", "--state: 'done' is not one of waiting"),
+      ("jobs list --month 2026-13", "--month: '2026-13' is not a month"),
+      ("jobs list --after 5", "--after: '5' is not a place in a list"),
+      ("jobs list --limit 0", "--limit: '0' is outside the range"),
+      ("jobs show", "<job> is missing"),
+      ("jobs show -5", "-5"),
+      ("jobs show abc", "<job>: 'abc' is not a job's number"),
+      ("jobs retry", "no job is named"),
+      ("jobs cancel", "no job is named"),
+      ("jobs cancel 1 --user u", "jobs are given by number and by a filter"),
+      ("jobs retry --state waiting", "a job that is waiting cannot be changed so"),
+      ("jobs cancel --state dead", "a job that is dead cannot be changed so"),
+      ("users", "'analysisctl users' needs a subcommand: add, show, list, set-plan, set-zone, import"),
+      ("users add", "<user> is missing"),
+      ("users set-plan u", "<plan> is missing"),
+      ("users set-zone u", "<zone> is missing"),
+      ("plans set-limit free many", "<limit>: 'many' is neither a number of analyses nor unlimited"),
+      ("plans set-limit free -- -1", "<limit>: '-1' is neither"),
+      ("report", "'analysisctl report' needs a subcommand: usage, analyses, conditions, summary"),
+      ("report usage --month next", "--month: 'next' is not a month; write YYYY-MM"),
+      ("report usage --format xlsx", "--format: 'xlsx' is not one of table, csv, json"),
+      ("report usage --json --format csv", "--json and --format csv contradict each other"),
+      ("report usage --excel", "--excel is of use only with --format csv"),
+      ("report analyses --due x", "unknown option '--due'"),
+      ("report usage --due x --month 2026-10", "--due and --month cannot be given together"),
+      ("report usage --due x --out y", "--due and --out cannot be given together"),
+      ("reconcile --month soon", "--month: 'soon' is not a month"),
+    ])
+  func usage(line: String, words: String) async {
+    let ran = await control.run(line.split(separator: " ").map(String.init))
+    #expect(ran.code == .usage)
+    #expect(ran.output == "")
+    #expect(ran.messages.hasPrefix("analysisctl: "))
+    #expect(ran.messages.contains(words), "\(ran.messages)")
+  }
+
+  @Test("a key that is too long is refused")
+  func longKey() async {
+    let key = String(repeating: "k", count: 151)
+    let ran = await control("submit", "--user", "u", "--type", "ear", "--key", key, "a.jpg")
+    #expect(ran.code == .usage)
+  }
+
+  @Test(
+    "a file that the command cannot do without is code 66",
+    arguments: ["submit --manifest nowhere.csv", "users import nowhere.json"])
+  func unreadable(line: String) async {
+    let ran = await control.run(line.split(separator: " ").map(String.init))
+    #expect(ran.code == .unreadableInput)
+    #expect(ran.messages.contains("nowhere."))
+  }
+
+  @Test("the configuration file is read, and an unknown key in it refused")
+  func configuration() async throws {
+    let files = try Files()
+    try files.write("good.conf", "# ours\ndatabase = \"host=/nonexistent\"\nlog-level = error\n")
+    try files.write("bad.conf", "databse = x\n")
+    let plain = Control()
+    #expect(await plain("status", "--config", files("good.conf")).code == .unreachable)
+    let bad = await plain("status", "--config", files("bad.conf"))
+    #expect(bad.code == .usage)
+    #expect(bad.messages.contains("bad.conf:1: unknown key 'databse'; did you mean 'database'?"))
+    #expect(await plain("status", "--config", files("missing.conf")).code == .unreadableInput)
+  }
+
+  @Test(
+    "a server that is not there is code 69 for every command, and the password is in no word of it",
+    arguments: [
+      "migrate", "migrate --dry-run", "status", "jobs list", "jobs show 1", "jobs cancel 1", "jobs retry 1",
+      "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC", "plans",
+      "plans list", "plans set-limit free 1", "report usage", "report analyses", "report conditions",
+      "report summary", "reconcile",
+    ])
+  func unreachable(line: String) async {
+    let control = Control(database: "host=/nonexistent user=u password=hunter2")
+    let ran = await control.run(line.split(separator: " ").map(String.init))
+    #expect(ran.code == .unreachable)
+    #expect(ran.output == "")
+    #expect(!ran.messages.contains("hunter2"))
+  }
+}

@@ -1,0 +1,99 @@
+import AnalysisCore
+import CommandLineTool
+import Operations
+import Testing
+
+@testable import ControlCommands
+
+@Suite("A submit that is interrupted, against a server")
+struct InterruptedSubmitTests {
+  private func items(_ count: Int, in files: Files) throws -> [SubmitItem] {
+    try files.write("p.png", TinyPicture.png())
+    return (1...count).map { number in
+      SubmitItem(
+        name: "p\(number).png", source: .file(files("p.png")), user: "u1", kind: .throat, priority: .normal,
+        runAt: nil, expiresAt: nil, key: "key \(number)")
+    }
+  }
+
+  /// Counts what it is told, and is a signal when the first image was submitted.
+  private struct Interrupting: SubmitInteractor.Audience {
+    let interruption: Interruption
+    func submitted(_ result: SubmitResult) { if !interruption.isAsked { interruption.signalArrived() } }
+    func ended(_ result: SubmitResult) {}
+    func waiting(for jobs: Int) {}
+    func sawEnd() {}
+  }
+
+  @Test("before the first call: nothing is submitted, code 75, and the way to go on is told")
+  func before() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      let messages = MemoryWriter()
+      let console = Console(output: MemoryWriter(), messages: messages)
+      let files = try Files()
+      let items = try items(2, in: files)
+      let interruption = Interruption()
+      interruption.signalArrived()
+      let report = SubmitReport(view: View(console: console, isJSON: false), total: 2, isWaiting: false)
+      let response = await SubmitInteractor(database: installed.pool, interruption: interruption)
+        .answer(SubmitRequest(items: items), telling: report)
+      try report.finish(response, runKey: "the-run")
+      withExtendedLifetime(files) {}
+      #expect(response.isInterrupted && response.failure == nil)
+      #expect(response.tally.exitCode == .tryLater)
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 0)
+      #expect(
+        messages.text.hasSuffix(
+          "0 submitted, 2 not submitted.\n"
+            + "To submit the rest, and nothing twice, repeat the command with --key the-run\n"))
+    }
+  }
+
+  @Test("in the middle: the call that is under way is whole, and a repeat submits exactly the rest")
+  func between() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      let files = try Files()
+      let request = SubmitRequest(items: try items(450, in: files))
+      let interruption = Interruption()
+      let first = await SubmitInteractor(database: installed.pool, interruption: interruption)
+        .answer(request, telling: Interrupting(interruption: interruption))
+      #expect(first.isInterrupted && first.failure == nil)
+      #expect(first.tally.created > 0 && first.tally.notReached > 0)
+      #expect(first.tally.created + first.tally.notReached == 450)
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == first.tally.created)
+
+      let calm = Interruption()
+      let second = await SubmitInteractor(database: installed.pool, interruption: calm)
+        .answer(request, telling: Quiet())
+      #expect(second.tally.duplicates == first.tally.created)
+      #expect(second.tally.created == first.tally.notReached)
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 450)
+    }
+  }
+
+  private struct Quiet: SubmitInteractor.Audience {
+    func submitted(_ result: SubmitResult) {}
+    func ended(_ result: SubmitResult) {}
+    func waiting(for jobs: Int) {}
+    func sawEnd() {}
+  }
+
+  @Test("while it waits: the jobs stay, code 75")
+  func waiting() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      var control = installed.control
+      let (signals, source) = AsyncStream.makeStream(of: Signal.self)
+      control.interruptions = { signals }
+      let files = try Files(["a.png": TinyPicture.png()])
+      async let ran = control("submit", "--user", "u1", "--type", "throat", "--wait", files("a.png"))
+      while try await installed.number("SELECT count(*)::int FROM analysis.ready") == 0 { await Task.yield() }
+      source.yield(.interrupt)
+      let result = await ran
+      #expect(result.code == .tryLater)
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.ready") == 1)
+    }
+  }
+}

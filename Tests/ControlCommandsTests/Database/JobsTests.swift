@@ -1,0 +1,120 @@
+import AnalysisCore
+import CommandLineTool
+import Testing
+
+@testable import ControlCommands
+
+@Suite("analysisctl jobs, against a server")
+struct JobsTests {
+  /// A user with four jobs: one analysed, one dead, two waiting.
+  private func with(_ body: (Installed, _ jobs: [String]) async throws -> Void) async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1", plan: "free")
+      let files = try Files()
+      for index in 1...2 { try files.write("p\(index).png", TinyPicture.png(grey: UInt8(index))) }
+      let submit = ["submit", "--user", "u1", "--type", "throat", files.path]
+      #expect(await installed.control.run(submit).code == .done)
+      let claimed = try await installed.claim()
+      try await installed.complete(claimed[0])
+      try await installed.kill(claimed[1])
+      #expect(await installed.control.run(submit + ["--key", "more"]).code == .done)
+      try await body(installed, try await installed.texts("SELECT id::text FROM analysis.job ORDER BY id"))
+    }
+  }
+
+  @Test("list: the latest first, by filter, a page at a time")
+  func list() async throws {
+    try await with { (installed, jobs) async throws in
+      let all = await installed.control("jobs", "list")
+      #expect(all.code == .done)
+      #expect(
+        all.lines.dropFirst().compactMap { $0.split(separator: " ").first.map(String.init) }
+          == jobs.reversed())
+      let dead = await installed.control(
+        "jobs", "list", "--state", "dead", "--user", "u1", "--type", "throat")
+      #expect(dead.lines.count == 2 && dead.lines[1].contains(" dead "))
+      let ears = await installed.control("jobs", "list", "--type", "ear")
+      #expect(ears.output == "No jobs.\n")
+      let others = await installed.control("jobs", "list", "--month", "previous")
+      #expect(others.output == "No jobs.\n")
+
+      let first = await installed.control("jobs", "list", "--limit", "3", "--month", "current")
+      #expect(first.lines.count == 4)
+      let place = try #require(first.messages.split(separator: " ").last.map { String($0.dropLast()) })
+      let rest = await installed.control("jobs", "list", "--limit", "3", "--after", place)
+      #expect(rest.lines.count == 2)
+      #expect(rest.lines[1].contains(" \(jobs[0]) ") || rest.lines[1].hasPrefix(jobs[0]))
+      #expect(rest.messages == "")
+    }
+  }
+
+  @Test("show: with attempts and result; an unknown job is code 4")
+  func show() async throws {
+    try await with { (installed, jobs) async throws in
+      let analysed = await installed.control("jobs", "show", jobs[0])
+      #expect(analysed.code == .done)
+      #expect(analysed.output.contains("Tonsillitis         79%  orange"))
+      let dead = await installed.control("jobs", "show", jobs[1], "--json")
+      #expect(dead.output.contains(#""class":"permanent","code":"INVALID_IMAGE_FORMAT""#))
+      let unknown = await installed.control("jobs", "show", "99999")
+      #expect(unknown.code == .refused)
+      #expect(unknown.messages.contains("there is no job 99999"))
+      #expect(unknown.output == "")
+    }
+  }
+
+  @Test("cancel: by number, and what has ended stays, code 4")
+  func cancel() async throws {
+    try await with { (installed, jobs) async throws in
+      let ran = await installed.control("jobs", "cancel", jobs[3], jobs[0], "99999")
+      #expect(ran.code == .refused)
+      #expect(
+        ran.lines == [
+          "\(jobs[0]) unchanged: it was analysed before", "\(jobs[3]) cancelled",
+          "99999 unchanged: there is no such job",
+        ])
+      #expect(
+        try await installed.texts("SELECT state FROM analysis.job_status ORDER BY job_id")
+          == ["succeeded", "dead", "waiting", "cancelled"])
+    }
+  }
+
+  @Test("cancel: by filter, first dry and then in earnest; nothing left is code 5")
+  func cancelMatching() async throws {
+    try await with { (installed, jobs) async throws in
+      let dry = await installed.control("jobs", "cancel", "--user", "u1", "--dry-run")
+      #expect(dry.code == .done)
+      #expect(dry.lines == ["\(jobs[2]) waiting, left as it is", "\(jobs[3]) waiting, left as it is"])
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.ready") == 2)
+      let one = await installed.control("jobs", "cancel", "--user", "u1", "--limit", "1")
+      #expect(one.lines.count == 1)
+      #expect(await installed.control("jobs", "cancel", "--user", "u1").code == .done)
+      #expect(await installed.control("jobs", "cancel", "--user", "u1").code == .nothingToDo)
+      #expect(await installed.control("reconcile").code == .done)
+    }
+  }
+
+  @Test("retry: a dead job waits again; one that is not dead is code 4")
+  func retry() async throws {
+    try await with { (installed, jobs) async throws in
+      let dry = await installed.control("jobs", "retry", "--state", "dead", "--dry-run", "--json")
+      #expect(dry.output == #"{"jobs":[{"job":"\#(jobs[1])","outcome":"dry_run","state":"dead"}]}"# + "\n")
+      let ran = await installed.control("jobs", "retry", "--month", "current")
+      #expect(ran.code == .done)
+      #expect(ran.output.hasPrefix("\(jobs[1]) queued again, counts in "))
+      let again = await installed.control("jobs", "retry", jobs[1])
+      #expect(again.code == .refused)
+      #expect(await installed.control("reconcile").code == .done)
+    }
+  }
+
+  @Test("retry: where the limit has no unit left the job stays dead, code 3")
+  func retryOverLimit() async throws {
+    try await with { (installed, jobs) async throws in
+      #expect(await installed.control("plans", "set-limit", "free", "3").code == .done)
+      let ran = await installed.control("jobs", "retry", jobs[1])
+      #expect(ran.code == .quotaRefused)
+      #expect(ran.output.contains("not queued: the user's limit of this month is reached"))
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import CommandLineTool
+import Operations
+import Synchronization
+
+@testable import ControlCommands
+
+/// Runs `analysisctl` within the test's process, with writers and an input of its own.
+struct Control: Sendable {
+  /// What a run came to.
+  struct Ran: Sendable {
+    let code: ExitCode
+    let output: String
+    let messages: String
+
+    /// The lines of standard output.
+    var lines: [String] { output.split(separator: "\n").map(String.init) }
+  }
+
+  var environment: [String: String] = [:]
+  var input: [UInt8] = []
+  var runKey = "test-run"
+  /// In place of a writer that keeps what is written.
+  var brokenOutput: (any TextWriter)?
+  var outputTerminal = Terminal.plain
+  var interruptions: @Sendable () -> AsyncStream<Signal> = { AsyncStream { $0.finish() } }
+
+  init(database: String? = nil) {
+    environment["ANALYSIS_DATABASE"] = database
+  }
+
+  func callAsFunction(_ arguments: String...) async -> Ran {
+    await run(arguments)
+  }
+
+  func run(_ arguments: [String]) async -> Ran {
+    let (output, messages) = (MemoryWriter(), MemoryWriter())
+    let console = Console(
+      output: brokenOutput ?? output, messages: messages, outputTerminal: outputTerminal)
+    let (input, interruptions, runKey) = (input, interruptions, runKey)
+    let surroundings = Surroundings(
+      interruptions: { interruptions() },
+      standardInput: { limit in
+        guard input.count <= limit else { throw ControlError(.unreadableInput, "standard input is too long") }
+        return input
+      }, runKey: { runKey })
+    let code = await ControlProgram.tool(surroundings).run(
+      arguments, environment: environment, console: console)
+    return Ran(code: code, output: output.text, messages: messages.text)
+  }
+}

@@ -1,0 +1,47 @@
+import CommandLineTool
+import Foundation
+import Testing
+
+@testable import ControlCommands
+
+@Suite("A folder's images are listed")
+struct FolderListingTests {
+  @Test("by the bytes of their names; hidden files and folders are left out, other files counted")
+  func listing() throws {
+    let files = try Files([
+      "b.jpg": [], "B.JPG": [], "a.jpeg": [], "é.png": [], "10.jpg": [], "9.jpg": [], ".hidden.jpg": [],
+      "notes.txt": [], "Makefile": [], "below/inner.jpg": [], "album.jpg/inner.jpg": [], "phone.heic": [],
+    ])
+    let listing = try FolderListing(files.path)
+    let names = ["10.jpg", "9.jpg", "B.JPG", "a.jpeg", "b.jpg", "phone.heic", "é.png"]
+    #expect(listing.images == names.map { files($0) })
+    #expect(listing.others == 2)
+  }
+
+  @Test("a slash at the end of the folder's name is not doubled")
+  func slash() throws {
+    let files = try Files(["a.jpg": []])
+    #expect(try FolderListing(files.path + "/").images == [files("a.jpg")])
+  }
+
+  @Test("a folder that is not there is an input that cannot be read")
+  func missing() throws {
+    let files = try Files()
+    do {
+      _ = try FolderListing(files("nothing"))
+      Issue.record("it was listed")
+    } catch {
+      #expect(error.exitCode.code == 66)
+      #expect(error.message.contains("No such file or directory"))
+    }
+  }
+
+  @Test("a link to a picture is a picture, a link to a folder is not")
+  func links() throws {
+    let files = try Files(["a.jpg": [1], "below/x.jpg": [2]])
+    let manager = FileManager.default
+    try manager.createSymbolicLink(atPath: files("link.png"), withDestinationPath: files("a.jpg"))
+    try manager.createSymbolicLink(atPath: files("folder.png"), withDestinationPath: files("below"))
+    #expect(try FolderListing(files.path).images == [files("a.jpg"), files("link.png")])
+  }
+}

@@ -1,0 +1,159 @@
+import AnalysisCore
+import CommandLineTool
+import Testing
+
+@testable import ControlCommands
+@testable import JobQueue
+
+@Suite("Status, migrations and differences are shown")
+struct StatusPresenterTests {
+  private var busy: StatusResponse {
+    var queue = QueueStatus()
+    queue.lanes = [
+      .init(
+        lane: Lane(.throat, .urgent), waiting: BoundedCount(10_000, isExact: false), inFlight: 64,
+        oldestWaitingSeconds: 130),
+      .init(lane: .suspects(of: .ear), waiting: BoundedCount(0), inFlight: 0, oldestWaitingSeconds: nil),
+    ]
+    queue.scheduled = BoundedCount(2)
+    queue.nextScheduledAt = Fixed.moment
+    queue.dead = BoundedCount(1)
+    queue.pendingRefunds = BoundedCount(3)
+    queue.workers = [
+      .init(
+        id: Int64.max, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, heartbeatAgo: 1.5,
+        inFlight: 64)
+    ]
+    queue.gauges = ["waiting": 20_000, "database_bytes": 5]
+    return StatusResponse(queue: queue, schemaVersion: 4)
+  }
+
+  @Test("a busy queue as tables")
+  func table() {
+    let lines = Fixed.text(busy, StatusPresenter.self).split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "waiting 10000+, running 64, scheduled 2, dead 1",
+        "next scheduled run: 2026-10-01 00:00:00Z",
+        "refunds to be settled: 3",
+        "LANE           WAITING  RUNNING  OLDEST",
+        "throat/urgent   10000+       64   2 min",
+        "ear/suspect          0        0        ",
+        "WORKER  PID  VERSION  STARTED               HEARD OF  RUNNING",
+        "w1       42  1.0      2026-10-01 00:00:00Z   1 s ago       64",
+      ])
+  }
+
+  @Test("a busy queue as JSON, the worker's random number as text")
+  func json() {
+    #expect(
+      Fixed.json(busy, StatusPresenter.self)
+        == [
+          #"{"schema_version":4,"waiting":{"value":10000,"exact":false},"in_flight":64,"#,
+          #""scheduled":{"value":2,"exact":true},"next_scheduled_at":"2026-10-01T00:00:00.250Z","#,
+          #""dead":{"value":1,"exact":true},"pending_refunds":{"value":3,"exact":true},"#,
+          #""oldest_waiting_seconds":130.0,"lanes":[{"lane":"throat/urgent","#,
+          #""waiting":{"value":10000,"exact":false},"in_flight":64,"oldest_waiting_seconds":130.0},"#,
+          #"{"lane":"ear/suspect","waiting":{"value":0,"exact":true},"in_flight":0,"#,
+          #""oldest_waiting_seconds":null}],"workers":[{"id":"9223372036854775807","host":"w1","pid":42,"#,
+          #""version":"1.0","started_at":"2026-10-01T00:00:00.250Z","heartbeat_seconds_ago":1.5,"#,
+          #""in_flight":64}],"gauges":{"database_bytes":5,"waiting":20000}}"#,
+        ].joined())
+  }
+
+  @Test("an empty queue without workers says so")
+  func idle() {
+    let text = Fixed.text(StatusResponse(queue: QueueStatus(), schemaVersion: 4), StatusPresenter.self)
+    #expect(text.hasPrefix("waiting 0, running 0, scheduled 0, dead 0\n"))
+    #expect(text.hasSuffix("No worker was heard of in the last day.\n"))
+  }
+
+  @Test("a dry run is SQL that can be run; a run is a list")
+  func migrations() {
+    let steps = [
+      MigrationStep(.preparation, name: "prepare", sql: "CREATE SCHEMA a;"),
+      MigrationStep(.migration(1), name: "0001_x", sql: "CREATE TABLE a.x ();\n"),
+      MigrationStep(.functions, name: "f", sql: "SELECT 1;\n"),
+    ]
+    let dry = MigrateResponse(isDryRun: true, steps: steps, version: 0)
+    #expect(
+      Fixed.text(dry, MigratePresenter.self) == """
+        -- preparation prepare
+        CREATE SCHEMA a;
+
+        -- migration 0001_x
+        CREATE TABLE a.x ();
+
+        -- functions f
+        SELECT 1;
+
+
+        """)
+    let done = MigrateResponse(isDryRun: false, steps: steps, version: 1)
+    #expect(
+      Fixed.text(done, MigratePresenter.self) == """
+        applied preparation prepare
+        applied migration 0001_x
+        applied functions f
+        The schema is at version 1.
+
+        """)
+    #expect(
+      Fixed.json(
+        MigrateResponse(isDryRun: false, steps: Array(steps.suffix(1)), version: 1), MigratePresenter.self)
+        == #"{"dry_run":false,"version":1,"steps":[{"name":"f","kind":"functions","#
+        + #""sha256":"\#(steps[2].checksum)","sql":null}]}"#)
+    let nothing = MigrateResponse(isDryRun: true, steps: [], version: 4)
+    #expect(Fixed.text(nothing, MigratePresenter.self) == "-- The schema is up to date (version 4).\n")
+  }
+
+  @Test("differences as a table and JSON, agreement in a sentence")
+  func differences() throws {
+    let difference = UsageDifference(
+      user: "u1", shard: 0, period: try Fixed.month(), used: 5, pendingRefunds: 1, analysed: 2, open: 1)
+    let response = ReconcileResponse(month: nil, differences: [difference])
+    #expect(
+      Fixed.text(response, ReconcilePresenter.self) == """
+        The counters of every month do not agree with the jobs:
+        USER  MONTH    COUNTER  REFUNDS  ANALYSED  OPEN  DIFFERENCE
+        u1    2026-10        5        1         2     1           1
+
+        """)
+    #expect(
+      Fixed.json(response, ReconcilePresenter.self)
+        == #"{"month":null,"agrees":false,"differences":[{"user":"u1","shard":0,"month":"2026-10","used":5,"#
+        + #""pending_refunds":1,"analysed":2,"open":1,"difference":1}]}"#)
+    let agreed = ReconcileResponse(month: try Fixed.month(), differences: [])
+    #expect(Fixed.text(agreed, ReconcilePresenter.self) == "The counters of 2026-10 agree with the jobs.\n")
+  }
+
+  @Test("statements that are due: what was written always, the rest only to who watches")
+  func due() throws {
+    let response = DueResponse(lines: [
+      .init(month: try Fixed.month("2026-08"), outcome: .unchanged(path: "r/usage-2026-08.csv")),
+      .init(
+        month: try Fixed.month("2026-09"),
+        outcome: .written(path: "r/usage-2026-09.csv", rows: 3, sha256: "ab")),
+      .init(month: try Fixed.month("2026-10"), outcome: .left),
+    ])
+    #expect(Fixed.text(response, DuePresenter.self) == "2026-09 written r/usage-2026-09.csv (3 rows)\n")
+    #expect(
+      Fixed.text(response, DuePresenter.self, width: 80) == """
+        2026-08 is there already: r/usage-2026-08.csv
+        2026-09 written r/usage-2026-09.csv (3 rows)
+        2026-10 left: its time of grace is not over
+
+        """)
+    #expect(
+      Fixed.json(response, DuePresenter.self)
+        == [
+          #"{"months":[{"month":"2026-08","outcome":"unchanged","file":"r/usage-2026-08.csv"},"#,
+          #"{"month":"2026-09","outcome":"written","file":"r/usage-2026-09.csv","rows":3,"sha256":"ab"},"#,
+          #"{"month":"2026-10","outcome":"left"}]}"#,
+        ].joined())
+    #expect(response.exitCode == .done)
+    #expect(DueResponse(lines: [response.lines[0], response.lines[2]]).exitCode == .jobsStillOpen)
+    #expect(DueResponse(lines: [response.lines[0]]).exitCode == .nothingToDo)
+    #expect(DueResponse(lines: []).exitCode == .nothingToDo)
+  }
+}

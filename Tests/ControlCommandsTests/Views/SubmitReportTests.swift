@@ -1,0 +1,84 @@
+import AnalysisCore
+import CommandLineTool
+import Testing
+
+@testable import ControlCommands
+
+@Suite("A submit tells its results as they come")
+struct SubmitReportTests {
+  private let output = MemoryWriter()
+  private let messages = MemoryWriter()
+
+  private func report(
+    json: Bool = false, out: Bool = false, err: Bool = false, isWaiting: Bool = false
+  ) -> SubmitReport {
+    let console = Console(
+      output: output, messages: messages, outputTerminal: Terminal(isTerminal: out),
+      messagesTerminal: Terminal(isTerminal: err))
+    return SubmitReport(view: View(console: console, isJSON: json), total: 2, isWaiting: isWaiting)
+  }
+
+  private func result(_ outcome: SubmitResult.Outcome) -> SubmitResult {
+    SubmitResult(
+      SubmitItem(
+        name: "a.jpg", source: .bytes([]), user: "u1", kind: .ear, priority: .normal, runAt: nil,
+        expiresAt: nil, key: "k"), outcome)
+  }
+
+  private var refused: SubmitResult {
+    result(.refused(ItemRefusal(code: "x", sentence: "It is bad.", advice: "Mend it.")))
+  }
+
+  private func finish(_ report: SubmitReport, _ results: [SubmitResult]) throws {
+    try report.finish(
+      SubmitResponse(tally: SubmitTally(results), isInterrupted: false, failure: nil), runKey: "run")
+  }
+
+  @Test("jobs on standard output, refusals on standard error, each advice once")
+  func streams() throws {
+    let report = report()
+    let results = [result(.duplicate(JobID(7))), refused, refused]
+    for result in results { report.submitted(result) }
+    #expect(output.text == "submitted before 7 a.jpg\n")
+    #expect(messages.text == "refused a.jpg: It is bad.\nrefused a.jpg: It is bad.\n")
+    try finish(report, results)
+    #expect(messages.text.hasSuffix("It is bad.\nMend it.\n0 submitted, 1 submitted before, 2 refused.\n"))
+  }
+
+  @Test("with --json everything on standard output")
+  func json() throws {
+    let report = report(json: true)
+    for result in [result(.duplicate(JobID(7))), refused] { report.submitted(result) }
+    #expect(output.text.split(separator: "\n").count == 2)
+    #expect(messages.text == "")
+  }
+
+  @Test(
+    "lines that would run into the progress bar are held back to its end",
+    arguments: [
+      (false, false, false, false), (false, true, false, false), (false, false, true, true),
+      (false, true, true, true), (true, false, true, false), (true, true, true, true),
+    ])
+  func heldBack(json: Bool, out: Bool, err: Bool, isHeld: Bool) throws {
+    let report = report(json: json, out: out, err: err)
+    let result = result(.duplicate(JobID(7)))
+    report.submitted(result)
+    #expect(output.text.isEmpty == isHeld)
+    try finish(report, [result])
+    #expect(!output.text.isEmpty)
+  }
+
+  @Test("with waiting a job's line comes when it has ended, a refusal's at once")
+  func waiting() {
+    let report = report(isWaiting: true)
+    var job = result(.duplicate(JobID(7)))
+    report.submitted(job)
+    report.submitted(refused)
+    #expect(output.text == "" && messages.text.hasPrefix("refused"))
+    report.waiting(for: 1)
+    report.sawEnd()
+    job.state = .succeeded
+    report.ended(job)
+    #expect(output.text == "succeeded 7 a.jpg\n")
+  }
+}
