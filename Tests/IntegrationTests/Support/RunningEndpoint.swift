@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// A `model-endpoint` of the test's own.
+struct RunningEndpoint {
+  let url: String
+  let log: String
+  private let process: Executable
+  private let folder: URL
+
+  /// Starts it on a free port, runs the body, stops it.
+  static func with<R>(_ arguments: [String] = [], _ body: (RunningEndpoint) async throws -> R) async throws
+    -> R
+  {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "endpoint-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let log = folder.appending(path: "calls.jsonl").path
+    let process = try Executable("model-endpoint", ["--port", "0", "--log", log] + arguments)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let endpoint: RunningEndpoint
+    do {
+      let line = try await process.firstLine()
+      let start = "listening on "
+      try #require(line.hasPrefix(start), "model-endpoint did not say where it listens: \(line)")
+      endpoint = RunningEndpoint(
+        url: "http://\(line.dropFirst(start.count))", log: log, process: process, folder: folder)
+    } catch {
+      process.send(SIGKILL)
+      throw error
+    }
+    do {
+      let result = try await body(endpoint)
+      process.send(SIGTERM)
+      let ended = await process.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      return result
+    } catch {
+      process.send(SIGKILL)
+      throw error
+    }
+  }
+
+  /// One dictionary for each call of the analysis, in order.
+  var calls: [[String: Any]] {
+    get throws {
+      try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map { line in
+        try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+      }
+    }
+  }
+}

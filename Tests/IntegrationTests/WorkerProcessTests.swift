@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The worker as a process")
+struct WorkerProcessTests {
+  private let endpoint = ["--endpoint", "http://127.0.0.1:9"]
+
+  @Test("told to stop while it waits for the database, ends with 0")
+  func stopsAtItsStart() async throws {
+    let worker = try Executable(
+      "analysis-worker", endpoint, environment: ["ANALYSIS_DATABASE": "host=/nonexistent"])
+    while !worker.messagesSoFar.contains("trying again") { try await Task.sleep(for: .milliseconds(10)) }
+    worker.send(SIGTERM)
+    let ended = await worker.ended()
+    #expect(ended.code == 0, "\(ended.messages)")
+  }
+
+  @Test("without a schema says what to do and ends with 69")
+  func withoutSchema() async throws {
+    try await withTestDatabase { database async throws in
+      let worker = try Executable(
+        "analysis-worker", endpoint, environment: ["ANALYSIS_DATABASE": database.conninfo])
+      let ended = await worker.ended()
+      #expect(ended.code == 69)
+      #expect(ended.messages.contains("analysisctl migrate"), "\(ended.messages)")
+    }
+  }
+
+  @Test("without an endpoint ends with 64", arguments: [[], ["--endpoint-for", "nose=http://127.0.0.1:9"]])
+  func withoutEndpoint(options: [String]) async throws {
+    let ended = await (try Executable("analysis-worker", options)).ended()
+    #expect(ended.code == 64)
+    #expect(ended.messages.contains("--endpoint"), "\(ended.messages)")
+  }
+
+  @Test("that ends in order is not listed as alive any more")
+  func retires() async throws {
+    try await Installation.with { installation async throws in
+      let worker = try Executable("analysis-worker", endpoint, environment: installation.environment)
+      while try await installation.number("SELECT count(*)::int FROM analysis.worker") == 0 {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      worker.send(SIGTERM)
+      let ended = await worker.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      let listed = try await installation.number("SELECT count(*)::int FROM analysis.worker")
+      #expect(listed == 0)
+      #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
+    }
+  }
+}
