@@ -1,0 +1,62 @@
+# A private PostgreSQL cluster in a folder of its own. Sourced, not run.
+#
+# start_cluster FOLDER [SETTING...]   makes the cluster if need be, starts it, sets PGHOST, PGUSER, PGDATABASE
+# stop_cluster FOLDER                 stops it by its own process id
+#
+# The server listens on a Unix socket in the folder only. PostgreSQL refuses to run as root: as root it
+# is run as the user postgres, or nobody.
+
+postgres_programs() {
+  local newest
+  newest=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+  if [ -n "$newest" ]; then
+    echo "$newest"
+  elif command -v pg_ctl >/dev/null; then
+    dirname "$(command -v pg_ctl)"
+  else
+    echo "No PostgreSQL server programs (initdb, pg_ctl) were found." >&2
+    return 69
+  fi
+}
+
+# Runs a command as the user that owns the cluster.
+as_server_user() {
+  if [ "$(id -u)" -ne 0 ]; then
+    "$@"
+  else
+    local user=nobody
+    id postgres >/dev/null 2>&1 && user=postgres
+    # From a folder that the user may read, or the server's children complain of it.
+    (cd / && setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups "$@")
+  fi
+}
+
+start_cluster() {
+  local folder=$1 programs
+  shift
+  programs=$(postgres_programs) || return
+  mkdir -p "$folder"
+  chmod 0711 "$folder"
+  if [ "$(id -u)" -eq 0 ]; then
+    local user=nobody
+    id postgres >/dev/null 2>&1 && user=postgres
+    chown "$user" "$folder"
+  fi
+  if [ ! -e "$folder/data/PG_VERSION" ]; then
+    as_server_user "$programs/initdb" -D "$folder/data" -U postgres --auth=trust --encoding=UTF8 \
+      --locale=C.UTF-8 --no-instructions >"$folder.log" 2>&1 || { tail -n 5 "$folder.log" >&2; return 69; }
+  fi
+  local setting options="-c listen_addresses='' -c unix_socket_directories='$folder'"
+  options+=" -c unix_socket_permissions=0700"
+  for setting in "$@"; do options+=" -c $setting"; done
+  as_server_user "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/server.log" -o "$options" start \
+    >>"$folder.log" 2>&1 || { tail -n 5 "$folder/server.log" "$folder.log" >&2; return 69; }
+  export PGHOST=$folder PGUSER=postgres PGDATABASE=postgres PGPORT=5432
+}
+
+stop_cluster() {
+  local folder=$1 programs
+  [ -e "$folder/data/postmaster.pid" ] || return 0
+  programs=$(postgres_programs) || return
+  as_server_user "$programs/pg_ctl" -D "$folder/data" -m fast -w -t 60 stop >/dev/null 2>&1
+}

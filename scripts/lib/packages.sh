@@ -1,0 +1,48 @@
+# Installs what the project needs from Debian or Ubuntu. Sourced, not run.
+#
+# install_packages NAME...   installs those of the named packages that are missing
+
+install_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f='${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || missing+=("$name")
+  done
+  [ ${#missing[@]} -eq 0 ] && return 0
+  if ! command -v apt-get >/dev/null; then
+    echo "This needs the packages: ${missing[*]}. There is no apt-get here to install them with." >&2
+    return 69
+  fi
+  echo "Installing ${missing[*]}" >&2
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "Run as root, or install first: ${missing[*]}" >&2; return 77; }
+    as_root=(sudo)
+  fi
+  # A Debian server package makes and starts a cluster of its own, which nobody asked for here.
+  local conf=/etc/postgresql-common/createcluster.conf
+  if [ ! -e "$conf" ]; then
+    "${as_root[@]}" mkdir -p "$(dirname "$conf")"
+    echo 'create_main_cluster = false' | "${as_root[@]}" tee "$conf" >/dev/null
+  fi
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update -q &&
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "The packages could not be installed; the log is $log." >&2
+    return 69
+  fi
+  rm -f "$log"
+}
+
+# What the executables are built from and what runs beside them in the demo and the tests.
+BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libpng-dev
+  libexif-dev libsodium-dev)
+RUN_PACKAGES=(postgresql python3 python3-pil util-linux)
+
+require_swift() {
+  if ! command -v swift >/dev/null; then
+    echo "A Swift 6.3 toolchain or newer is needed; 'swift' is not in PATH." >&2
+    return 69
+  fi
+}
