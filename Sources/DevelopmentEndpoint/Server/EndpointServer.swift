@@ -43,6 +43,8 @@ public final class EndpointServer: Sendable {
     guard let running, let daemon = OpaquePointer(bitPattern: running) else { return }
     let listener = MHD_quiesce_daemon(daemon)
     core.held.close()
+    // Looked at, not waited for: the library tells of a request's end on its own threads only, after the
+    // answer's last byte, and has nothing that a stopping caller could wait on.
     let deadline = ContinuousClock.now + .seconds(1)
     while core.statistics.inFlight > 0, ContinuousClock.now < deadline {
       usleep(2000)
