@@ -98,7 +98,7 @@ let package = Package(
     // Tests.
     .target(
       name: "TestSupport",
-      dependencies: ["AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue"],
+      dependencies: ["EventLoop", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore"]),
     tests("EventLoopTests", ["EventLoop"]),
@@ -130,7 +130,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Reports", "Worker", "Images", "TestSupport",
+        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Images", "TestSupport",
         "analysis-worker", "analysisctl", "model-endpoint",
       ]),
   ],

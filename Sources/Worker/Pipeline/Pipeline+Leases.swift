@@ -46,9 +46,6 @@ extension Pipeline {
     claimBell.ring()
   }
 
-  /// Whether nothing is held here and no endpoint would be called soon.
-  var isEmpty: Bool { held == 0 }
-
   /// The endpoints that will not be called within a time, each with its reason.
   func pausedBeyond(_ horizon: Duration) -> [String] {
     let now = EventLoop.now
