@@ -9,6 +9,8 @@ func withConnection<R>(
 ) async throws -> R {
   try await withTestDatabase { database in
     var configuration = database.configuration
+    // A server on a busy machine may take its time to obey a cancellation.
+    configuration.cancelGrace = .seconds(60)
     change(&configuration)
     let connection = try await Connection.connect(configuration, on: try EventLoop())
     let outcome: Result<R, any Error>

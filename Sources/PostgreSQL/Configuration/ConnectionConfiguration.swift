@@ -18,6 +18,8 @@ public struct ConnectionConfiguration: Sendable {
   public var keywords: [String: String]
   /// Is given the server's notices and warnings, on the loop's thread; nil drops them.
   public var onNotice: (@Sendable (Notice) -> Void)?
+  /// Is told of each attempt to connect when it has ended, with the reason when it failed; for counting.
+  public var onConnect: (@Sendable (PostgreSQLError?) -> Void)?
 
   /// A configuration; see the properties for what each part means.
   public init(

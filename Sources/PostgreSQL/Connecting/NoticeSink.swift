@@ -5,6 +5,7 @@ internal import Synchronization
 final class NoticeSink: Sendable {
   private let handler: (@Sendable (Notice) -> Void)?
   private let fatal = Mutex<PostgreSQLError?>(nil)
+  private let warned = Mutex(0)
 
   init(_ handler: (@Sendable (Notice) -> Void)?) {
     self.handler = handler
@@ -12,6 +13,9 @@ final class NoticeSink: Sendable {
 
   /// The server's reason for ending the connection, if it gave one.
   var lastWords: PostgreSQLError? { fatal.withLock { $0 } }
+
+  /// How many warnings have come.
+  var warnings: Int { warned.withLock { $0 } }
 
   /// Has libpq call this object, which the caller keeps alive as long as the connection.
   func install(on connection: OpaquePointer) {
@@ -35,6 +39,7 @@ final class NoticeSink: Sendable {
       // It comes so while nothing is being asked; the answer to a statement is a result.
       fatal.withLock { $0 = error }
     } else {
+      if severity == "WARNING" { warned.withLock { $0 += 1 } }
       handler?(Notice(severity: severity, sqlState: sqlState, message: message))
     }
   }

@@ -86,7 +86,7 @@ extension Connection {
       if wire.hasFailed { loseFailed() } else { await pause() }
     }
     forget(operation)
-    condition.isClean = wire.isIdle && listeners.isEmpty
+    condition.isClean = wire.isIdle && listeners.isEmpty && !hasMetReadOnly
     current = nil
     if !keepingTurn { operation.gate.leave() }
     // What came for nobody while rows were not being read, the connection's end among it.
@@ -182,6 +182,7 @@ extension Connection {
     if !operation.isSent, let interruption = operation.interruption {
       throw operation.interrupted(interruption, outcomeKnown: true)
     }
+    if !operation.isSent { operation.warningsBefore = wire.notices.warnings }
     operation.isSent = true
     guard request() else {
       loseFailed()
@@ -200,10 +201,17 @@ extension Connection {
         await pause(forResult: true)
         continue
       }
-      let result = wire.nextResult()
-      if let result, result.isError { try noteError(result, operation) }
-      return result
+      return try takeResult(operation)
     }
+  }
+
+  /// The next result, which is there; nil when there is no more.
+  ///
+  /// - Throws: As `nextResult`.
+  func takeResult(_ operation: Operation) throws(PostgreSQLError) -> ServerResult? {
+    let result = wire.nextResult()
+    if let result, result.isError { try noteError(result, operation) }
+    return result
   }
 
   /// Remembers the first error of the server's.
@@ -220,6 +228,7 @@ extension Connection {
       lose(error.asLoss)
       throw lossError(operation)
     }
+    if error.isReadOnlyServer { hasMetReadOnly = true }
     if operation.failure == nil { operation.failure = error }
   }
 }

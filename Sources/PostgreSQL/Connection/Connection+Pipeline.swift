@@ -91,7 +91,9 @@ extension Connection {
     // The Sync's answer is alone, or after the commit's error and its end.
     for _ in 0..<4 {
       guard let result = try await nextResult(operation), result.isSync else { continue }
-      guard var failure = operation.failure else { return nil }
+      guard var failure = operation.failure else {
+        return operation.unconfirmed(warnings: wire.notices.warnings)
+      }
       failure.statement = statement.name
       return operation.translated(failure)
     }

@@ -38,6 +38,7 @@ extension Connection {
       operation.summary = result
     }
     if let failure = operation.failure { throw operation.translated(failure) }
+    if let unconfirmed = operation.unconfirmed(warnings: wire.notices.warnings) { throw unconfirmed }
     guard let summary = operation.summary else {
       throw PostgreSQLError(.unexpectedResult, "The server sent no answer.", statement: operation.label)
     }

@@ -37,15 +37,20 @@ extension Connection {
     var bytes = 0
     while rows.count < Connection.rowsAtOnce, bytes < Connection.bytesAtOnce, !operation.isDrained {
       if !rows.isEmpty, wire.isBusy { break }
-      guard let result = try await nextResult(operation) else {
+      // What is there is taken without the cost of a suspension a row.
+      let next = rows.isEmpty ? try await nextResult(operation) : try takeResult(operation)
+      guard let result = next else {
         operation.isDrained = true
         break
       }
-      if result.isCopy { throw refuseCopy(operation) }
-      if result.isRow, operation.interruption == nil {
-        rows.append(Row(result: result, index: 0))
-        bytes += result.byteCount
+      guard result.isRow else {
+        if result.isCopy { throw refuseCopy(operation) }
+        continue
       }
+      guard operation.interruption == nil else { continue }
+      if rows.isEmpty { rows.reserveCapacity(Connection.rowsAtOnce) }
+      rows.append(Row(result: result, index: 0))
+      bytes += result.memorySize
     }
     if rows.isEmpty, let error = streamError(operation) { throw error }
     return rows
@@ -86,8 +91,6 @@ extension Connection {
 }
 
 extension ServerResult {
-  /// About how many bytes its first row has.
-  var byteCount: Int {
-    (0..<columnCount).reduce(0) { $0 + Int(PQgetlength(pointer, 0, Int32($1))) }
-  }
+  /// How many bytes libpq holds for it.
+  var memorySize: Int { PQresultMemorySize(pointer) }
 }

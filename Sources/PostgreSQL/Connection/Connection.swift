@@ -32,6 +32,9 @@ public actor Connection: Queryable {
   private var waiter: (continuation: CheckedContinuation<Void, Never>, forResult: Bool)?
   /// Something has happened since anybody last waited.
   private var hasNews = false
+  /// The server was made read-only, or somebody wrote in a transaction that may not: a pool is to connect
+  /// anew, perhaps to another server.
+  var hasMetReadOnly = false
   var listeners: [String: [UInt64: AsyncStream<Notification>.Continuation]] = [:]
   private var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
@@ -51,7 +54,11 @@ public actor Connection: Queryable {
   static func connect(
     _ configuration: ConnectionConfiguration, on loop: EventLoop, until: ContinuousClock.Instant
   ) async throws(PostgreSQLError) -> Connection {
-    let fresh = try await ConnectAttempt(configuration, until: until).run(on: loop).get()
+    let outcome = await ConnectAttempt(configuration, until: until).run(on: loop)
+    if let tell = configuration.onConnect {
+      if case .failure(let error) = outcome { tell(error) } else { tell(nil) }
+    }
+    let fresh = try outcome.get()
     let connection = Connection(fresh, configuration, loop)
     await connection.start()
     return connection

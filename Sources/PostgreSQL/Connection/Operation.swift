@@ -25,6 +25,8 @@ final class Operation {
   var timers: [TimerToken] = []
   var interruption: Interruption?
   var isSent = false
+  /// How many warnings had come when it was sent.
+  var warningsBefore = 0
   /// Whether all its answers have been read.
   var isDrained = false
   var isCancelInFlight = false
@@ -52,6 +54,13 @@ final class Operation {
     }
     error.mayHaveTakenEffect = !outcomeKnown && isSent && hasEffectsOfItsOwn
     return error
+  }
+
+  /// The error of a call that succeeded after we had asked to cancel it, and of which the server warned: a
+  /// commit that no longer waits for its synchronous standby is done here, and may be lost with this server.
+  func unconfirmed(warnings: Int) -> PostgreSQLError? {
+    guard let interruption, warnings > warningsBefore else { return nil }
+    return interrupted(interruption, outcomeKnown: false)
   }
 
   /// The server's error as the caller is to see it: a statement that we had cancelled was interrupted.

@@ -15,6 +15,14 @@ enum ConnectFailure {
     return error
   }
 
+  /// The time is over; what the servers said that did answer is told too.
+  static func timeout(after other: PostgreSQLError?) -> PostgreSQLError {
+    let others = other.map { " Of another server: \($0.message)" } ?? ""
+    var error = PostgreSQLError(.connectionFailed, "No connection: \(ConnectionPhase.timeout).\(others)")
+    error.phase = .timeout
+    return error
+  }
+
   /// The five-character code between a severity and a message.
   static func sqlState(in text: String) -> String? {
     let bytes = Array(text.utf8)
@@ -37,6 +45,7 @@ enum ConnectFailure {
       case "3D000": return .databaseMissing
       case _ where sqlState.hasPrefix("28"), "42501": return .authentication
       case _ where sqlState.hasPrefix("57") || sqlState.hasPrefix("53"): return .interrupted
+      case _ where sqlState.hasPrefix("08"): return poolerPhase(text)
       default: return .configuration
       }
     }
@@ -60,6 +69,17 @@ enum ConnectFailure {
     ]
     for (phase, words) in marks where words.contains(where: text.contains) { return phase }
     return nil
+  }
+
+  /// PgBouncer has one code for most of what it says; only its words tell what waiting cures.
+  private static func poolerPhase(_ text: String) -> ConnectionPhase {
+    let marks: [(ConnectionPhase, [String])] = [
+      (.configuration, ["unsupported startup parameter", "config error"]),
+      (.databaseMissing, ["no such database"]),
+      (.authentication, ["no such user"]),
+      (.tooManyClients, ["no more connections allowed"]),
+    ]
+    return marks.first { $0.1.contains(where: text.contains) }?.0 ?? .interrupted
   }
 
   /// Drops the line that tells the place in the server's source.

@@ -16,6 +16,9 @@ extension PostgreSQLError {
     }
   }
 
+  /// Whether the server takes no changes at present: a standby, or one that was made read-only.
+  public var isReadOnlyServer: Bool { sqlState == "25006" }
+
   /// Whether the server refused the data given: SQLSTATE class 22 (a value it cannot take) or 23 (a
   /// constraint).
   public var isDataError: Bool {

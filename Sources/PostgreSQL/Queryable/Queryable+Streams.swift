@@ -21,6 +21,19 @@ extension Queryable {
   public func forEachRow(
     _ statement: SQLStatement, deadline: Duration? = nil, _ body: (Row) async throws -> Void
   ) async throws -> Int {
+    try await forEachBatch(statement, deadline: deadline) { rows in
+      for row in rows { try await body(row) }
+    }
+  }
+
+  /// Runs one statement and hands over its rows as they arrive, some hundreds at a time at the most and at least
+  /// one, for callers to whom a call a row would be dear. Answers the number of rows.
+  ///
+  /// - Throws: As `forEachRow`.
+  @discardableResult
+  public func forEachBatch(
+    _ statement: SQLStatement, deadline: Duration? = nil, _ body: ([Row]) async throws -> Void
+  ) async throws -> Int {
     try await lendingAny(deadline) { scope, until in
       let connection = scope.connection
       let stream = try await connection.beginStream(statement, scope, until: until)
@@ -29,7 +42,7 @@ extension Queryable {
         while true {
           let rows = try await connection.nextRows(stream)
           if rows.isEmpty { break }
-          for row in rows { try await body(row) }
+          try await body(rows)
           count += rows.count
         }
       } catch {

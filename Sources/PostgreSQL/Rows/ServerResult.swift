@@ -43,10 +43,11 @@ final class ServerResult: @unchecked Sendable {
 
   /// The value's bytes, which live as long as this object; nil for NULL.
   func bytes(row: Int, column: Int) -> UnsafeRawBufferPointer? {
-    guard PQgetisnull(pointer, Int32(row), Int32(column)) == 0 else { return nil }
+    let count = PQgetlength(pointer, Int32(row), Int32(column))
+    // Only what has no length can be NULL; most values are spared the question.
+    guard count > 0 || PQgetisnull(pointer, Int32(row), Int32(column)) == 0 else { return nil }
     return UnsafeRawBufferPointer(
-      start: PQgetvalue(pointer, Int32(row), Int32(column)),
-      count: Int(PQgetlength(pointer, Int32(row), Int32(column))))
+      start: PQgetvalue(pointer, Int32(row), Int32(column)), count: Int(count))
   }
 }
 

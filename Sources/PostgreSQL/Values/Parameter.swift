@@ -81,7 +81,7 @@ public struct Parameter: Sendable {
 extension Parameter {
   /// An array without NULLs; nil is the NULL array.
   public static func array<T: SQLScalar>(_ values: [T]?) -> Parameter {
-    Parameter(oid: T.arrayOID, values.map { .bytes(ArrayFormat.encode($0.lazy.map(Optional.some))) })
+    Parameter(oid: T.arrayOID, values.map { .bytes(ArrayFormat.encode($0)) })
   }
 
   /// An array whose nil elements are NULL.

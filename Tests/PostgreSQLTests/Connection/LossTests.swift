@@ -12,8 +12,9 @@ struct LossTests {
       let connection = try await database.connect(on: loop)
       let observer = try await database.connect(on: loop)
       async let failure = error { try await connection.query("SELECT pg_sleep(600)") }
-      async let waiting = error { try await connection.query("SELECT 1") }
       try await waitUntilRunning("pg_sleep", on: connection.backendPID, observer)
+      // Only now, or it could run before the other and not wait at all.
+      async let waiting = error { try await connection.query("SELECT 1") }
       _ = try await observer.query("SELECT pg_terminate_backend($1)", [.int32(connection.backendPID)])
       for failure in [await failure, await waiting] {
         #expect(failure?.code == .connectionLost)

@@ -29,6 +29,15 @@ struct ConnectFailureTests {
       ("failed: SSL error: certificate verify failed", .tls, nil),
       ("failed: session is read-only", .wrongServer, nil),
       ("failed: server closed the connection unexpectedly", .interrupted, nil),
+      // What PgBouncer says.
+      ("FATAL:  08P01: query_wait_timeout", .interrupted, "08P01"),
+      ("FATAL:  08P01: server login has been failing, try again later", .interrupted, "08P01"),
+      (
+        "FATAL:  08P01: no more connections allowed (max_client_conn)", .tooManyClients, "08P01"
+      ),
+      ("FATAL:  08P01: unsupported startup parameter: options", .configuration, "08P01"),
+      ("FATAL:  08P01: no such database: x", .databaseMissing, "08P01"),
+      ("FATAL:  08P01: no such user: x", .authentication, "08P01"),
     ] as [(String, ConnectionPhase, String?)])
   func phases(words: String, phase: ConnectionPhase, sqlState: String?) {
     let error = ConnectFailure.error(

@@ -1,0 +1,106 @@
+internal import Clibpq
+internal import EventLoop
+internal import Glibc
+
+/// One connection on its way up, which goes through its servers by itself as long as each says something.
+///
+/// Used by one thread only.
+final class ConnectCandidate {
+  enum Step {
+    case goesOn
+    case up(FreshConnection)
+    /// Whether other servers are worth a try though libpq gave up.
+    case failed(PostgreSQLError, othersMayDo: Bool)
+  }
+
+  /// Where it is, and since when.
+  private(set) var place: HostList.Host
+  private(set) var placeSince: ContinuousClock.Instant
+  /// What it waits for.
+  private(set) var events = Int16(POLLOUT)
+  private let notices: NoticeSink
+  private var connection: OpaquePointer?
+
+  /// - Parameter isExpanded: Whether the database's name may be a whole connection string.
+  /// - Throws: When it fails at once.
+  init(
+    _ parameters: [(keyword: String, value: String)], isExpanded: Bool,
+    onNotice: (@Sendable (Notice) -> Void)?
+  ) throws(PostgreSQLError) {
+    notices = NoticeSink(onNotice)
+    place = HostList.Host(name: "", address: "", port: "")
+    placeSince = EventLoop.now
+    guard let connection = Self.start(parameters, isExpanded) else {
+      throw PostgreSQLError(.connectionFailed, "No connection: out of memory.")
+    }
+    self.connection = connection
+    // libpq calls the sink by its address alone; it lives as long as the connection.
+    notices.install(on: connection)
+    // Only so is the SQLSTATE part of what libpq says of a refused connection.
+    _ = PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    guard PQstatus(connection) != CONNECTION_BAD else {
+      throw failure(connection, whenUnknown: .configuration)
+    }
+    notePlace(connection)
+  }
+
+  deinit {
+    if let connection { PQfinish(connection) }
+  }
+
+  /// What to poll; −1 when it is over.
+  var descriptor: Int32 { connection.map { PQsocket($0) } ?? -1 }
+
+  /// The servers it goes through.
+  var servers: HostList? { connection.flatMap { HostList(of: $0) } }
+
+  /// Goes on when what it waits for has come.
+  func step() -> Step {
+    guard let connection else { return .goesOn }
+    switch PQconnectPoll(connection) {
+    case PGRES_POLLING_OK:
+      guard PQsetnonblocking(connection, 1) == 0 else {
+        return .failed(failure(connection, whenUnknown: .interrupted), othersMayDo: true)
+      }
+      self.connection = nil
+      return .up(FreshConnection(connection, notices: notices))
+    case PGRES_POLLING_READING: events = Int16(POLLIN)
+    case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
+    default:
+      notePlace(connection)
+      let error = failure(connection, whenUnknown: .interrupted)
+      // libpq goes to the next server by itself when one refuses or is of the wrong kind, but not when one
+      // hangs up or has no room, as a proxy before a dead server does.
+      let phases: [ConnectionPhase] = [.interrupted, .startingUp, .tooManyClients]
+      return .failed(error, othersMayDo: error.phase.map(phases.contains) ?? false)
+    }
+    notePlace(connection)
+    return .goesOn
+  }
+
+  private func notePlace(_ connection: OpaquePointer) {
+    func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+    let now = HostList.Host(
+      name: text(PQhost(connection)), address: text(PQhostaddr(connection)), port: text(PQport(connection)))
+    guard now != place else { return }
+    place = now
+    placeSince = EventLoop.now
+  }
+
+  private static func start(
+    _ parameters: [(keyword: String, value: String)], _ isExpanded: Bool
+  ) -> OpaquePointer? {
+    let keywords = parameters.map { strdup($0.keyword) }
+    let values = parameters.map { strdup($0.value) }
+    defer { for text in keywords + values { free(text) } }
+    let terminated = { (list: [UnsafeMutablePointer<CChar>?]) in
+      list.map { $0.map { UnsafePointer($0) } } + [nil]
+    }
+    return PQconnectStartParams(terminated(keywords), terminated(values), isExpanded ? 1 : 0)
+  }
+
+  private func failure(_ connection: OpaquePointer, whenUnknown: ConnectionPhase) -> PostgreSQLError {
+    let message = PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+    return ConnectFailure.error(message, whenUnknown: whenUnknown)
+  }
+}

@@ -1,0 +1,116 @@
+internal import Clibpq
+internal import Glibc
+
+/// The servers that a connection string names, and all else that libpq has made of it.
+struct HostList {
+  /// One place to connect to, in libpq's words; what is empty was not given.
+  struct Host: Equatable {
+    var name: String
+    var address: String
+    var port: String
+
+    /// What `PQhost` calls it.
+    fileprivate var shown: String { name.isEmpty ? address : name }
+    /// Whether libpq asks a name server for it.
+    fileprivate var isLookedUp: Bool {
+      guard address.isEmpty, let first = name.first else { return false }
+      return first != "/" && first != "@"
+    }
+  }
+
+  let hosts: [Host]
+  /// The user's own bound for one server, in seconds.
+  let connectTimeout: Int?
+  private let others: [(keyword: String, value: String)]
+
+  init(_ hosts: [Host], connectTimeout: Int? = nil, others: [(keyword: String, value: String)] = []) {
+    self.hosts = hosts
+    self.connectTimeout = connectTimeout
+    self.others = others
+  }
+
+  /// What a connection that was begun goes by; nil without memory.
+  init?(of connection: OpaquePointer) {
+    guard let options = PQconninfo(connection) else { return nil }
+    defer { PQconninfoFree(options) }
+    var values: [String: String] = [:]
+    var option = options
+    while let keyword = option.pointee.keyword {
+      if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
+      option += 1
+    }
+    self.init(
+      Self.hosts(values["host"] ?? "", values["hostaddr"] ?? "", values["port"] ?? ""),
+      connectTimeout: values["connect_timeout"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil },
+      // The service's settings are among the values already.
+      others: values.filter { !["host", "hostaddr", "port", "service"].contains($0.key) }
+        .sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+  }
+
+  /// Takes libpq's three lists apart; one port is for all.
+  static func hosts(_ names: String, _ addresses: String, _ ports: String) -> [Host] {
+    func list(_ text: String) -> [String] {
+      text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    }
+    let (names, addresses, ports) = (list(names), list(addresses), list(ports))
+    return (0..<max(names.count, addresses.count)).map { index in
+      Host(
+        name: index < names.count ? names[index] : "",
+        address: index < addresses.count ? addresses[index] : "",
+        port: ports.count == 1 ? ports[0] : index < ports.count ? ports[index] : "")
+    }
+  }
+
+  /// The same without the address that a connection is at; of a name with several addresses the others stay.
+  ///
+  /// - Returns: nil when nothing else is left, or the place is not found.
+  func without(
+    _ place: Host, lookUp: (_ name: String) -> [String] = HostList.addresses
+  ) -> HostList? {
+    var left: [Host] = []
+    var isFound = false
+    for host in hosts {
+      let isPlace =
+        host.shown == place.name && (host.port.isEmpty ? "5432" : host.port) == place.port
+        && (host.address.isEmpty || host.address == place.address)
+      guard isPlace else {
+        left.append(host)
+        continue
+      }
+      isFound = true
+      guard host.isLookedUp else { continue }
+      for address in lookUp(host.name) where address != place.address {
+        left.append(Host(name: host.name, address: address, port: host.port))
+      }
+    }
+    guard isFound, !left.isEmpty else { return nil }
+    return HostList(left, connectTimeout: connectTimeout, others: others)
+  }
+
+  /// The keywords by which libpq connects to these servers.
+  var parameters: [(keyword: String, value: String)] {
+    others + [
+      ("host", hosts.map(\.name).joined(separator: ",")),
+      ("hostaddr", hosts.map(\.address).joined(separator: ",")),
+      ("port", hosts.map(\.port).joined(separator: ",")),
+    ]
+  }
+
+  /// All addresses of a name, in the system's order; blocks.
+  static func addresses(of name: String) -> [String] {
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(name, nil, &hints, &found) == 0 else { return [] }
+    defer { freeaddrinfo(found) }
+    return sequence(first: found, next: { $0?.pointee.ai_next }).compactMap { entry in
+      guard let entry = entry?.pointee else { return nil }
+      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+      let size = socklen_t(text.count)
+      guard getnameinfo(entry.ai_addr, entry.ai_addrlen, &text, size, nil, 0, NI_NUMERICHOST) == 0 else {
+        return nil
+      }
+      return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+  }
+}
