@@ -22,3 +22,10 @@ static const int linux_malloc_mmap_threshold = M_MMAP_THRESHOLD;
 
 // prctl is variadic. The name is cut to 15 bytes by the kernel.
 static inline void linux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+// A GNU function, which the header declares only for those who ask for all of GNU.
+void *_Nullable memmem(const void *_Nonnull, size_t, const void *_Nonnull, size_t);
+static inline _Bool linux_contains(
+    const void *_Nonnull text, size_t count, const void *_Nonnull piece, size_t length) {
+  return memmem(text, count, piece, length) != 0;
+}

@@ -1,6 +1,9 @@
 import Glibc
 
 extension OperationsError {
+  /// Whether a disk, or somebody's share of it, is full: there may be room again later.
+  public var isFullDisk: Bool { errno == ENOSPC || errno == EDQUOT }
+
   /// An error of the call just made: `doing` stands before the system's words.
   static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> OperationsError {
     let number = Glibc.errno

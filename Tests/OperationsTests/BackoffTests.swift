@@ -1,4 +1,5 @@
 import Operations
+import TestSupport
 import Testing
 
 @Suite("Backoff")
@@ -49,7 +50,9 @@ struct BackoffTests {
       ])
   }
 
-  @Test("the allocator takes its thresholds")
+  @Test(
+    "the allocator takes its thresholds",
+    .disabled(if: Sanitizer.keepsMemory, "the sanitizer's allocator has none"))
   func malloc() {
     #expect(MemoryTuning.raiseMallocThresholds())
   }

@@ -28,21 +28,26 @@ struct SignalsTests {
     #expect(await other.next() == .user1)
   }
 
-  @Test("when nobody listens any more a signal does again what it does by default")
-  func restored() async throws {
-    func isDefault() -> Bool {
-      var action = sigaction()
-      sigaction(SIGUSR1, nil, &action)
-      return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 0
-    }
+  /// What a signal does: 0 by default, 1 nothing, else a handler.
+  private func disposition(_ number: Int32) -> Int {
+    var action = sigaction()
+    sigaction(number, nil, &action)
+    return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+  }
+
+  @Test(
+    "when nobody listens any more a signal does again what it does by default, or nothing if so wished",
+    arguments: [(false, 0), (true, 1)])
+  func restored(thenIgnored: Bool, left: Int) async throws {
+    defer { signal(SIGUSR1, SIG_DFL) }
     let listener = Task {
-      for await _ in try Signals.stream(of: [.user1]) { break }
+      for await _ in try Signals.stream(of: [.user1], thenIgnored: thenIgnored) { break }
     }
     // The handler is in place before the first signal may be sent.
-    while isDefault() { await Task.yield() }
+    while disposition(SIGUSR1) == 0 { await Task.yield() }
     kill(getpid(), SIGUSR1)
     try await listener.value
-    #expect(isDefault())
+    #expect(disposition(SIGUSR1) == left)
   }
 
   @Test("writing to a pipe whose reader is gone is an error, not the end")

@@ -4,6 +4,9 @@ import Synchronization
 public final class Counter: Sendable {
   private let count = Atomic<Int>(0)
 
+  /// Makes one that no set of counters names.
+  public init() {}
+
   /// Counts some more; a negative number is ignored.
   public func add(_ number: Int = 1) {
     guard number > 0 else { return }

@@ -9,7 +9,6 @@ public struct AtomicFile: ~Copyable {
   private let temporary: String
   private let descriptor: Int32
   private var buffer: [UInt8] = []
-  private var byteCount = 0
   private var hash = SHA256Stream()
   private var isCommitted = false
 
@@ -60,6 +59,12 @@ public struct AtomicFile: ~Copyable {
     if buffer.count >= Self.bufferSize { try flush() }
   }
 
+  /// How many bytes were appended so far.
+  public private(set) var byteCount = 0
+
+  /// The SHA-256 of the bytes appended so far, in lower-case hexadecimal.
+  public var sha256: String { hash.digest }
+
   /// Puts the file in its place. Throws `unwritable`; then the place is as it was before, except where only
   /// the folder's sync failed.
   public consuming func commit() throws(OperationsError) -> WrittenFile {
@@ -70,7 +75,7 @@ public struct AtomicFile: ~Copyable {
     }
     isCommitted = true
     try Self.syncFolder(of: path)
-    return WrittenFile(path: path, byteCount: byteCount, sha256: hash.finish())
+    return WrittenFile(path: path, byteCount: byteCount, sha256: hash.digest)
   }
 
   private mutating func flush() throws(OperationsError) {

@@ -10,6 +10,7 @@ final class SignalRelay: Sendable {
   private struct Listener {
     let id: Int
     let signals: Set<Signal>
+    let thenIgnored: Bool
     let continuation: AsyncStream<Signal>.Continuation
   }
 
@@ -37,10 +38,14 @@ final class SignalRelay: Sendable {
     try startThread()
   }
 
-  func add(_ signals: Set<Signal>, _ continuation: AsyncStream<Signal>.Continuation) -> Int {
+  func add(
+    _ signals: Set<Signal>, thenIgnored: Bool, _ continuation: AsyncStream<Signal>.Continuation
+  ) -> Int {
     state.withLock { state in
       state.nextID += 1
-      state.listeners.append(Listener(id: state.nextID, signals: signals, continuation: continuation))
+      state.listeners.append(
+        Listener(
+          id: state.nextID, signals: signals, thenIgnored: thenIgnored, continuation: continuation))
       for signal in signals { Self.install(signal) }
       return state.nextID
     }
@@ -51,7 +56,9 @@ final class SignalRelay: Sendable {
       guard let index = state.listeners.firstIndex(where: { $0.id == id }) else { return nil }
       let listener = state.listeners.remove(at: index)
       let stillWanted = state.listeners.reduce(into: Set<Signal>()) { $0.formUnion($1.signals) }
-      for signal in listener.signals.subtracting(stillWanted) { Glibc.signal(signal.number, SIG_DFL) }
+      for signal in listener.signals.subtracting(stillWanted) {
+        Glibc.signal(signal.number, listener.thenIgnored ? SIG_IGN : SIG_DFL)
+      }
       return listener
     }
     // The continuation goes outside the lock: its end may run code of others.

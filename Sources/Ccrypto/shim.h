@@ -1,0 +1,3 @@
+// libcrypto of OpenSSL: SHA-256 with the processor's own instructions.
+#pragma once
+#include <openssl/evp.h>
