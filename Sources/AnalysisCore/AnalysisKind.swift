@@ -15,8 +15,11 @@ public enum AnalysisKind: String, Sendable, CaseIterable, Codable {
 
   /// The kind with a number of the database; nil when there is none.
   public init?(code: Int16) {
-    guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
-    self = kind
+    switch code {
+    case 1: self = .throat
+    case 2: self = .ear
+    default: return nil
+    }
   }
 
   /// The name shown to people.

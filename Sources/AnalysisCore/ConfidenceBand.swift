@@ -35,8 +35,13 @@ public enum ConfidenceBand: String, Sendable, CaseIterable, Codable, Comparable 
 
   /// The band with a number of the database; nil when there is none.
   public init?(code: Int16) {
-    guard let band = Self.allCases.first(where: { $0.code == code }) else { return nil }
-    self = band
+    switch code {
+    case 1: self = .green
+    case 2: self = .yellow
+    case 3: self = .orange
+    case 4: self = .red
+    default: return nil
+    }
   }
 
   /// Orders bands by confidence.

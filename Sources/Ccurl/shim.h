@@ -22,6 +22,13 @@ static inline CURLcode curl_getinfo_offset(CURL *_Nonnull h, CURLINFO i, curl_of
 static inline CURLcode curl_getinfo_string(CURL *_Nonnull h, CURLINFO i, const char *_Nullable *_Nonnull v) { return curl_easy_getinfo(h, i, v); }
 static inline CURLcode curl_getinfo_pointer(CURL *_Nonnull h, CURLINFO i, void *_Nullable *_Nonnull v) { return curl_easy_getinfo(h, i, v); }
 
+// The beginnings of the lists of facts about each certificate of the server, its own first; NULL without TLS.
+static inline const struct curl_slist *_Nullable curl_certificate_facts(CURL *_Nonnull h) {
+  struct curl_certinfo *found = NULL;
+  if (curl_easy_getinfo(h, CURLINFO_CERTINFO, &found) != CURLE_OK || !found || found->num_of_certs < 1) return NULL;
+  return found->certinfo[0];
+}
+
 // curl_multi_setopt.
 static inline CURLMcode curl_multi_setopt_long(CURLM *_Nonnull m, CURLMoption o, long v) { return curl_multi_setopt(m, o, v); }
 static inline CURLMcode curl_multi_setopt_pointer(CURLM *_Nonnull m, CURLMoption o, void *_Nullable v) { return curl_multi_setopt(m, o, v); }

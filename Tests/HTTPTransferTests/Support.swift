@@ -49,11 +49,5 @@ extension HTTPClient {
   }
 }
 
-/// A file of the package, by its path in it.
-func packagePath(_ path: String) -> String {
-  URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appendingPathComponent(path).path
-}
-
 /// Long enough for a busy machine; no test waits for it to pass.
 let patience: Duration = .seconds(60)

@@ -203,7 +203,8 @@ struct AccountTests {
   @Test("tell whether the backend is up, by the status alone")
   func health() async throws {
     let well = try FakeBackend { _ in Reply(200, "OK") }
-    try await withClient(of: well, credentials: nil) { client in try await client.health() }
+    let answer = try await withClient(of: well, credentials: nil) { client in try await client.health() }
+    #expect(answer.clockAhead == nil && answer.certificateEnds == nil)
     let ill = try FakeBackend { _ in Reply(503, "", headers: ["Retry-After: 7"]) }
     try await withClient(of: ill, credentials: nil) { client in
       let failure = try #require(await failure { try await client.health() })
@@ -212,10 +213,19 @@ struct AccountTests {
     }
   }
 
+  @Test(
+    "tell how the backend's clock goes, by the date of its answer",
+    arguments: [("Sun, 06 Nov 1994 08:49:37 GMT", true), ("soon", false)])
+  func healthDate(date: String, isRead: Bool) async throws {
+    let backend = try FakeBackend { _ in Reply(200, "OK", headers: ["Date: \(date)"]) }
+    let answer = try await withClient(of: backend, credentials: nil) { client in try await client.health() }
+    #expect(answer.clockAhead.map { $0 > 86_400 } == (isRead ? true : nil))
+  }
+
   @Test("work below a base address with a path and a slash at its end")
   func baseAddress() async throws {
     let backend = try FakeBackend { _ in Reply(200) }
-    try await withClient(at: backend.url + "/prefix/") { client in try await client.health() }
+    try await withClient(at: backend.url + "/prefix/") { client in _ = try await client.health() }
     #expect(backend.requests.map(\.target) == ["/prefix/api/health"])
   }
 

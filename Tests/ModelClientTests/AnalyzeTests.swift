@@ -104,7 +104,7 @@ struct AnalyzeTests {
       let failure = try #require(await client.failure())
       #expect(failure.failureClass == .notSent)
       #expect(!failure.maybeCounted)
-      #expect(failure.burnsAttempt)
+      #expect(!failure.burnsAttempt)
       #expect(failure.calls == 0)
     }
   }

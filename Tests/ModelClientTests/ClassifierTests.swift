@@ -109,13 +109,14 @@ struct ClassifierTests {
     "of a request without an answer depend on whether anything was sent",
     arguments: [
       (
-        TransferError.Code.connectionRefused, TransferError.Phase.connecting, true, FailureClass.notSent, true
+        TransferError.Code.connectionRefused, TransferError.Phase.connecting, true, FailureClass.notSent,
+        false
       ),
-      (.connectFailed, .connecting, true, .notSent, true),
-      (.nameNotResolved, .connecting, true, .notSent, true),
-      (.tlsFailed, .connecting, true, .notSent, true),
-      (.certificateRefused, .connecting, true, .notSent, true),
-      (.timedOut, .connecting, true, .notSent, true), (.timedOut, .sending, false, .outcomeUnknown, true),
+      (.connectFailed, .connecting, true, .notSent, false),
+      (.nameNotResolved, .connecting, true, .notSent, false),
+      (.tlsFailed, .connecting, true, .notSent, false),
+      (.certificateRefused, .connecting, true, .notSent, false),
+      (.timedOut, .connecting, true, .notSent, false), (.timedOut, .sending, false, .outcomeUnknown, true),
       (.timedOut, .waiting, false, .outcomeUnknown, true),
       (.timedOut, .receiving, false, .outcomeUnknown, true),
       (.connectionReset, .sending, false, .outcomeUnknown, true),
@@ -142,6 +143,7 @@ struct ClassifierTests {
     #expect(failure.maybeCounted == !notSent)
     #expect(failure.calls == (notSent ? 0 : 1))
     #expect(failure.wasCancelled == (code == .cancelled || code == .closed))
+    #expect(failure.isRefusedHere == (code == .refusedByPolicy || code == .invalidRequest))
     #expect(!failure.isFinal)
   }
 

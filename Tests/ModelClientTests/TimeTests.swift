@@ -78,4 +78,14 @@ struct TimeTests {
     let time = try #require(Timestamp.iso8601(time))
     #expect(CivilDate.startOfNextMonth(after: time) == Timestamp.iso8601(next))
   }
+
+  @Test(
+    "The end of a certificate is read as the TLS libraries write it",
+    arguments: [
+      ("Nov  6 08:49:37 1994 GMT", 784_111_777.0), ("Nov 16 08:49:37 1994 GMT", 784_975_777),
+      ("1994-11-06 08:49:37 GMT", 784_111_777), ("Nov  6 08:49:37 1994", nil), ("never", nil), ("", nil),
+    ] as [(String, Double?)])
+  func certificateEnd(text: String, seconds: Double?) {
+    #expect(CertificateDate.seconds(text) == seconds)
+  }
 }

@@ -16,6 +16,15 @@ struct TokenExpiryTests {
     #expect(expiry(Samples.jwt(#"{"exp":4600}"#), ["expiresIn": .number(5)]) == 4600)
   }
 
+  @Test("is unknown for a new token that has ended already: one of the clocks is wrong")
+  func endedAtOnce() {
+    #expect(expiry(Samples.jwt(#"{"exp":1000}"#)) == nil)
+    #expect(expiry(Samples.jwt(#"{"exp":3}"#)) == nil)
+    #expect(expiry(Samples.jwt(#"{"iat":500000,"exp":500000}"#)) == nil)
+    #expect(expiry("opaque", ["expiresIn": .number(0)]) == nil)
+    #expect(expiry("opaque", ["expires_at": .number(999)]) == nil)
+  }
+
   @Test("is the answer's, where the token says nothing")
   func hints() {
     #expect(expiry("opaque", ["expiresIn": .number(60)]) == 1060)

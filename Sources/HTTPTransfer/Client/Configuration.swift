@@ -35,6 +35,8 @@ public struct Configuration: Sendable {
   public var plainHTTP = PlainHTTP.loopbackOnly
   /// By which way servers are reached.
   public var proxy = Proxy.none
+  /// Whether answers tell when the server's certificate ends, which costs a little with each connection.
+  public var readsCertificates = false
   /// The `User-Agent` header.
   public var userAgent = "analysis-queue"
 

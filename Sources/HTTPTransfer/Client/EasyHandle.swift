@@ -97,6 +97,7 @@ final class EasyHandle {
       set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
       set(CURLOPT_USERAGENT, configuration.userAgent)
     else { return false }
+    if configuration.readsCertificates { set(CURLOPT_CERTINFO, 1) }
     if let file = configuration.certificateAuthorityFile {
       guard set(CURLOPT_CAINFO, file), set(CURLOPT_CAPATH, nil) else { return false }
     }
@@ -153,5 +154,17 @@ final class EasyHandle {
   func offset(_ info: CURLINFO) -> Int {
     var value: curl_off_t = 0
     return curl_getinfo_offset(pointer, info, &value) == CURLE_OK ? Int(value) : 0
+  }
+
+  /// When the server's certificate ends, in the TLS library's words.
+  var certificateEnd: String? {
+    let label = "Expire date:"
+    var fact = curl_certificate_facts(pointer)
+    while let found = fact {
+      let text = found.pointee.data.map { String(cString: $0) } ?? ""
+      if text.hasPrefix(label) { return String(text.dropFirst(label.count)) }
+      fact = UnsafePointer(found.pointee.next)
+    }
+    return nil
   }
 }

@@ -12,6 +12,10 @@ public actor HTTPClient {
   private let configuration: Configuration
   private let transfers: Transfers
   private var nextNumber: UInt64 = 0
+  /// Addresses that were checked already: most clients call a few, thousands of times.
+  private var destinations: [String: Destination] = [:]
+
+  private static let knownDestinations = 32
 
   /// A client that opens nothing before its first request.
   public init(loop: EventLoop, configuration: Configuration = Configuration()) {
@@ -37,7 +41,8 @@ public actor HTTPClient {
   public func send(_ request: Request, deadline: Duration) async throws(TransferError) -> Response {
     guard !transfers.isClosed else { throw .clientClosed(sent: false) }
     guard !Task.isCancelled else { throw .cancelledBefore }
-    let prepared = try PreparedRequest(request, deadline: deadline, configuration: configuration)
+    let prepared = try PreparedRequest(
+      request, to: destination(request.url), deadline: deadline, configuration: configuration)
     nextNumber += 1
     let number = nextNumber
     let ending = await withTaskCancellationHandler {
@@ -53,6 +58,14 @@ public actor HTTPClient {
   /// Ends what is in flight with the error `closed`, and closes all connections.
   public func close() {
     transfers.close()
+  }
+
+  private func destination(_ url: String) throws(TransferError) -> Destination {
+    if let known = destinations[url] { return known }
+    let destination = try Destination(url, plainHTTP: configuration.plainHTTP)
+    if destinations.count >= Self.knownDestinations { destinations = [:] }
+    destinations[url] = destination
+    return destination
   }
 
   private func start(

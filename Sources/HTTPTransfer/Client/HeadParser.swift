@@ -27,7 +27,7 @@ struct HeadParser {
     }
     if bytes.isEmpty {
       isComplete = status >= 200
-    } else if bytes.starts(with: Array("HTTP/".utf8)) {
+    } else if bytes.starts(with: Self.statusLine) {
       begin(String(decoding: bytes, as: UTF8.self))
     } else if Self.isBlank(bytes[bytes.startIndex]) {
       headers.continueLast(with: Self.trimmed(bytes))
@@ -42,6 +42,8 @@ struct HeadParser {
     version = line.hasPrefix("HTTP/2") ? .http2 : .http1
     headers = Headers()
   }
+
+  private static let statusLine = Array("HTTP/".utf8)
 
   private static func isBlank(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")

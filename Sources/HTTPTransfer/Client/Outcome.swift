@@ -23,7 +23,8 @@ struct Outcome {
       Response(
         head: head, body: transfer.received, timing: timing,
         sentBytes: handle.number(CURLINFO_REQUEST_SIZE) + handle.offset(CURLINFO_SIZE_UPLOAD_T),
-        connectionReused: handle.number(CURLINFO_NUM_CONNECTS) == 0))
+        connectionReused: handle.number(CURLINFO_NUM_CONNECTS) == 0,
+        certificateEnd: handle.certificateEnd))
   }
 
   private var timing: Timing {
@@ -54,7 +55,8 @@ struct Outcome {
       return failure(.nameNotResolved, "The name of \(transfer.host) could not be resolved.")
     case CURLE_COULDNT_CONNECT: return connectFailure
     case CURLE_PEER_FAILED_VERIFICATION:
-      return failure(.certificateRefused, "The certificate of \(transfer.host) was refused\(detail).")
+      return failure(
+        .certificateRefused, "The certificate of \(transfer.host) was refused\(detail).\(clockAdvice)")
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
       CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
       return failure(.tlsFailed, "TLS with \(transfer.host) failed\(detail).")
@@ -137,6 +139,13 @@ struct Outcome {
   private var detail: String {
     let detail = handle.errorDetail
     return detail.isEmpty ? "" : " (\(detail))"
+  }
+
+  /// A certificate's dates are judged by this machine's clock, which is the likelier fault of the two.
+  private var clockAdvice: String {
+    let detail = handle.errorDetail
+    let isAboutTime = detail.contains("has expired") || detail.contains("not yet valid")
+    return isAboutTime ? " If its dates are right, this machine's clock is wrong." : ""
   }
 
   private static var isOutOfDescriptors: Bool {

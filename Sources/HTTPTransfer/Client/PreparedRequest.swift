@@ -8,12 +8,14 @@ struct PreparedRequest {
   private let deadline: Int
   private let connectTimeout: Int
 
-  /// Checks a request.
+  /// Checks a request to an address that was checked.
   ///
-  /// - Throws: `invalidRequest` and `refusedByPolicy`, and `timedOut` when the deadline is over already.
-  init(_ request: Request, deadline: Duration, configuration: Configuration) throws(TransferError) {
+  /// - Throws: `invalidRequest`, and `timedOut` when the deadline is over already.
+  init(
+    _ request: Request, to destination: Destination, deadline: Duration, configuration: Configuration
+  ) throws(TransferError) {
     self.request = request
-    destination = try Destination(request.url, plainHTTP: configuration.plainHTTP)
+    self.destination = destination
     self.deadline = deadline.wholeMilliseconds
     guard self.deadline > 0 else {
       throw TransferError(

@@ -37,17 +37,23 @@ public struct Multipart: Sendable {
     guard !parts.isEmpty else { throw .invalidRequest("the form has no field") }
     let boundary = try checkedBoundary()
     var segments: [any BodyBytes] = []
+    segments.reserveCapacity(parts.count * 2 + 1)
     var text: [UInt8] = []
+    // What is written round a few short fields fits in; more makes room for itself.
+    text.reserveCapacity(512)
     for part in parts {
-      text += "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(Self.escaped(part.name))\"".utf8
-      if let fileName = part.fileName { text += "; filename=\"\(Self.escaped(fileName))\"".utf8 }
+      Self.append("--", boundary, "\r\nContent-Disposition: form-data; name=\"", to: &text)
+      Self.append(Self.escaped(part.name), "\"", to: &text)
+      if let fileName = part.fileName {
+        Self.append("; filename=\"", Self.escaped(fileName), "\"", to: &text)
+      }
       if let contentType = part.contentType {
         guard FieldRules.isValue(contentType), !contentType.isEmpty else {
           throw .invalidRequest("a part's content type has a control character or is empty")
         }
-        text += "\r\nContent-Type: \(contentType)".utf8
+        Self.append("\r\nContent-Type: ", contentType, to: &text)
       }
-      text += "\r\n\r\n".utf8
+      Self.append("\r\n\r\n", to: &text)
       if let own = part.content as? [UInt8], part.fileName == nil {
         text += own
       } else {
@@ -55,9 +61,9 @@ public struct Multipart: Sendable {
         segments.append(part.content)
         text = []
       }
-      text += "\r\n".utf8
+      Self.append("\r\n", to: &text)
     }
-    text += "--\(boundary)--\r\n".utf8
+    Self.append("--", boundary, "--\r\n", to: &text)
     segments.append(text)
     return ("multipart/form-data; boundary=\(boundary)", segments)
   }
@@ -65,6 +71,7 @@ public struct Multipart: Sendable {
   /// Quotes, carriage returns and line feeds are the only characters that could end a name early; they
   /// are written as browsers write them (the WHATWG form encoding), which is what servers expect.
   private static func escaped(_ name: String) -> String {
+    guard name.utf8.contains(where: { special.contains($0) }) else { return name }
     var result = ""
     for scalar in name.unicodeScalars {
       switch scalar {
@@ -76,6 +83,13 @@ public struct Multipart: Sendable {
       }
     }
     return result
+  }
+
+  private static let special = Array("\"\r\n\0".utf8)
+
+  /// Appends texts one after the other, without joining them first.
+  private static func append(_ texts: String..., to bytes: inout [UInt8]) {
+    for text in texts { bytes.append(contentsOf: text.utf8) }
   }
 }
 

@@ -10,6 +10,9 @@ public struct Response: Sendable {
   public var sentBytes: Int
   /// Whether a kept-alive connection served the request.
   public var connectionReused: Bool
+  /// When the server's certificate ends, as the TLS library writes it; nil without TLS, on a kept-alive
+  /// connection, and where the configuration does not ask for it.
+  public var certificateEnd: String?
 
   /// The status.
   public var status: Int { head.status }

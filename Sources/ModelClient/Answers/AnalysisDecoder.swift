@@ -75,9 +75,9 @@ public enum AnalysisDecoder {
     }
     var conditions: [Condition] = []
     conditions.reserveCapacity(elements.count)
+    let path = fields.place("conditions")
     for (index, element) in elements.enumerated() {
-      let fields = try FieldReader(element, path: "\(fields.place("conditions"))[\(index)]")
-      conditions.append(try condition(fields, normalIDs))
+      conditions.append(try condition(try FieldReader(element, path: path, at: index), normalIDs))
     }
     return conditions
   }
@@ -107,9 +107,11 @@ public enum AnalysisDecoder {
   private static func symptoms(_ fields: FieldReader) throws(DecodingFailure) -> [String]? {
     guard let elements = try fields.list("symptoms", limit: greatestSymptomCount) else { return nil }
     var symptoms: [String] = []
+    symptoms.reserveCapacity(elements.count)
     for (index, element) in elements.enumerated() {
-      let place = "\(fields.place("symptoms"))[\(index)]"
-      symptoms.append(try FieldReader.text(element, place, limit: FieldReader.longLimit))
+      symptoms.append(
+        try FieldReader.text(
+          element, "\(fields.place("symptoms"))[\(index)]", limit: FieldReader.longLimit))
     }
     return symptoms
   }

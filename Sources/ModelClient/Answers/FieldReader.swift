@@ -6,16 +6,24 @@ struct FieldReader {
   static let longLimit = 10_000
 
   let object: JSONValue
-  let path: String
+  private let parent: String
+  private let index: Int?
 
   /// The reader of an object.
   ///
+  /// - Parameters:
+  ///   - path: The object's place, or its list's.
+  ///   - index: Its place in the list.
   /// - Throws: `DecodingFailure` when the value is no object.
-  init(_ value: JSONValue, path: String) throws(DecodingFailure) {
-    guard case .object = value else { throw DecodingFailure(path, "is not an object") }
+  init(_ value: JSONValue, path: String, at index: Int? = nil) throws(DecodingFailure) {
     object = value
-    self.path = path
+    parent = path
+    self.index = index
+    guard case .object = value else { throw DecodingFailure(self.path, "is not an object") }
   }
+
+  /// Written out only for a message: most fields are sound.
+  private var path: String { index.map { "\(parent)[\($0)]" } ?? parent }
 
   subscript(_ name: String) -> JSONValue? { object[name] }
 
@@ -37,7 +45,7 @@ struct FieldReader {
   /// A text that must be there and not be blank.
   func requiredText(_ name: String) throws(DecodingFailure) -> String {
     guard let text = try text(name, limit: Self.shortLimit) else { throw missing(name) }
-    guard text.contains(where: { !$0.isWhitespace }) else { throw DecodingFailure(place(name), "is empty") }
+    guard Self.hasInk(text) else { throw DecodingFailure(place(name), "is empty") }
     return text
   }
 
@@ -104,19 +112,31 @@ struct FieldReader {
   }
 
   /// A text without control characters.
-  static func text(_ value: JSONValue, _ place: String, limit: Int) throws(DecodingFailure) -> String {
-    guard let text = value.text else { throw DecodingFailure(place, "is not a text") }
+  static func text(
+    _ value: JSONValue, _ place: @autoclosure () -> String, limit: Int
+  ) throws(DecodingFailure) -> String {
+    guard let text = value.text else { throw DecodingFailure(place(), "is not a text") }
     guard text.utf8.count <= limit || text.unicodeScalars.count <= limit else {
-      throw DecodingFailure(place, "is longer than \(limit) characters")
+      throw DecodingFailure(place(), "is longer than \(limit) characters")
     }
-    guard !text.unicodeScalars.contains(where: isControl) else {
-      throw DecodingFailure(place, "has a control character")
-    }
+    guard !hasControl(text) else { throw DecodingFailure(place(), "has a control character") }
     return text
   }
 
-  /// Unicode's category of control characters never changes: these two ranges (the standard's section 23.1).
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+  /// Whether there is a control character. Unicode's category of them never changes: U+0000 to U+001F and U+007F to
+  /// U+009F (the standard's section 23.1). In UTF-8 those from U+0080 are C2 and a byte up to 9F.
+  private static func hasControl(_ text: String) -> Bool {
+    var before: UInt8 = 0
+    for byte in text.utf8 {
+      if byte < 0x20 || byte == 0x7F || before == 0xC2 && byte < 0xA0 { return true }
+      before = byte
+    }
+    return false
+  }
+
+  /// Whether there is anything but blanks; most texts begin with a letter, which needs no tables to be seen as one.
+  private static func hasInk(_ text: String) -> Bool {
+    if let first = text.utf8.first, (0x21...0x7E).contains(first) { return true }
+    return text.contains { !$0.isWhitespace }
   }
 }

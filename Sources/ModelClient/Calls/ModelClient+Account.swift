@@ -19,12 +19,17 @@ extension ModelClient {
   }
 
   /// Whether the backend is up: returns when it answers with a status of 2xx.
-  public func health() async throws(CallFailure) {
+  @discardableResult
+  public func health() async throws(CallFailure) -> HealthAnswer {
     let request = Request(.get, endpoint.url(endpoint.paths.health), headers: transport.headers(nil))
     let response = try await transport.send(request, deadline: endpoint.deadlines.health)
     // A health answer may be any text, so only its status counts.
-    guard !(200...299).contains(response.status) else { return }
-    _ = try transport.checked(response)
+    if !(200...299).contains(response.status) { _ = try transport.checked(response) }
+    let now = transport.clock.now()
+    let date = response.headers["Date"].flatMap { RetryAfter.date($0, now: now) }
+    return HealthAnswer(
+      timing: response.timing, clockAhead: date.map { now - $0 },
+      certificateEnds: response.certificateEnd.flatMap(CertificateDate.seconds))
   }
 
   /// The service account.

@@ -30,10 +30,12 @@ struct AnswerRules {
     failure.calls = 1
     failure.burnsAttempt = burnsAttempt(answer.status, kind)
     failure.maybeCounted = maybeCounted(answer.status, kind)
-    let asked = answer.headers["Retry-After"].flatMap { RetryAfter.seconds($0, now: now) }
+    let asked = askedFor(answer.headers)
     switch kind {
     case .overload, .server: failure.retryAfter = asked.map(clamped)
-    case .serviceLimit: failure.pauseUntil = pauseEnd(asked)
+    case .serviceLimit:
+      failure.retryAfter = asked.map(clamped)
+      failure.pauseUntil = pauseEnd(asked)
     default: break
     }
     if report.message == nil || kind == .invalidAnswer { failure.excerpt = Redaction.excerpt(answer.body) }
@@ -79,6 +81,13 @@ struct AnswerRules {
     case .permanent: (200...299).contains(status) || status >= 500
     default: false
     }
+  }
+
+  /// The seconds that the backend asks for. A date is the backend's own, so it is counted from the time at
+  /// which the same backend says that it answered: this machine's clock may be days off.
+  private func askedFor(_ headers: Headers) -> Double? {
+    let answeredAt = headers["Date"].flatMap { RetryAfter.date($0, now: now) }
+    return headers["Retry-After"].flatMap { RetryAfter.seconds($0, now: answeredAt ?? now) }
   }
 
   private func clamped(_ seconds: Double) -> Duration {

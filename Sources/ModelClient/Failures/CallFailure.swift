@@ -12,7 +12,7 @@ public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public var errorID: String?
   /// The HTTP status; nil when there was no answer.
   public var status: Int?
-  /// How long the backend asks to wait; nil when it does not say.
+  /// How long the backend asks to wait, clamped; nil when it does not say.
   public var retryAfter: Duration?
   /// Until when the service account may not call, in seconds since 1970; of the service limit only.
   public var pauseUntil: Double?
@@ -26,6 +26,8 @@ public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public var calls = 0
   /// Whether this side ended the call: a cancelled task or a closed client.
   public var wasCancelled = false
+  /// Whether this side does not let such requests out: of a wrong setting that every call will meet.
+  public var isRefusedHere = false
 
   /// A failure of a class; the other facts are set after it.
   public init(

@@ -8,6 +8,7 @@ enum TransferRules {
     failure.status = error.answer?.status
     failure.calls = error.certainlyNotSent ? 0 : 1
     failure.wasCancelled = error.code == .cancelled || error.code == .closed
+    failure.isRefusedHere = error.code == .refusedByPolicy || error.code == .invalidRequest
     return failure
   }
 
@@ -34,7 +35,8 @@ enum TransferRules {
       return CallFailure(.invalidAnswer, error.message, maybeCounted: true)
     default:
       return error.certainlyNotSent
-        ? CallFailure(.notSent, error.message, burnsAttempt: !isOurs(error))
+        // An endpoint that is away for a night must not use up the attempts of every job that waits for it.
+        ? CallFailure(.notSent, error.message, burnsAttempt: false)
         : CallFailure(.outcomeUnknown, error.message, burnsAttempt: !isOurs(error), maybeCounted: true)
     }
   }

@@ -7,6 +7,10 @@ struct JSONReader {
 
   private static let fewNames = 16
 
+  /// For so many members or elements room is made at once. Few enough that an answer of the greatest length, made
+  /// of small objects only, takes no more than some 50 MB for a moment.
+  private static let usualCount = 6
+
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
 
@@ -56,6 +60,7 @@ struct JSONReader {
     var names: Set<String> = []  // filled only for many names: a few are compared faster one by one
     skipBlanks()
     if accept("}") { return .object(members) }
+    members.reserveCapacity(Self.usualCount)
     repeat {
       skipBlanks()
       guard peek() == UInt8(ascii: "\"") else { throw unexpected() }
@@ -81,6 +86,7 @@ struct JSONReader {
     var values: [JSONValue] = []
     skipBlanks()
     if accept("]") { return .array(values) }
+    values.reserveCapacity(Self.usualCount)
     repeat {
       values.append(try value(depth: depth))
       skipBlanks()

@@ -15,10 +15,12 @@ enum JSONValue: Equatable, Sendable {
 
   /// The value of a name; nil when this is no object or has no such name, or the value is `null`.
   subscript(_ name: String) -> JSONValue? {
-    guard case .object(let members) = self, let member = members.first(where: { $0.name == name }),
-      member.value != .null
-    else { return nil }
-    return member.value
+    guard case .object(let members) = self else { return nil }
+    for member in members where member.name == name {
+      if case .null = member.value { return nil }
+      return member.value
+    }
+    return nil
   }
 
   /// The text; nil for any other value.

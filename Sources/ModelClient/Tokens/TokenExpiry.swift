@@ -3,8 +3,13 @@ enum TokenExpiry {
   /// The end by this machine's clock, in seconds since 1970; nil when nothing says so.
   ///
   /// A JWT that says when it was issued gives a length of life, which holds even where the backend's clock
-  /// is not ours.
+  /// is not ours. A new token that has ended already has not: one of the clocks is wrong, and taken at its
+  /// word it would have to be renewed for every call.
   static func of(_ token: String, answer: JSONValue, receivedAt: Double) -> Double? {
+    stated(token, answer: answer, receivedAt: receivedAt).flatMap { $0 > receivedAt ? $0 : nil }
+  }
+
+  private static func stated(_ token: String, answer: JSONValue, receivedAt: Double) -> Double? {
     if let claims = claims(token), let end = time(claims["exp"]) {
       if let issued = time(claims["iat"]), issued <= end { return receivedAt + (end - issued) }
       return end

@@ -2,36 +2,22 @@ internal import AnalysisCore
 internal import Operations
 
 /// Keeps the service account's token: logs in, refreshes ahead of time, and does each once for all callers
-/// that wait, however many they are.
-///
-/// Tokens are numbered by a generation. Whoever meets a 401 says which generation failed, so that only the
-/// first of many such callers causes a login, and the others get the token that it brought.
+/// that wait, however many they are. What it decides by is ``TokenRenewals``.
 public actor TokenKeeper {
-  /// A token and its number.
-  struct Lent: Sendable {
-    let token: Secret
-    let generation: Int
-  }
+  typealias Lent = TokenRenewals.Lent
 
-  private struct Held {
-    let session: Session
-    let obtainedAt: Double
-    let generation: Int
-
-    /// When the next token is asked for: when a tenth of the life is left, or a minute of a long one.
-    var refreshAt: Double? {
-      session.expiresAt.map { $0 - min(60, max(0, $0 - obtainedAt) / 10) }
-    }
+  private struct Waiter {
+    /// The generation that was refused; nil when the caller asks for the first time.
+    let refused: Int?
+    let continuation: CheckedContinuation<Result<Lent, CallFailure>, Never>
   }
 
   private let credentials: @Sendable () throws -> Credentials
   private let accounts: AccountCalls
   private let clock: WallClock
-  private var held: Held?
-  private var isRenewing = false
-  private var waiters: [Int: CheckedContinuation<Result<Lent, CallFailure>, Never>] = [:]
+  private var renewals = TokenRenewals()
+  private var waiters: [Int: Waiter] = [:]
   private var nextWaiter = 0
-  private var pause = LoginPause()
 
   init(
     accounts: AccountCalls, clock: WallClock, credentials: @escaping @Sendable () throws -> Credentials
@@ -42,44 +28,38 @@ public actor TokenKeeper {
   }
 
   /// The number of the present token, counted from 1; 0 before the first login.
-  public var generation: Int { held?.generation ?? 0 }
+  public var generation: Int { renewals.generation }
 
   /// The present token, or a new one when it is about to end.
   func token() async throws(CallFailure) -> Lent {
-    if let held, held.refreshAt.map({ clock.now() < $0 }) ?? true {
-      return Lent(token: held.session.token, generation: held.generation)
-    }
-    return try await renewed(byLogin: false)
+    try await token(refused: nil)
   }
 
   /// A token newer than the one that was refused.
   func token(after refused: Int) async throws(CallFailure) -> Lent {
-    if let held, held.generation > refused {
-      return Lent(token: held.session.token, generation: held.generation)
-    }
-    return try await renewed(byLogin: true)
+    try await token(refused: refused)
   }
 
-  /// Says that a token was refused although it was new: the next login waits, since logging in works and
-  /// helps nothing.
+  /// Says that a token was refused although it was new.
   func newTokenWasRefused(_ generation: Int) {
-    guard let held, held.generation == generation else { return }
-    pause.tokenRefused(generation, at: clock.monotonic())
+    renewals.newTokenWasRefused(generation, at: clock.monotonic())
   }
 
   // MARK: One renewal for all
 
-  private func renewed(byLogin: Bool) async throws(CallFailure) -> Lent {
-    if !isRenewing {
-      if let failure = pause.failure(at: clock.monotonic()) { throw failure }
-      isRenewing = true
+  private func token(refused: Int?) async throws(CallFailure) -> Lent {
+    switch renewals.ask(after: refused, now: clock.now(), at: clock.monotonic()) {
+    case .use(let lent): return lent
+    case .fail(let failure): throw failure
+    case .wait: break
+    case .renew(let byLogin):
       // A task of its own: the renewal goes on for the others when the caller that began it is cancelled.
       Task { await self.renew(byLogin: byLogin) }
     }
-    return try await waitForRenewal().get()
+    return try await waitForRenewal(refused: refused).get()
   }
 
-  private func waitForRenewal() async -> Result<Lent, CallFailure> {
+  private func waitForRenewal(refused: Int?) async -> Result<Lent, CallFailure> {
     nextWaiter += 1
     let number = nextWaiter
     return await withTaskCancellationHandler {
@@ -87,7 +67,7 @@ public actor TokenKeeper {
         if Task.isCancelled {
           continuation.resume(returning: .failure(Self.cancelled))
         } else {
-          waiters[number] = continuation
+          waiters[number] = Waiter(refused: refused, continuation: continuation)
         }
       }
     } onCancel: {
@@ -96,30 +76,22 @@ public actor TokenKeeper {
   }
 
   private func leave(_ number: Int) {
-    waiters.removeValue(forKey: number)?.resume(returning: .failure(Self.cancelled))
+    waiters.removeValue(forKey: number)?.continuation.resume(returning: .failure(Self.cancelled))
   }
 
   private func renew(byLogin: Bool) async {
     let result = await newSession(byLogin: byLogin)
-    let outcome: Result<Lent, CallFailure>
-    switch result {
-    case .success(let session):
-      let next = Held(session: session, obtainedAt: clock.now(), generation: generation + 1)
-      held = next
-      pause.loginSucceeded(at: clock.monotonic())
-      outcome = .success(Lent(token: session.token, generation: next.generation))
-    case .failure(let failure):
-      pause.loginFailed(failure, at: clock.monotonic())
-      outcome = .failure(failure)
-    }
-    isRenewing = false
+    renewals.renewed(result, now: clock.now(), at: clock.monotonic())
     let waiting = waiters
     waiters = [:]
-    for continuation in waiting.values { continuation.resume(returning: outcome) }
+    for waiter in waiting.values {
+      waiter.continuation.resume(
+        returning: renewals.waited(result, after: waiter.refused, now: clock.now()))
+    }
   }
 
   private func newSession(byLogin: Bool) async -> Result<Session, CallFailure> {
-    if !byLogin, let refreshToken = held?.session.refreshToken {
+    if !byLogin, let refreshToken = renewals.refreshToken {
       do throws(CallFailure) {
         return .success(try await accounts.refresh(refreshToken))
       } catch {
