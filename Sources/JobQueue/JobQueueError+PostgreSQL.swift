@@ -48,12 +48,28 @@ extension JobQueueError {
     case "42501":
       return (
         .permission, "The database role may not do this",
-        "Connect as another role, or grant it the functions' use."
+        "Connect as another role, or have the schema's owner grant this one its duty, again after each migrate: "
+          + "SELECT analysis.allow(role, 'worker'), or 'submitter', or 'reader'."
       )
     case "3F000", "42P01", "42883":
       return (.schemaMissing, "The database lacks a part of the schema", "Run analysisctl migrate.")
+    case _ where error.isReadOnlyServer:
+      return (
+        .unreachable, "The database takes no changes (it is a standby, or was made read-only)",
+        "Connect to the primary: name all servers as host=a,b and add target_session_attrs=read-write."
+      )
     case "55P03":
       return (.conflict, "The database was busy with the same rows", "Try again.")
+    case "57014":
+      return (
+        .conflict, "The database ended the call",
+        "Try again; if it happens again, see statement_timeout and who cancels."
+      )
+    case "53100":
+      return (
+        .unreachable, "The database's volume is full",
+        "Make room on it, then do the same again; nothing was stored."
+      )
     default:
       break
     }

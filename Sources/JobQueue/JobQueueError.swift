@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// What went wrong between this process and the queue's database, worded for the person who reads it.
 ///
 /// It never holds image bytes, names, e-mail addresses or secrets; a user is named by reference only.
@@ -23,6 +25,23 @@ public struct JobQueueError: Error, Sendable {
   public var isTemporary: Bool {
     code == .unreachable || code == .deadline || code == .conflict
   }
+
+  /// Whether there was no connection, or it went away: not a fault of what was asked.
+  public var isConnectionLoss: Bool {
+    code == .unreachable && (underlying as? PostgreSQLError)?.isConnectionLoss ?? true
+  }
+
+  /// Whether one of the rows that were given or asked for is the cause, so that the others may fare better
+  /// without it: the database refuses a value, or cannot read what it has stored.
+  public var isOfRow: Bool {
+    if code == .badRow { return true }
+    guard !isConnectionLoss, let state = (underlying as? PostgreSQLError)?.sqlState else { return false }
+    // 58030: a block that the disk does not give; 54: too large; P0: an exception of a function; XX: damage.
+    return state == "58030" || ["54", "P0", "XX"].contains(state.prefix(2))
+  }
+
+  /// Whether the server has no room left, which passes only by somebody's doing.
+  var isVolumeFull: Bool { (underlying as? PostgreSQLError)?.sqlState == "53100" }
 }
 
 extension JobQueueError {

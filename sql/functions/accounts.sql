@@ -42,21 +42,30 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Gives a user a plan from a moment on (now if none is given); false if there is no such user.
+-- Gives a user a plan from a moment on (now if none is given); false if there is no such user. The plan that
+-- is in force already is not given again, so that of two who give the same at once only one writes history.
 CREATE OR REPLACE FUNCTION analysis.set_plan(p_shard smallint, p_user text, p_plan text, p_from timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_plan smallint;
+  v_user bigint;
 BEGIN
   SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = p_plan;
   IF NOT FOUND THEN
     RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
   END IF;
+  SELECT a.user_id INTO v_user FROM analysis.account a
+  WHERE a.shard = p_shard AND a.user_ref = p_user FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  -- In a statement of its own, which sees what another gave while this one waited.
   INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
-  SELECT p_shard, a.user_id, coalesce(p_from, clock_timestamp()), v_plan
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user
+  SELECT p_shard, v_user, coalesce(p_from, clock_timestamp()), v_plan
+  WHERE p_from IS NOT NULL
+     OR v_plan IS DISTINCT FROM (SELECT l.plan_id FROM analysis.limit_of(p_shard, v_user, clock_timestamp()) l)
   ON CONFLICT (shard, user_id, valid_from) DO UPDATE SET plan_id = EXCLUDED.plan_id;
-  RETURN FOUND;
+  RETURN true;
 END $$;
 
 -- Gives a plan a monthly limit (NULL: none) from a moment on.

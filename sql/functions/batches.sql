@@ -20,16 +20,17 @@ BEGIN
       WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b);
 END $$;
 
--- The jobs in batches, one row each.
-CREATE OR REPLACE FUNCTION analysis.held_jobs(p_shard smallint, p_batches bigint[])
-RETURNS TABLE (batch_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint)
+-- The jobs in batches, one row each. The user is NULL where the lease is older than their column.
+CREATE OR REPLACE FUNCTION analysis.leased_jobs(p_shard smallint, p_batches bigint[])
+RETURNS TABLE (
+  batch_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint, user_id bigint)
 LANGUAGE sql STABLE AS $$
-  SELECT b.id, b.worker_id, b.lane, t.job_id, t.period, t.tries
+  SELECT b.id, b.worker_id, b.lane, t.job_id, t.period, t.tries, t.user_id
   FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i) g
   CROSS JOIN LATERAL (
-    SELECT k.id, k.worker_id, k.lane, k.job_ids, k.periods, k.tries FROM analysis.batch k
+    SELECT k.id, k.worker_id, k.lane, k.job_ids, k.periods, k.tries, k.user_ids FROM analysis.batch k
     WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
-  CROSS JOIN LATERAL unnest(b.job_ids, b.periods, b.tries) t(job_id, period, tries)
+  CROSS JOIN LATERAL unnest(b.job_ids, b.periods, b.tries, b.user_ids) t(job_id, period, tries, user_id)
 $$;
 
 -- Takes settled jobs out of batches that the caller has locked. What is left stays in the lease; a batch
@@ -45,12 +46,13 @@ DECLARE
   v_kept bigint[];
 BEGIN
   WITH rest AS (
-    SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries
-    FROM analysis.held_jobs(p_shard, p_batches) h
+    SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
+           CASE WHEN count(h.user_id) > 0 THEN array_agg(h.user_id) END AS user_ids
+    FROM analysis.leased_jobs(p_shard, p_batches) h
     WHERE NOT EXISTS (SELECT 1 FROM unnest(p_jobs) s(job_id) WHERE s.job_id = h.job_id)
     GROUP BY h.batch_id),
   kept AS (
-    UPDATE analysis.batch b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries
+    UPDATE analysis.batch b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries, user_ids = r.user_ids
     FROM rest r
     WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.batch_id
     RETURNING b.id)
@@ -58,6 +60,48 @@ BEGIN
 
   DELETE FROM analysis.batch b
   WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = ANY (p_batches) AND NOT (b.id = ANY (v_kept));
+END $$;
+
+-- Counts attempts that burnt nothing into the job's latest line of the same cause, where it has many such lines;
+-- they come back without a class, so that no line is written for them.
+CREATE OR REPLACE FUNCTION analysis.fold_attempts(p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
+RETURNS analysis.ended[]
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_folded bigint[];
+  v_line record;
+BEGIN
+  FOR v_line IN
+    SELECT e.*, l.last_at FROM unnest(p_ended) e
+    CROSS JOIN LATERAL (
+      -- A line is full when its calls are all that the column holds; then another begins.
+      SELECT count(*) AS lines, max(k.at) FILTER (WHERE k.class = e.class AND k.calls::int + e.calls <= 32767) AS last_at
+      FROM analysis.attempt_error k
+      WHERE k.shard = p_shard AND k.period = e.period AND k.job_id = e.job_id AND NOT k.burnt OFFSET 0) l
+    WHERE NOT e.burnt AND e.outcome <> 'stale' AND e.class IS NOT NULL AND l.lines >= 20 AND l.last_at IS NOT NULL
+  LOOP
+    -- One by one: they are few, and a join would have to go through the whole history.
+    UPDATE analysis.attempt_error a
+    SET calls = a.calls + v_line.calls, at = p_now, maybe_counted = a.maybe_counted OR v_line.maybe_counted,
+        code = v_line.code, message = v_line.message, error_id = v_line.error_id, status = v_line.status,
+        worker_id = v_line.worker_id, endpoint = v_line.endpoint
+    WHERE a.shard = p_shard AND a.period = v_line.period AND a.job_id = v_line.job_id AND a.at = v_line.last_at
+      AND a.class = v_line.class AND NOT a.burnt;
+    v_folded := v_folded || v_line.job_id;
+  END LOOP;
+
+  IF v_folded IS NULL THEN
+    RETURN p_ended;
+  END IF;
+  RETURN (
+    SELECT array_agg(ROW(
+      e.job_id, e.period, e.user_id, e.kind, e.worker_id, e.attempt, e.attempts, e.outcome, e.lane, e.tries, e.vt,
+      e.delay_ms, e.burnt, CASE WHEN e.job_id = ANY (v_folded) THEN NULL ELSE e.class END, e.code, e.message,
+      e.error_id, e.status, e.calls, e.maybe_counted, e.endpoint)::analysis.ended)
+    FROM unnest(p_ended) e);
 END $$;
 
 -- Writes what came of attempts that ended without a result; the callers hold the batches' and the jobs'
@@ -70,7 +114,11 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
 BEGIN
-  -- 1. The history.
+  -- 1. The history. What burns nothing can come again for weeks, as each probe of a paused endpoint does: a job
+  --    with twenty such lines has its later ones counted into the latest of the same cause.
+  IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE NOT e.burnt AND e.outcome <> 'stale' AND e.class IS NOT NULL) THEN
+    p_ended := analysis.fold_attempts(p_shard, p_ended, v_now);
+  END IF;
   INSERT INTO analysis.attempt_error (
     shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted, burnt,
     worker_id, endpoint)

@@ -60,9 +60,9 @@ BEGIN
           WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
       -- 3. The lease.
       leased AS (
-        INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries)
+        INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
         SELECT p_shard, p_lanes[i], p_batch + i - 1, p_worker, v_deadline,
-               array_agg(f.job_id), array_agg(f.period), array_agg(f.tries)
+               array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
       SELECT p_batch + i - 1, p_lanes[i], f.job_id, f.period, ((f.tries & 255) + 1)::smallint, f.vt, f.user_id, f.kind,
              f.image_period, f.image_id, f.image_bytes, f.image_raw, f.expired, f.max_attempts

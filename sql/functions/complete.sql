@@ -22,14 +22,15 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 1. Join what was given to what is held, and to the jobs by key; in job order, as cancel goes too.
+  -- 1. Join what was given to what is held, and where the lease does not say whose a job is to the jobs by key; in
+  --    job order, as cancel goes too. A lane is of one kind.
   RETURN QUERY
   INSERT INTO analysis.result (
     shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at, analysis_id, answered_at,
     primary_id, primary_name, primary_confidence, primary_band, primary_normal,
     secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal,
     serious, consult, condition_count, conditions, endpoint, model, version, call_ms)
-  SELECT p_shard, h.period, h.job_id, j.user_id, j.kind, 1, ((h.tries & 255) + 1)::smallint, g.calls, v_now, g.analysis_id, g.answered_at,
+  SELECT p_shard, h.period, h.job_id, coalesce(h.user_id, j.user_id), h.lane / 4, 1, ((h.tries & 255) + 1)::smallint, g.calls, v_now, g.analysis_id, g.answered_at,
     g.primary_id, g.primary_name, g.primary_confidence, g.primary_band, g.primary_normal,
     g.secondary_id, g.secondary_name, g.secondary_confidence, g.secondary_band, g.secondary_normal,
     g.serious, g.consult, g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms
@@ -40,10 +41,10 @@ BEGIN
     AS g(job_id, analysis_id, answered_at, conditions, condition_count, primary_id, primary_name,
     primary_confidence, primary_band, primary_normal, secondary_id, secondary_name, secondary_confidence,
     secondary_band, secondary_normal, serious, consult, calls, call_ms, model, endpoint)
-  JOIN analysis.held_jobs(p_shard, v_held) h ON h.job_id = g.job_id
-  CROSS JOIN LATERAL (
-    SELECT k.user_id, k.kind FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id OFFSET 0) j
+  JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id
+  LEFT JOIN LATERAL (
+    SELECT k.user_id FROM analysis.job k
+    WHERE h.user_id IS NULL AND k.shard = p_shard AND k.period = h.period AND k.id = h.job_id OFFSET 0) j ON true
   ORDER BY h.job_id
   ON CONFLICT (shard, period, job_id) DO NOTHING
   RETURNING job_id;

@@ -27,7 +27,7 @@ BEGIN
   INTO v_ended
   FROM (
     SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.tries & 255 AS burnt_before, g.*
-    FROM analysis.held_jobs(p_shard, v_held) h
+    FROM analysis.leased_jobs(p_shard, v_held) h
     JOIN unnest(p_jobs, p_delay_ms, p_burn, p_class, p_code, p_message, p_error_id, p_status, p_calls, p_maybe_counted, p_endpoint)
       WITH ORDINALITY AS g(given, delay_ms, burn, class, code, message, error_id, status, calls, maybe_counted, endpoint, i)
       ON g.given = h.job_id
@@ -64,7 +64,7 @@ DECLARE
 BEGIN
   SELECT array_agg(e.ended) INTO v_ended
   FROM (
-    SELECT DISTINCT ON (h.job_id) h.* FROM analysis.held_jobs(p_shard, v_held) h
+    SELECT DISTINCT ON (h.job_id) h.* FROM analysis.leased_jobs(p_shard, v_held) h
     JOIN unnest(p_jobs) g(job_id) ON g.job_id = h.job_id
     ORDER BY h.job_id) s
   CROSS JOIN LATERAL (
@@ -83,4 +83,21 @@ BEGIN
     PERFORM analysis.settle_batches(p_shard, v_held, p_jobs);
   END IF;
   RETURN QUERY SELECT e.job_id FROM unnest(v_ended) e WHERE e.outcome = 'retried';
+END $$;
+
+-- Gives back what a claim took whose answer never came: the jobs of the batches from p_batch on, so many
+-- numbers, which the worker had chosen itself. Answers how many jobs there were.
+CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_batch bigint, p_count int) RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+AS $$
+DECLARE
+  v_held bigint[] := analysis.hold_batches(p_shard, p_worker, ARRAY(SELECT p_batch + i FROM generate_series(0, p_count - 1) i));
+  v_jobs bigint[] := ARRAY(SELECT h.job_id FROM analysis.leased_jobs(p_shard, v_held) h);
+BEGIN
+  IF cardinality(v_jobs) > 0 THEN
+    PERFORM analysis.hand_back(p_shard, p_worker, v_held, v_jobs, 0);
+  END IF;
+  RETURN cardinality(v_jobs);
 END $$;

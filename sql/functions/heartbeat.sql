@@ -43,3 +43,12 @@ CREATE OR REPLACE FUNCTION analysis.retire(p_shard smallint, p_worker bigint) RE
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   DELETE FROM analysis.worker w WHERE w.shard = p_shard AND w.id = p_worker
 $$;
+
+-- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the worker
+-- measures its own; NULL when the worker has given no sign of life yet.
+CREATE OR REPLACE FUNCTION analysis.tell(p_shard smallint, p_worker bigint, p_report jsonb) RETURNS float8
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  UPDATE analysis.worker w SET report = p_report, reported_at = clock_timestamp()
+  WHERE w.shard = p_shard AND w.id = p_worker
+  RETURNING extract(epoch FROM clock_timestamp())::float8
+$$;

@@ -16,13 +16,19 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Estimates, from what the server counts anyway.
+-- What a gauge would show now: an estimate, from what the server counts anyway.
+CREATE OR REPLACE FUNCTION analysis.measure(p_gauge text) RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT CASE p_gauge
+    WHEN 'database_bytes' THEN pg_database_size(current_database())
+    WHEN 'waiting' THEN pg_stat_get_live_tuples('analysis.ready'::regclass) + pg_stat_get_live_tuples('analysis.scheduled'::regclass)
+  END
+$$;
+
 CREATE OR REPLACE FUNCTION analysis.refresh_gauges() RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  INSERT INTO analysis.gauge AS g (name, value, at) VALUES
-    ('database_bytes', pg_database_size(current_database()), clock_timestamp()),
-    ('waiting', pg_stat_get_live_tuples('analysis.ready'::regclass)
-              + pg_stat_get_live_tuples('analysis.scheduled'::regclass), clock_timestamp())
+  INSERT INTO analysis.gauge AS g (name, value, at)
+  SELECT n, analysis.measure(n), clock_timestamp() FROM unnest(ARRAY['database_bytes', 'waiting']) n
   ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at
 $$;
 

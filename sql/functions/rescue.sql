@@ -54,7 +54,7 @@ BEGIN
   FROM (
     SELECT h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS burnt_before, h.tries >> 8 AS losses, h.lane % 4 = 3 AS alone,
            ((h.tries & 255) + (h.lane % 4 = 3)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
-    FROM analysis.held_jobs(p_shard, v_lost) h
+    FROM analysis.leased_jobs(p_shard, v_lost) h
     LEFT JOIN LATERAL (
       SELECT f.job_id FROM analysis.result f
       WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true
@@ -75,3 +75,6 @@ BEGIN
   o_requeued := coalesce(cardinality(v_ended), 0) - o_dead;
   RETURN NEXT;
 END $$;
+
+-- The last of those that called the function of before has been replaced here.
+DROP FUNCTION IF EXISTS analysis.held_jobs(smallint, bigint[]);

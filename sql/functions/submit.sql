@@ -44,15 +44,18 @@ BEGIN
     RAISE EXCEPTION 'the arrays of a submit differ in length, or max_attempts is not from 1 to 100' USING ERRCODE = '22023';
   END IF;
 
-  -- 1. What binds everybody.
+  -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit measures for
+  --    itself, and writes nothing: its transaction may stay open, and would keep the workers from the gauge.
   SELECT CASE WHEN b.value >= nullif(b.setting, '')::bigint THEN 'storage_full'
               WHEN w.value >= nullif(w.setting, '')::bigint THEN 'queue_full' END,
          nullif(u.value, '')::bigint
   INTO v_full, v_max_waiting
-  FROM (SELECT (SELECT s.value FROM analysis.setting s WHERE s.name = 'max_database_bytes') AS setting,
-               (SELECT g.value FROM analysis.gauge g WHERE g.name = 'database_bytes') AS value) b,
-       (SELECT (SELECT s.value FROM analysis.setting s WHERE s.name = 'max_waiting') AS setting,
-               (SELECT g.value FROM analysis.gauge g WHERE g.name = 'waiting') AS value) w,
+  FROM (SELECT s.value AS setting, CASE WHEN s.value = '' THEN 0 WHEN g.at >= v_now - interval '1 minute' THEN g.value
+                                        ELSE analysis.measure('database_bytes') END AS value
+        FROM analysis.setting s LEFT JOIN analysis.gauge g ON g.name = 'database_bytes' WHERE s.name = 'max_database_bytes') b,
+       (SELECT s.value AS setting, CASE WHEN s.value = '' THEN 0 WHEN g.at >= v_now - interval '1 minute' THEN g.value
+                                        ELSE analysis.measure('waiting') END AS value
+        FROM analysis.setting s LEFT JOIN analysis.gauge g ON g.name = 'waiting' WHERE s.name = 'max_waiting') w,
        (SELECT (SELECT s.value FROM analysis.setting s WHERE s.name = 'max_waiting_per_user') AS value) u;
 
   -- 2. Look up user, month, plan and limit of each, and judge it as far as it can be judged alone.
@@ -120,22 +123,40 @@ BEGIN
       WHERE x.job_there IS NULL AND x.first < x.i) t;
   END IF;
 
-  -- 5. Images that are not given have to be there, and stay while this transaction is open.
+  -- 5. Images that are not given have to be there, and stay while this transaction is open. Each is looked for
+  --    once, however many jobs show it: first among the images of the job's own month, then in the others.
   IF p_image IS NULL OR array_position(p_image, NULL) IS NOT NULL THEN
-    SELECT array_agg(CASE WHEN v_reason[s.i] IS NULL AND v_twin[s.i] IS NULL AND p_image[s.i] IS NULL AND m.id IS NULL
-                          THEN 'image_missing' ELSE v_reason[s.i] END ORDER BY s.i),
-           array_agg(m.id ORDER BY s.i), array_agg(m.period ORDER BY s.i), array_agg(m.byte_count ORDER BY s.i),
-           array_agg(m.raw ORDER BY s.i)
-    INTO v_reason, v_image, v_image_period, v_image_bytes, v_image_raw
-    FROM unnest(v_items) s
-    LEFT JOIN LATERAL (
-      SELECT f.* FROM (SELECT p.period FROM analysis.partition_made p ORDER BY p.period DESC) p
+    WITH named AS (
+      SELECT s.i, s.user_id, s.sha256, s.period FROM unnest(v_items) s
+      WHERE v_reason[s.i] IS NULL AND v_twin[s.i] IS NULL AND p_image[s.i] IS NULL),
+    own AS MATERIALIZED (
+      SELECT d.user_id, d.sha256, m.* FROM (SELECT DISTINCT n.user_id, n.sha256, n.period FROM named n ORDER BY 1, 2, 3) d
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.byte_count, k.raw FROM analysis.image k
-        WHERE k.shard = p_shard AND k.period = p.period AND k.user_id = s.user_id AND k.sha256 = s.sha256
-        FOR KEY SHARE) f
-      WHERE v_reason[s.i] IS NULL AND v_twin[s.i] IS NULL AND p_image[s.i] IS NULL
-      LIMIT 1) m ON true;
+        WHERE k.shard = p_shard AND k.period = d.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
+        FOR KEY SHARE) m),
+    older AS MATERIALIZED (
+      SELECT d.user_id, d.sha256, m.*
+      FROM (SELECT DISTINCT n.user_id, n.sha256 FROM named n
+            WHERE NOT EXISTS (SELECT 1 FROM own o WHERE o.user_id = n.user_id AND o.sha256 = n.sha256)
+            ORDER BY 1, 2) d
+      CROSS JOIN LATERAL (
+        SELECT f.* FROM (SELECT p.period FROM analysis.partition_made p ORDER BY p.period DESC) p
+        CROSS JOIN LATERAL (
+          SELECT k.id, k.period, k.byte_count, k.raw FROM analysis.image k
+          WHERE k.shard = p_shard AND k.period = p.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
+          FOR KEY SHARE) f
+        LIMIT 1) m),
+    there AS (
+      SELECT DISTINCT ON (f.user_id, f.sha256) f.* FROM (SELECT * FROM own UNION ALL SELECT * FROM older) f
+      ORDER BY f.user_id, f.sha256, f.period DESC)
+    SELECT array_agg(CASE WHEN n.i IS NOT NULL AND t.id IS NULL THEN 'image_missing' ELSE v_reason[x] END ORDER BY x),
+           array_agg(t.id ORDER BY x), array_agg(t.period ORDER BY x), array_agg(t.byte_count ORDER BY x),
+           array_agg(t.raw ORDER BY x)
+    INTO v_reason, v_image, v_image_period, v_image_bytes, v_image_raw
+    FROM generate_series(1, v_count) x
+    LEFT JOIN named n ON n.i = x
+    LEFT JOIN there t ON t.user_id = n.user_id AND t.sha256 = n.sha256;
   END IF;
 
   -- 6. The limit on a user's waiting jobs, from virtual time: how far their last job is behind the lanes is

@@ -2,28 +2,39 @@
 -- work with their owner's rights, so a role needs no right on a table. This group comes last, so that it
 -- finds all functions; a release that adds a function adds it here, and so has the group applied again.
 
--- Lets a role do a duty: 'worker', 'submitter' (a back-end or member of staff that submits, cancels and reads
--- results) or 'reader' (results and the state of jobs only).
+-- What a role may use by its duty: 'worker', 'submitter' (a back-end or member of staff that submits, cancels and
+-- reads results) or 'reader' (results and the state of jobs only). `analysisctl doctor` compares it with what roles
+-- have been granted.
+CREATE OR REPLACE FUNCTION analysis.duties() RETURNS TABLE (o_duty text, o_functions text[], o_tables text[])
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+  WITH status AS (
+    SELECT ARRAY['ready', 'batch', 'scheduled', 'dead', 'refund', 'worker', 'gauge', 'pause'] AS tables),
+  -- What the commands read: `submit` and `jobs`; `jobs` and `status`.
+  jobs AS (
+    SELECT ARRAY['user_result', 'job_status', 'setting', 'partition_made', 'schema_migration', 'schema_function', 'result',
+      'dead'] AS tables)
+  SELECT 'worker', ARRAY[
+      'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
+      'refresh_gauges', 'ensure_partitions', 'shard_of', 'period_of', 'duties'],
+    -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
+    ARRAY['image', 'setting', 'partition_made', 'schema_migration', 'schema_function'] || status.tables
+  FROM status
+  UNION ALL
+  SELECT 'submitter', ARRAY[
+      'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'attempts_of',
+      'shard_of', 'period_of', 'period_text', 'duties'],
+    jobs.tables FROM jobs
+  UNION ALL
+  SELECT 'reader', ARRAY['locate', 'result_of', 'attempts_of', 'shard_of', 'period_of', 'period_text', 'duties'],
+    jobs.tables || status.tables FROM jobs, status
+$$;
+
+-- Lets a role do a duty.
 CREATE OR REPLACE FUNCTION analysis.allow(p_role name, p_duty text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v_status text[] := ARRAY['ready', 'batch', 'scheduled', 'dead', 'refund', 'worker', 'gauge'];
-  v_functions text[] := CASE p_duty
-    WHEN 'worker' THEN ARRAY[
-      'claim', 'tick', 'sweep', 'heartbeat', 'retire', 'complete', 'fail', 'hand_back', 'rescue', 'promote', 'settle_refunds', 'take_turn',
-      'refresh_gauges', 'ensure_partitions', 'shard_of', 'period_of']
-    WHEN 'submitter' THEN ARRAY[
-      'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'attempts_of',
-      'shard_of', 'period_of', 'period_text']
-    WHEN 'reader' THEN ARRAY['locate', 'result_of', 'attempts_of', 'shard_of', 'period_of', 'period_text'] END;
-  v_tables text[] := CASE p_duty
-    -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-    WHEN 'worker' THEN ARRAY['image', 'setting', 'partition_made', 'schema_migration', 'schema_function'] || v_status
-    -- What the commands read: `submit` and `jobs`; `jobs` and `status`.
-    WHEN 'submitter' THEN ARRAY['user_result', 'job_status', 'setting', 'partition_made', 'schema_migration',
-      'schema_function', 'result', 'dead']
-    WHEN 'reader' THEN ARRAY['user_result', 'job_status', 'setting', 'partition_made', 'schema_migration',
-      'schema_function', 'result', 'dead'] || v_status END;
+  v_functions text[] := (SELECT d.o_functions FROM analysis.duties() d WHERE d.o_duty = p_duty);
+  v_tables text[] := (SELECT d.o_tables FROM analysis.duties() d WHERE d.o_duty = p_duty);
   f record;
 BEGIN
   IF v_functions IS NULL THEN

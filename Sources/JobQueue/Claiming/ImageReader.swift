@@ -3,8 +3,10 @@ public import PostgreSQL
 
 /// Reads the bytes of images.
 public enum ImageReader {
-  private static let text =
-    "SELECT id, bytes FROM analysis.image WHERE shard = $1 AND period = $2 AND id = ANY ($3)"
+  private static let text = """
+    SELECT id, bytes, left(encode(sha256, 'hex'), 16)
+    FROM analysis.image WHERE shard = $1 AND period = $2 AND id = ANY ($3)
+    """
 
   /// Streams images, each handed over as soon as it is there, in no particular order.
   ///
@@ -15,7 +17,7 @@ public enum ImageReader {
   /// - Throws: ``JobQueueError``, or what `each` throws.
   public static func read(
     _ images: [ImageKey], shard: Int16, on database: some Queryable, deadline: Duration? = nil,
-    each: (ImageKey, Blob) async throws -> Void
+    each: (ImageKey, StoredImage) async throws -> Void
   ) async throws -> [ImageKey] {
     var missing = Set(images)
     // One month a statement, so that one partition is looked at; jobs claimed together rarely have two.
@@ -26,7 +28,7 @@ public enum ImageReader {
         ) { row in
           let key = ImageKey(period: period, id: try row.int64(0))
           missing.remove(key)
-          try await each(key, try row.blob(1))
+          try await each(key, StoredImage(bytes: try row.blob(1), mark: try row.string(2)))
         }
       } catch let error as PostgreSQLError {
         throw JobQueueError(error, while: "reading images")

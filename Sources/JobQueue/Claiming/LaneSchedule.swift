@@ -10,6 +10,8 @@ public struct LaneSchedule: Sendable {
   private let rules: ClaimRules
   private var claims = 0
   private var emptySince: [Lane: ContinuousClock.Instant] = [:]
+  /// The lanes of suspects that had one when they were last asked.
+  private var lanesWithSuspects: Set<Lane> = []
 
   /// The schedule of a worker that serves some kinds.
   public init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
@@ -33,7 +35,7 @@ public struct LaneSchedule: Sendable {
   ) -> [(lane: Lane, limit: Int)] {
     let turn = rotated(kinds.filter { !paused.contains($0) })
     guard count > 0, !turn.isEmpty else { return [] }
-    if isIdle(turn, now: now) { return [] }
+    if isIdle(turn, suspectInFlight: suspectInFlight, now: now) { return [] }
     let bulkFirst = claims % rules.bulkEvery == rules.bulkEvery - 1
     var order: [Lane] = []
     let suspects = suspectInFlight ? [] : turn.map { Lane.suspects(of: $0) }
@@ -48,11 +50,13 @@ public struct LaneSchedule: Sendable {
   /// A lane was asked and had fewer jobs than it might have given.
   public mutating func foundEmpty(_ lane: Lane, now: ContinuousClock.Instant) {
     emptySince[lane] = now
+    lanesWithSuspects.remove(lane)
   }
 
   /// A lane gave all that it was asked for.
   public mutating func foundJobs(_ lane: Lane) {
     emptySince[lane] = nil
+    if lane.isForSuspects { lanesWithSuspects.insert(lane) }
   }
 
   /// Something was queued: every lane is asked again.
@@ -70,7 +74,13 @@ public struct LaneSchedule: Sendable {
     return (since.max() ?? now) + rules.idlePoll
   }
 
-  private func isIdle(_ kinds: [AnalysisKind], now: ContinuousClock.Instant) -> Bool {
+  /// Suspects come one at a time: while there are more, the next is not made to wait for an idle worker's turn.
+  private func isIdle(
+    _ kinds: [AnalysisKind], suspectInFlight: Bool, now: ContinuousClock.Instant
+  ) -> Bool {
+    if !suspectInFlight, kinds.contains(where: { lanesWithSuspects.contains(.suspects(of: $0)) }) {
+      return false
+    }
     let lanes = ordinaryLanes(kinds)
     let since = lanes.compactMap { emptySince[$0] }
     guard since.count == lanes.count, let last = since.max() else { return false }

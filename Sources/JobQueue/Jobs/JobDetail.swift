@@ -37,6 +37,8 @@ public struct AttemptRecord: Sendable, Equatable {
   public let burnt: Bool
   /// The endpoint.
   public let endpoint: String?
+  /// The number of the worker that had the job, as its log and the status name it.
+  public let worker: Int64
 }
 
 extension AttemptRecord {
@@ -53,6 +55,7 @@ extension AttemptRecord {
     maybeCounted = try row.boolIfPresent(8) ?? false
     burnt = try row.boolIfPresent(9) ?? true
     endpoint = try row.stringIfPresent(10)
+    worker = try row.int64(11)
   }
 }
 

@@ -1,5 +1,6 @@
 public import AnalysisCore
 import EventLoop
+import Operations
 import PostgreSQL
 
 extension JobDirectory {
@@ -24,38 +25,87 @@ extension JobDirectory {
 
   /// Waits until jobs are finished: analysed, dead or cancelled. It ends early when the task is cancelled.
   ///
-  /// - Parameter finished: called with each job as it is seen to have ended.
+  /// A database that is away is waited for too.
+  /// - Parameters:
+  ///   - finished: called with each job as it is seen to have ended.
+  ///   - isAway: called with the failure when the database begins to be away.
   /// - Returns: how each job ended.
   /// - Throws: `notFound` for jobs that are unknown; `cancelled` when the task is.
   public func wait(
-    for jobs: [JobID], finished: (JobID, JobState) -> Void = { _, _ in }
+    for jobs: [JobID], finished: (JobID, JobState) -> Void = { _, _ in },
+    isAway: (JobQueueError) -> Void = { _ in }
   ) async throws(JobQueueError) -> [JobID: JobState] {
-    var ended: [JobID: JobState] = [:]
+    var look = Look(jobs)
     var schedule = WaitSchedule()
-    var places = try await shards.places(of: jobs)
-    if let missing = jobs.first(where: { places[$0] == nil }) {
-      throw JobQueueError(.notFound, "There is no job \(missing).")
-    }
-    var looks = 0
+    var failures = 0
+    var random = SystemRandomNumberGenerator()
     while true {
-      for (place, jobs) in Self.grouped(places) {
-        for (job, state) in try await finishedStates(jobs, at: place) where ended[job] == nil {
-          ended[job] = state
-          places[job] = nil
-          schedule.reset()
-          finished(job, state)
-        }
+      var pause: Duration
+      do throws(JobQueueError) {
+        if try await take(&look, finished) { schedule.reset() }
+        if look.isOver { return look.ended }
+        failures = 0
+        pause = schedule.next()
+      } catch {
+        guard error.isTemporary else { throw error }
+        failures += 1
+        if failures == 1 { isAway(error) }
+        pause = max(.milliseconds(10), Backoff.database.delay(attempt: failures, using: &random))
       }
-      if places.isEmpty { return ended }
-      looks += 1
-      // A dead job that somebody retries moves to another month.
-      if looks % 30 == 0 { places.merge(try await shards.places(of: Array(places.keys))) { $1 } }
       do {
-        try await database.loop.sleep(for: schedule.next())
+        try await database.loop.sleep(for: pause)
       } catch {
         throw JobQueueError(error, while: "waiting for jobs")
       }
     }
+  }
+
+  /// What is known of the jobs that are waited for.
+  private struct Look {
+    let jobs: [JobID]
+    /// Where those live that have not ended; nil before they were looked for.
+    var places: [JobID: JobPlace]?
+    var ended: [JobID: JobState] = [:]
+    var count = 0
+
+    init(_ jobs: [JobID]) { self.jobs = jobs }
+
+    var isOver: Bool { places?.isEmpty == true }
+  }
+
+  /// Looks once at each job that has not ended; answers whether one has since.
+  private func take(
+    _ look: inout Look, _ finished: (JobID, JobState) -> Void
+  ) async throws(JobQueueError) -> Bool {
+    var places: [JobID: JobPlace]
+    if let known = look.places {
+      places = known
+    } else {
+      places = try await present(look.jobs)
+    }
+    look.count += 1
+    // A dead job that somebody retries moves to another month.
+    if look.count % 30 == 0 { places = try await present(Array(places.keys)) }
+    look.places = places
+    var isNews = false
+    for (place, jobs) in Self.grouped(places) {
+      for (job, state) in try await finishedStates(jobs, at: place) where look.ended[job] == nil {
+        look.ended[job] = state
+        look.places?[job] = nil
+        isNews = true
+        finished(job, state)
+      }
+    }
+    return isNews
+  }
+
+  /// Where jobs are; one that was there may be gone: with a restore, or an asynchronous standby's promotion.
+  private func present(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobPlace] {
+    let places = try await shards.places(of: jobs)
+    if let missing = jobs.first(where: { places[$0] == nil }) {
+      throw JobQueueError(.notFound, "There is no job \(missing).")
+    }
+    return places
   }
 
   private func finishedStates(

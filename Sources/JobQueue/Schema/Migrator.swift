@@ -44,6 +44,16 @@ public struct Migrator: Sendable {
     try await state(in: database).compatibleVersion()
   }
 
+  /// The names of functions that somebody replaced or dropped by hand since they were applied.
+  public func alteredFunctions() async throws(JobQueueError) -> [String] {
+    let present = try await Statement(
+      QueueSQL.text("migrator/bodies.sql"), [], while: "reading the functions"
+    ) { rows in
+      Dictionary(try rows.map { (try $0.string(0), Set([try $0.string(1)])) }) { $0.union($1) }
+    }.run(on: database)
+    return try await state(in: database).altered(present: present)
+  }
+
   /// Runs what is missing, and answers what this call itself ran.
   ///
   /// - Parameter applied: called after each step is committed.

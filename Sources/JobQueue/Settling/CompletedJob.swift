@@ -53,6 +53,8 @@ public struct CompletionOutcome: Sendable, Equatable {
   public var stale: Set<JobID> = []
   /// Refused by the database and failed for good, with the database's message.
   public var rejected: [JobID: String] = [:]
+  /// Neither stored nor failed, since the database can do neither, with its message: the lease is to run out.
+  public var unrecorded: [JobID: String] = [:]
 
   /// An outcome of nothing.
   public init() {}

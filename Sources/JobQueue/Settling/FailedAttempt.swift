@@ -56,6 +56,9 @@ public enum FailOutcome: String, Sendable, CaseIterable {
 }
 
 extension FailedAttempt {
+  /// Whether the job only goes back, unharmed and at once: the call is recorded, and nothing was wrong with it.
+  public var isHandedBack: Bool { decision == .retry(after: .zero, burns: false) }
+
   /// The delay in milliseconds; nil for good.
   var delayMilliseconds: Int64? {
     switch decision {

@@ -67,19 +67,19 @@ public struct RetryPolicy: Sendable, Equatable {
   /// Whether a failure of the class can never be mended by trying again.
   public static func isFinal(_ failureClass: FailureClass) -> Bool {
     switch failureClass {
-    case .permanent, .redirect, .image, .expired, .store: true
+    case .permanent, .redirect, .expired, .store: true
     case .notSent, .outcomeUnknown, .invalidAnswer, .credentials, .permission, .serviceLimit, .overload,
-      .server, .workerLost:
+      .server, .workerLost, .image:
       false
     }
   }
 
-  /// Whether a failure of the class counts as an attempt of the job: not when the fault is the service
-  /// account's, or the backend only asks for later.
+  /// Whether a failure of the class counts as an attempt of the job: not when nothing was sent, when the fault
+  /// is the service account's, or when the backend only asks for later.
   public static func burns(_ failureClass: FailureClass) -> Bool {
     switch failureClass {
-    case .credentials, .permission, .serviceLimit, .overload: false
-    case .notSent, .outcomeUnknown, .invalidAnswer, .permanent, .server, .redirect, .image, .expired,
+    case .notSent, .credentials, .permission, .serviceLimit, .overload: false
+    case .outcomeUnknown, .invalidAnswer, .permanent, .server, .redirect, .image, .expired,
       .workerLost, .store:
       true
     }

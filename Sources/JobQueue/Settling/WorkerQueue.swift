@@ -1,7 +1,10 @@
-import AnalysisCore
+public import AnalysisCore
 public import PostgreSQL
 
 /// A worker's calls that take more than one statement.
+///
+/// Each settles many jobs at once, and a row that the database refuses stops no other: a call that fails
+/// because of a row is split in halves until the bad rows stand alone.
 public struct WorkerQueue: Sendable {
   /// The calls of one statement.
   public let statements: WorkerStatements
@@ -11,50 +14,135 @@ public struct WorkerQueue: Sendable {
     self.statements = statements
   }
 
-  /// Stores analyses, and finds out which of them the database refuses.
+  /// Stores analyses; one whose values the database refuses is failed for good as ``FailureClass/store``, with
+  /// the database's message. One that it cannot store for another reason of its own, such as a damaged page, is
+  /// let go: its lease runs out, and the job is tried again as after the loss of its worker.
   ///
-  /// When the call fails with a data error, it is split in halves until the bad rows stand alone. Each of
-  /// those is failed for good as ``FailureClass/store``, with the database's message; the others are stored.
-  ///
-  /// - Throws: every other error. Nothing is lost by repeating the call: what was stored is then stale.
+  /// - Throws: every error but a refused row. Nothing is lost by repeating the call: what was stored is then
+  ///   stale.
   public func complete(
     _ jobs: [CompletedJob], on database: some Queryable, deadline: Duration? = nil
   ) async throws(JobQueueError) -> CompletionOutcome {
     var outcome = CompletionOutcome()
-    // The first part is taken from the end, so that parts are settled in the order given.
-    var parts = jobs.isEmpty ? [] : [jobs[...]]
-    while let part = parts.popLast() {
+    var parts = Halving(jobs)
+    while let part = parts.next() {
       do {
         let stored = try await statements.complete(Array(part)).run(on: database, deadline: deadline)
         outcome.stored.formUnion(stored)
         outcome.stale.formUnion(part.map(\.job).filter { !stored.contains($0) })
-      } catch  where error.code == .badRow {
-        if part.count == 1, let job = part.first {
-          try await reject(job, error, &outcome, on: database, deadline: deadline)
+      } catch  where error.isOfRow {
+        guard let refused = parts.split(part) else { continue }
+        guard error.code == .badRow else {
+          outcome.unrecorded[refused.job] = Self.words(error)
+          continue
+        }
+        let message = "The result could not be stored: \(Self.words(error))"
+        let attempt = FailedAttempt(
+          batch: refused.batch, job: refused.job, decision: .dead, failureClass: .store,
+          code: Self.state(error), message: message, calls: refused.calls, maybeCounted: true,
+          endpoint: refused.endpoint)
+        let failed = try await fail([attempt], on: database, deadline: deadline)
+        if failed.settled[refused.job] == .dead {
+          outcome.rejected[refused.job] = message
+        } else if let words = failed.unrecorded[refused.job] {
+          outcome.unrecorded[refused.job] = words
         } else {
-          let middle = part.startIndex + part.count / 2
-          parts.append(part[middle...])
-          parts.append(part[..<middle])
+          outcome.stale.insert(refused.job)
         }
       }
     }
     return outcome
   }
 
-  private func reject(
-    _ job: CompletedJob, _ error: JobQueueError, _ outcome: inout CompletionOutcome,
-    on database: some Queryable, deadline: Duration?
-  ) async throws(JobQueueError) {
-    let cause = error.underlying as? PostgreSQLError
-    let message = "The result could not be stored: \(cause?.message ?? error.message)"
-    let attempt = FailedAttempt(
-      batch: job.batch, job: job.job, decision: .dead, failureClass: .store, code: cause?.sqlState,
-      message: message, calls: job.calls, maybeCounted: true, endpoint: job.endpoint)
-    let settled = try await statements.fail([attempt]).run(on: database, deadline: deadline)
-    if settled[job.job] == .dead {
-      outcome.rejected[job.job] = message
-    } else {
-      outcome.stale.insert(job.job)
+  /// Records failed attempts; one whose words the database refuses is recorded without them, with what the
+  /// database said.
+  ///
+  /// - Returns: What became of each. A job of which not even that could be recorded is among the unrecorded:
+  ///   its lease is left to run out.
+  /// - Throws: every error but a refused row. Nothing is lost by repeating the call.
+  public func fail(
+    _ attempts: [FailedAttempt], on database: some Queryable, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> FailureOutcome {
+    var outcome = FailureOutcome()
+    var parts = Halving(attempts)
+    while let part = parts.next() {
+      do {
+        let settled = try await statements.fail(Array(part)).run(on: database, deadline: deadline)
+        outcome.settled.merge(settled) { _, new in new }
+      } catch  where error.isOfRow {
+        guard let refused = parts.split(part) else { continue }
+        do {
+          let plain = refused.plain(because: Self.words(error), code: Self.state(error))
+          let settled = try await statements.fail([plain]).run(on: database, deadline: deadline)
+          outcome.settled.merge(settled) { _, new in new }
+        } catch  where error.isOfRow {
+          outcome.unrecorded[refused.job] = Self.words(error)
+        }
+      }
     }
+    return outcome
+  }
+
+  /// Gives jobs back that were not tried.
+  ///
+  /// - Returns: Those that were still held and are back; one that the database could not take back is among the
+  ///   unrecorded, and its lease is left to run out.
+  /// - Throws: every error but of a row. Nothing is lost by repeating the call.
+  public func handBack(
+    _ jobs: [HeldJob], on database: some Queryable, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> HandBackOutcome {
+    var outcome = HandBackOutcome()
+    var parts = Halving(jobs)
+    while let part = parts.next() {
+      do {
+        outcome.back.formUnion(
+          try await statements.handBack(Array(part)).run(on: database, deadline: deadline))
+      } catch  where error.isOfRow {
+        guard let refused = parts.split(part) else { continue }
+        outcome.unrecorded[refused.job] = Self.words(error)
+      }
+    }
+    return outcome
+  }
+
+  /// What the server said, without what was being done.
+  private static func words(_ error: JobQueueError) -> String {
+    (error.underlying as? PostgreSQLError)?.message ?? error.message
+  }
+
+  private static func state(_ error: JobQueueError) -> String? {
+    (error.underlying as? PostgreSQLError)?.sqlState
+  }
+}
+
+/// What became of failed attempts that were to be recorded.
+public struct FailureOutcome: Sendable, Equatable {
+  /// By job, what the database did.
+  public var settled: [JobID: FailOutcome] = [:]
+  /// Jobs of which nothing could be recorded, with the database's message.
+  public var unrecorded: [JobID: String] = [:]
+
+  /// An outcome of nothing.
+  public init() {}
+}
+
+/// What became of jobs that were to be given back.
+public struct HandBackOutcome: Sendable, Equatable {
+  /// Given back by this call.
+  public var back: Set<JobID> = []
+  /// Jobs that could not be given back, with the database's message.
+  public var unrecorded: [JobID: String] = [:]
+
+  /// An outcome of nothing.
+  public init() {}
+}
+
+extension FailedAttempt {
+  /// The same decision, with nothing of what the endpoint said.
+  fileprivate func plain(because words: String, code: String?) -> FailedAttempt {
+    FailedAttempt(
+      batch: batch, job: job, decision: decision, failureClass: failureClass, code: code,
+      message: "The failure could not be recorded as it came: \(words)", calls: calls,
+      maybeCounted: maybeCounted)
   }
 }

@@ -1,5 +1,5 @@
 public import AnalysisCore
-import PostgreSQL
+public import PostgreSQL
 
 extension WorkerStatements {
   /// Takes jobs from batches whose lease has run out, at most so many batches.
@@ -48,6 +48,22 @@ extension WorkerStatements {
     ) { rows in
       try rows.single().int(0)
     }
+  }
+
+  /// Tells what operators may want to know of the worker, and compares its clock with the server's on the way.
+  ///
+  /// - Returns: nil when the worker has given no sign of life yet, and nothing was kept.
+  public func tell(
+    _ report: WorkerReport, on database: ConnectionPool, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> ClockComparison? {
+    let statement = Statement(
+      QueueSQL.text("queue/tell.sql"),
+      [.int16(shard), .int64(worker.id), .jsonb(storable(report.json))],
+      while: "telling of this worker"
+    ) { rows in
+      try rows.single().doubleIfPresent(0)
+    }
+    return try await ClockComparison.comparing(by: statement, on: database, deadline: deadline)
   }
 
   /// Takes the worker off the list of those that live; its batches, if any, are left to their leases.

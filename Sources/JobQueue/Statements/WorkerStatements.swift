@@ -70,6 +70,18 @@ public struct WorkerStatements: Sendable {
     }
   }
 
+  /// Gives back what a claim took whose answer was lost, by the ids that it was given for its batches; burns
+  /// nothing. Answers how many jobs it had taken: none if it was not carried out.
+  public func disclaim(firstBatch: Int64, count: Int) -> Statement<Int> {
+    Statement(
+      "SELECT analysis.disclaim($1, $2, $3, $4)",
+      [.int16(shard), .int64(worker.id), .int64(firstBatch), .int32(Int32(clamping: count))],
+      while: "looking up a claim"
+    ) { rows in
+      try rows.single().int(0)
+    }
+  }
+
   /// Pushes the leases of batches on and tells that the worker lives. Answers the batches that are still
   /// held; the jobs of the others belong to somebody else by now.
   public func heartbeat(_ batches: [Int64], lease: Duration, inFlight: Int) -> Statement<Set<Int64>> {

@@ -57,6 +57,8 @@ public struct QueueStatus: Sendable, Equatable {
     public internal(set) var heartbeatAgo: Double
     /// The jobs in its hands, as it said itself.
     public internal(set) var inFlight: Int
+    /// What it says of itself; nil from a worker that has said nothing yet, or of a version that says nothing.
+    public internal(set) var report: WorkerReport?
   }
 
   /// The lanes, by number.
@@ -73,6 +75,8 @@ public struct QueueStatus: Sendable, Equatable {
   public internal(set) var pendingRefunds = BoundedCount(0)
   /// The workers, by machine and process.
   public internal(set) var workers: [WorkerStatus] = []
+  /// What operators have paused.
+  public internal(set) var pauses: [OperatorPause] = []
   /// The server's estimates, by name.
   public internal(set) var gauges: [String: Int64] = [:]
 
@@ -83,19 +87,35 @@ public struct QueueStatus: Sendable, Equatable {
   /// For how many seconds the job that waits longest has been waiting, as far as the lanes' heads tell.
   public var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
 
-  /// Asks a database.
+  /// Asks a database. All counts are of one moment: a job that goes from one place to the next meanwhile is
+  /// counted once.
   ///
   /// - Parameter bound: where counting stops, for each lane and shard.
   public static func read(
     _ database: ConnectionPool, bound: Int = 10_000
   ) async throws(JobQueueError) -> QueueStatus {
-    var status = QueueStatus()
     let shards = try await ShardDirectory(database).shards()
     let reader = StatusReader(bound: bound)
-    for part in try await database.run(shards.map { reader.lanes(of: $0) }) { status.add(lanes: part) }
-    for part in try await database.run(shards.map { reader.rest(of: $0) }) { status.add(part) }
-    for part in try await database.run(shards.map { reader.workers(of: $0) }) { status.add(workers: part) }
-    status.gauges = try await reader.gauges.run(on: database)
+    do {
+      var status = try await database.transaction(isolation: .repeatableRead, readOnly: true) { transaction in
+        try await read(shards, by: reader, on: transaction)
+      }
+      // By itself: the schema before this program's has no pauses, and an error would end the transaction.
+      status.pauses = try await PauseDirectory(database).inForce()
+      return status
+    } catch {
+      throw JobQueueError(error, while: "reading the queue's status")
+    }
+  }
+
+  private static func read(
+    _ shards: [Int16], by reader: StatusReader, on transaction: Transaction
+  ) async throws(JobQueueError) -> QueueStatus {
+    var status = QueueStatus()
+    for part in try await transaction.run(shards.map { reader.lanes(of: $0) }) { status.add(lanes: part) }
+    for part in try await transaction.run(shards.map { reader.rest(of: $0) }) { status.add(part) }
+    for part in try await transaction.run(shards.map { reader.workers(of: $0) }) { status.add(workers: part) }
+    status.gauges = try await reader.gauges.run(on: transaction)
     return status
   }
 
@@ -131,6 +151,7 @@ public struct QueueStatus: Sendable, Equatable {
       }
       workers[place].heartbeatAgo = min(workers[place].heartbeatAgo, other.heartbeatAgo)
       workers[place].inFlight += other.inFlight
+      workers[place].report = workers[place].report ?? other.report
     }
   }
 }

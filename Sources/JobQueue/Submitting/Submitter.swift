@@ -25,7 +25,7 @@ public actor Submitter {
   ///
   /// One user's jobs are taken in the order given, which decides who gets the last units of a limit. A
   /// call whose answer was lost is made again if all its jobs have keys; what the lost call had created is
-  /// then answered as a duplicate.
+  /// then answered as a duplicate. While the server is away calls are made again for as long as the limits say.
   ///
   /// - Parameter settled: called with each job's place and outcome as soon as its call is committed, so that
   ///   what was taken before an error is known.
@@ -70,16 +70,12 @@ public actor Submitter {
   /// Makes a call, again after a passing failure as long as that can do no harm.
   private func make(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
     let statement = call.statement(maxAttempts: limits.maxAttempts)
-    var failures = 0
-    while true {
-      let error: JobQueueError
-      do {
-        return try await statement.run(on: database, deadline: limits.deadline)
-      } catch let failure {
-        error = failure
-      }
-      let isUncertain = (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect ?? false
-      if isUncertain, !call.isIdempotent {
+    return try await persistently { () async throws(JobQueueError) in
+      do throws(JobQueueError) {
+        return try await statement.run(on: self.database, deadline: self.limits.deadline)
+      } catch {
+        let isUncertain = (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect ?? false
+        guard isUncertain, !call.isIdempotent else { throw error }
         throw JobQueueError(
           .outcomeUnknown,
           "The connection was lost while \(call.items.count) jobs were submitted, and some of them have no"
@@ -87,15 +83,38 @@ public actor Submitter {
           advice: "Look with analysisctl jobs list before you submit them again; with keys a repeat is safe.",
           underlying: error)
       }
-      failures += 1
-      guard failures <= limits.repeats, error.isTemporary else { throw error }
-      try await pause(after: failures)
+    }
+  }
+
+  /// Does something, and after a passing failure does it again: a few times when the server refuses it, and
+  /// as long as patience lasts while there is no server.
+  private func persistently<R>(
+    _ body: () async throws(JobQueueError) -> R
+  ) async throws(JobQueueError) -> R {
+    var refusals = 0
+    var failures = 0
+    var awaySince: ContinuousClock.Instant?
+    while true {
+      do throws(JobQueueError) {
+        return try await body()
+      } catch {
+        guard error.isTemporary, !error.isVolumeFull else { throw error }
+        if error.code == .unreachable {
+          let since = awaySince ?? EventLoop.now
+          awaySince = since
+          guard EventLoop.now - since < limits.patience else { throw error }
+        } else {
+          refusals += 1
+          guard refusals <= limits.repeats else { throw error }
+        }
+        failures += 1
+        try await pause(after: failures)
+      }
     }
   }
 
   private func pause(after failures: Int) async throws(JobQueueError) {
-    let backoff = Backoff(base: .milliseconds(50), cap: .seconds(2))
-    let delay = backoff.delay(attempt: failures, using: &random)
+    let delay = Backoff.database.delay(attempt: failures, using: &random)
     do {
       try await database.loop.sleep(for: delay)
     } catch {
@@ -109,7 +128,9 @@ public actor Submitter {
     for user in wanted { known[user] = shards[user] }
     let unknown = wanted.filter { known[$0] == nil }
     if unknown.isEmpty { return known }
-    let found = try await ShardDirectory(database).shards(of: unknown.sorted())
+    let found = try await persistently { () async throws(JobQueueError) in
+      try await ShardDirectory(self.database).shards(of: unknown.sorted())
+    }
     if shards.count + found.count > Self.shardCacheLimit { shards.removeAll() }
     shards.merge(found) { $1 }
     known.merge(found) { $1 }

@@ -32,9 +32,7 @@ extension UserDirectory {
     let added = try await add(
       NewUser(
         reference: answer.id, plan: answer.subscription ?? "free", name: answer.name, email: answer.email))
-    if let plan = answer.subscription, !added.isNew, try await planInForce(added) != plan {
-      try await setPlan(answer.id, plan: plan)
-    }
+    if let plan = answer.subscription, !added.isNew { try await setPlan(answer.id, plan: plan) }
     try await Statement(
       QueueSQL.text("users/save_profile.sql"),
       [
@@ -45,15 +43,5 @@ extension UserDirectory {
     ) { _ in
     }.run(on: database)
     return added.isNew ? .created : .updated
-  }
-
-  /// So that importing the same answer again writes no second entry of history.
-  private func planInForce(_ user: AddedUser) async throws(JobQueueError) -> String? {
-    try await Statement(
-      QueueSQL.text("users/plan_in_force.sql"), [.int16(user.shard), .int64(user.userID)],
-      while: "reading a user's plan"
-    ) { rows in
-      try rows.first?.string(0)
-    }.run(on: database)
   }
 }

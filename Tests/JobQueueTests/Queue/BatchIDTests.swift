@@ -1,11 +1,12 @@
 import JobQueue
+import Operations
 import Testing
 
 @Suite("Batch ids")
 struct BatchIDTests {
   @Test("follow one another without overlapping, and are positive")
   func unique() {
-    var random = Seeded(3)
+    var random = SeededGenerator(seed: 3)
     var ids = BatchIDs(using: &random)
     var last: Int64 = 0
     for count in [1, 8, 1, 3, 0, 1] {
@@ -17,7 +18,7 @@ struct BatchIDTests {
 
   @Test("of different processes are far apart")
   func apart() {
-    var random = Seeded(4)
+    var random = SeededGenerator(seed: 4)
     var highBits: Set<Int64> = []
     for _ in 0..<1000 {
       var ids = BatchIDs(using: &random)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The reader of images")
 struct ImageReaderTests {
-  @Test("hands over each image and names those that are gone")
+  @Test("hands over each image with the beginning of its SHA-256, and names those that are gone")
   func read() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
@@ -16,8 +16,12 @@ struct ImageReaderTests {
       var images: [ImageKey: [UInt8]] = [:]
       let missing = try await ImageReader.read(
         claimed.map(\.image) + [gone, other], shard: 0, on: queue.pool
-      ) { key, blob in
-        images[key] = blob.withUnsafeBytes { Array($0) }
+      ) { key, image in
+        images[key] = image.bytes.withUnsafeBytes { Array($0) }
+        let hash = try await queue.pool.query(
+          "SELECT encode(sha256, 'hex') FROM analysis.image WHERE id = \(key.id)"
+        ).first?.string(0)
+        #expect(image.mark.utf8.count == 16 && hash?.hasPrefix(image.mark) == true)
       }
       #expect(missing == [gone, other])
       #expect(

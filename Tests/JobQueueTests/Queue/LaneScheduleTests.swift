@@ -50,6 +50,18 @@ struct LaneScheduleTests {
     }
   }
 
+  @Test("asks for the next suspect as soon as one has ended, also when all other lanes are empty")
+  func suspectsOneAfterAnother() {
+    var schedule = LaneSchedule(kinds: [.throat])
+    for priority in Priority.allCases { schedule.foundEmpty(Lane(.throat, priority), now: start) }
+    schedule.foundJobs(.suspects(of: .throat))
+    let next = schedule.next(count: 10, paused: [], suspectInFlight: false, now: start)
+    #expect(names(next) == ["throat/suspect"])
+    #expect(schedule.next(count: 10, paused: [], suspectInFlight: true, now: start).isEmpty)
+    schedule.foundEmpty(.suspects(of: .throat), now: start)
+    #expect(schedule.next(count: 10, paused: [], suspectInFlight: false, now: start).isEmpty)
+  }
+
   @Test("leaves out kinds that are paused")
   func paused() {
     var schedule = LaneSchedule(kinds: [.throat, .ear])

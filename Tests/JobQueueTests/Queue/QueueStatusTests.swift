@@ -52,6 +52,34 @@ struct QueueStatusTests {
     }
   }
 
+  @Test("counts every job once while jobs go from one place to the next")
+  func moving() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submitted(3)
+      // What promotion does when jobs are due, and its opposite, as a retry does it.
+      let park = "INSERT INTO analysis.scheduled SELECT shard, lane, tries, period, now(), job_id FROM gone"
+      let queueAgain = "INSERT INTO analysis.ready SELECT shard, lane, tries, period, 0, job_id FROM gone"
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          while !Task.isCancelled {
+            for (table, next) in [("ready", park), ("scheduled", queueAgain)] {
+              _ = try await queue.pool.query(
+                "WITH gone AS (DELETE FROM analysis.\(table) RETURNING *) \(next)")
+            }
+          }
+        }
+        for _ in 0..<200 {
+          let status = try await QueueStatus.read(queue.pool)
+          #expect(status.waiting.value + status.scheduled.value == 3)
+        }
+        group.cancelAll()
+        do { try await group.waitForAll() } catch let error as PostgreSQLError where error.code == .cancelled
+        {}
+      }
+    }
+  }
+
   @Test("of an empty queue has nothing in it")
   func empty() async throws {
     try await withQueue { queue async throws in

@@ -1,5 +1,6 @@
 import AnalysisCore
 import JobQueue
+import Operations
 import Testing
 
 @Suite("The retry policy")
@@ -15,7 +16,7 @@ struct RetryPolicyTests {
 
   @Test("spreads delays over all of nought to the ceiling")
   func jitter() {
-    var random = Seeded(7)
+    var random = SeededGenerator(seed: 7)
     var delays: [Duration] = []
     for _ in 0..<2000 {
       guard
@@ -38,20 +39,20 @@ struct RetryPolicyTests {
   @Test(
     "knows which classes are final",
     arguments: [
-      (FailureClass.permanent, true), (.redirect, true), (.image, true), (.expired, true), (.store, true),
+      (FailureClass.permanent, true), (.redirect, true), (.expired, true), (.store, true),
       (.notSent, false), (.outcomeUnknown, false), (.invalidAnswer, false), (.credentials, false),
       (.permission, false), (.serviceLimit, false), (.overload, false), (.server, false),
-      (.workerLost, false),
+      (.workerLost, false), (.image, false),
     ])
   func final(failureClass: FailureClass, isFinal: Bool) {
-    var random = Seeded(1)
+    var random = SeededGenerator(seed: 1)
     let decision = policy.decide(failureClass, attempt: 1, maxAttempts: 10, using: &random)
     #expect((decision == .dead) == isFinal)
   }
 
   @Test("gives up after the last attempt", arguments: [(9, false), (10, true), (11, true)])
   func lastAttempt(attempt: Int, isDead: Bool) {
-    var random = Seeded(1)
+    var random = SeededGenerator(seed: 1)
     let decision = policy.decide(.server, attempt: attempt, maxAttempts: 10, using: &random)
     #expect((decision == .dead) == isDead)
   }
@@ -60,7 +61,7 @@ struct RetryPolicyTests {
     "never gives up a job for the service account's fault",
     arguments: [FailureClass.credentials, .permission, .serviceLimit, .overload])
   func notTheJobsFault(failureClass: FailureClass) {
-    var random = Seeded(1)
+    var random = SeededGenerator(seed: 1)
     guard
       case .retry(let after, burns: false) = policy.decide(
         failureClass, attempt: 10, maxAttempts: 10, using: &random)
@@ -75,7 +76,7 @@ struct RetryPolicyTests {
     "obeys what the backend asks for, clamped",
     arguments: [(-5, 0), (0, 0), (30, 30), (3600, 3600), (86_400, 3600)])
   func retryAfter(asked: Int, seconds: Int) {
-    var random = Seeded(1)
+    var random = SeededGenerator(seed: 1)
     guard
       case .retry(let after, burns: true) = policy.decide(
         .overload, attempt: 1, maxAttempts: 10, burns: true, retryAfter: .seconds(asked), using: &random)
@@ -88,7 +89,7 @@ struct RetryPolicyTests {
 
   @Test("gives up at once when the caller knows that no repeat can help")
   func callerKnows() {
-    var random = Seeded(1)
+    var random = SeededGenerator(seed: 1)
     let decision = policy.decide(.server, attempt: 1, maxAttempts: 10, isFinal: true, using: &random)
     #expect(decision == .dead)
   }

@@ -1,4 +1,5 @@
 import JobQueue
+import Operations
 import Testing
 
 @Suite("The scan mark")
@@ -98,7 +99,7 @@ struct ScanMarkTests {
 
   /// One worker claims one lane in which other workers' locks hide jobs for the moment.
   private func check(seed: UInt64) {
-    var random = Seeded(seed)
+    var random = SeededGenerator(seed: seed)
     var mark = ScanMark(now: start)
     var waiting: Set<Int64> = Set((0..<50).map { _ in Int64.random(in: 1...10_000, using: &random) })
     var now = start

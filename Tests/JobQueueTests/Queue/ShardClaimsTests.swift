@@ -1,5 +1,6 @@
 import AnalysisCore
 import JobQueue
+import Operations
 import Testing
 
 @Suite("The claims of a worker in a shard")
@@ -71,7 +72,7 @@ struct ShardClaimsTests {
   /// the worker must reach every job within a second of its submit, since none commits late.
   @Test("find every job in seeded histories", arguments: UInt64(1)...20)
   func histories(seed: UInt64) throws {
-    var random = Seeded(seed)
+    var random = SeededGenerator(seed: seed)
     var claims = ShardClaims(kinds: [.throat, .ear], now: start)
     let lanes = claims.marks.map(\.lane).filter { !$0.isForSuspects }
     var waiting: [Lane: Set<Int64>] = [:]

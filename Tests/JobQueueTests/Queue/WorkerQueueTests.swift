@@ -96,6 +96,100 @@ struct WorkerQueueTests {
     }
   }
 
+  @Test("record a failed attempt without the words that the database refuses, and the others whole")
+  func refusedWords() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(8)
+      let attempts = try await queue.claim().enumerated().map { place, job in
+        FailedAttempt(
+          batch: job.batch, job: job.id, decision: place == 0 ? .dead : .retry(after: .zero, burns: true),
+          failureClass: .server, message: "The backend failed.",
+          // Longer than the column takes.
+          errorID: place == 0 || place == 5 ? String(repeating: "e", count: 201) : "e-1", status: 500,
+          calls: 2)
+      }
+      let outcome = try await WorkerQueue(queue.statements).fail(attempts, on: queue.pool)
+      #expect(outcome.unrecorded.isEmpty)
+      #expect(outcome.settled[jobs[0]] == .dead)
+      #expect(outcome.settled.count == 8 && outcome.settled.values.count { $0 == .retried } == 7)
+      let whole = try #require(try await JobDirectory(queue.pool).show(jobs[1])?.attempts.first)
+      #expect(whole.message == "The backend failed." && whole.errorID == "e-1")
+      let plain = try #require(try await JobDirectory(queue.pool).show(jobs[5])?.attempts.first)
+      #expect(plain.message?.hasPrefix("The failure could not be recorded as it came: ") == true)
+      #expect(plain.failureClass == "server" && plain.calls == 2 && plain.errorID == nil)
+    }
+  }
+
+  @Test("let the lease of a job run out of which nothing can be recorded, and settle the others")
+  func unrecordable() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(3)
+      _ = try await queue.pool.query(
+        "ALTER TABLE analysis.attempt_error ADD CONSTRAINT poison CHECK (job_id <> \(jobs[1].value))")
+      let attempts = try await queue.claim().map { job in
+        FailedAttempt(
+          batch: job.batch, job: job.id, decision: .retry(after: .zero, burns: true), failureClass: .server,
+          message: "The backend failed.", calls: 1)
+      }
+      let outcome = try await WorkerQueue(queue.statements).fail(attempts, on: queue.pool)
+      #expect(outcome.settled == [jobs[0]: .retried, jobs[2]: .retried])
+      #expect(Array(outcome.unrecorded.keys) == [jobs[1]])
+      #expect(outcome.unrecorded[jobs[1]]?.contains("poison") == true)
+      let held = try await queue.pool.query("SELECT job_ids FROM analysis.batch").single().array(
+        0, of: Int64.self)
+      #expect(held == [jobs[1].value])
+    }
+  }
+
+  @Test("count what burns nothing into the latest line of its cause once a job has twenty such lines")
+  func folding() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(1)
+      for place in 1...30 {
+        let job = try #require(try await queue.claim().first)
+        let attempt = FailedAttempt(
+          batch: job.batch, job: job.id, decision: .retry(after: .zero, burns: false),
+          failureClass: place == 25 ? .permission : .serviceLimit, message: "Limit \(place).", calls: 1)
+        _ = try await queue.statements.fail([attempt]).run(on: queue.pool)
+      }
+      let lines = try #require(try await JobDirectory(queue.pool).show(jobs[0])?.attempts)
+      // Twenty lines and one of another cause, however the causes alternate.
+      #expect(lines.map(\.calls) == Array(repeating: 1, count: 20) + [10])
+      #expect(lines.map(\.message).suffix(2) == ["Limit 25.", "Limit 30."])
+      #expect(lines.map(\.calls).reduce(0, +) == 30)
+      let job = try #require(try await queue.claim().first)
+      #expect(job.attempt == 1)
+      // What a line cannot count any more begins another: no call is left out.
+      _ = try await queue.pool.query("UPDATE analysis.attempt_error SET calls = 32767 WHERE calls = 10")
+      _ = try await queue.statements.fail([
+        FailedAttempt(
+          batch: job.batch, job: job.id, decision: .retry(after: .zero, burns: false),
+          failureClass: .serviceLimit, message: "Limit 31.", calls: 1)
+      ]).run(on: queue.pool)
+      let calls = try await queue.pool.query(
+        "SELECT max(calls)::int, sum(calls)::int FROM analysis.attempt_error"
+      ).single()
+      #expect(try calls.int(0) == 32767 && calls.int(1) == 32767 + 21)
+    }
+  }
+
+  @Test("give back every job but the one that the database cannot take back")
+  func refusedHandBack() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let jobs = try await queue.submitted(5)
+      _ = try await queue.pool.query(
+        "ALTER TABLE analysis.ready ADD CONSTRAINT poison CHECK (job_id <> \(jobs[3].value)) NOT VALID")
+      let held = try await queue.claim().map { HeldJob(batch: $0.batch, job: $0.id) }
+      let outcome = try await WorkerQueue(queue.statements).handBack(held, on: queue.pool)
+      #expect(outcome.back == Set(jobs).subtracting([jobs[3]]))
+      #expect(Array(outcome.unrecorded.keys) == [jobs[3]])
+    }
+  }
+
   @Test("record failed attempts, with what becomes of each job")
   func fail() async throws {
     try await withQueue { queue async throws in

@@ -29,6 +29,27 @@ struct FencingTests {
     }
   }
 
+  @Test("A claim whose answer was lost is given back by its batches' numbers, by its own worker alone")
+  func disclaim() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 3 + [Ask("user", priority: 0)])
+      #expect(try await queue.claim(batch: 100).count == 4)
+      let disclaim = "SELECT analysis.disclaim(0::smallint, "
+      // Another worker's numbers, and numbers that were never given.
+      #expect(try await queue.number(disclaim + "2, 100, 4)") == 0)
+      #expect(try await queue.number(disclaim + "1, 104, 4)") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 2)
+      #expect(try await queue.number(disclaim + "1, 100, 4)") == 4)
+      #expect(try await queue.number(disclaim + "1, 100, 4)") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.attempt_error") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready WHERE tries = 0") == 4)
+      let again = try await queue.claim(batch: 200)
+      #expect(try await queue.complete(again) == Set(jobs))
+    }
+  }
+
   @Test("Jobs of nobody, of another batch and of another worker are not stored; the rest of the call is")
   func foreignJobs() async throws {
     try await RuleQueue.run { queue in
@@ -90,6 +111,24 @@ struct FencingTests {
       #expect(try row.int(0) == 2)
       #expect(try row.int(1) == 2)
       #expect(try row.bool(2))
+    }
+  }
+
+  @Test("A lease from before leases knew their users is completed for the right ones all the same")
+  func leaseWithoutUsers() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("one")
+      try await queue.add("two")
+      _ = try await queue.create([Ask("one"), Ask("two"), Ask("one")])
+      let claimed = try await queue.claim()
+      try await queue.execute("UPDATE analysis.batch SET user_ids = NULL")
+      #expect(try await queue.complete([claimed[0].job], batches: [claimed[0].batch]).count == 1)
+      #expect(
+        try await queue.complete(claimed.dropFirst().map(\.job), batches: [claimed[0].batch]).count == 2)
+      #expect(
+        try await queue.number(
+          "SELECT count(*) FROM analysis.result r JOIN analysis.job j ON j.id = r.job_id AND j.user_id = r.user_id AND j.kind = r.kind"
+        ) == 3)
     }
   }
 

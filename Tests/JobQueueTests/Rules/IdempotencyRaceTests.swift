@@ -129,4 +129,26 @@ struct IdempotencyRaceTests {
       #expect(try await queue.number("SELECT count(DISTINCT image_id) FROM analysis.job") == 1)
     }
   }
+
+  @Test("Of an image that is there in several months, the job's own month is taken, else the latest")
+  func imageOfAnotherMonth() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let named = Ask("user", image: "seen", withBytes: false)
+      func month(of job: Int64) async throws -> Int {
+        try await queue.number(
+          "SELECT j.image_period - j.period FROM analysis.job j JOIN analysis.image i "
+            + "ON i.id = j.image_id AND i.period = j.image_period WHERE j.id = \(job)")
+      }
+      _ = try await queue.create([Ask("user", image: "seen")])
+      let move = "UPDATE analysis.image SET period = period + 1"
+      try await queue.execute(move)
+      for job in try await queue.create([named, named]) { #expect(try await month(of: job) == 1) }
+      _ = try await queue.create([Ask("user", image: "seen")])
+      for job in try await queue.create([named, named]) { #expect(try await month(of: job) == 0) }
+      try await queue.execute("\(move) WHERE id = (SELECT min(id) FROM analysis.image)")
+      try await queue.execute("\(move) WHERE id = (SELECT max(id) FROM analysis.image)")
+      for job in try await queue.create([named]) { #expect(try await month(of: job) == 2) }
+    }
+  }
 }

@@ -95,7 +95,7 @@ struct RescueTests {
       try await queue.execute(
         """
         UPDATE analysis.batch SET deadline = '-infinity', job_ids = job_ids || (SELECT job_id FROM analysis.result),
-          periods = periods || periods[1], tries = tries || 0::smallint
+          periods = periods || periods[1], tries = tries || 0::smallint, user_ids = user_ids || user_ids[1]
         """)
       #expect(try await queue.rescue() == [1, 2, 0])
       #expect(try await queue.states()[claimed[0].job] == "succeeded")

@@ -4,10 +4,10 @@ extension RuleQueue {
   /// Lanes of the throat: urgent, normal and bulk, and its suspects.
   static let lanes: [Int16] = [4, 5, 6, 7]
 
-  /// Claims up to so many jobs of the lanes, from virtual time zero or where told.
+  /// Claims up to so many jobs of the lanes, from virtual time zero or where told, for all lanes or each.
   func claim(
     _ count: Int32 = 100, worker: Int64 = 1, batch: Int64 = 100, lanes: [Int16] = Self.lanes, from: Int64 = 0,
-    limits: [Int32]? = nil, lease: Int32 = 60_000, on queryable: (any Queryable)? = nil
+    froms: [Int64]? = nil, limits: [Int32]? = nil, lease: Int32 = 60_000, on queryable: (any Queryable)? = nil
   ) async throws -> [Claimed] {
     let rows = try await (queryable ?? pool).query(
       """
@@ -15,7 +15,7 @@ extension RuleQueue {
       FROM analysis.claim(0::smallint, $1, $2, $3, $4, $5, $6, $7)
       """,
       [
-        .int64(worker), .int64(batch), .array(lanes), .array(lanes.map { _ in from }),
+        .int64(worker), .int64(batch), .array(lanes), .array(froms ?? lanes.map { _ in from }),
         .array(limits ?? lanes.map { _ in count }), .int32(count), .int32(lease),
       ])
     return try rows.map { row in

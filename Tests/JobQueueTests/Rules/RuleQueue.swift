@@ -9,10 +9,11 @@ struct RuleQueue: Sendable {
 
   /// Runs a test on a fresh database; at its end no invariant of the queue may be broken.
   static func run(
-    clients: Int = 4, sourceLocation: SourceLocation = #_sourceLocation,
+    clients: Int = 4, on template: DatabaseTemplate = RuleSchema.template,
+    sourceLocation: SourceLocation = #_sourceLocation,
     _ body: (RuleQueue) async throws -> Void
   ) async throws {
-    try await withTestDatabase(RuleSchema.template) { database in
+    try await withTestDatabase(template) { database in
       let loop = try EventLoop(name: "rules")
       defer { loop.shutdown() }
       let queue = RuleQueue(pool: ConnectionPool(database.configuration, on: loop, size: clients))

@@ -1,0 +1,102 @@
+public import AnalysisCore
+import PostgreSQL
+
+/// Something that an operator has paused, and that is paused still.
+public struct OperatorPause: Sendable, Equatable {
+  /// What is paused.
+  public enum Scope: Sendable, Hashable, CustomStringConvertible {
+    /// Every job.
+    case everything
+    /// The jobs of one type.
+    case kind(AnalysisKind)
+    /// The jobs of whatever type are sent to an endpoint, by the name that workers call it.
+    case endpoint(String)
+
+    /// In words: `everything`, `ear` or the endpoint's name.
+    public var description: String {
+      switch self {
+      case .everything: "everything"
+      case .kind(let kind): kind.rawValue
+      case .endpoint(let name): name
+      }
+    }
+  }
+
+  /// What is paused.
+  public let scope: Scope
+  /// Why; nil when the operator did not say.
+  public let reason: String?
+  /// The database role of whoever paused it.
+  public let by: String
+  /// Since when, in seconds since 1970.
+  public let since: Double
+  /// Until when, in seconds since 1970; nil for until it is resumed.
+  public let until: Double?
+  /// How many seconds are left of it by the server's clock; nil for until it is resumed.
+  public let secondsLeft: Double?
+
+  /// A pause with its parts.
+  public init(
+    _ scope: Scope, reason: String? = nil, by: String, since: Double, until: Double? = nil,
+    secondsLeft: Double? = nil
+  ) {
+    self.scope = scope
+    self.reason = reason
+    self.by = by
+    self.since = since
+    self.until = until
+    self.secondsLeft = secondsLeft
+  }
+
+  /// Whether it keeps a worker from starting jobs of a type whose endpoint has the given name.
+  public func stops(_ kind: AnalysisKind, endpoint: String) -> Bool {
+    switch scope {
+    case .everything: true
+    case .kind(let paused): paused == kind
+    case .endpoint(let name): Self.plain(name) == Self.plain(endpoint)
+    }
+  }
+
+  /// A slash at the end of an address makes no other endpoint.
+  private static func plain(_ name: String) -> Substring {
+    var name = name[...]
+    while name.last == "/" { name.removeLast() }
+    return name
+  }
+}
+
+extension OperatorPause.Scope {
+  /// The two columns by which the database knows it.
+  var columns: (scope: String, name: String) {
+    switch self {
+    case .everything: ("all", "")
+    case .kind(let kind): ("type", kind.rawValue)
+    case .endpoint(let name): ("endpoint", name)
+    }
+  }
+
+  init(_ row: Row) throws {
+    let (scope, name) = (try row.string(0), try row.string(1))
+    switch scope {
+    case "all": self = .everything
+    case "type": self = .kind(try row.named(1, AnalysisKind.self))
+    case "endpoint": self = .endpoint(name)
+    default:
+      throw JobQueueError(
+        .unexpectedAnswer, "The database named a kind of pause that this program does not know: \(scope).",
+        advice: "Use the program's version that belongs to the schema.")
+    }
+  }
+}
+
+extension OperatorPause {
+  /// Reads a row of `sql/queue/pauses.sql`.
+  init(_ row: Row) throws {
+    scope = try Scope(row)
+    reason = try row.stringIfPresent(2)
+    by = try row.string(3)
+    since = try row.double(4)
+    until = try row.doubleIfPresent(5)
+    secondsLeft = try row.doubleIfPresent(6)
+  }
+}

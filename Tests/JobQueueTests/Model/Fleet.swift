@@ -1,0 +1,245 @@
+import JobQueue
+import Operations
+
+/// Who works at a queue in a history: back-ends that submit and repeat, workers that crash, stall, come late
+/// or finish twice, operators who cancel and retry. It draws what happens next; the queue's answers are all it
+/// knows.
+struct Fleet {
+  typealias Time = QueueModel.Time
+
+  struct Member {
+    let reference: String
+    let plan: String
+    let months: Months
+  }
+
+  /// What a worker once claimed. It is remembered for ever: a worker may come back with it at any time.
+  struct Memory {
+    let worker: Int64
+    let batch: Int64
+    let jobs: [Int64]
+  }
+
+  static let lease: Time = 15_000
+  static let lanes: [Int16] = Array(4...11)
+  static let zones = [
+    "UTC", "Asia/Jakarta", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago",
+    "Asia/Kathmandu", "America/St_Johns", "Australia/Lord_Howe", "America/Santiago",
+  ]
+  static let plans = ["free", "premium", "clinic"]
+
+  let members: [Member]
+  private let mood: FleetMood
+  private let workers: Int64
+  private var ids: BatchIDs
+  private var memories: [Memory] = []
+  private var known: [Int64] = []
+  private var dead: [Int64] = []
+  private var furthest: [Int16: Int64] = [:]
+  private var scanFrom: [Int16: Int64] = [:]
+
+  init(using random: inout SeededGenerator) {
+    ids = BatchIDs(using: &random)
+    mood = FleetMood.allCases.randomElement(using: &random) ?? .usual
+    workers = Int64.random(in: 1...4, using: &random)
+    members = (0..<Int.random(in: 1...4, using: &random)).map { number in
+      Member(
+        reference: "user-\(number)", plan: Self.plans[Int.random(in: 0..<3, using: &random)],
+        months: Months(zone: Self.zones[Int.random(in: 0..<Self.zones.count, using: &random)]))
+    }
+  }
+
+  /// Draws what happens next.
+  mutating func next(at now: Time, using random: inout SeededGenerator) -> QueueOperation {
+    switch mood.next(using: &random) {
+    case .submit: submit(at: now, using: &random)
+    case .claim: claim(using: &random)
+    case .complete: complete(using: &random)
+    case .fail: fail(using: &random)
+    case .handBack: handBack(using: &random)
+    case .heartbeat: heartbeat(using: &random)
+    case .cancel: .cancel(someJobs(using: &random))
+    case .retryDead: .retryDead(someJobs(using: &random) + dead.suffix(Int.random(in: 0...4, using: &random)))
+    case .rescue: .rescue
+    case .promote: .promote(limit: Int.random(in: 1...20, using: &random))
+    case .settleRefunds: .settleRefunds(limit: Int.random(in: 1...3, using: &random))
+    case .tick: .tick(furthest)
+    case .sweep: .sweep(Self.lanes)
+    case .changePlan: changePlan(at: now, using: &random)
+    case .advance: .advance(step(using: &random))
+    }
+  }
+
+  /// Takes note of an answer.
+  mutating func learn(_ operation: QueueOperation, _ outcome: QueueOutcome) {
+    switch (operation, outcome) {
+    case (.submit, .answers(let answers)): known += answers.compactMap(\.job)
+    case (.claim(let worker, _, _, _, _), .claimed(let jobs)):
+      for (batch, held) in Dictionary(grouping: jobs, by: \.batch).sorted(by: { $0.key < $1.key }) {
+        memories.append(Memory(worker: worker, batch: batch, jobs: held.map(\.job)))
+      }
+      for job in jobs { furthest[job.lane] = max(furthest[job.lane] ?? 0, job.virtualTime) }
+    case (.fail, .verdicts(let verdicts)):
+      dead += verdicts.filter { $0.value == "dead" }.keys.sorted()
+    case (.tick, .marks(let marks)): scanFrom.merge(marks) { $1 }
+    default: break
+    }
+  }
+
+  // MARK: Draining, once the faults have stopped
+
+  /// Lets the time pass after which something can be done: every lease, or up to the next scheduled job.
+  func wait(for queue: QueueModel) -> QueueOperation {
+    .advance(max(Self.lease + 1, (queue.scheduled.first?.runAt ?? 0) - queue.now))
+  }
+
+  var upkeep: [QueueOperation] { [.rescue, .promote(limit: 1000)] }
+
+  /// Claims from every lane, from nought.
+  mutating func claimAll() -> QueueOperation {
+    let asks = Self.lanes.map { QueueModel.LaneAsk(lane: $0, from: 0, limit: 100) }
+    return .claim(worker: 1, firstBatch: ids.take(asks.count), asks, count: 100, lease: Self.lease)
+  }
+
+  func completeAll(_ jobs: [Claimed]) -> QueueOperation {
+    .complete(worker: 1, batches: Array(Set(jobs.map(\.batch))), jobs.map(\.job))
+  }
+
+  // MARK: Parts
+
+  private func submit(at now: Time, using random: inout SeededGenerator) -> QueueOperation {
+    let count = Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 2...8, using: &random) : 1
+    let asks = (0..<count).map { _ in ask(at: now, using: &random) }
+    return .submit(asks, maxAttempts: Int16.random(in: 1...(mood == .crashing ? 2 : 4), using: &random))
+  }
+
+  private func ask(at now: Time, using random: inout SeededGenerator) -> Ask {
+    let member = members[Int.random(in: members.indices, using: &random)]
+    var ask = Ask(
+      member.reference, kind: Int16.random(in: 1...2, using: &random),
+      priority: Int16.random(in: 0...2, using: &random),
+      image: "photo \(Int.random(in: 0...1, using: &random))")
+    if Bool.random(using: &random) { ask.key = "key \(Int.random(in: 0...9, using: &random))" }
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0..<3: ask.at = seconds(now + Time.random(in: -60_000...7_200_000, using: &random))
+    case 3..<6:
+      // About the next month's beginning, to the millisecond.
+      let border = member.months.start(of: member.months.label(at: now) + 1)
+      ask.at = seconds(border + Time.random(in: -2...2, using: &random))
+    case 6: ask.at = seconds(now + 400 * 86_400_000)
+    case 7: ask.user = "nobody"
+    case 8 where Bool.random(using: &random): ask.priority = 3
+    default: break
+    }
+    if Int.random(in: 0..<5, using: &random) == 0 {
+      // Ahead by one of the steps that time takes, so that some are claimed in the very instant.
+      let isPast = Int.random(in: 0..<4, using: &random) == 0
+      ask.expires = seconds(
+        now + (isPast ? -1 : [1000, Self.lease, step(using: &random)].randomElement(using: &random) ?? 0))
+    }
+    return ask
+  }
+
+  private func seconds(_ time: Time) -> Double { Double(time) / 1000 }
+
+  private mutating func claim(using random: inout SeededGenerator) -> QueueOperation {
+    let lanes = Self.lanes.shuffled(using: &random).prefix(Int.random(in: 1...8, using: &random))
+    let asks = lanes.map { lane in
+      let from = [0, 0, scanFrom[lane] ?? 0, furthest[lane] ?? 0][Int.random(in: 0..<4, using: &random)]
+      return QueueModel.LaneAsk(lane: lane, from: from, limit: Int.random(in: 0...5, using: &random))
+    }
+    return .claim(
+      worker: someWorker(using: &random), firstBatch: ids.take(asks.count), asks,
+      count: Int.random(in: 1...8, using: &random), lease: Self.lease)
+  }
+
+  private func complete(using random: inout SeededGenerator) -> QueueOperation {
+    let (worker, batches, jobs) = settlement(using: &random)
+    return .complete(worker: worker, batches: batches, jobs)
+  }
+
+  private func fail(using random: inout SeededGenerator) -> QueueOperation {
+    let (worker, batches, jobs) = settlement(using: &random)
+    let delay: Time? =
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0: nil
+      case 1, 2: 0
+      default: Time.random(in: 1...20_000, using: &random)
+      }
+    return .fail(
+      worker: worker, batches: batches, jobs, delay: delay, burns: Int.random(in: 0..<3, using: &random) > 0,
+      failureClass: ["server", "overload", "permanent"][Int.random(in: 0..<3, using: &random)])
+  }
+
+  private func handBack(using random: inout SeededGenerator) -> QueueOperation {
+    let (worker, batches, jobs) = settlement(using: &random)
+    let delay = Bool.random(using: &random) ? 0 : Time.random(in: 1...10_000, using: &random)
+    return .handBack(worker: worker, batches: batches, jobs, delay: delay)
+  }
+
+  private func heartbeat(using random: inout SeededGenerator) -> QueueOperation {
+    let worker = someWorker(using: &random)
+    // Mostly a worker's own, now and then also another's.
+    let all = Int.random(in: 0..<5, using: &random) == 0
+    let batches = memories.filter { all || $0.worker == worker }.suffix(6).map(\.batch)
+    return .heartbeat(worker: worker, Array(batches), lease: Self.lease)
+  }
+
+  /// Jobs that somebody once claimed, as somebody says it: mostly the last ones, whole, under the right name.
+  private func settlement(
+    using random: inout SeededGenerator
+  ) -> (worker: Int64, batches: [Int64], jobs: [Int64]) {
+    var chosen: [Memory] = []
+    for _ in 0..<Int.random(in: 1...2, using: &random) where !memories.isEmpty {
+      let isLate = Int.random(in: 0..<4, using: &random) == 0
+      chosen.append(
+        memories[
+          Int.random(
+            in: isLate ? 0..<memories.count : max(0, memories.count - 4)..<memories.count, using: &random)])
+    }
+    let isForeign = Int.random(in: 0..<12, using: &random) == 0
+    let worker = isForeign ? someWorker(using: &random) : chosen.first?.worker ?? 1
+    let jobs = chosen.flatMap(\.jobs).filter { _ in Int.random(in: 0..<5, using: &random) > 0 }
+    let batches = chosen.prefix(Int.random(in: 0..<10, using: &random) == 0 ? 1 : 2).map(\.batch)
+    return (worker, batches, jobs + jobs.prefix(Int.random(in: 0..<8, using: &random) == 0 ? 1 : 0))
+  }
+
+  private func changePlan(at now: Time, using random: inout SeededGenerator) -> QueueOperation {
+    let from = now + [0, 1, 60_000, -86_400_000, 86_400_000][Int.random(in: 0..<5, using: &random)]
+    let plan = Self.plans[Int.random(in: 0..<3, using: &random)]
+    if Bool.random(using: &random) {
+      return .setPlan(
+        user: members[Int.random(in: members.indices, using: &random)].reference, plan, from: from)
+    }
+    let limit: Int? =
+      Int.random(in: 0..<3, using: &random) == 0 ? nil : Int.random(in: 0...12, using: &random)
+    return .setLimit(plan: plan, limit, from: from)
+  }
+
+  private func someJobs(using random: inout SeededGenerator) -> [Int64] {
+    var jobs = (0..<Int.random(in: 1...4, using: &random)).compactMap { _ in
+      known.randomElement(using: &random)
+    }
+    if Int.random(in: 0..<10, using: &random) == 0 { jobs.append(9_000_000_000) }
+    return jobs
+  }
+
+  private func someWorker(using random: inout SeededGenerator) -> Int64 {
+    Int64.random(in: 1...workers, using: &random)
+  }
+
+  /// From the same instant to days: so that leases lapse, delays pass and months end.
+  private func step(using random: inout SeededGenerator) -> Time {
+    if mood == .crashing, Bool.random(using: &random) { return Self.lease + 1 }
+    return switch Int.random(in: 0..<12, using: &random) {
+    case 0: 1
+    case 1, 2: 1000
+    case 3, 4: Time.random(in: 1...5000, using: &random)
+    case 5, 6: Self.lease
+    case 7, 8: Self.lease + 1
+    case 9: 60_000
+    case 10: Time.random(in: 60_000...7_200_000, using: &random)
+    default: Time.random(in: 7_200_000...200_000_000, using: &random)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import Operations
+
+extension QueueModel {
+  /// January to June 2031: what a history has partitions for.
+  static let months: ClosedRange<Int16> = 24_372...24_377
+
+  /// The queue of a history: it begins near a month's end, in which user's zone ever, or at any other time.
+  static func start(_ fleet: Fleet, using random: inout SeededGenerator) -> QueueModel {
+    let borders = fleet.members.map { $0.months.start(of: .random(in: 24_373...24_375, using: &random)) }
+    let before = Time.random(in: 0...(Bool.random(using: &random) ? 600_000 : 1_000_000_000), using: &random)
+    let waiting: Int64? =
+      Int.random(in: 0..<4, using: &random) == 0 ? .random(in: 2...12, using: &random) : nil
+    return QueueModel(
+      now: (borders.first ?? 0) - before, partitions: months, maxWaitingPerUser: waiting,
+      plans: [
+        "free": Plan(cost: 3000, limits: [Dated(from: .min, value: 5)]),
+        "premium": Plan(cost: 1000, limits: [Dated(from: .min, value: nil)]),
+        "clinic": Plan(cost: 500, limits: [Dated(from: .min, value: 20)]),
+      ])
+  }
+}

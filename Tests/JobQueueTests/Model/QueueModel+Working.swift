@@ -1,0 +1,189 @@
+import TestSupport
+
+extension QueueModel {
+  /// What a claim asks of one lane.
+  struct LaneAsk: Equatable {
+    let lane: Int16
+    let from: Int64
+    let limit: Int
+  }
+
+  static func isForSuspects(_ lane: Int16) -> Bool { lane % 4 == 3 }
+
+  /// Takes up to so many jobs, lane by lane, each lane into a batch of its own; of suspects one at a time.
+  mutating func claim(
+    worker: Int64, firstBatch: Int64, _ lanes: [LaneAsk], count: Int, lease: Time
+  ) -> [Claimed] {
+    var claimed: [Claimed] = []
+    for (index, ask) in lanes.enumerated() {
+      let limit = min(count - claimed.count, ask.limit, Self.isForSuspects(ask.lane) ? 1 : .max)
+      let batch = firstBatch + Int64(index)
+      var found: [Waiting] = []
+      // Those cancelled meanwhile drop out; when nothing is left of what was taken, further on there may be more.
+      while limit > 0, found.isEmpty {
+        let taken = take(limit, ask)
+        if taken.isEmpty { break }
+        found = taken.filter { jobs[$0.job]?.isClosed == false }
+      }
+      guard !found.isEmpty else { continue }
+      batches[batch] = Batch(
+        worker: worker, lane: ask.lane, deadline: now + lease, jobs: found.map { ($0.job, $0.tries) })
+      claimed += found.compactMap { row in
+        jobs[row.job].map { job in
+          Claimed(
+            batch: batch, lane: ask.lane, job: row.job, period: job.period,
+            attempt: Int16(row.tries.burnt + 1), virtualTime: row.virtualTime, user: job.user,
+            isExpired: job.expires.map { $0 <= now } ?? false)
+        }
+      }
+    }
+    return claimed
+  }
+
+  private mutating func take(_ limit: Int, _ ask: LaneAsk) -> [Waiting] {
+    let rows = ready[ask.lane, default: []]
+    guard let first = rows.firstIndex(where: { $0.virtualTime >= ask.from }) else { return [] }
+    let end = min(first + limit, rows.endIndex)
+    ready[ask.lane]?.removeSubrange(first..<end)
+    return Array(rows[first..<end])
+  }
+
+  /// Pushes the deadlines of a worker's batches on; answers those that it still holds.
+  mutating func heartbeat(worker: Int64, _ asked: [Int64], lease: Time) -> Set<Int64> {
+    let held = Set(asked.filter { batches[$0]?.worker == worker })
+    for batch in held { batches[batch]?.deadline = now + lease }
+    return held
+  }
+
+  /// Stores results of jobs that the worker holds in these batches; answers those that were stored.
+  mutating func complete(worker: Int64, batches asked: [Int64], _ given: [Int64]) -> Set<Int64> {
+    var stored: Set<Int64> = []
+    for (_, _, held) in holding(worker: worker, asked, given) where results[held.job] == nil {
+      guard let job = jobs[held.job] else { continue }
+      results[held.job] = Result(period: job.period, isCancelled: false, attempt: held.tries.burnt + 1)
+      stored.insert(held.job)
+    }
+    release(worker: worker, asked, given)
+    return stored
+  }
+
+  /// Ends attempts: again after a delay, or for good when it is nil or no attempt is left.
+  mutating func fail(
+    worker: Int64, batches asked: [Int64], _ given: [Int64], delay: Time?, burns: Bool, failureClass: String
+  ) -> [Int64: String] {
+    var outcomes = Dictionary(given.map { ($0, "stale") }) { first, _ in first }
+    for (_, _, held) in holding(worker: worker, asked, given) {
+      guard let job = jobs[held.job], !job.isClosed else { continue }
+      let burnt = held.tries.burnt + (burns ? 1 : 0)
+      failures[held.job, default: []].append(
+        Failure(attempt: held.tries.burnt + 1, isBurnt: burns, failureClass: failureClass))
+      if let delay, !(burns && burnt >= job.maxAttempts) {
+        // Home, without a stain, where the lane is now.
+        again(held.job, lane: job.homeLane, notBefore: job.virtualTime, Tries(burnt: burnt), delay: delay)
+        outcomes[held.job] = "retried"
+      } else {
+        bury(held.job, attempts: burnt, failureClass)
+        outcomes[held.job] = "dead"
+      }
+    }
+    release(worker: worker, asked, given)
+    return outcomes
+  }
+
+  /// Takes jobs back unharmed: to the lane they came from, suspects as suspects.
+  mutating func handBack(worker: Int64, batches asked: [Int64], _ given: [Int64], delay: Time) -> Set<Int64> {
+    var returned: Set<Int64> = []
+    for (_, lane, held) in holding(worker: worker, asked, given) {
+      guard let job = jobs[held.job], !job.isClosed else { continue }
+      let place = Self.isForSuspects(lane) ? 0 : job.virtualTime
+      again(held.job, lane: lane, notBefore: place, held.tries, delay: delay)
+      returned.insert(held.job)
+    }
+    release(worker: worker, asked, given)
+    return returned
+  }
+
+  struct Rescued: Equatable {
+    var batches = 0
+    var requeued = 0
+    var dead = 0
+  }
+
+  /// The longest delay of a job that was lost alone, by its attempts so far; the shortest is half of it.
+  static func longestDelay(burnt: Int) -> Time {
+    min(60_000, 1000 << Time(min(burnt, 6)))
+  }
+
+  /// Takes over the batches whose deadline has passed. The first loss costs a job nothing, the second makes it
+  /// a suspect, and only a loss alone burns an attempt.
+  ///
+  /// - Parameter delay: the delay that chance gave to a job that was lost alone.
+  mutating func rescue(delay: (_ job: Int64, _ longest: Time) throws -> Time) rethrows -> Rescued {
+    var rescued = Rescued()
+    for (id, batch) in batches.filter({ $0.value.deadline < now }).sorted(by: { $0.key < $1.key }) {
+      rescued.batches += 1
+      batches[id] = nil
+      for (number, tries) in batch.jobs {
+        guard let job = jobs[number], !job.isClosed, results[number] == nil else { continue }
+        let isAlone = Self.isForSuspects(batch.lane)
+        let after = Tries(burnt: tries.burnt + (isAlone ? 1 : 0), losses: min(tries.losses + 1, 2))
+        failures[number, default: []].append(
+          Failure(attempt: tries.burnt + 1, isBurnt: isAlone, failureClass: "worker_lost"))
+        if isAlone, after.burnt >= job.maxAttempts {
+          bury(number, attempts: after.burnt, "worker_lost")
+          rescued.dead += 1
+          continue
+        }
+        rescued.requeued += 1
+        if isAlone {
+          let delay = try delay(number, Self.longestDelay(burnt: after.burnt))
+          again(number, lane: batch.lane, notBefore: 0, after, delay: delay)
+        } else if tries.losses == 0 {
+          again(number, lane: batch.lane, notBefore: job.virtualTime, after, delay: 0)
+        } else {
+          again(number, lane: job.kind * 4 + 3, notBefore: 0, after, delay: 0)
+        }
+      }
+    }
+    return rescued
+  }
+
+  // MARK: Parts
+
+  /// The given jobs that a worker holds in the named batches. Without the lease there are none.
+  private func holding(
+    worker: Int64, _ asked: [Int64], _ given: [Int64]
+  ) -> [(batch: Int64, lane: Int16, held: (job: Int64, tries: Tries))] {
+    Set(asked).sorted().flatMap { id -> [(batch: Int64, lane: Int16, held: (job: Int64, tries: Tries))] in
+      guard let batch = batches[id], batch.worker == worker else { return [] }
+      return batch.jobs.filter { given.contains($0.job) }.map { (id, batch.lane, $0) }
+    }
+  }
+
+  /// Takes settled jobs out of the batches; a batch of which nothing is left goes.
+  private mutating func release(worker: Int64, _ asked: [Int64], _ given: [Int64]) {
+    for id in asked {
+      guard let batch = batches[id], batch.worker == worker else { continue }
+      let rest = batch.jobs.filter { !given.contains($0.job) }
+      batches[id]?.jobs = rest
+      if rest.isEmpty { batches[id] = nil }
+    }
+  }
+
+  /// Queues a job once more, not before where the lane is now.
+  private mutating func again(
+    _ job: Int64, lane: Int16, notBefore virtualTime: Int64, _ tries: Tries, delay: Time
+  ) {
+    if delay > 0 {
+      schedule(job, lane: lane, at: now + delay, tries)
+    } else {
+      queue(job, lane: lane, at: max(virtualTime, clocks[lane]?.now ?? 0), tries)
+    }
+  }
+
+  private mutating func bury(_ number: Int64, attempts: Int, _ failureClass: String) {
+    guard let job = jobs[number] else { return }
+    dead[number] = Death(period: job.period, attempts: attempts, failureClass: failureClass)
+    owe(number, Account(user: job.user, period: job.period))
+  }
+}

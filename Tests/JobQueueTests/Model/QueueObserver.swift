@@ -1,0 +1,133 @@
+import TestSupport
+
+/// Watches the calls of a queue and what they answer, and knows nothing of how it works: what a caller may
+/// rely on whatever workers do.
+struct QueueObserver {
+  private enum End { case analysed, cancelled, dead }
+
+  private struct Life {
+    let maxAttempts: Int
+    var burnt = 0
+    /// The batch that holds it, as far as answers tell.
+    var holder: Int64?
+    var end: End?
+  }
+
+  private struct Lease {
+    let worker: Int64
+    var ends: QueueModel.Time
+  }
+
+  private var lives: [Int64: Life] = [:]
+  private var leases: [Int64: Lease] = [:]
+  /// Units taken and not owed back.
+  private(set) var units = 0
+
+  mutating func see(_ operation: QueueOperation, _ outcome: QueueOutcome, at now: QueueModel.Time) throws {
+    switch (operation, outcome) {
+    case (.submit(_, let maxAttempts), .answers(let answers)):
+      for answer in answers { try submitted(answer, Int(maxAttempts)) }
+    case (.claim(let worker, _, _, let count, let lease), .claimed(let jobs)):
+      try hold(jobs.count <= count, "a claim of \(count) brought \(jobs.count)")
+      for job in jobs { try claimed(job, by: worker, until: now + lease) }
+    case (.heartbeat(let worker, _, let lease), .held(let batches)):
+      for batch in batches {
+        try hold(leases[batch]?.worker == worker, "I6: worker \(worker) keeps another's batch \(batch)")
+        leases[batch]?.ends = now + lease
+      }
+    case (.complete(let worker, let batches, let given), .held(let stored)):
+      try settled(stored, of: given, batches, by: worker, .analysed)
+    case (.fail(let worker, let batches, let given, _, let burns, _), .verdicts(let verdicts)):
+      for job in verdicts.keys where verdicts[job] != "stale" { lives[job]?.burnt += burns ? 1 : 0 }
+      try settled(Set(verdicts.filter { $0.value != "stale" }.keys), of: given, batches, by: worker, nil)
+      for (job, verdict) in verdicts where verdict == "dead" { try ended(job, .dead) }
+    case (.handBack(let worker, let batches, let given, _), .held(let returned)):
+      try settled(returned, of: given, batches, by: worker, nil)
+    case (.cancel, .verdicts(let verdicts)): try cancelled(verdicts)
+    case (.retryDead, .verdicts(let verdicts)): try revived(verdicts)
+    case (.rescue, .rescued(let rescued)): rescue(rescued, at: now)
+    default: break
+    }
+  }
+
+  private mutating func submitted(_ answer: Answer, _ maxAttempts: Int) throws {
+    switch answer.outcome {
+    case "created":
+      guard let job = answer.job else { throw BrokenRule("I1: a job was created without a number") }
+      try hold(lives[job] == nil, "I2: the number \(job) was given twice")
+      lives[job] = Life(maxAttempts: maxAttempts)
+      units += 1
+      if let limit = answer.limit, let used = answer.used {
+        try hold(used <= limit, "I5: \(used) of \(limit)")
+      }
+    case "duplicate":
+      try hold(answer.job.map { lives[$0] != nil } ?? false, "I2: a duplicate of no job")
+    default:
+      try hold(answer.job == nil && answer.reason != nil, "a refusal gives its reason and no number")
+    }
+  }
+
+  private mutating func claimed(_ job: Claimed, by worker: Int64, until end: QueueModel.Time) throws {
+    guard let life = lives[job.job] else { throw BrokenRule("I2: job \(job.job) was never submitted") }
+    try hold(life.holder == nil, "I6: job \(job.job) runs in two batches")
+    try hold(life.end == nil || life.end == .dead, "I1: job \(job.job) runs after its end")
+    try hold(Int(job.attempt) <= life.maxAttempts, "I7: attempt \(job.attempt) of \(life.maxAttempts)")
+    try hold(leases[job.batch].map { $0.worker == worker } ?? true, "batch \(job.batch) has two workers")
+    leases[job.batch] = Lease(worker: worker, ends: end)
+    lives[job.job]?.holder = job.batch
+  }
+
+  /// What the queue says it took in must be held; and what is held and lives it must take in.
+  private mutating func settled(
+    _ taken: Set<Int64>, of given: [Int64], _ batches: [Int64], by worker: Int64, _ end: End?
+  ) throws {
+    for job in Set(given).union(taken) {
+      guard let life = lives[job] else { continue }
+      let isHeld = life.holder.map { batches.contains($0) && leases[$0]?.worker == worker } ?? false
+      let isTaken = taken.contains(job)
+      try hold(isHeld || !isTaken, "I6: job \(job) was settled by worker \(worker), who does not hold it")
+      try hold(
+        isTaken || !isHeld || life.end != nil,
+        "I1: job \(job) is held by worker \(worker) and was not settled")
+      if isHeld { lives[job]?.holder = nil }
+      if isTaken, let end { try ended(job, end) }
+      try hold(life.burnt <= life.maxAttempts, "I7: \(life.burnt) attempts of \(life.maxAttempts)")
+    }
+  }
+
+  private mutating func ended(_ job: Int64, _ end: End) throws {
+    try hold(lives[job]?.end == nil, "I3: job \(job) ended twice")
+    lives[job]?.end = end
+    if end != .analysed { units -= 1 }
+  }
+
+  private mutating func cancelled(_ verdicts: [Int64: String]) throws {
+    for (job, verdict) in verdicts {
+      let end = lives[job]?.end
+      switch verdict {
+      case "cancelled": if end != .cancelled { try ended(job, .cancelled) }
+      case "finished": try hold(end == .analysed, "job \(job) is called finished and is not")
+      case "unknown": try hold(lives[job] == nil, "job \(job) is called unknown and is not")
+      // A rescue does not name those that it found dead.
+      default: try hold(end == nil || end == .dead, "job \(job) is called dead and is not")
+      }
+    }
+  }
+
+  private mutating func revived(_ verdicts: [Int64: String]) throws {
+    for (job, verdict) in verdicts where verdict == "requeued" {
+      try hold(lives[job]?.end == nil || lives[job]?.end == .dead, "job \(job) lives again and was not dead")
+      lives[job]?.end = nil
+      lives[job]?.burnt = 0
+      lives[job]?.holder = nil
+      units += 1
+    }
+  }
+
+  private mutating func rescue(_ rescued: QueueModel.Rescued, at now: QueueModel.Time) {
+    units -= rescued.dead
+    for (job, life) in lives {
+      if let holder = life.holder, let lease = leases[holder], lease.ends < now { lives[job]?.holder = nil }
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/// One call of the queue, or the passing of time.
+enum QueueOperation {
+  typealias Time = QueueModel.Time
+
+  case submit([Ask], maxAttempts: Int16)
+  case claim(worker: Int64, firstBatch: Int64, [QueueModel.LaneAsk], count: Int, lease: Time)
+  case heartbeat(worker: Int64, [Int64], lease: Time)
+  case complete(worker: Int64, batches: [Int64], [Int64])
+  case fail(worker: Int64, batches: [Int64], [Int64], delay: Time?, burns: Bool, failureClass: String)
+  case handBack(worker: Int64, batches: [Int64], [Int64], delay: Time)
+  case cancel([Int64])
+  case retryDead([Int64])
+  case rescue
+  case promote(limit: Int)
+  case settleRefunds(limit: Int)
+  case tick([Int16: Int64])
+  case sweep([Int16])
+  case setPlan(user: String, String, from: Time)
+  case setLimit(plan: String, Int?, from: Time)
+  case advance(Time)
+}
+
+/// What a call answers.
+enum QueueOutcome: Equatable {
+  case answers([Answer])
+  case claimed([Claimed])
+  case held(Set<Int64>)
+  case verdicts([Int64: String])
+  case rescued(QueueModel.Rescued)
+  case count(Int)
+  case marks([Int16: Int64])
+  case nothing
+}
+
+extension QueueModel {
+  /// Carries an operation out.
+  ///
+  /// - Parameters:
+  ///   - numbers: the numbers that the jobs of a submit get.
+  ///   - delay: the delay that chance gives to a job that was lost alone, of at most the given one.
+  mutating func apply(
+    _ operation: QueueOperation, numbers: [Int64] = [],
+    delay: (_ job: Int64, _ longest: Time) throws -> Time
+  ) rethrows -> QueueOutcome {
+    switch operation {
+    case .submit(let asks, let maxAttempts):
+      return .answers(submit(asks, maxAttempts: Int(maxAttempts), numbers: numbers))
+    case .claim(let worker, let batch, let lanes, let count, let lease):
+      return .claimed(claim(worker: worker, firstBatch: batch, lanes, count: count, lease: lease))
+    case .heartbeat(let worker, let batches, let lease):
+      return .held(heartbeat(worker: worker, batches, lease: lease))
+    case .complete(let worker, let batches, let jobs):
+      return .held(complete(worker: worker, batches: batches, jobs))
+    case .fail(let worker, let batches, let jobs, let delay, let burns, let failureClass):
+      return .verdicts(
+        fail(
+          worker: worker, batches: batches, jobs, delay: delay, burns: burns, failureClass: failureClass))
+    case .handBack(let worker, let batches, let jobs, let delay):
+      return .held(handBack(worker: worker, batches: batches, jobs, delay: delay))
+    case .cancel(let jobs): return .verdicts(cancel(jobs))
+    case .retryDead(let jobs): return .verdicts(retryDead(jobs))
+    case .rescue: return .rescued(try rescue(delay: delay))
+    case .promote(let limit): return .count(promote(limit: limit))
+    case .settleRefunds(let limit): return .count(settleRefunds(limit: limit))
+    case .tick(let marks): return .marks(tick(marks))
+    case .sweep(let lanes): return .count(sweep(lanes))
+    case .setPlan(let user, let plan, let from): setPlan(user, plan, from: from)
+    case .setLimit(let plan, let limit, let from): setLimit(plan, limit, from: from)
+    case .advance(let time): now += time
+    }
+    return .nothing
+  }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import Operations
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("The database's months and plans, against an independent judge")
+struct PeriodDifferentialTests {
+  /// With summer time either way round the year, half and quarter hours, both sides of the date line and one that
+  /// changed side (Apia, at the end of 2011), and clocks that go back or ahead at midnight (Havana, Santiago).
+  static let zones = [
+    "UTC", "Asia/Jakarta", "America/New_York", "America/Havana", "America/Santiago", "America/St_Johns",
+    "America/Sao_Paulo", "Atlantic/Azores", "Europe/Berlin", "Europe/London", "Africa/Johannesburg",
+    "Asia/Kolkata",
+    "Asia/Kathmandu", "Asia/Tehran", "Australia/Adelaide", "Australia/Lord_Howe", "Pacific/Chatham",
+    "Pacific/Apia",
+    "Pacific/Auckland", "Pacific/Kiritimati", "Pacific/Pago_Pago", "Pacific/Marquesas",
+  ]
+
+  /// Until 2011 clocks in St. John's went back at one minute past midnight, over the border, so that a month could
+  /// begin twice and end once: of those years nothing can be asked.
+  private static func years(of zone: String) -> ClosedRange<Int> {
+    zone == "America/St_Johns" ? 2012...2035 : 2005...2035
+  }
+
+  /// A moment in milliseconds since 1970: any, or one about a month's beginning by the zone's clocks.
+  private static func moment(
+    _ zone: String, _ calendar: Calendar, using random: inout SeededGenerator
+  ) -> Int64 {
+    let year = Int.random(in: years(of: zone), using: &random)
+    let month = Int.random(in: 1...12, using: &random)
+    let parts = DateComponents(year: year, month: month, day: 1)
+    let border = Int64((calendar.date(from: parts) ?? .distantPast).timeIntervalSince1970 * 1000)
+    switch Int.random(in: 0..<4, using: &random) {
+    case 0: return border + Int64.random(in: -2...2, using: &random)
+    case 1: return border + Int64.random(in: -8...8, using: &random) * 900_000
+    case 2: return border + Int64.random(in: -100_000_000...100_000_000, using: &random)
+    default: return border + Int64.random(in: 0...2_600_000_000, using: &random)
+    }
+  }
+
+  @Test("a moment counts in the month that the zone's calendar shows, and months begin where it begins them")
+  func months() async throws {
+    var random = SeededGenerator(seed: try SimulationSeeds.chosen()?.lowerBound ?? 1)
+    var moments: [Int64] = []
+    var zones: [String] = []
+    var expected: [Int16] = []
+    for zone in Self.zones {
+      let calendar = Months.calendar(zone)
+      #expect(calendar.timeZone.identifier == zone || zone == "UTC")
+      for _ in 0..<200 {
+        let moment = Self.moment(zone, calendar, using: &random)
+        moments.append(moment)
+        zones.append(zone)
+        expected.append(Months.label(at: Date(timeIntervalSince1970: Double(moment) / 1000), calendar))
+      }
+    }
+    let (asked, inZones, labels) = (moments, zones, expected)
+    try await RuleQueue.run(clients: 1) { queue in
+      let wrong = try await queue.texts(
+        """
+        SELECT format('%s in %s is %s, not %s', to_timestamp(m / 1000.0), z, p, e)
+        FROM unnest($1::bigint[], $2::text[], $3::smallint[]) u(m, z, e)
+        CROSS JOIN LATERAL (SELECT analysis.period_of(to_timestamp(m / 1000.0), z) AS p) o
+        -- The same month must begin at or before the moment, and the next after it.
+        WHERE p <> e OR analysis.period_start(p, z) > to_timestamp(m / 1000.0)
+           OR analysis.period_start((p + 1)::smallint, z) <= to_timestamp(m / 1000.0)
+        """, [.array(asked), .array(inZones), .array(labels)])
+      #expect(wrong == [])
+    }
+  }
+
+  @Test("each month begins at the first moment that the zone's calendar counts to it")
+  func starts() async throws {
+    var labels: [Int16] = []
+    var zones: [String] = []
+    var expected: [Int64] = []
+    for zone in Self.zones {
+      let calendar = Months.calendar(zone)
+      // The months in which clocks change somewhere near the first, and one in which they do not.
+      for year in Self.years(of: zone) {
+        for month in [1, 3, 4, 10, 11] {
+          let label = Int16(year * 12 + month - 1)
+          labels.append(label)
+          zones.append(zone)
+          expected.append(Months.firstMoment(of: label, calendar))
+        }
+      }
+    }
+    let (asked, inZones, starts) = (labels, zones, expected)
+    try await RuleQueue.run(clients: 1) { queue in
+      let wrong = try await queue.texts(
+        """
+        SELECT format('%s in %s begins at %s, not %s', analysis.period_text(p), z, s, to_timestamp(e / 1000.0))
+        FROM unnest($1::smallint[], $2::text[], $3::bigint[]) u(p, z, e)
+        CROSS JOIN LATERAL (SELECT analysis.period_start(p, z) AS s) o
+        WHERE s <> to_timestamp(e / 1000.0)
+        """, [.array(asked), .array(inZones), .array(starts)])
+      #expect(wrong == [])
+    }
+  }
+
+  @Test("the limit in force at any moment is that of the last change of plan and limit before it")
+  func limits() async throws {
+    var random = SeededGenerator(seed: try SimulationSeeds.chosen()?.lowerBound ?? 1)
+    var fleet = Fleet(using: &random)
+    while fleet.members.count < 2 { fleet = Fleet(using: &random) }
+    let start = QueueModel.start(fleet, using: &random)
+    let changes: [QueueOperation] = (0..<120).map { _ in
+      let from = start.now + Int64.random(in: -50...50, using: &random) * 3_600_000
+      let plan = Fleet.plans[Int.random(in: 0..<3, using: &random)]
+      if Bool.random(using: &random) {
+        let member = fleet.members[Int.random(in: fleet.members.indices, using: &random)]
+        return .setPlan(user: member.reference, plan, from: from)
+      }
+      return .setLimit(
+        plan: plan, Bool.random(using: &random) ? nil : Int.random(in: 0...90, using: &random), from: from)
+    }
+    let moments = (0..<2000).map { _ in
+      // On the hour, where changes are, or a millisecond beside it.
+      start.now + Int64.random(in: -55...55, using: &random) * 3_600_000
+        + Int64.random(in: -1...1, using: &random)
+    }
+    try await RuleQueue.run(clients: 1, on: SimulatedClock.template) { queue in
+      var pair = Pair(queue: queue, model: start, fleet: fleet)
+      try await pair.prepare()
+      for change in changes { try await pair.apply(change) }
+      for user in pair.model.users.values {
+        let rows = try await queue.pool.query(
+          """
+          SELECT l.monthly_limit, l.cost FROM unnest($1::bigint[]) WITH ORDINALITY u(m, i)
+          CROSS JOIN LATERAL analysis.limit_of(0::smallint, $2, to_timestamp(m / 1000.0)) l ORDER BY i
+          """, [.array(moments), .int64(user.number)])
+        #expect(rows.count == moments.count)
+        for (row, moment) in zip(rows, moments) {
+          let (limit, cost) = pair.model.limit(of: user, at: moment)
+          try hold(
+            try row.intIfPresent(0) == limit && row.int64(1) == cost,
+            "\(user.reference) at \(moment) has \(String(describing: limit))")
+        }
+      }
+    }
+  }
+}

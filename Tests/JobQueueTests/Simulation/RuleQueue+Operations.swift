@@ -1,0 +1,88 @@
+import PostgreSQL
+
+/// The operations of a history, carried out by the database.
+extension RuleQueue {
+  /// Sets the simulated clock.
+  func setClock(_ time: QueueModel.Time) async throws {
+    _ = try await pool.query(
+      "UPDATE analysis.simulated_clock SET at = to_timestamp($1::bigint / 1000.0)", [.int64(time)])
+  }
+
+  func apply(_ operation: QueueOperation, at now: QueueModel.Time) async throws -> QueueOutcome {
+    switch operation {
+    case .submit(let asks, let maxAttempts): return .answers(try await submit(asks, maxAttempts: maxAttempts))
+    case .claim(let worker, let batch, let lanes, let count, let lease):
+      return .claimed(
+        try await claim(
+          Int32(count), worker: worker, batch: batch, lanes: lanes.map(\.lane), froms: lanes.map(\.from),
+          limits: lanes.map { Int32($0.limit) }, lease: Int32(lease)))
+    case .heartbeat(let worker, let batches, let lease):
+      return .held(try await heartbeat(batches, worker: worker, lease: Int32(lease)))
+    case .complete(let worker, let batches, let jobs):
+      return .held(try await complete(jobs, worker: worker, batches: batches))
+    case .fail(let worker, let batches, let jobs, let delay, let burns, let failureClass):
+      return .verdicts(
+        try await fail(
+          jobs, worker: worker, batches: batches, delay: delay, burns: burns, failureClass: failureClass))
+    case .handBack(let worker, let batches, let jobs, let delay):
+      return .held(try await handBack(jobs, worker: worker, batches: batches, delay: delay))
+    case .cancel(let jobs): return .verdicts(try await cancel(jobs))
+    case .retryDead(let jobs): return .verdicts(try await retryDead(jobs))
+    case .rescue:
+      let counts = try await rescue()
+      return .rescued(QueueModel.Rescued(batches: counts[0], requeued: counts[1], dead: counts[2]))
+    case .promote(let limit): return .count(try await promote(limit: Int32(limit)))
+    case .settleRefunds(let limit): return .count(try await settleRefunds(limit: Int32(limit)))
+    case .tick(let marks): return .marks(try await tick(marks, aged: false))
+    case .sweep(let lanes):
+      return .count(try await number("SELECT analysis.sweep(0::smallint, $1)", [.array(lanes)]))
+    case .setPlan(let user, let plan, let from):
+      _ = try await pool.query(
+        "SELECT analysis.set_plan(0::smallint, $1, $2, to_timestamp($3::bigint / 1000.0))",
+        [.text(user), .text(plan), .int64(from)])
+    case .setLimit(let plan, let limit, let from):
+      _ = try await pool.query(
+        "SELECT analysis.set_plan_limit($1, $2, to_timestamp($3::bigint / 1000.0))",
+        [.text(plan), .int32(limit.map { Int32($0) }), .int64(from)])
+    case .advance(let time): try await setClock(now + time)
+    }
+    return .nothing
+  }
+
+  /// In how many milliseconds each job that waits alone for its next attempt runs.
+  func delays() async throws -> [Int64: QueueModel.Time] {
+    let rows = try await pool.query(
+      """
+      SELECT job_id, (extract(epoch FROM run_at - analysis.simulated_now()) * 1000)::bigint
+      FROM analysis.scheduled WHERE lane % 4 = 3
+      """)
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.int64(1)) })
+  }
+
+  /// All that the model knows too, a line for each fact, as ``QueueModel/lines`` writes it.
+  func lines() async throws -> Set<String> {
+    Set(
+      try await texts(
+        """
+        SELECT format('ready %s %s %s %s %s', lane, vt, job_id, tries, period) FROM analysis.ready
+        UNION ALL SELECT format('scheduled %s %s %s %s %s', lane, analysis.ms(run_at), job_id, tries, period)
+          FROM analysis.scheduled
+        UNION ALL SELECT format('batch %s of %s in %s until %s: %s %s %s', b.id, b.worker_id, b.lane,
+            analysis.ms(b.deadline), u.job_id, u.tries, u.period)
+          FROM analysis.batch b CROSS JOIN LATERAL unnest(b.job_ids, b.tries, b.periods) u(job_id, tries, period)
+        UNION ALL SELECT format('job %s of %s in %s at %s: %s %s %s %s', id, user_id, lane, vt, period, max_attempts,
+            closed::int, analysis.ms(expires_at)) FROM analysis.job
+        UNION ALL SELECT format('result %s %s %s %s', job_id, period, outcome, attempt) FROM analysis.result
+        UNION ALL SELECT format('dead %s %s %s %s', job_id, period, attempts, class) FROM analysis.dead
+        UNION ALL SELECT format('failures %s: %s', job_id,
+            string_agg(format('%s %s %s', attempt, burnt::int, class), ', '
+              ORDER BY attempt, burnt, class)) FROM analysis.attempt_error GROUP BY job_id
+        UNION ALL SELECT format('refund %s %s %s', user_id, period, job_id) FROM analysis.refund
+        UNION ALL SELECT format('usage %s %s %s %s %s', user_id, period, used, refunded, refused) FROM analysis.usage
+          WHERE (used, refunded, refused) <> (0, 0, 0)
+        UNION ALL SELECT format('place %s %s %s %s', user_id, lane, line, last_vt) FROM analysis.fair_share
+        UNION ALL SELECT format('clock %s %s %s %s', lane, now_vt, scan_from, staged) FROM analysis.lane_clock
+        UNION ALL SELECT format('key %s %s %s', user_id, job_id, period) FROM analysis.idem
+        """))
+  }
+}

@@ -1,0 +1,42 @@
+-- Pauses by operators. Workers read the table at their housekeeping and claim nothing of what is paused.
+
+-- Pauses something until a time, or until it is resumed; answers paused, changed (it was paused with another
+-- reason or end) or unchanged.
+CREATE OR REPLACE FUNCTION analysis.pause(p_scope text, p_name text, p_reason text, p_until timestamptz) RETURNS text
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_open analysis.pause;
+BEGIN
+  IF p_until <= v_now THEN
+    RAISE EXCEPTION 'a pause ends in the future' USING ERRCODE = '22023';
+  END IF;
+  -- One who pauses or resumes at a time; whoever reads is not held up.
+  LOCK TABLE analysis.pause IN SHARE ROW EXCLUSIVE MODE;
+  UPDATE analysis.pause p SET resumed_at = p.until_at
+  WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL AND p.until_at <= v_now;
+  SELECT p.* INTO v_open FROM analysis.pause p
+  WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL;
+  IF FOUND AND v_open.reason IS NOT DISTINCT FROM p_reason AND v_open.until_at IS NOT DISTINCT FROM p_until THEN
+    RETURN 'unchanged';
+  END IF;
+  UPDATE analysis.pause p SET resumed_at = v_now, resumed_by = session_user WHERE p.id = v_open.id;
+  INSERT INTO analysis.pause (scope, name, reason, until_at, paused_at)
+  VALUES (p_scope, p_name, p_reason, p_until, v_now);
+  RETURN CASE WHEN v_open.id IS NULL THEN 'paused' ELSE 'changed' END;
+END $$;
+
+-- Ends a pause; false when there was none.
+CREATE OR REPLACE FUNCTION analysis.resume(p_scope text, p_name text) RETURNS boolean
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_in_force boolean;
+BEGIN
+  LOCK TABLE analysis.pause IN SHARE ROW EXCLUSIVE MODE;
+  UPDATE analysis.pause p
+  SET resumed_at = least(v_now, p.until_at), resumed_by = CASE WHEN p.until_at <= v_now THEN NULL ELSE session_user END
+  WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL
+  RETURNING p.resumed_by IS NOT NULL INTO v_in_force;
+  RETURN coalesce(v_in_force, false);
+END $$;

@@ -1,0 +1,1 @@
+SELECT analysis.tell($1, $2, $3)
