@@ -16,6 +16,7 @@ public struct AnalysisWorker: Sendable {
   let log: Log
   let meters: Meters
   let identity: WorkerIdentity
+  let failpoints: Failpoints
 
   /// A worker that has not begun.
   ///
@@ -24,7 +25,7 @@ public struct AnalysisWorker: Sendable {
   ///   - loop: Where everything runs; the clients' HTTP transfers too.
   public init(
     _ configuration: WorkerConfiguration, clients: [AnalysisKind: ModelClient], loop: EventLoop, log: Log,
-    counters: Counters, host: String, processID: Int32, version: String
+    counters: Counters, host: String, processID: Int32, version: String, failpoints: Failpoints = .none
   ) {
     var configuration = configuration
     configuration.kinds.removeAll { clients[$0] == nil }
@@ -33,6 +34,7 @@ public struct AnalysisWorker: Sendable {
     self.loop = loop
     self.log = log
     meters = Meters(counters)
+    self.failpoints = failpoints
     var generator = SystemRandomNumberGenerator()
     identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
   }
@@ -53,7 +55,7 @@ public struct AnalysisWorker: Sendable {
       throw WorkerError(
         "No endpoint is configured for any kind of analysis. Give one with --endpoint.", kind: .configuration)
     }
-    let databases = WorkerDatabases(configuration, loop: loop)
+    let databases = WorkerDatabases(configuration, loop: loop, meters: meters)
     do {
       let summary = try await withTaskExecutorPreference(loop) {
         try await heeding(stops) { requests in
@@ -91,7 +93,7 @@ public struct AnalysisWorker: Sendable {
     _ databases: WorkerDatabases, _ requests: StopRequests, _ ready: @Sendable () -> Void
   ) async throws -> WorkerSummary {
     let startup = Startup(worker: self, databases: databases)
-    guard let shards = try await requests.unlessStopped({ try await startup.shards() }) else {
+    guard let found = try await requests.unlessStopped({ try await startup.find() }) else {
       log.notice("Stopped before the database had answered")
       var summary = WorkerSummary()
       if configuration.drainHorizon != nil {
@@ -100,9 +102,11 @@ public struct AnalysisWorker: Sendable {
       }
       return summary
     }
+    let shards = found.shards
     let pipeline = Pipeline(
       configuration, identity: identity, shards: shards, clients: clients, loop: loop, log: log,
       meters: meters)
+    await pipeline.obey(found.pauses)
     ready()
     log.notice(
       "The worker runs",
@@ -112,7 +116,7 @@ public struct AnalysisWorker: Sendable {
         "shards": .int(Int64(shards.count)),
         "concurrency": .int(Int64(configuration.concurrency)),
       ])
-    return await WorkerRun(worker: self, pipeline: pipeline, databases: databases, shards: shards)
+    return try await WorkerRun(worker: self, pipeline: pipeline, databases: databases, shards: shards)
       .run(requests)
   }
 }

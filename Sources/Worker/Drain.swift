@@ -16,7 +16,7 @@ struct Drain {
   let shards: [Int16]
 
   func waitUntilEmpty(horizon: Duration) async {
-    var retries = Retries(worker: worker, what: "draining")
+    var retries = Retries(worker: worker, what: "draining", pipeline: pipeline)
     var rest = Duration.milliseconds(50)
     while !Task.isCancelled {
       do throws(JobQueueError) {
@@ -53,7 +53,7 @@ struct Drain {
     let paused = await pipeline.pausedBeyond(worker.configuration.drainHorizon ?? .zero)
     let status: QueueStatus
     do throws(JobQueueError) {
-      status = try await QueueStatus.read(databases.control)
+      status = try await lastStatus()
     } catch {
       return (["The queue could not be asked what is left: \(error.description)"], true)
     }
@@ -67,6 +67,21 @@ struct Drain {
     if status.scheduled.value > 0 { words.append("scheduled for later: \(status.scheduled)") }
     return (words, isParked && !paused.isEmpty)
   }
+
+  /// Asks once more on a new connection, a few times over: that one was lost just then says nothing of the queue, and
+  /// the drain has done its work. A database that stays away is not waited for.
+  private func lastStatus() async throws(JobQueueError) -> QueueStatus {
+    for _ in 1..<Self.lastQuestions {
+      do throws(JobQueueError) {
+        return try await QueueStatus.read(databases.control)
+      } catch  where error.isConnectionLoss {
+        continue
+      }
+    }
+    return try await QueueStatus.read(databases.control)
+  }
+
+  private static let lastQuestions = 5
 }
 
 extension Duration {

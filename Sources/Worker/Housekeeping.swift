@@ -24,17 +24,19 @@ struct Housekeeping {
   private var deadline: Duration { worker.configuration.statementDeadline }
 
   func run() async {
-    var retries = Retries(worker: worker, what: "housekeeping")
+    var retries = Retries(worker: worker, what: "housekeeping", pipeline: pipeline)
     var rescueAt = EventLoop.now
     while !Task.isCancelled, await pipeline.stage < .finished {
-      do throws(JobQueueError) {
-        let isRescueDue = EventLoop.now >= rescueAt
-        for shard in shards { try await keep(shard, rescues: isRescueDue) }
-        if isRescueDue { rescueAt = EventLoop.now + worker.configuration.rescueEvery }
-        retries.succeeded()
-      } catch {
-        guard await retries.pause(after: error) else { return }
+      let isRescueDue = EventLoop.now >= rescueAt
+      for shard in shards {
+        do throws(JobQueueError) {
+          try await keep(shard, rescues: isRescueDue)
+          retries.succeeded(shard: shard)
+        } catch {
+          guard await retries.pause(after: error, shard: shard) else { return }
+        }
       }
+      if isRescueDue { rescueAt = EventLoop.now + worker.configuration.rescueEvery }
       await pipeline.dispatch()  // a breaker's time may have come
       do { try await worker.loop.sleep(for: worker.configuration.promoteEvery) } catch { return }
     }

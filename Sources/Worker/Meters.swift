@@ -1,4 +1,5 @@
 internal import Operations
+internal import PostgreSQL
 
 /// What a worker counts, under the names that its log and its metrics use.
 struct Meters: Sendable {
@@ -13,8 +14,15 @@ struct Meters: Sendable {
   let leasesLost: Counter
   let rescued: Counter
   let databaseErrors: Counter
+  /// Attempts to connect to the database, and how many of them failed.
+  let connects: Counter
+  let connectFailures: Counter
+  /// Jobs whose outcome the database could not record; their leases run out.
+  let unrecorded: Counter
   let inFlight: Gauge
   let waiting: Gauge
+  /// Endpoints that are not called at present, or only by a probe.
+  let endpointsShut: Gauge
 
   init(_ counters: Counters) {
     claimed = counters.counter("jobs_claimed")
@@ -27,7 +35,33 @@ struct Meters: Sendable {
     leasesLost = counters.counter("leases_lost")
     rescued = counters.counter("jobs_rescued")
     databaseErrors = counters.counter("database_errors")
+    connects = counters.counter("database_connects")
+    connectFailures = counters.counter("database_connect_failures")
+    unrecorded = counters.counter("outcomes_unrecorded")
     inFlight = counters.gauge("calls_in_flight")
     waiting = counters.gauge("jobs_waiting_here")
+    endpointsShut = counters.gauge("endpoints_shut")
+  }
+
+  /// The configuration by which attempts to connect are counted.
+  func watching(_ database: ConnectionConfiguration) -> ConnectionConfiguration {
+    var database = database
+    database.onConnect = { [connects, connectFailures] failure in
+      connects.add()
+      if failure != nil { connectFailures.add() }
+    }
+    return database
+  }
+
+  /// What operators are told, by name.
+  var told: [String: Int] {
+    let told = [
+      ("jobs_completed", completed), ("jobs_retried", retried), ("jobs_dead", dead),
+      ("jobs_rescued", rescued), ("jobs_handed_back", handedBack), ("outcomes_stale", stale),
+      ("outcomes_unrecorded", unrecorded), ("leases_lost", leasesLost), ("endpoint_calls", calls),
+      ("database_errors", databaseErrors), ("database_connects", connects),
+      ("database_connect_failures", connectFailures),
+    ]
+    return Dictionary(uniqueKeysWithValues: told.map { ($0.0, $0.1.value) })
   }
 }

@@ -20,13 +20,19 @@ struct WorkerRun {
 
   /// Runs to the end. Apart from the caller's task, for its cancellation is a wish to stop at once: what is
   /// held must still be handed back, and no statement could do that in a cancelled task.
-  func run(_ requests: StopRequests) async -> WorkerSummary {
+  ///
+  /// - Throws: `WorkerError` when the role may not do what the run needs.
+  func run(_ requests: StopRequests) async throws(WorkerError) -> WorkerSummary {
     let running = Task(executorPreference: worker.loop) { await runLoops(requests) }
-    return await withTaskCancellationHandler {
+    let summary = await withTaskCancellationHandler {
       await running.value
     } onCancel: {
       Task { await pipeline.advance(to: .handingBack) }
     }
+    if let fault = await pipeline.fault {
+      throw WorkerError(fault.description, kind: fault.code == .permission ? .permission : .fault)
+    }
+    return summary
   }
 
   private func runLoops(_ requests: StopRequests) async -> WorkerSummary {
@@ -89,6 +95,11 @@ struct WorkerRun {
       await housekeeping.run()
       return .other
     }
+    let operators = OperatorLink(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    group.addTask {
+      await operators.run()
+      return .other
+    }
     if worker.configuration.listens {
       group.addTask {
         await WakeUpListener(worker: worker, pipeline: pipeline).run()
@@ -102,7 +113,9 @@ struct WorkerRun {
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<worker.configuration.concurrency {
         group.addTask {
-          await CallTask(pipeline: pipeline, deadline: worker.configuration.callDeadline).run()
+          await CallTask(
+            pipeline: pipeline, deadline: worker.configuration.callDeadline, failpoints: worker.failpoints
+          ).run()
           return true
         }
       }
@@ -159,7 +172,7 @@ struct WorkerRun {
     let meters = worker.meters
     var summary = WorkerSummary(
       completed: meters.completed.value, retried: meters.retried.value, dead: meters.dead.value,
-      handedBack: meters.handedBack.value, calls: meters.calls.value)
+      handedBack: meters.handedBack.value, stale: meters.stale.value, calls: meters.calls.value)
     summary.unstored = await pipeline.held
     if worker.configuration.drainHorizon != nil {
       (summary.left, summary.isParked) = await drain.left()
@@ -169,6 +182,10 @@ struct WorkerRun {
       [
         "completed": .int(Int64(summary.completed)), "retried": .int(Int64(summary.retried)),
         "dead": .int(Int64(summary.dead)), "handed_back": .int(Int64(summary.handedBack)),
+        "stale": .int(Int64(summary.stale)), "calls": .int(Int64(summary.calls)),
+        "rescued": .int(Int64(meters.rescued.value)), "leases_lost": .int(Int64(meters.leasesLost.value)),
+        "connects": .int(Int64(meters.connects.value)),
+        "connect_failures": .int(Int64(meters.connectFailures.value)),
         "unstored": .int(Int64(summary.unstored)),
       ])
     return summary

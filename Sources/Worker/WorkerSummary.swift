@@ -8,6 +8,8 @@ public struct WorkerSummary: Sendable, Equatable {
   public var dead = 0
   /// Jobs given back untouched.
   public var handedBack = 0
+  /// Outcomes that came too late, after the lease had gone or the job had been cancelled; they stored nothing.
+  public var stale = 0
   /// Calls made to endpoints.
   public var calls = 0
   /// When draining: what could not run before the horizon, in words; empty when the queue is empty.

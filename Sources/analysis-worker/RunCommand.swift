@@ -8,6 +8,7 @@ import ModelClient
 import Operations
 import PostgreSQL
 import Worker
+import WorkerSettings
 
 /// Puts the worker together from its options, runs it, and tells how it ended.
 struct RunCommand {
@@ -16,13 +17,15 @@ struct RunCommand {
   func run() async throws -> ExitCode {
     let log = Log.standardError(
       level: try context.values[WorkerOptions.logLevel], environment: context.environment)
+    let sockets = try Sockets(context, log)
     let service = ServiceNotification(environment: context.environment)
     let loop = try EventLoop(name: "worker")
-    let http = HTTPClient(loop: loop, configuration: try transfer())
+    let http = HTTPClient(loop: loop, configuration: try transfer(sockets))
     let worker = AnalysisWorker(
-      try configuration(), clients: try clients(http), loop: loop, log: log, counters: Counters(),
-      host: hostName(), processID: getpid(), version: WorkerOptions.version)
-    let stops = try Signals.stream(of: [.terminate, .interrupt])
+      try configuration(sockets), clients: try clients(http), loop: loop, log: log, counters: Counters(),
+      host: hostName(), processID: getpid(), version: WorkerOptions.version,
+      failpoints: try failpoints(loop, log))
+    let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
     let watchdog = Task { await keepWatchdog(service, loop) }
     defer { watchdog.cancel() }
     do {
@@ -35,7 +38,7 @@ struct RunCommand {
     }
   }
 
-  private static func exitCode(_ kind: WorkerError.Kind) -> ExitCode {
+  static func exitCode(_ kind: WorkerError.Kind) -> ExitCode {
     switch kind {
     case .unreachable: .unreachable
     case .permission: .permission
@@ -46,15 +49,21 @@ struct RunCommand {
 
   // MARK: Parts
 
-  private func configuration() throws -> WorkerConfiguration {
+  private func failpoints(_ loop: EventLoop, _ log: Log) throws -> Failpoints {
+    do throws(WorkerError) {
+      return try Failpoints.read(context.environment, loop: loop, log: log)
+    } catch {
+      throw CommandFailure(Self.exitCode(error.kind), error.description)
+    }
+  }
+
+  private var settings: GivenSettings { GivenSettings(context.values) }
+
+  private func configuration(_ sockets: Sockets) throws -> WorkerConfiguration {
     let values = context.values
-    var database = ConnectionConfiguration(
-      try values[WorkerOptions.database], applicationName: "analysis-worker")
-    database.connectTimeout = try values[WorkerOptions.connectTimeout]
-    var configuration = WorkerConfiguration(database: database)
-    let kinds = try values[WorkerOptions.kinds]
-    if !kinds.isEmpty { configuration.kinds = kinds }
-    configuration.concurrency = try values[WorkerOptions.concurrency]
+    var configuration = WorkerConfiguration(database: try settings.database())
+    configuration.kinds = try settings.kinds()
+    configuration.concurrency = sockets.concurrency
     configuration.prefetch = try values[WorkerOptions.prefetch]
     configuration.imageBytes = try values[WorkerOptions.imageMemory]
     configuration.callDeadline = try values[WorkerOptions.deadline]
@@ -68,39 +77,15 @@ struct RunCommand {
     return configuration
   }
 
-  private func transfer() throws -> HTTPTransfer.Configuration {
-    let values = context.values
-    var configuration = HTTPTransfer.Configuration()
-    configuration.maximumConnections = max(256, try values[WorkerOptions.concurrency])
-    configuration.connectTimeout = try values[WorkerOptions.connectTimeout]
-    configuration.certificateAuthorityFile = try values[WorkerOptions.authorities]
-    configuration.plainHTTP = try values[WorkerOptions.plainHTTP] ? .anywhere : .loopbackOnly
+  private func transfer(_ sockets: Sockets) throws -> HTTPTransfer.Configuration {
+    var configuration = try settings.transfer()
+    configuration.maximumConnections = sockets.keptOpen
     return configuration
   }
 
   /// One client for each address; types that share an address share its token, window and breaker.
   private func clients(_ http: HTTPClient) throws -> [AnalysisKind: ModelClient] {
-    var addresses: [AnalysisKind: String] = [:]
-    if let address = try context.values[WorkerOptions.endpoint] {
-      for kind in AnalysisKind.allCases { addresses[kind] = address }
-    }
-    for text in try context.values[WorkerOptions.endpointFor] {
-      let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
-      guard parts.count == 2, let kind = AnalysisKind(rawValue: parts[0]) else {
-        throw CommandFailure(
-          .usage, "--endpoint-for takes type=url, for instance ear=https://ears.example.org.")
-      }
-      addresses[kind] = parts[1]
-    }
-    guard !addresses.isEmpty else {
-      throw CommandFailure(
-        .usage, "No endpoint is given.", advice: "Name the analysis backend with --endpoint.")
-    }
-    for kind in try context.values[WorkerOptions.kinds] where addresses[kind] == nil {
-      throw CommandFailure(
-        .usage, "There is no endpoint for \(kind.rawValue).",
-        advice: "Name it with --endpoint or --endpoint-for, or leave that --type out.")
-    }
+    let addresses = try settings.addresses()
     var made: [String: ModelClient] = [:]
     return try addresses.mapValues { address in
       if let client = made[address] { return client }
@@ -111,16 +96,7 @@ struct RunCommand {
   }
 
   private func client(_ address: String, _ http: HTTPClient) throws -> ModelClient {
-    do {
-      // An address that no request may go to is told at the start; at the first call it would cost attempts.
-      try transfer().check(address)
-    } catch let error as TransferError {
-      throw CommandFailure(.usage, "The endpoint cannot be used: \(error)")
-    }
-    var endpoint = Endpoint(
-      name: address, baseURL: address, dialect: try context.values[WorkerOptions.dialect])
-    let normal = try context.values[WorkerOptions.normalIDs]
-    if !normal.isEmpty { endpoint.normalIDs = Set(normal) }
+    let endpoint = try settings.endpoint(address)
     var credentials: (@Sendable () throws -> Credentials)?
     if let path = try context.values[WorkerOptions.credentials] {
       let environment = context.environment

@@ -1,11 +1,13 @@
 import CommandLineTool
 import EventLoop
 import Operations
+import WorkerSettings
 
 /// `analysis-worker`: claims jobs, calls the endpoint, stores results.
 @main
 struct WorkerMain {
   static func main() async {
+    StandardDescriptors.open()
     // Before the first large allocation: images of 120 kB come and go thousands of times a second.
     MemoryTuning.raiseMallocThresholds()
     Signals.ignoreBrokenPipe()

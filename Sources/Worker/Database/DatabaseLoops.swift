@@ -1,3 +1,4 @@
+internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import Operations
@@ -11,6 +12,7 @@ struct DatabaseLoops {
   let databases: WorkerDatabases
   let shards: [Int16]
 
+  private var failpoints: Failpoints { worker.failpoints }
   private var deadline: Duration { worker.configuration.statementDeadline }
 
   // MARK: Claiming
@@ -18,25 +20,50 @@ struct DatabaseLoops {
   /// Claims whenever there is room and something may be there, going round the shards: after one that gave
   /// jobs the next has its turn, or a long queue in the first would take all the room there ever is.
   func claim() async {
-    var retries = Retries(worker: worker, what: "claiming")
+    var retries = Retries(worker: worker, what: "claiming", pipeline: pipeline)
     var first = 0
     while !Task.isCancelled, await pipeline.stage == .running {
       var claimed = false
+      await lookUpLostClaims()
       for place in Array(shards.indices[first...]) + Array(shards.indices[..<first]) {
         guard let request = await pipeline.nextClaim(shard: shards[place]) else { continue }
         do throws(JobQueueError) {
-          let batches = try await request.statement.run(on: databases.control, deadline: deadline)
+          let batches = try await claim(request)
           await pipeline.claimed(batches, by: request)
-          retries.succeeded()
+          retries.succeeded(shard: request.shard)
           guard !batches.isEmpty else { continue }
+          await failpoints.pass(.afterClaim, batches.flatMap(\.jobs).map(\.id))
           claimed = true
           first = (place + 1) % shards.count
         } catch {
-          await pipeline.claimFailed(request)
-          guard await retries.pause(after: error) else { return }
+          await pipeline.claimFailed(request, error)
+          guard await retries.pause(after: error, shard: request.shard) else { return }
         }
       }
       if !claimed { await pipeline.claimBell.wait(atMost: pipeline.claimRest) }
+    }
+  }
+
+  private func claim(_ request: Pipeline.ClaimRequest) async throws(JobQueueError) -> [ClaimedBatch] {
+    try await failpoints.tryToPass(.beforeClaim)
+    let batches = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
+      try await request.statement.run(on: databases.control, deadline: deadline)
+    }
+    guard !batches.isEmpty else { return [] }
+    try await failpoints.tryToPass(.claimAnswered, batches.flatMap(\.jobs).map(\.id))
+    return batches
+  }
+
+  /// Looks up what became of claims whose answer was lost. A failure is no matter: the next claim tells of it,
+  /// and what was taken comes back with its lease.
+  private func lookUpLostClaims() async {
+    while let lost = await pipeline.nextLostClaim() {
+      do throws(JobQueueError) {
+        let jobs = try await lost.statement.run(on: databases.control, deadline: deadline)
+        await pipeline.lookedUp(lost, found: jobs)
+      } catch {
+        await pipeline.lookUpFailed(lost, error)
+      }
     }
   }
 
@@ -44,7 +71,7 @@ struct DatabaseLoops {
 
   /// Reads the images of claimed jobs; each begins its call as soon as its own has come.
   func readImages() async {
-    var retries = Retries(worker: worker, what: "reading images")
+    var retries = Retries(worker: worker, what: "reading images", pipeline: pipeline)
     while !Task.isCancelled {
       guard let request = await pipeline.nextRead() else {
         await pipeline.readBell.wait(atMost: .seconds(1))
@@ -52,27 +79,46 @@ struct DatabaseLoops {
       }
       var waiting = Dictionary(grouping: request.jobs, by: \.image)
       do throws(JobQueueError) {
-        let missing = try await read(request, &waiting)
-        for key in missing { await pipeline.imageMissing(waiting.removeValue(forKey: key) ?? []) }
-        retries.succeeded()
+        do throws(JobQueueError) {
+          try await read(request.keys, of: request.shard, &waiting)
+        } catch  where error.isOfRow {
+          try await readApart(of: request.shard, &waiting)
+        }
+        retries.succeeded(shard: request.shard)
       } catch {
         await pipeline.readFailed(waiting.values.flatMap { $0 })
-        guard await retries.pause(after: error) else { return }
+        guard await retries.pause(after: error, shard: request.shard) else { return }
       }
     }
     await pipeline.giveUpReading()
   }
 
+  /// Reads the images one by one, since one of them cannot be read: the jobs of that one fail.
+  private func readApart(
+    of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
+  ) async throws(JobQueueError) {
+    for key in Array(waiting.keys) {
+      do throws(JobQueueError) {
+        try await read([key], of: shard, &waiting)
+      } catch  where error.isOfRow {
+        await pipeline.imageUnreadable(waiting.removeValue(forKey: key) ?? [], error)
+      }
+    }
+  }
+
   private func read(
-    _ request: Pipeline.ReadRequest, _ waiting: inout [ImageKey: [ClaimedJob]]
-  ) async throws(JobQueueError) -> [ImageKey] {
+    _ keys: [ImageKey], of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
+  ) async throws(JobQueueError) {
+    try await failpoints.tryToPass(.beforeImageRead, keys.flatMap { waiting[$0] ?? [] }.map(\.id))
     do {
-      return try await ImageReader.read(
-        request.keys, shard: request.shard, on: databases.images, deadline: deadline
+      let missing = try await ImageReader.read(
+        keys, shard: shard, on: databases.images, deadline: deadline
       ) { key, image in
+        try await failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
         guard let jobs = waiting.removeValue(forKey: key) else { return }
         await pipeline.received(image, for: jobs)
       }
+      for key in missing { await pipeline.imageMissing(waiting.removeValue(forKey: key) ?? []) }
     } catch {
       throw error as? JobQueueError
         ?? JobQueueError(.server, "Reading images failed: \(error).", underlying: error)
@@ -83,7 +129,7 @@ struct DatabaseLoops {
 
   /// Stores outcomes as they come, many in one statement, until the pipeline has ended and is empty.
   func store() async {
-    var retries = Retries(worker: worker, what: "storing outcomes")
+    var retries = Retries(worker: worker, what: "storing outcomes", pipeline: pipeline)
     var givingUpAt: ContinuousClock.Instant?
     while true {
       guard let request = await pipeline.nextStore() else {
@@ -94,7 +140,7 @@ struct DatabaseLoops {
       var left = request
       do throws(JobQueueError) {
         try await store(&left)
-        retries.succeeded()
+        retries.succeeded(shard: left.shard)
       } catch {
         await pipeline.storeFailed(left)
         if await pipeline.stage == .finished {
@@ -103,7 +149,7 @@ struct DatabaseLoops {
           givingUpAt = limit
           if EventLoop.now >= limit { return }
         }
-        guard await retries.pause(after: error) else { return }
+        guard await retries.pause(after: error, shard: left.shard) else { return }
       }
     }
   }
@@ -113,21 +159,39 @@ struct DatabaseLoops {
     guard let queue = await pipeline.shards[left.shard]?.queue else { return }
     if !left.completed.isEmpty {
       let jobs = left.completed
-      let outcome = try await queue.complete(jobs, on: databases.store, deadline: deadline)
+      let outcome = try await storing(jobs.map(\.job)) { () async throws(JobQueueError) in
+        try await queue.complete(jobs, on: databases.store, deadline: deadline)
+      }
       left.completed = []
       await pipeline.stored(jobs, outcome)
+      await failpoints.pass(.afterStore, jobs.map(\.job))
     }
     if !left.failed.isEmpty {
       let attempts = left.failed
-      let outcomes = try await queue.statements.fail(attempts).run(on: databases.store, deadline: deadline)
+      let outcome = try await storing(attempts.map(\.job)) { () async throws(JobQueueError) in
+        try await queue.fail(attempts, on: databases.store, deadline: deadline)
+      }
       left.failed = []
-      await pipeline.stored(attempts, outcomes)
+      await pipeline.stored(attempts, outcome)
+      await failpoints.pass(.afterStore, attempts.map(\.job))
     }
     if !left.handedBack.isEmpty {
       let jobs = left.handedBack
-      let back = try await queue.statements.handBack(jobs).run(on: databases.store, deadline: deadline)
+      try await failpoints.tryToPass(.beforeHandBack, jobs.map(\.job))
+      let outcome = try await queue.handBack(jobs, on: databases.store, deadline: deadline)
+      try await failpoints.tryToPass(.handBackAnswered, jobs.map(\.job))
       left.handedBack = []
-      await pipeline.stored(jobs, back)
+      await pipeline.stored(jobs, outcome)
     }
+  }
+
+  /// Stores one kind of outcome, past the failpoints round it.
+  private func storing<R>(
+    _ jobs: [JobID], _ store: () async throws(JobQueueError) -> R
+  ) async throws(JobQueueError) -> R {
+    try await failpoints.tryToPass(.beforeStore, jobs)
+    let outcome = try await failpoints.during(.storeSent, jobs, store)
+    try await failpoints.tryToPass(.storeAnswered, jobs)
+    return outcome
   }
 }

@@ -3,7 +3,8 @@ internal import JobQueue
 internal import Operations
 internal import PostgreSQL
 
-/// Gives the sign of life for every batch that is held, in time before the lease runs out.
+/// Gives the sign of life for every batch that is held, in time before the lease runs out; it is also who finds
+/// out whether a database that was away is back.
 struct LeaseKeeper {
   let worker: AnalysisWorker
   let pipeline: Pipeline
@@ -11,17 +12,26 @@ struct LeaseKeeper {
   let shards: [Int16]
 
   func run() async {
-    var retries = Retries(worker: worker, what: "keeping leases")
+    var retries = Retries(worker: worker, what: "keeping leases", pipeline: pipeline, leads: true)
     while !Task.isCancelled {
-      do throws(JobQueueError) {
-        for shard in shards { try await keep(shard) }
-        retries.succeeded()
-      } catch {
-        guard await retries.pause(after: error) else { return }
-        continue  // a lease is short: not after a whole interval
+      var failed = false
+      for shard in shards {
+        do throws(JobQueueError) {
+          try await keep(shard)
+          retries.succeeded(shard: shard)
+        } catch {
+          failed = true
+          guard await retries.pause(after: error, shard: shard) else { return }
+        }
       }
-      do { try await worker.loop.sleep(for: worker.configuration.heartbeat) } catch { return }
+      if failed { continue }  // a lease is short: not after a whole interval
+      await pipeline.absence.lookBell.wait(atMost: worker.configuration.heartbeat)
     }
+  }
+
+  /// How long one may take: a backend that hangs shows no error, and there must be time for another try.
+  private var deadline: Duration {
+    min(worker.configuration.lease, max(worker.configuration.lease / 3, .seconds(2)))
   }
 
   /// Also for a shard without a batch: it tells that this worker is alive.
@@ -29,8 +39,10 @@ struct LeaseKeeper {
     guard let statements = await pipeline.shards[shard]?.queue.statements else { return }
     let asked = await pipeline.heldBatches(of: shard)
     let inFlight = await pipeline.inFlight
+    try await worker.failpoints.tryToPass(.beforeHeartbeat)
     let held = try await statements.heartbeat(asked, lease: worker.configuration.lease, inFlight: inFlight)
-      .run(on: databases.control, deadline: worker.configuration.lease)
+      .run(on: databases.leases, deadline: deadline)
+    try await worker.failpoints.tryToPass(.afterHeartbeat)
     await pipeline.leased(asked: asked, stillHeld: held)
   }
 }

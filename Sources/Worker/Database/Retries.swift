@@ -2,46 +2,89 @@ internal import EventLoop
 internal import JobQueue
 internal import Operations
 
-/// The pauses between tries while the database is away: full jitter, so that a server that comes back is
-/// not met by all workers at once, and at most two seconds, so that they are back soon after it.
+/// The pauses between tries of what the database did not do: random, so that a server that comes back is not met
+/// by all workers at once, and at most two seconds, so that they are back soon after it.
+///
+/// While the database is away only the loop that leads tries; the others wait for it.
 struct Retries {
   let worker: AnalysisWorker
   /// What is being tried, for the log.
   let what: String
+  /// Whose loops share what they know of the database, and whose run ends when a draining worker may not do
+  /// what a drain needs; nil before there is one.
+  let pipeline: Pipeline?
+  /// Whether this loop finds out for all whether the database is back.
+  let leads: Bool
 
   private static let backoff = Backoff(base: .milliseconds(100), cap: .seconds(2))
-  private var attempt = 0
+  /// A right is granted by a person: there is no hurry, and each refusal is a line in the server's log.
+  private static let permissionBackoff = Backoff(base: .milliseconds(100), cap: .seconds(30))
+
+  /// Failures in a row, by shard: that another fares better makes none of them the first.
+  private var attempts: [Int16: Int] = [:]
+  /// Failures in a row to reach the database at all, which are no shard's.
+  private var losses = 0
   private var generator = SystemRandomNumberGenerator()
 
-  init(worker: AnalysisWorker, what: String) {
+  init(worker: AnalysisWorker, what: String, pipeline: Pipeline? = nil, leads: Bool = false) {
     self.worker = worker
     self.what = what
+    self.pipeline = pipeline
+    self.leads = leads
   }
 
   /// Logs the failure (the first, then ever more rarely) and waits; false when the task was cancelled.
-  mutating func pause(after error: JobQueueError) async -> Bool {
+  mutating func pause(after error: JobQueueError, shard: Int16 = 0) async -> Bool {
     // Our own cancellation is the end of the run, no failure of the database.
     guard error.code != .cancelled, !Task.isCancelled else { return false }
-    attempt += 1
     worker.meters.databaseErrors.add()
+    // Somebody waits for a drain, and waiting mends no right; a lasting worker waits for the grant.
+    if error.code == .permission, worker.configuration.drainHorizon != nil { await pipeline?.giveUp(error) }
+    let attempt: Int
+    if error.isConnectionLoss {
+      losses += 1
+      attempt = losses
+    } else {
+      attempt = attempts[shard, default: 0] + 1
+      attempts[shard] = attempt
+    }
     // Powers of two: a long outage does not fill the log.
     if attempt & (attempt - 1) == 0 {
       worker.log.warning(
         "The database did not do what was asked; trying again",
         ["task": .string(what), "attempt": .int(Int64(attempt)), "error": .string(error.description)])
     }
-    do {
-      let delay = Self.backoff.delay(attempt: attempt, using: &generator)
+    await wait(after: error, attempt)
+    return !Task.isCancelled
+  }
+
+  private mutating func wait(after error: JobQueueError, _ attempt: Int) async {
+    guard let pipeline, error.isConnectionLoss else {
+      let backoff = error.code == .permission ? Self.permissionBackoff : Self.backoff
       // Never without any pause: a drawn delay of nothing would make a spinning loop of a failing statement.
-      try await worker.loop.sleep(for: max(delay, .milliseconds(10)))
-      return true
-    } catch {
-      return false
+      return await sleep(max(backoff.delay(attempt: attempt, using: &generator), .milliseconds(10)))
+    }
+    // Half of it at least: this is what bounds how often the server is asked while it is away.
+    let half = Self.backoff.ceiling(attempt: attempt) / 2
+    let pause = half + Backoff(base: half, cap: half).delay(attempt: 1, using: &generator)
+    if leads {
+      pipeline.absence.began()
+      await sleep(pause)
+    } else if await pipeline.stage == .running {
+      await pipeline.absence.wait(orPauseFor: pause)
+    } else {
+      await sleep(pause)  // a worker that stops stores what it can until its time is over
     }
   }
 
-  mutating func succeeded() {
-    if attempt >= 3 { worker.log.notice("The database answers again", ["task": .string(what)]) }
-    attempt = 0
+  private func sleep(_ pause: Duration) async {
+    do { try await worker.loop.sleep(for: pause) } catch {}  // cancelled, as the caller sees for itself
+  }
+
+  mutating func succeeded(shard: Int16 = 0) {
+    let failures = max(losses, attempts.removeValue(forKey: shard) ?? 0)
+    losses = 0
+    if leads { pipeline?.absence.ended() }
+    if failures >= 3 { worker.log.notice("The database answers again", ["task": .string(what)]) }
   }
 }

@@ -20,14 +20,24 @@ struct Startup {
     }
   }
 
-  /// The shards to go round.
-  func shards() async throws(WorkerError) -> [Int16] {
+  /// What the first claim is made by.
+  struct Found: Sendable {
+    /// The shards to go round.
+    let shards: [Int16]
+    /// What operators have paused.
+    let pauses: [OperatorPause]
+  }
+
+  /// Waits for the database and looks.
+  func find() async throws(WorkerError) -> Found {
     let start = EventLoop.now
     var retries = Retries(worker: worker, what: "starting")
     while true {
       do throws(JobQueueError) {
         _ = try await Migrator(databases.control).requireCompatible()
-        return try await ShardDirectory(databases.control).shards()
+        return Found(
+          shards: try await ShardDirectory(databases.control).shards(),
+          pauses: try await OperatorLink.pauses(databases, worker))
       } catch {
         guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
         if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {

@@ -14,12 +14,19 @@ struct WakeUpListener {
   let pipeline: Pipeline
 
   func run() async {
+    let database = worker.meters.watching(worker.configuration.database)
     var attempt = 0
     var generator = SystemRandomNumberGenerator()
     let backoff = Backoff(base: .milliseconds(500), cap: .seconds(30))
     while !Task.isCancelled, await pipeline.stage == .running {
       do {
-        let connection = try await Connection.connect(worker.configuration.database, on: worker.loop)
+        let connection = try await Connection.connect(database, on: worker.loop)
+        guard try await Self.isDirect(connection) else {
+          worker.log.notice(
+            "Wake-ups are not heard through a pooler; polling finds every job")
+          await connection.close()
+          return
+        }
         let notifications = try await connection.listen(Self.channel)
         attempt = 0
         for await _ in notifications { await pipeline.wakeUp() }
@@ -28,10 +35,14 @@ struct WakeUpListener {
         worker.log.debug("Wake-ups cannot be heard; polling goes on", ["error": .string("\(error)")])
       }
       attempt += 1
-      do {
-        try await worker.loop.sleep(
-          for: backoff.delay(attempt: attempt, using: &generator) + .milliseconds(50))
-      } catch { return }
+      await pipeline.absence.wait(
+        orPauseFor: backoff.delay(attempt: attempt, using: &generator) + .milliseconds(50))
     }
+  }
+
+  /// Whether the server's process is the one that the connection was promised. A pooler promises a number of its
+  /// own, and what listens there is a connection that others get next.
+  private static func isDirect(_ connection: Connection) async throws -> Bool {
+    try await connection.query("SELECT pg_backend_pid()").single().int32(0) == connection.backendPID
   }
 }

@@ -8,6 +8,10 @@ struct EndpointGate {
   var breaker = Breaker()
   /// Calls in flight now.
   var inFlight = 0
+  /// Jobs whose image is on its way.
+  var reading = 0
+  /// Bytes of their images, and of those that are here or being sent.
+  var imageBytes = 0
   /// Jobs whose image is here and whose call may begin.
   var ready: [ReadyJob] = []
   /// Why it is paused, for the log and the drain's last words.
@@ -22,9 +26,11 @@ struct EndpointGate {
 
   /// Takes the next job if its call may begin now.
   mutating func take(at now: ContinuousClock.Instant) -> ReadyJob? {
-    guard !ready.isEmpty, inFlight < window.size, breaker.admits(at: now) else { return nil }
+    guard !ready.isEmpty, inFlight < window.size, let admission = breaker.admits(at: now) else { return nil }
     inFlight += 1
-    return ready.removeFirst()
+    var job = ready.removeFirst()
+    job.admission = admission
+    return job
   }
 
   /// Whether jobs for it are worth claiming.

@@ -18,7 +18,17 @@ enum EndpointVerdict: Equatable {
     let probeEvery: Duration
   }
 
+  /// How often an endpoint whose limit is reached is asked whether that is still so.
+  private static let limitProbe: Duration = .seconds(900)
+
   init(_ failure: CallFailure) {
+    if failure.isRefusedHere {
+      self = .pauses(
+        Pause(
+          reason: "this worker's own settings forbid calls to it; look at the endpoint's address",
+          probeEvery: .seconds(60)))
+      return
+    }
     switch failure.failureClass {
     case .credentials:
       self = .pauses(
@@ -31,9 +41,12 @@ enum EndpointVerdict: Equatable {
         Pause(
           reason: "it refuses the service account or the address; see the message", probeEvery: .seconds(60)))
     case .serviceLimit:
-      // The limit may be raised before the month's end, so it is probed now and then.
+      // The limit may be raised before the month's end, so it is probed now and then, and sooner where the
+      // backend names a sooner time.
+      let asked = failure.retryAfter.map { max(.seconds(1), $0) } ?? Self.limitProbe
       self = .pauses(
-        Pause(reason: "the service account's monthly limit is reached", probeEvery: .seconds(900)))
+        Pause(
+          reason: "the service account's monthly limit is reached", probeEvery: min(asked, Self.limitProbe)))
     case .overload:
       self = .overloaded
     case .notSent, .server:

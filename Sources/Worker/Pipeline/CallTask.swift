@@ -10,14 +10,18 @@ internal import PostgreSQL
 struct CallTask {
   let pipeline: Pipeline
   let deadline: Duration
+  let failpoints: Failpoints
 
   /// Calls for one job after another until the worker stops.
   func run() async {
     while let ready = await pipeline.nextJob() {
       guard let client = await pipeline.client(for: ready.job) else { continue }
       do throws(ImageRefusal) {
+        await failpoints.pass(.beforeUpload, [ready.job.id])
         let outcome = try await call(client, ready)
+        await failpoints.pass(.afterAnswer, [ready.job.id])
         await pipeline.finished(ready, outcome)
+        await failpoints.pass(.afterSettle, [ready.job.id])
       } catch {
         await pipeline.refusedImage(ready, error)
       }
@@ -25,13 +29,16 @@ struct CallTask {
   }
 
   private func call(_ client: ModelClient, _ ready: ReadyJob) async throws(ImageRefusal) -> CallOutcome {
-    let key = "\(ready.job.shard)-\(ready.job.id)"
     guard ready.job.isRaw else {
-      return await client.analyze(
-        image: UploadBytes(image: ready.image), kind: ready.job.kind, idempotencyKey: key, deadline: deadline)
+      return await call(client, ready, UploadBytes(image: ready.image.bytes))
     }
-    let clean = try await Self.clean(ready.image)
-    return await client.analyze(image: clean, kind: ready.job.kind, idempotencyKey: key, deadline: deadline)
+    return await call(client, ready, try await Self.clean(ready.image.bytes))
+  }
+
+  private func call(_ client: ModelClient, _ ready: ReadyJob, _ image: some BodyBytes) async -> CallOutcome {
+    await client.analyze(
+      image: WatchedBytes(source: image, job: ready.job.id, failpoints: failpoints), kind: ready.job.kind,
+      idempotencyKey: ready.idempotencyKey, deadline: deadline)
   }
 
   /// Cleans an image that came in by SQL, where it could not be cleaned, on the pool: it takes milliseconds

@@ -25,17 +25,21 @@ extension Pipeline {
   /// Gives waiting slots what may begin now, the endpoints in turn.
   func dispatch() {
     let now = EventLoop.now
+    let slots = EndpointShares(total: configuration.concurrency, endpoints: gates.count)
     var progress = true
     while progress, !idleSlots.isEmpty {
       progress = false
       for index in gates.indices {
-        guard !idleSlots.isEmpty, let ready = gates[index].take(at: now) else { continue }
+        guard !idleSlots.isEmpty, slots.allowance(of: index, used: gates.map(\.inFlight)) > 0,
+          let ready = gates[index].take(at: now)
+        else { continue }
         inFlight += 1
         progress = true
         idleSlots.removeLast().resume(returning: ready)
       }
     }
     meters.inFlight.set(inFlight)
+    meters.endpointsShut.set(gates.count { $0.breaker.state != .closed })
     // A call that ended may have made room under the limit on bytes.
     if !toRead.isEmpty { readBell.ring() }
     // After starting, not before: asked before, the window would run half empty.
@@ -51,12 +55,12 @@ extension Pipeline {
   func finished(_ ready: ReadyJob, _ outcome: CallOutcome) {
     let job = ready.job
     inFlight -= 1
-    imageBytes -= job.imageBytes
+    letGoImage(of: job)
     guard let gate = gateOfKind[job.kind] else { return }
     gates[gate].inFlight -= 1
     switch outcome {
     case .success(let answer): succeeded(job, answer, gate)
-    case .failure(let failure): failed(job, failure, gate)
+    case .failure(let failure): failed(ready, failure, gate)
     }
     dispatch()
   }
@@ -65,10 +69,10 @@ extension Pipeline {
   func refusedImage(_ ready: ReadyJob, _ refusal: ImageRefusal) {
     let job = ready.job
     inFlight -= 1
-    imageBytes -= job.imageBytes
+    letGoImage(of: job)
     if let gate = gateOfKind[job.kind] {
       gates[gate].inFlight -= 1
-      gates[gate].breaker.probeAbandoned(at: EventLoop.now)
+      gates[gate].breaker.abandoned(ready.admission, at: EventLoop.now)
     }
     settle(
       job,
@@ -92,11 +96,16 @@ extension Pipeline {
           callMilliseconds: answer.timing.total.milliseconds, endpoint: answer.endpoint)))
   }
 
-  private func failed(_ job: ClaimedJob, _ failure: CallFailure, _ gate: Int) {
+  private func failed(_ ready: ReadyJob, _ failure: CallFailure, _ gate: Int) {
+    let job = ready.job
     meters.calls.add(failure.calls)
     if failure.wasCancelled {
-      gates[gate].breaker.probeAbandoned(at: EventLoop.now)
-      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      gates[gate].breaker.abandoned(ready.admission, at: EventLoop.now)
+      if failure.calls > 0 {
+        settle(job, .failed(attempt(job, failure, .retry(after: .zero, burns: false), gate)))
+      } else {
+        settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      }
       return
     }
     let verdict = EndpointVerdict(failure)
@@ -107,27 +116,32 @@ extension Pipeline {
         "status": .int(Int64(failure.status ?? 0)), "code": .string(failure.code ?? ""),
         "error_id": .string(failure.errorID ?? ""), "message": .string(failure.message),
       ])
-    apply(verdict, toGate: gate, failure)
+    apply(verdict, of: ready.admission, toGate: gate, failure)
     if case .pauses = verdict {
       // Nothing was wrong with the job: it waits in the queue, for this endpoint or another worker's.
-      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      settle(job, .failed(attempt(job, failure, .retry(after: .zero, burns: false), gate)))
       return
     }
     let decision = configuration.retryPolicy.decide(
       failure.failureClass, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: failure.isFinal,
       burns: failure.burnsAttempt, retryAfter: failure.retryAfter, using: &generator)
-    settle(
-      job,
-      .failed(
-        FailedAttempt(
-          batch: job.batch, job: job.id, decision: decision, failureClass: failure.failureClass,
-          code: failure.code, message: failure.storedMessage, errorID: failure.errorID,
-          status: failure.status, calls: failure.calls, maybeCounted: failure.maybeCounted,
-          endpoint: gates[gate].name)))
+    settle(job, .failed(attempt(job, failure, decision, gate)))
+  }
+
+  /// What is recorded of a failed call: also when it burns nothing, so that every call can be accounted for.
+  private func attempt(
+    _ job: ClaimedJob, _ failure: CallFailure, _ decision: RetryDecision, _ gate: Int
+  ) -> FailedAttempt {
+    FailedAttempt(
+      batch: job.batch, job: job.id, decision: decision, failureClass: failure.failureClass,
+      code: failure.code, message: failure.storedMessage, errorID: failure.errorID, status: failure.status,
+      calls: failure.calls, maybeCounted: failure.maybeCounted, endpoint: gates[gate].name)
   }
 
   /// What a failed call says of its endpoint.
-  private func apply(_ verdict: EndpointVerdict, toGate gate: Int, _ failure: CallFailure) {
+  private func apply(
+    _ verdict: EndpointVerdict, of admission: Breaker.Admission, toGate gate: Int, _ failure: CallFailure
+  ) {
     let now = EventLoop.now
     switch verdict {
     case .healthy:
@@ -137,14 +151,14 @@ extension Pipeline {
       gates[gate].breaker.succeeded()
     case .failing(let isSlow):
       if isSlow { gates[gate].window.overloaded() }
-      guard gates[gate].breaker.failed(at: now) else { return }
+      guard gates[gate].breaker.failed(admission, at: now) else { return }
       gates[gate].pauseReason = "it fails (\(failure.failureClass.rawValue))"
       log.warning(
         "The endpoint fails and is not called for a while",
         ["endpoint": .string(gates[gate].name), "class": .string(failure.failureClass.rawValue)])
       handBackReadyIfLong(gate, now)
     case .pauses(let pause):
-      guard gates[gate].breaker.pause(for: pause.probeEvery, at: now) else { return }
+      guard gates[gate].breaker.pause(admission, for: pause.probeEvery, at: now) else { return }
       gates[gate].pauseReason = pause.reason
       log.error(
         "The endpoint is paused; jobs wait and none is failed",
@@ -174,12 +188,9 @@ extension FailedAttempt {
     _ job: ClaimedJob, _ refusal: ImageRefusal, by policy: RetryPolicy,
     using generator: inout some RandomNumberGenerator
   ) -> FailedAttempt {
-    var decision = RetryDecision.dead
-    if refusal.code == .notProcessed {
-      // The pauses of a lost worker: the fault is this machine's, and the attempt counts all the same.
-      decision = policy.decide(
-        .workerLost, attempt: job.attempt, maxAttempts: job.maxAttempts, using: &generator)
-    }
+    let decision = policy.decide(
+      .image, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: refusal.code != .notProcessed,
+      using: &generator)
     return FailedAttempt(
       batch: job.batch, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
       message: refusal.description)

@@ -2,41 +2,68 @@ internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import Operations
+internal import PostgreSQL
 
 /// Which jobs are taken from the queue, and when.
 extension Pipeline {
   /// What one claim asks for.
   struct ClaimRequest {
     let shard: Int16
+    /// For whose endpoint.
+    let gate: Int
     let count: Int
     let lanes: [LaneClaim]
+    let firstBatch: Int64
     let statement: Statement<[ClaimedBatch]>
+  }
+
+  /// A claim whose answer was lost, to be looked up.
+  struct LostClaim {
+    let shard: Int16
+    let firstBatch: Int64
+    let statement: Statement<Int>
+    /// When it is looked up next: the server may not have had the claim yet when it was asked.
+    var at: ContinuousClock.Instant
+    /// From then on its leases, if it took any, have run out.
+    let until: ContinuousClock.Instant
   }
 
   /// The next claim worth making; nil when there is no room, nothing is worth asking, or the worker stops.
   ///
-  /// A claim is made for at least half a prefetch, unless nothing is held: many small claims would cost
-  /// the database more than they bring.
+  /// A claim is for one endpoint, each in its turn, so that none is given what another has to itself. It is
+  /// made for at least half a prefetch, unless nothing is held: many small claims would cost the database
+  /// more than they bring.
   func nextClaim(shard: Int16) -> ClaimRequest? {
-    guard stage == .running, var state = shards[shard] else { return nil }
-    guard hasRoomForClaim else { return nil }
+    guard stage == .running, let first = shards[shard]?.nextGate else { return nil }
+    for gate in Array(gates.indices[first...]) + Array(gates.indices[..<first]) {
+      guard let request = nextClaim(shard: shard, gate: gate) else { continue }
+      shards[shard]?.nextGate = (gate + 1) % gates.count
+      return request
+    }
+    return nil
+  }
+
+  private func nextClaim(shard: Int16, gate: Int) -> ClaimRequest? {
     let now = EventLoop.now
-    let paused = paused(at: now)
-    guard paused.count < configuration.kinds.count else { return nil }
+    let room = roomForClaim(ofGate: gate)
+    guard room > 0, var state = shards[shard] else { return nil }
     let count = min(room, configuration.claimSize)
-    let lanes = state.claims.next(count: count, paused: paused, suspectInFlight: hasSuspect, now: now)
+    let lanes = state.claims[gate].next(
+      count: count, paused: paused(at: now), suspectInFlight: hasSuspect, now: now)
     shards[shard] = state
     guard !lanes.isEmpty else { return nil }
     isClaiming = true
+    let firstBatch = batchIDs.take(lanes.count)
     let statement = state.queue.statements.claim(
-      firstBatch: batchIDs.take(lanes.count), lanes: lanes, count: count, lease: configuration.lease)
-    return ClaimRequest(shard: shard, count: count, lanes: lanes, statement: statement)
+      firstBatch: firstBatch, lanes: lanes, count: count, lease: configuration.lease)
+    return ClaimRequest(
+      shard: shard, gate: gate, count: count, lanes: lanes, firstBatch: firstBatch, statement: statement)
   }
 
   /// Takes in what a claim brought.
   func claimed(_ claimed: [ClaimedBatch], by request: ClaimRequest) {
     isClaiming = false
-    shards[request.shard]?.claims.claimed(
+    shards[request.shard]?.claims[request.gate].claimed(
       claimed, for: request.lanes, count: request.count, now: EventLoop.now)
     for batch in claimed where !batch.jobs.isEmpty {
       batches[batch.id] = Batch(
@@ -48,37 +75,88 @@ extension Pipeline {
     if !toRead.isEmpty { readBell.ring() }
   }
 
-  /// Takes note that a claim failed and that it is unknown whether it was carried out. If it was, its batch
-  /// gets no sign of life and comes back with its lease.
-  func claimFailed(_ request: ClaimRequest) {
+  /// Takes note that a claim failed. If it may have been carried out it is looked up: what it took would
+  /// else wait for its lease to run out, and count as lost with a worker.
+  func claimFailed(_ request: ClaimRequest, _ error: JobQueueError) {
     isClaiming = false
-    shards[request.shard]?.claims.claimFailed()
+    shards[request.shard]?.claims[request.gate].claimFailed()
+    guard (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect != false,
+      let queue = shards[request.shard]?.queue
+    else { return }
+    let now = EventLoop.now
+    lostClaims.append(
+      LostClaim(
+        shard: request.shard, firstBatch: request.firstBatch,
+        statement: queue.statements.disclaim(firstBatch: request.firstBatch, count: request.lanes.count),
+        at: now, until: now + configuration.lease))
   }
 
-  /// Whether enough can be taken for a claim to be worth its statement.
-  private var hasRoomForClaim: Bool {
-    room >= max(1, min(configuration.prefetch, configuration.claimSize) / 2)
+  /// The lost claim that is to be looked up now, if any.
+  func nextLostClaim() -> LostClaim? {
+    let now = EventLoop.now
+    lostClaims.removeAll { $0.until <= now }
+    return lostClaims.first { $0.at <= now }
+  }
+
+  /// A lost claim was looked up and had taken so many jobs, which are back in the queue.
+  func lookedUp(_ claim: LostClaim, found jobs: Int) {
+    guard jobs > 0 else { return lookUpLater(claim) }
+    lostClaims.removeAll { $0.firstBatch == claim.firstBatch }
+    meters.handedBack.add(jobs)
+    log.notice(
+      "A claim whose answer was lost had been carried out; its jobs are back", ["jobs": .int(Int64(jobs))])
+    wakeUp()
+  }
+
+  /// It could not be looked up: by a database that is away later, by one that does not know how never.
+  func lookUpFailed(_ claim: LostClaim, _ error: JobQueueError) {
+    guard !error.isTemporary else { return lookUpLater(claim) }
+    lostClaims.removeAll { $0.firstBatch == claim.firstBatch }
+  }
+
+  private func lookUpLater(_ claim: LostClaim) {
+    guard let index = lostClaims.firstIndex(where: { $0.firstBatch == claim.firstBatch }) else { return }
+    lostClaims[index].at = EventLoop.now + .seconds(1)
+  }
+
+  /// How many jobs may be claimed for an endpoint; 0 when they are too few to be worth a statement.
+  private func roomForClaim(ofGate gate: Int) -> Int {
+    let held = gates.indices.map { index in
+      gates[index].inFlight + gates[index].ready.count + gates[index].reading
+        + toRead.count { gateOfKind[$0.kind] == index }
+    }
+    let room = jobShares.allowance(of: gate, used: held)
+    let least = min(configuration.prefetch, configuration.claimSize, jobShares.floor) / 2
+    return room >= max(1, least) ? room : 0
   }
 
   /// A wake-up was heard, or jobs came back: every lane is looked at again.
   func wakeUp() {
-    for shard in shards.keys { shards[shard]?.claims.wakeUp() }
+    for shard in shards.keys {
+      for gate in gates.indices { shards[shard]?.claims[gate].wakeUp() }
+    }
     claimBell.ring()
   }
 
   /// How long the claiming loop may rest when nothing rings.
   var claimRest: Duration {
-    guard hasRoomForClaim else { return configuration.idlePoll }
     let now = EventLoop.now
-    let next =
-      shards.values.map { $0.claims.nextAsk(paused: paused(at: now), now: now) }.min() ?? now
-      + configuration.idlePoll
+    let paused = paused(at: now)
+    let due = gates.indices.filter { roomForClaim(ofGate: $0) > 0 }
+    let asks = shards.values.flatMap { shard in
+      due.map { shard.claims[$0].nextAsk(paused: paused, now: now) }
+    }
+    guard let next = asks.min() else { return configuration.idlePoll }
     return max(.milliseconds(1), min(configuration.idlePoll, next - now))
   }
 
-  /// The kinds whose endpoint is not called at present.
+  /// The kinds that are not started at present: an operator paused them, or their endpoint is not called.
   private func paused(at now: ContinuousClock.Instant) -> Set<AnalysisKind> {
-    Set(configuration.kinds.filter { kind in gateOfKind[kind].map { !gates[$0].wantsJobs(at: now) } ?? true })
+    Set(
+      configuration.kinds.filter { kind in
+        guard let gate = gateOfKind[kind] else { return true }
+        return isPausedByOperator(kind) || !gates[gate].wantsJobs(at: now)
+      })
   }
 
   private func take(_ job: ClaimedJob) {
@@ -88,6 +166,9 @@ extension Pipeline {
     }
     if job.isExpired {
       settle(job, .failed(.expired(job)))
+    } else if isPausedByOperator(job.kind) {
+      // Paused while the claim was on its way.
+      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
     } else {
       toRead.append(job)
     }

@@ -20,7 +20,7 @@ extension Pipeline {
     toRead.removeAll { lost.contains($0.batch) }
     for index in gates.indices {
       for ready in gates[index].ready where lost.contains(ready.job.batch) {
-        imageBytes -= ready.job.imageBytes
+        letGoImage(of: ready.job)
       }
       gates[index].ready.removeAll { lost.contains($0.job.batch) }
     }
@@ -33,31 +33,16 @@ extension Pipeline {
   }
 
   func marks(of shard: Int16) -> [(lane: Lane, furthest: Int64)] {
-    shards[shard]?.claims.marks ?? []
+    shards[shard]?.claims.flatMap(\.marks) ?? []
   }
 
   func published(_ scanFrom: [Lane: Int64], shard: Int16) {
-    shards[shard]?.claims.published(scanFrom)
+    for gate in gates.indices { shards[shard]?.claims[gate].published(scanFrom) }
   }
 
   /// This process was chosen to look from zero once, for what committed very late.
   func sweep(shard: Int16) {
-    shards[shard]?.claims.sweep()
+    for gate in gates.indices { shards[shard]?.claims[gate].sweep() }
     claimBell.ring()
-  }
-
-  /// The endpoints that will not be called within a time, each with its reason.
-  func pausedBeyond(_ horizon: Duration) -> [String] {
-    let now = EventLoop.now
-    return gates.compactMap { gate in
-      guard gate.breaker.isShut(beyond: horizon, at: now) else { return nil }
-      return "\(gate.name): \(gate.pauseReason ?? "it fails")"
-    }
-  }
-
-  var kindsPausedBeyondHorizon: Set<AnalysisKind> {
-    guard let horizon = configuration.drainHorizon else { return [] }
-    let now = EventLoop.now
-    return Set(gateOfKind.filter { _, index in gates[index].breaker.isShut(beyond: horizon, at: now) }.keys)
   }
 }

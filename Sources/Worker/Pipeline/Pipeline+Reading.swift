@@ -16,39 +16,55 @@ extension Pipeline {
   /// How many images one statement reads at most: few enough that both connections have work.
   static let imagesPerRead = 32
 
-  /// The next images to read; nil when there are none or the bytes held are at their limit.
+  /// The next images to read, of one shard; nil when there are none or the bytes held are at their limit.
   func nextRead() -> ReadRequest? {
-    guard let first = toRead.first else { return nil }
-    let shard = shardOf(first)
+    var blocked: Set<Int> = []
+    var shard: Int16?
     var jobs: [ClaimedJob] = []
+    var rest: [ClaimedJob] = []
     for job in toRead {
-      guard jobs.count < Self.imagesPerRead, shardOf(job) == shard else { break }
-      // One image may always be read, however large, or a limit set too low would stop the worker.
-      let isFirst = imageBytes == 0 && jobs.isEmpty
-      guard isFirst || imageBytes + job.imageBytes <= configuration.imageBytes else { break }
-      imageBytes += job.imageBytes
-      jobs.append(job)
+      guard let gate = gateOfKind[job.kind] else { continue }
+      if jobs.count < Self.imagesPerRead, shard ?? shardOf(job) == shardOf(job), !blocked.contains(gate) {
+        if mayHold(job, gate) {
+          shard = shardOf(job)
+          gates[gate].imageBytes += job.imageBytes
+          gates[gate].reading += 1
+          jobs.append(job)
+          continue
+        }
+        // Smaller ones behind it do not overtake it, or it might never be read.
+        blocked.insert(gate)
+      }
+      rest.append(job)
     }
-    guard !jobs.isEmpty else { return nil }
-    toRead.removeFirst(jobs.count)
-    reading += jobs.count
+    guard let shard else { return nil }
+    toRead = rest
     if !toRead.isEmpty { readBell.ring() }
     return ReadRequest(shard: shard, jobs: jobs)
   }
 
+  /// Whether a job's image may be had beside those that are held. One image of each endpoint may always be
+  /// read, however large, or a limit set too low would stop the worker.
+  private func mayHold(_ job: ClaimedJob, _ gate: Int) -> Bool {
+    let bytes = EndpointShares(total: configuration.imageBytes, endpoints: gates.count)
+    return gates[gate].imageBytes == 0
+      || job.imageBytes <= bytes.allowance(of: gate, used: gates.map(\.imageBytes))
+  }
+
   /// An image came: every job of the request that shows it may be called for.
-  func received(_ image: Blob, for jobs: [ClaimedJob]) {
+  func received(_ image: StoredImage, for jobs: [ClaimedJob]) {
     let now = EventLoop.now
     for job in jobs {
-      reading -= 1
-      guard stage == .running, batches[job.batch] != nil, let gate = gateOfKind[job.kind] else {
-        imageBytes -= job.imageBytes
+      guard let gate = gateOfKind[job.kind] else { continue }
+      gates[gate].reading -= 1
+      guard stage == .running, batches[job.batch] != nil else {
+        letGoImage(of: job)
         if stage != .running { settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id))) }
         continue
       }
-      // The endpoint was paused while the image was on its way.
-      guard !isShutForLong(gate, now) else {
-        imageBytes -= job.imageBytes
+      // The endpoint or the kind was paused while the image was on its way.
+      guard !isShutForLong(gate, now), !isPausedByOperator(job.kind) else {
+        letGoImage(of: job)
         settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
         continue
       }
@@ -59,8 +75,7 @@ extension Pipeline {
 
   /// The statement failed: what did not come is asked for again.
   func readFailed(_ jobs: [ClaimedJob]) {
-    reading -= jobs.count
-    for job in jobs { imageBytes -= job.imageBytes }
+    for job in jobs { notRead(job) }
     if stage == .running {
       toRead.insert(contentsOf: jobs.filter { batches[$0.batch] != nil }, at: 0)
     } else {
@@ -70,16 +85,30 @@ extension Pipeline {
 
   /// The image is not in the database any more: the job can never run.
   func imageMissing(_ jobs: [ClaimedJob]) {
-    reading -= jobs.count
     for job in jobs {
-      imageBytes -= job.imageBytes
+      notRead(job)
       settle(
         job,
         .failed(
           FailedAttempt(
             batch: job.batch, job: job.id, decision: .dead, failureClass: .image, code: "image_missing",
-            message: "The job's image is not stored any more.", errorID: nil, status: nil, calls: 0,
-            maybeCounted: false, endpoint: nil)))
+            message: "The job's image is not stored any more.")))
+    }
+  }
+
+  /// The database has the image and cannot read it, as with a damaged disk: somebody may mend that before the
+  /// attempts are over.
+  func imageUnreadable(_ jobs: [ClaimedJob], _ error: JobQueueError) {
+    for job in jobs {
+      notRead(job)
+      let decision = configuration.retryPolicy.decide(
+        .image, attempt: job.attempt, maxAttempts: job.maxAttempts, using: &generator)
+      settle(
+        job,
+        .failed(
+          FailedAttempt(
+            batch: job.batch, job: job.id, decision: decision, failureClass: .image,
+            code: "image_unreadable", message: error.description)))
     }
   }
 
@@ -87,6 +116,13 @@ extension Pipeline {
   func giveUpReading() {
     guard stage != .running else { return }
     handBackWaiting()
+  }
+
+  /// A job's image was on its way and will not come.
+  private func notRead(_ job: ClaimedJob) {
+    guard let gate = gateOfKind[job.kind] else { return }
+    gates[gate].reading -= 1
+    letGoImage(of: job)
   }
 
   private func shardOf(_ job: ClaimedJob) -> Int16 {

@@ -51,13 +51,14 @@ extension Pipeline {
     return request
   }
 
-  /// The database was away: the outcomes are kept and stored later.
+  /// The database was away: the outcomes are kept and stored later, behind those of other shards, which may
+  /// fare better.
   func storeFailed(_ request: StoreRequest) {
     storing -= request.count
-    settlements.insert(
+    settlements.append(
       contentsOf: request.completed.map { (request.shard, .completed($0)) }
         + request.failed.map { (request.shard, .failed($0)) }
-        + request.handedBack.map { (request.shard, .handedBack($0)) }, at: 0)
+        + request.handedBack.map { (request.shard, .handedBack($0)) })
   }
 
   func stored(_ jobs: [CompletedJob], _ outcome: CompletionOutcome) {
@@ -68,13 +69,15 @@ extension Pipeline {
       log.error(
         "A result was refused by the database", ["job": .string(job.description), "reason": .string(reason)])
     }
+    letGo(outcome.unrecorded)
     forget(jobs.map(\.batch))
   }
 
-  func stored(_ attempts: [FailedAttempt], _ outcomes: [JobID: FailOutcome]) {
-    for attempt in attempts {
-      switch outcomes[attempt.job] ?? .stale {
-      case .retried: meters.retried.add()
+  func stored(_ attempts: [FailedAttempt], _ outcome: FailureOutcome) {
+    letGo(outcome.unrecorded)
+    for attempt in attempts where outcome.unrecorded[attempt.job] == nil {
+      switch outcome.settled[attempt.job] ?? .stale {
+      case .retried: (attempt.isHandedBack ? meters.handedBack : meters.retried).add()
       case .stale: meters.stale.add()
       case .dead:
         meters.dead.add()
@@ -89,10 +92,21 @@ extension Pipeline {
     forget(attempts.map(\.batch))
   }
 
-  func stored(_ jobs: [HeldJob], _ handedBack: Set<JobID>) {
-    meters.handedBack.add(handedBack.count)
-    meters.stale.add(jobs.count - handedBack.count)
+  func stored(_ jobs: [HeldJob], _ outcome: HandBackOutcome) {
+    meters.handedBack.add(outcome.back.count)
+    meters.stale.add(jobs.count - outcome.back.count - outcome.unrecorded.count)
+    letGo(outcome.unrecorded)
     forget(jobs.map(\.batch))
+  }
+
+  /// Nothing could be written of these jobs: their leases run out, and the queue treats them as lost.
+  private func letGo(_ jobs: [JobID: String]) {
+    meters.unrecorded.add(jobs.count)
+    for (job, reason) in jobs {
+      log.error(
+        "The database can record nothing of a job, which runs again when its lease has run out; look at the reason",
+        ["job": .string(job.description), "reason": .string(reason)])
+    }
   }
 
   /// The named batches have one job less each time that they are named; an empty one needs no lease.

@@ -14,7 +14,10 @@ actor Pipeline {
   /// One logical shard: what it is asked by, and what this worker knows of its lanes.
   struct Shard {
     let queue: WorkerQueue
-    var claims: ShardClaims
+    /// One for each endpoint, in the order of the gates: each is claimed for by itself.
+    var claims: [ShardClaims]
+    /// Which endpoint is claimed for next.
+    var nextGate = 0
   }
 
   /// A batch of ours that is not wholly settled.
@@ -38,10 +41,6 @@ actor Pipeline {
   var batches: [Int64: Batch] = [:]
   /// Claimed jobs whose image has not been asked for.
   var toRead: [ClaimedJob] = []
-  /// Jobs whose image is on its way.
-  var reading = 0
-  /// Bytes of images that are here or on their way.
-  var imageBytes = 0
   /// Tasks that wait for a job to call the endpoint for.
   var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
   var inFlight = 0
@@ -51,9 +50,17 @@ actor Pipeline {
   var storing = 0
   /// Whether a claim is under way, whose jobs are not counted yet.
   var isClaiming = false
+  /// Claims of which it is not known whether they were carried out.
+  var lostClaims: [LostClaim] = []
 
   var stage = Stage.running
+  /// What operators have paused, as last heard.
+  var pauses: [OperatorPause] = []
+  /// Why the run ends before its work is done.
+  var fault: JobQueueError?
 
+  /// Whether the database is away.
+  nonisolated let absence: DatabaseAbsence
   /// Rung when jobs are wanted.
   nonisolated let claimBell: Bell
   /// Rung when images are to be read.
@@ -85,23 +92,13 @@ actor Pipeline {
     self.loop = loop
     self.log = log
     self.meters = meters
+    absence = DatabaseAbsence(loop: loop)
     claimBell = Bell(loop: loop)
     readBell = Bell(loop: loop)
     storeBell = Bell(loop: loop)
     stageBell = Bell(loop: loop)
     emptyBell = Bell(loop: loop)
     batchIDs = BatchIDs(using: &generator)
-    let now = EventLoop.now
-    self.shards = Dictionary(
-      uniqueKeysWithValues: shards.map { shard in
-        let statements = WorkerStatements(shard: shard, worker: identity)
-        return (
-          shard,
-          Shard(
-            queue: WorkerQueue(statements),
-            claims: ShardClaims(kinds: configuration.kinds, now: now))
-        )
-      })
     // Kinds that name the same endpoint share one window and one breaker.
     var gates: [EndpointGate] = []
     var gateOfKind: [AnalysisKind: Int] = [:]
@@ -116,11 +113,26 @@ actor Pipeline {
     }
     self.gates = gates
     self.gateOfKind = gateOfKind
+    let now = EventLoop.now
+    let claims = gates.indices.map { gate in
+      ShardClaims(kinds: configuration.kinds.filter { gateOfKind[$0] == gate }, now: now)
+    }
+    self.shards = Dictionary(
+      uniqueKeysWithValues: shards.map { shard in
+        let statements = WorkerStatements(shard: shard, worker: identity)
+        return (shard, Shard(queue: WorkerQueue(statements), claims: claims))
+      })
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
   // MARK: How much there is
+
+  /// Jobs whose image is on its way.
+  var reading: Int { gates.reduce(0) { $0 + $1.reading } }
+
+  /// Bytes of images that are here or on their way.
+  var imageBytes: Int { gates.reduce(0) { $0 + $1.imageBytes } }
 
   /// Jobs between claim and settlement that have not been called for.
   var waiting: Int { toRead.count + reading + gates.reduce(0) { $0 + $1.ready.count } }
@@ -132,9 +144,13 @@ actor Pipeline {
   var isSettled: Bool { held == 0 && !isClaiming }
 
   /// How many jobs may be claimed now.
-  var room: Int {
+  var room: Int { max(0, jobShares.total - waiting - inFlight) }
+
+  /// How the endpoints share the jobs that may be held.
+  var jobShares: EndpointShares {
     // A store that does not keep up (a database away) must stop the claims, or memory would grow.
-    max(0, configuration.concurrency + configuration.prefetch - waiting - inFlight - settlements.count / 4)
+    let total = configuration.concurrency + configuration.prefetch - settlements.count / 4
+    return EndpointShares(total: max(0, total), endpoints: gates.count)
   }
 
   var hasSuspect: Bool { batches.values.contains { $0.isSuspect } }
@@ -149,6 +165,13 @@ actor Pipeline {
     for slot in idleSlots { slot.resume(returning: nil) }
     idleSlots = []
     for bell in [claimBell, readBell, storeBell, stageBell] { bell.ring() }
+    absence.wakeAll()
+  }
+
+  /// Ends the run for a reason that no waiting mends.
+  func giveUp(_ error: JobQueueError) {
+    if fault == nil { fault = error }
+    advance(to: .stopping)
   }
 
   /// Gives every job back that has not been called for.
@@ -158,9 +181,15 @@ actor Pipeline {
     for index in gates.indices { handBackReady(ofGate: index) }
   }
 
+  /// The bytes of a job's image are needed no more.
+  func letGoImage(of job: ClaimedJob) {
+    guard let gate = gateOfKind[job.kind] else { return }
+    gates[gate].imageBytes -= job.imageBytes
+  }
+
   func handBackReady(ofGate index: Int) {
     for ready in gates[index].ready {
-      imageBytes -= ready.job.imageBytes
+      letGoImage(of: ready.job)
       settle(ready.job, .handedBack(HeldJob(batch: ready.job.batch, job: ready.job.id)))
     }
     gates[index].ready = []

@@ -1,3 +1,4 @@
+internal import AnalysisCore
 internal import HTTPTransfer
 internal import JobQueue
 internal import PostgreSQL
@@ -5,7 +6,16 @@ internal import PostgreSQL
 /// A claimed job with its image.
 struct ReadyJob: Sendable {
   let job: ClaimedJob
-  let image: Blob
+  let image: StoredImage
+  /// How the endpoint's breaker admitted its call; it says so when it ends.
+  var admission = Breaker.Admission.ordinary
+
+  /// What the call and its repeats are known by to the backend.
+  ///
+  /// After a restore from a backup, or when an asynchronous standby took over, a job's number can be given again.
+  /// A backend that remembers the keys of its calls must not take the new job for the old one, or it would answer
+  /// with what it saw in somebody else's picture: so the key says which picture it is, and what is asked of it.
+  var idempotencyKey: String { "\(image.mark)-\(job.kind.rawValue)-\(job.shard)-\(job.id)" }
 }
 
 /// An image's bytes inside the database's answer, read from there into the socket.
@@ -16,5 +26,19 @@ struct UploadBytes: BodyBytes {
 
   func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try image.withUnsafeBytes(body)
+  }
+}
+
+/// The bytes of an upload, with the failpoint that is reached whenever some of them are asked for.
+struct WatchedBytes<Source: BodyBytes>: BodyBytes {
+  let source: Source
+  let job: JobID
+  let failpoints: Failpoints
+
+  var count: Int { source.count }
+
+  func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    failpoints.passAtOnce(.duringUpload, [job])
+    return try source.withUnsafeBytes(body)
   }
 }

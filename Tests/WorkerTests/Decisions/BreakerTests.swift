@@ -10,50 +10,50 @@ struct BreakerTests {
   func opens() {
     var breaker = Breaker()
     for _ in 0..<9 {
-      let answer = breaker.failed(at: start)
-      #expect(!answer)
+      let hasOpened = breaker.failed(.ordinary, at: start)
+      #expect(!hasOpened)
     }
     breaker.succeeded()
     for _ in 0..<9 {
-      let answer = breaker.failed(at: start)
-      #expect(!answer)
+      let hasOpened = breaker.failed(.ordinary, at: start)
+      #expect(!hasOpened)
     }
-    let answer1 = breaker.admits(at: start)
-    #expect(answer1)
-    let answer2 = breaker.failed(at: start)
-    #expect(answer2)
-    let answer3 = breaker.admits(at: start)
-    #expect(!answer3)
+    let ordinary = breaker.admits(at: start)
+    #expect(ordinary == .ordinary)
+    let hasOpened = breaker.failed(.ordinary, at: start)
+    #expect(hasOpened)
+    let refused = breaker.admits(at: start)
+    #expect(refused == nil)
   }
 
   @Test("lets one probe through when its time has come, and closes by its success")
   func probes() {
     var breaker = opened()
     let later = start + .seconds(1)
-    let answer4 = breaker.admits(at: start + .milliseconds(999))
-    #expect(!answer4)
-    let answer5 = breaker.admits(at: later)
-    #expect(answer5)
-    let answer6 = breaker.admits(at: later)
-    #expect(!answer6)
-    let answer7 = breaker.succeeded()
-    #expect(answer7)
-    let answer8 = breaker.admits(at: later)
-    #expect(answer8)
+    let early = breaker.admits(at: start + .milliseconds(999))
+    #expect(early == nil)
+    let probe = breaker.admits(at: later)
+    #expect(probe == .probe(1))
+    let second = breaker.admits(at: later)
+    #expect(second == nil)
+    let hasClosed = breaker.succeeded()
+    #expect(hasClosed)
+    let ordinary = breaker.admits(at: later)
+    #expect(ordinary == .ordinary)
     #expect(breaker.state == .closed)
   }
 
   @Test("stays open twice as long after each failed probe, to at most half a minute")
-  func doubles() {
+  func doubles() throws {
     var breaker = opened()
     var now = start
     for seconds in [1, 2, 4, 8, 16, 30, 30] {
       #expect(breaker.reopens == now + .seconds(seconds))
       now += .seconds(seconds)
-      let answer9 = breaker.admits(at: now)
-      #expect(answer9)
-      let answer10 = breaker.failed(at: now)
-      #expect(answer10)
+      let admitted = breaker.admits(at: now)
+      let probe = try #require(admitted)
+      let hasOpened = breaker.failed(probe, at: now)
+      #expect(hasOpened)
     }
   }
 
@@ -61,44 +61,58 @@ struct BreakerTests {
   func inFlight() {
     var breaker = opened()
     for _ in 0..<50 {
-      let answer = breaker.failed(at: start)
-      #expect(!answer)
+      let hasOpened = breaker.failed(.ordinary, at: start)
+      #expect(!hasOpened)
     }
     #expect(breaker.reopens == start + .seconds(1))
   }
 
-  @Test("admits another probe when the first was abandoned")
-  func abandoned() {
+  @Test("is not probed a second time because a call of before ends while the first probe is under way")
+  func stragglers() throws {
     var breaker = opened()
     let later = start + .seconds(1)
-    let answer11 = breaker.admits(at: later)
-    #expect(answer11)
-    breaker.probeAbandoned(at: later)
-    let answer12 = breaker.admits(at: later)
-    #expect(answer12)
+    let admitted = breaker.admits(at: later)
+    let probe = try #require(admitted)
+    breaker.abandoned(.ordinary, at: later)
+    breaker.failed(.ordinary, at: later)
+    breaker.pause(.ordinary, for: .seconds(30), at: later)
+    let second = breaker.admits(at: later + .seconds(60))
+    #expect(second == nil)
+    breaker.failed(probe, at: later + .seconds(60))
+    #expect(breaker.reopens == later + .seconds(62))
+  }
+
+  @Test("admits another probe when the first was abandoned")
+  func abandoned() throws {
+    var breaker = opened()
+    let later = start + .seconds(1)
+    let admitted = breaker.admits(at: later)
+    let probe = try #require(admitted)
+    breaker.abandoned(probe, at: later)
+    let another = breaker.admits(at: later)
+    #expect(another == .probe(2))
   }
 
   private func opened() -> Breaker {
     var breaker = Breaker()
-    for _ in 0..<Breaker.threshold { breaker.failed(at: start) }
+    for _ in 0..<Breaker.threshold { breaker.failed(.ordinary, at: start) }
     return breaker
   }
 
   @Test("is shut beyond a time when it stays open for longer, or has not closed for so long")
-  func shutBeyond() {
-    let start = ContinuousClock.now
+  func shutBeyond() throws {
     var breaker = Breaker()
     #expect(!breaker.isShut(beyond: .zero, at: start))
-    breaker.pause(for: .seconds(30), at: start)
+    breaker.pause(.ordinary, for: .seconds(30), at: start)
     #expect(breaker.isShut(beyond: .seconds(20), at: start))
     #expect(!breaker.isShut(beyond: .seconds(60), at: start))
     // Probed twice in vain: the pause is as short as before, but it lasts.
-    for probe in 1...2 {
-      let now = start + .seconds(30 * probe)
-      let isAdmitted = breaker.admits(at: now)
-      #expect(isAdmitted)
-      #expect(breaker.isShut(beyond: .seconds(60), at: now) == (probe == 2))
-      breaker.pause(for: .seconds(30), at: now)
+    for round in 1...2 {
+      let now = start + .seconds(30 * round)
+      let admitted = breaker.admits(at: now)
+      let probe = try #require(admitted)
+      #expect(breaker.isShut(beyond: .seconds(60), at: now) == (round == 2))
+      breaker.pause(probe, for: .seconds(30), at: now)
     }
     breaker.succeeded()
     #expect(!breaker.isShut(beyond: .zero, at: start + .seconds(61)))

@@ -2,6 +2,7 @@ import AnalysisCore
 import JobQueue
 import Operations
 import PostgreSQL
+import TestSupport
 import Testing
 import Worker
 
@@ -41,6 +42,25 @@ struct AccountTests {
     }
   }
 
+  @Test("An endpoint that this worker may not call is paused; no job fails or waits for a retry")
+  func forbiddenHere() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(20)
+      // Plain http to another machine, which only a start of the program would have told.
+      let summary = try await Running(
+        queue.database.configuration, [.throat: "http://192.0.2.1:9", .ear: "http://192.0.2.1:9"]
+      ) {
+        $0.drainHorizon = .seconds(1)
+      }.summary()
+      #expect(summary.isParked)
+      #expect(summary.left.contains { $0.contains("settings forbid") }, "\(summary.left)")
+      #expect(summary.dead == 0 && summary.retried == 0 && summary.calls == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0") == 20)
+      try await queue.expectSound()
+    }
+  }
+
   @Test(
     "An account at its limit pauses the endpoint; every job goes back unharmed", arguments: [429, 403, 200])
   func limit(status: Int) async throws {
@@ -60,6 +80,11 @@ struct AccountTests {
       #expect(summary.dead == 0 && summary.retried == 0)
       #expect(try await queue.results == 7)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0") == 33)
+      // Every call is accounted for: by a result, or by a line of its job's history that burnt nothing.
+      let recorded = try await queue.number(
+        "SELECT coalesce(sum(calls), 0)::int FROM analysis.attempt_error WHERE class = 'service_limit' AND NOT burnt"
+      )
+      #expect(recorded == backend.calls.count - 7)
       try await queue.expectSound()
     }
   }

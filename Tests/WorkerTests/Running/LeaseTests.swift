@@ -35,6 +35,41 @@ struct LeaseTests {
     }
   }
 
+  @Test("A statement that waits for a lock longer than a lease costs no lease")
+  func blockedHousekeeping() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(2)
+      let gate = Gate()
+      let backend = try Backend { call in
+        gate.wait()
+        return .analysis(call)
+      }
+      let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(1) }
+      try await queue.wait(for: "calls") { backend.calls.count == 2 }
+      try await queue.pool.transaction { locked in
+        // Rescue, promotion and claims wait for this one; the signs of life need neither.
+        _ = try await locked.query("LOCK TABLE analysis.scheduled, analysis.ready IN ACCESS EXCLUSIVE MODE")
+        try await queue.wait(for: "a statement that waits") {
+          try await queue.number(
+            "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+          ) > 0
+        }
+        let pushed = "SELECT (extract(epoch FROM max(deadline)) * 1000)::bigint FROM analysis.batch"
+        let before = try await queue.pool.query(pushed).single().int64(0)
+        try await queue.wait(for: "leases pushed on by more than one lease") {
+          try await queue.pool.query(pushed).single().int64(0) > before + 1500
+        }
+      }
+      gate.open()
+      gate.open()
+      worker.stop()
+      let summary = try await worker.summary()
+      #expect(summary.completed == 2 && worker.count("leases_lost") == 0)
+      try await queue.expectSound()
+    }
+  }
+
   @Test("A lease that was lost is noticed at the heartbeat: what waited is let go, and runs elsewhere")
   func noticed() async throws {
     try await Queue.with { queue in

@@ -1,6 +1,7 @@
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import TestSupport
 import Testing
 import Worker
 

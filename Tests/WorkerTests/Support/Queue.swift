@@ -12,7 +12,10 @@ struct Queue: Sendable {
   let loop: EventLoop
   let pool: ConnectionPool
 
-  private static let template = DatabaseTemplate("worker") { conninfo in
+  private static let template = DatabaseTemplate("worker", prepare: prepare)
+
+  @Sendable
+  private static func prepare(_ conninfo: String) async throws {
     let loop = try EventLoop(name: "template")
     let pool = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
     _ = try await Migrator(pool).migrate()
@@ -21,23 +24,37 @@ struct Queue: Sendable {
     loop.shutdown()
   }
 
+  /// The same in a cluster of the test's own.
+  static func with<R>(_ cluster: ServerCluster, _ body: (Queue) async throws -> R) async throws -> R {
+    let conninfo = cluster.conninfo()
+    try await prepare(conninfo)
+    return try await with(TestDatabase(conninfo: conninfo, name: "postgres"), body)
+  }
+
   static func with<R>(shards: Int = 1, _ body: (Queue) async throws -> R) async throws -> R {
     try await withTestDatabase(template) { database in
-      let loop = try EventLoop(name: "test")
-      let pool = ConnectionPool(database.configuration, on: loop, size: 4)
-      let result: Result<R, any Error>
-      do {
+      try await with(database) { queue in
         if shards > 1 {
-          _ = try await pool.query("UPDATE analysis.setting SET value = '\(shards)' WHERE name = 'shards'")
+          _ = try await queue.pool.query(
+            "UPDATE analysis.setting SET value = '\(shards)' WHERE name = 'shards'")
         }
-        result = .success(try await body(Queue(database: database, loop: loop, pool: pool)))
-      } catch {
-        result = .failure(error)
+        return try await body(queue)
       }
-      await pool.close()
-      loop.shutdown()
-      return try result.get()
     }
+  }
+
+  private static func with<R>(_ database: TestDatabase, _ body: (Queue) async throws -> R) async throws -> R {
+    let loop = try EventLoop(name: "test")
+    let pool = ConnectionPool(database.configuration, on: loop, size: 4)
+    let result: Result<R, any Error>
+    do {
+      result = .success(try await body(Queue(database: database, loop: loop, pool: pool)))
+    } catch {
+      result = .failure(error)
+    }
+    await pool.close()
+    loop.shutdown()
+    return try result.get()
   }
 
   // MARK: In

@@ -1,97 +1,125 @@
-import AnalysisCore
-import CommandLineTool
-import ModelClient
-import Operations
+public import AnalysisCore
+public import CommandLineTool
+public import ModelClient
+public import Operations
 
 /// The options of `analysis-worker`. Each may also stand in the configuration file under its own name.
-enum WorkerOptions {
-  static let version = ProductVersion.current
+public enum WorkerOptions {
+  /// The version of the program.
+  public static let version = ProductVersion.current
 
-  static let config = Option(
+  /// `--config`.
+  public static let config = Option(
     "config", .path, environment: "ANALYSIS_CONFIG",
     help: "File with further options, one `key = value` a line.")
-  static let database = Option(
+  /// `--database`.
+  public static let database = Option(
     "database", .string, valueName: "conninfo", environment: "ANALYSIS_DATABASE", key: "database",
     help: "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files.")
-  static let endpoint = Option(
+  /// `--endpoint`.
+  public static let endpoint = Option(
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
     help: "Base address of the analysis backend.")
-  static let endpointFor = Option(
+  /// `--endpoint-for`.
+  public static let endpointFor = Option(
     repeating: "endpoint-for", .string, valueName: "type=url", environment: "ANALYSIS_ENDPOINT_FOR",
     key: "endpoint-for", help: "Another backend for one type, for instance ear=https://ears.example.org.")
-  static let dialect = Option(
+  /// `--dialect`.
+  public static let dialect = Option(
     "dialect", .choice(Endpoint.Dialect.self), default: .server, environment: "ANALYSIS_DIALECT",
     key: "dialect",
     help: "Which of the backend's two spellings of paths and fields to speak.")
-  static let credentials = Option(
+  /// `--credentials`.
+  public static let credentials = Option(
     "credentials", .path, environment: "ANALYSIS_CREDENTIALS", key: "credentials",
     help:
       "File (mode 0600) with the service account's email and password; a bare name is a service credential.")
-  static let kinds = Option(
+  /// `--type`.
+  public static let kinds = Option(
     repeating: "type", .choice(AnalysisKind.self), environment: "ANALYSIS_TYPES", key: "types",
     help: "Take on only this type of analysis; may be repeated.")
-  static let concurrency = Option(
+  /// `--concurrency`.
+  public static let concurrency = Option(
     "concurrency", short: "c", .int(in: 1...4096), default: 64, environment: "ANALYSIS_CONCURRENCY",
-    key: "concurrency", help: "Calls in flight at most.")
-  static let prefetch = Option(
+    key: "concurrency",
+    help: "Calls in flight at most; of several backends each keeps a part for itself.")
+  /// `--prefetch`.
+  public static let prefetch = Option(
     "prefetch", .int(in: 0...8192), default: 64, environment: "ANALYSIS_PREFETCH", key: "prefetch",
     help: "Jobs held with their images beyond those in flight.")
-  static let imageMemory = Option(
+  /// `--image-memory`, in bytes.
+  public static let imageMemory = Option(
     "image-memory", .byteSize(in: (16 << 20)...(16 << 30)), default: 128 << 20, key: "image-memory",
     help: "Bytes of images held at most.")
-  static let deadline = Option(
+  /// `--deadline`.
+  public static let deadline = Option(
     "deadline", .duration(in: .milliseconds(100)...(.seconds(3600))), default: .seconds(120),
     environment: "ANALYSIS_DEADLINE", key: "deadline", help: "Time that one call may take.")
-  static let connectTimeout = Option(
+  /// `--connect-timeout`.
+  public static let connectTimeout = Option(
     "connect-timeout", .duration(in: .milliseconds(100)...(.seconds(300))), default: .seconds(10),
     key: "connect-timeout", help: "Time to reach the endpoint or the database.")
-  static let lease = Option(
+  /// `--lease`.
+  public static let lease = Option(
     "lease", .duration(in: .milliseconds(300)...(.seconds(3600))), default: .seconds(15), key: "lease",
     help: "How long a batch is held without a heartbeat; the heartbeat comes three times as often.")
-  static let poll = Option(
+  /// `--poll`.
+  public static let poll = Option(
     "poll", .duration(in: .milliseconds(10)...(.seconds(60))), default: .seconds(1), key: "poll",
     help: "How often an idle worker looks for jobs.")
-  static let grace = Option(
+  /// `--grace`.
+  public static let grace = Option(
     "grace", .duration(in: .zero...(.seconds(3600))), default: .seconds(25), key: "grace",
     help: "Time for calls in flight to finish after the first SIGTERM.")
-  static let drain = Flag("drain", help: "Work until nothing can run before the horizon, then exit.")
-  static let horizon = Option(
+  /// `--drain`.
+  public static let drain = Flag("drain", help: "Work until nothing can run before the horizon, then exit.")
+  /// `--drain-horizon`.
+  public static let horizon = Option(
     "drain-horizon", .duration(in: .zero...(.seconds(86400))), default: .seconds(60), key: "drain-horizon",
     help: "With --drain: wait for jobs that are scheduled to run within this time.")
-  static let listen = Flag(
+  /// `--listen`, `--no-listen`.
+  public static let listen = Flag(
     "listen", inverted: true, default: true, key: "listen",
     help: "Listen for wake-ups on a connection of its own.")
-  static let authorities = Option(
+  /// `--ca-file`.
+  public static let authorities = Option(
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
     help: "Certificate authorities to trust for the endpoint, instead of the system's.")
-  static let plainHTTP = Flag(
+  /// `--allow-plain-http`.
+  public static let plainHTTP = Flag(
     "allow-plain-http", key: "allow-plain-http",
     help: "Allow an endpoint without TLS that is not this machine.")
-  static let normalIDs = Option(
+  /// `--normal-id`.
+  public static let normalIDs = Option(
     repeating: "normal-id", .string, key: "normal-ids",
     help: "Ids of conditions that mean that nothing was found; default normal, healthy.")
-  static let logLevel = Option(
+  /// `--log-level`.
+  public static let logLevel = Option(
     "log-level", .choice(Log.Level.self), default: .info, environment: "ANALYSIS_LOG_LEVEL", key: "log-level",
     help: "The least severe messages that are logged.")
 
-  static let inputs: [any Input] = [
+  /// All of them, in the order of the help.
+  public static let inputs: [any Input] = [
     config, database, endpoint, endpointFor, dialect, credentials, kinds, concurrency, prefetch, imageMemory,
     deadline, connectTimeout, lease, poll, grace, drain, horizon, listen, authorities, plainHTTP, normalIDs,
     logLevel,
   ]
 
-  static let configuration = ConfigurationSource(option: config) { path, keys in
+  /// Where the configuration file is named, and how it is read.
+  public static let configuration = ConfigurationSource(option: config) { path, keys in
     ConfigurationValues(path: path, values: try ConfigurationFile.read(path, keys: keys).values)
   }
 
-  static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
+  /// The command: what it does is the caller's.
+  public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
     Command(
       "analysis-worker",
       abstract: "Claims jobs from the queue, calls the analysis backend, stores the results.",
       discussion: """
         Any number of workers may run, on any number of machines. SIGTERM stops the claims and lets calls in
         flight finish within --grace; a second one hands them back at once. A database that goes away is waited
-        for: calls go on and their results are stored when it is back.
+        for: calls go on and their results are stored when it is back. A worker holds six connections to it, five
+        with --no-listen.
         """,
       examples: [
         Example(

@@ -1,0 +1,109 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import JobQueue
+internal import Operations
+
+/// What is not called, whether by an operator's wish or because the endpoint does not answer, and what is told
+/// of it.
+extension Pipeline {
+  /// Takes note of the operators' pauses. Calls in flight go on; jobs that were claimed and not called for go back.
+  func obey(_ pauses: [OperatorPause]) {
+    let before = configuration.kinds.filter(isPausedByOperator)
+    self.pauses = pauses
+    let after = configuration.kinds.filter(isPausedByOperator)
+    for kind in after where !before.contains(kind) {
+      log.notice(
+        "An operator has paused jobs",
+        ["type": .string(kind.rawValue), "why": .string(pause(of: kind).map(words) ?? "")])
+      handBackWaiting(of: kind)
+    }
+    for kind in before where !after.contains(kind) {
+      log.notice("Jobs are not paused by an operator any more", ["type": .string(kind.rawValue)])
+    }
+    if before.contains(where: { !after.contains($0) }) { wakeUp() }
+  }
+
+  /// Whether an operator wants no jobs of a kind to be started.
+  func isPausedByOperator(_ kind: AnalysisKind) -> Bool { pause(of: kind) != nil }
+
+  /// The pause that holds longest, when an operator has paused a kind.
+  private func pause(of kind: AnalysisKind) -> OperatorPause? {
+    guard !pauses.isEmpty, let gate = gateOfKind[kind] else { return nil }
+    return pauses.filter { $0.stops(kind, endpoint: gates[gate].name) }
+      .max { ($0.secondsLeft ?? .infinity) < ($1.secondsLeft ?? .infinity) }
+  }
+
+  private func words(_ pause: OperatorPause) -> String {
+    "paused by an operator (\(pause.by))" + (pause.reason.map { ": \($0)" } ?? "")
+  }
+
+  private func handBackWaiting(of kind: AnalysisKind) {
+    for job in toRead where job.kind == kind {
+      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+    }
+    toRead.removeAll { $0.kind == kind }
+    guard let gate = gateOfKind[kind] else { return }
+    for ready in gates[gate].ready where ready.job.kind == kind {
+      letGoImage(of: ready.job)
+      settle(ready.job, .handedBack(HeldJob(batch: ready.job.batch, job: ready.job.id)))
+    }
+    gates[gate].ready.removeAll { $0.job.kind == kind }
+  }
+
+  // MARK: Draining
+
+  /// What will not be called within a time, each with its reason.
+  func pausedBeyond(_ horizon: Duration) -> [String] {
+    let now = EventLoop.now
+    let shut = gates.compactMap { gate -> String? in
+      guard gate.breaker.isShut(beyond: horizon, at: now) else { return nil }
+      return "\(gate.name): \(gate.pauseReason ?? "it fails")"
+    }
+    let wished = configuration.kinds.compactMap { kind -> String? in
+      pause(of: kind, beyond: horizon).map { "\(kind.rawValue): \(words($0))" }
+    }
+    return shut + wished
+  }
+
+  /// The kinds for which a draining worker does not wait.
+  var kindsPausedBeyondHorizon: Set<AnalysisKind> {
+    guard let horizon = configuration.drainHorizon else { return [] }
+    let now = EventLoop.now
+    return Set(
+      gateOfKind.filter { kind, index in
+        gates[index].breaker.isShut(beyond: horizon, at: now) || pause(of: kind, beyond: horizon) != nil
+      }.keys)
+  }
+
+  private func pause(of kind: AnalysisKind, beyond horizon: Duration) -> OperatorPause? {
+    pause(of: kind).flatMap { $0.secondsLeft.map { $0 > horizon.seconds } ?? true ? $0 : nil }
+  }
+
+  // MARK: Telling
+
+  /// Each endpoint as it is found here.
+  func endpointReports() -> [WorkerReport.Endpoint] {
+    let now = EventLoop.now
+    return gates.enumerated().map { index, gate in
+      let kinds = configuration.kinds.filter { gateOfKind[$0] == index }
+      var report = WorkerReport.Endpoint(
+        name: gate.name, kinds: kinds.map(\.rawValue), state: .open, inFlight: gate.inFlight,
+        window: gate.window.size)
+      switch gate.breaker.state {
+      case .closed: break
+      case .probing: report.state = .probing
+      case .open(let until):
+        report.state = .shut
+        report.nextTrySeconds = max(0, (until - now).seconds)
+      }
+      if report.state != .open { report.reason = gate.pauseReason ?? "it fails" }
+      let wishes = kinds.compactMap(pause)
+      if report.state == .open, !wishes.isEmpty, wishes.count == kinds.count, let wish = wishes.first {
+        report.state = .paused
+        report.reason = words(wish)
+        report.nextTrySeconds = wish.secondsLeft
+      }
+      return report
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import AnalysisCore
+import EventLoop
+import Glibc
+import JobQueue
+import Operations
+import PostgreSQL
+import TestSupport
+import Testing
+import Worker
+
+@Suite("A database that is away or frozen")
+struct OutageTests {
+  @Test("One loop asks for a database that is away, the others wait for it, and all go on when it is back")
+  func away() async throws {
+    try await withServerCluster { cluster in
+      try await Queue.with(cluster) { queue in
+        try await queue.addUser()
+        try await queue.submit(40)
+        let gate = Gate()
+        let backend = try Backend { call in
+          gate.wait()
+          return .analysis(call)
+        }
+        let worker = try Running(queue, [.throat: backend]) { $0.listens = true }
+        try await queue.wait(for: "calls") { backend.calls.count == 4 }
+        let before = worker.count("database_connect_failures")
+        try await cluster.stop(.immediate)
+        // Their answers come while there is nobody to store them, so that every loop has something to ask.
+        for _ in 0..<4 { gate.open() }
+        try await queue.wait(for: "the sixteenth attempt of one loop") {
+          worker.log.lines.contains {
+            $0.contains(#""task":"keeping leases""#) && $0.contains(#""attempt":16"#)
+          }
+        }
+        // Each of the other six asks a few times, until all know that the database is away.
+        let asked = worker.count("database_connect_failures") - before
+        #expect(asked <= 16 + 6 * 4, "\(asked) attempts")
+        let madeBefore = made(worker)
+        try await cluster.start()
+        for _ in 0..<100 { gate.open() }
+        try await queue.wait(for: "every result") { try await queue.results == 40 }
+        // Control, leases, store and the one that listens.
+        try await queue.wait(for: "its connections") { made(worker) >= madeBefore + 4 }
+        worker.stop()
+        let summary = try await worker.summary()
+        #expect(summary.dead == 0 && summary.retried == 0 && summary.unstored == 0)
+        #expect(try await queue.number("SELECT max(attempt)::int FROM analysis.result") == 1)
+        try await queue.expectSound()
+      }
+    }
+  }
+
+  /// How many connections it has made.
+  private func made(_ worker: Running) -> Int {
+    worker.count("database_connects") - worker.count("database_connect_failures")
+  }
+
+  @Test("A frozen server process costs no lease: the sign of life is given on another connection in time")
+  func frozen() async throws {
+    try await withServerCluster { cluster in
+      try await Queue.with(cluster) { queue in
+        try await queue.addUser()
+        try await queue.submit(2)
+        let gate = Gate()
+        let backend = try Backend { call in
+          gate.wait()
+          return .analysis(call)
+        }
+        let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(15) }
+        try await queue.wait(for: "calls") { backend.calls.count == 2 }
+        let pid = """
+          SELECT pid FROM pg_stat_activity
+          WHERE application_name = '\(Running.applicationName)' AND query LIKE '%analysis.heartbeat%'
+          """
+        try await queue.wait(for: "a heartbeat") { try await !queue.pool.query(pid).isEmpty }
+        let frozen = Int32(try await queue.number("SELECT pid FROM (\(pid)) p"))
+        try cluster.signal(frozen, SIGSTOP)
+        defer { try? cluster.signal(frozen, SIGCONT) }
+        let left =
+          "SELECT (extract(epoch FROM min(deadline) - clock_timestamp()) * 1000)::int FROM analysis.batch"
+        // It sinks while nobody answers, and rises again before it is nought.
+        var lowest = 15_000
+        try await queue.wait(for: "the next sign of life") {
+          let now = try await queue.number(left)
+          lowest = min(lowest, now)
+          return lowest < 12_000 && now > lowest + 2_000
+        }
+        #expect(lowest > 0)
+        for _ in 0..<2 { gate.open() }
+        try await queue.wait(for: "both results") { try await queue.results == 2 }
+        worker.stop()
+        #expect(try await worker.summary().completed == 2)
+        #expect(worker.count("leases_lost") == 0)
+        try cluster.signal(frozen, SIGCONT)
+      }
+    }
+  }
+}

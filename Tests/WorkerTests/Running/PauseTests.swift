@@ -1,0 +1,165 @@
+import AnalysisCore
+import EventLoop
+import JobQueue
+import Operations
+import PostgreSQL
+import TestSupport
+import Testing
+import Worker
+
+@Suite("What operators have paused")
+struct PauseTests {
+  private func withJobs(_ body: (Queue, PauseDirectory, Backend) async throws -> Void) async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(3, kind: .throat)
+      try await queue.submit(3, kind: .ear)
+      try await body(queue, PauseDirectory(queue.pool), try Backend())
+    }
+  }
+
+  private func waiting(_ queue: Queue, _ kind: AnalysisKind) async throws -> Int {
+    try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE lane / 4 = \(kind.code)")
+  }
+
+  private func kinds(_ backend: Backend) -> Set<String> { Set(backend.calls.map(\.kind)) }
+
+  @Test("A worker that is started later claims nothing that was paused before, until it is resumed")
+  func before() async throws {
+    try await withJobs { queue, pauses, backend in
+      _ = try await pauses.pause(.kind(.ear), reason: "model upgrade", until: nil)
+      let worker = try Running(queue, [.throat: backend, .ear: backend])
+      try await queue.wait(for: "the throats") { try await queue.results == 3 }
+      #expect(kinds(backend) == ["throat"])
+      #expect(try await waiting(queue, .ear) == 3)
+      #expect(try await pauses.resume(.kind(.ear)))
+      try await queue.wait(for: "the ears") { try await queue.results == 6 }
+      worker.stop()
+      let summary = try await worker.summary()
+      #expect(summary.handedBack == 0)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("A running worker obeys: calls in flight finish, jobs that it holds go back, and none is failed")
+  func running() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(12)
+      let gate = Gate()
+      let backend = try Backend { call in
+        gate.wait()
+        return .analysis(call)
+      }
+      let pauses = PauseDirectory(queue.pool)
+      let worker = try Running(queue, [.throat: backend])
+      try await queue.wait(for: "four calls") { backend.calls.count == 4 }
+      _ = try await pauses.pause(.everything, reason: nil, until: nil)
+      try await queue.wait(for: "the others' return") { try await waiting(queue, .throat) == 8 }
+      for _ in 0..<12 { gate.open() }
+      try await queue.wait(for: "the four") { try await queue.results == 4 }
+      #expect(backend.calls.count == 4)
+      #expect(try await pauses.resume(.everything))
+      try await queue.wait(for: "the others") { try await queue.results == 12 }
+      worker.stop()
+      _ = try await worker.summary()
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("A pause of an endpoint stops what is sent there, by its address with or without a slash at the end")
+  func endpoint() async throws {
+    try await withJobs { queue, pauses, throats in
+      let ears = try Backend()
+      _ = try await pauses.pause(.endpoint(ears.url + "/"), reason: nil, until: nil)
+      let worker = try Running(queue, [.throat: throats, .ear: ears])
+      try await queue.wait(for: "the throats") { try await queue.results == 3 }
+      #expect(ears.calls.isEmpty)
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+
+  @Test("A pause that has an end is over by itself, by the server's clock")
+  func ends() async throws {
+    try await withJobs { queue, pauses, backend in
+      let now = try await queue.pool.query("SELECT extract(epoch FROM clock_timestamp())::float8").single()
+        .double(0)
+      _ = try await pauses.pause(.everything, reason: nil, until: now + 2)
+      let worker = try Running(queue, [.throat: backend, .ear: backend])
+      try await queue.wait(for: "all") { try await queue.results == 6 }
+      #expect(
+        try await queue.number(
+          """
+          SELECT count(*)::int FROM analysis.result r JOIN analysis.pause p ON r.finished_at < p.until_at
+          """) == 0)
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+
+  @Test("A drain ends parked when what is left is paused beyond its horizon, and says by whom and why")
+  func drain() async throws {
+    try await withJobs { queue, pauses, backend in
+      _ = try await pauses.pause(.kind(.ear), reason: "model upgrade", until: nil)
+      let summary = try await Running.drain(queue, backend)
+      #expect(summary.completed == 3 && summary.isParked)
+      #expect(
+        summary.left == [
+          "waiting in ear/normal: 3", "not called: ear: paused by an operator (postgres): model upgrade",
+        ])
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("A drain waits for a pause that ends within its horizon")
+  func drainWaits() async throws {
+    try await withJobs { queue, pauses, backend in
+      let now = try await queue.pool.query("SELECT extract(epoch FROM clock_timestamp())::float8").single()
+        .double(0)
+      _ = try await pauses.pause(.kind(.ear), reason: nil, until: now + 2)
+      let summary = try await Running.drain(queue, backend)
+      #expect(summary.completed == 6 && !summary.isParked && summary.left == [])
+    }
+  }
+
+  @Test("A worker whose role may not read pauses yet, or whose schema has none, works all the same")
+  func unreadable() async throws {
+    try await withJobs { queue, _, backend in
+      let role = "worker_of_\(queue.database.name)"
+      _ = try await queue.pool.query("CREATE ROLE \(role) LOGIN")
+      do {
+        _ = try await queue.pool.query("SELECT analysis.allow('\(role)', 'worker')")
+        _ = try await queue.pool.query("REVOKE ALL ON analysis.pause FROM \(role)")
+        _ = try await queue.pool.query("REVOKE ALL ON FUNCTION analysis.tell FROM \(role)")
+        let worker = try Running(queue, [.throat: backend, .ear: backend]) {
+          $0.database.keywords["user"] = role
+        }
+        try await queue.wait(for: "all") { try await queue.results == 6 }
+        worker.stop()
+        _ = try await worker.summary()
+        #expect(worker.log.lines.contains { $0.contains("Pauses by operators are not obeyed") })
+      } catch {
+        _ = try await queue.pool.query("DROP OWNED BY \(role)")
+        _ = try await queue.pool.query("DROP ROLE \(role)")
+        throw error
+      }
+      _ = try await queue.pool.query("DROP OWNED BY \(role)")
+      _ = try await queue.pool.query("DROP ROLE \(role)")
+    }
+    try await withJobs { queue, _, backend in
+      try await queue.pool.execute(
+        script: """
+          DROP FUNCTION analysis.tell;
+          DROP TABLE analysis.pause CASCADE;
+          ALTER TABLE analysis.worker DROP COLUMN report, DROP COLUMN reported_at
+          """)
+      let worker = try Running(queue, [.throat: backend, .ear: backend])
+      try await queue.wait(for: "all") { try await queue.results == 6 }
+      #expect(try await QueueStatus.read(queue.pool).workers.count == 1)
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+}

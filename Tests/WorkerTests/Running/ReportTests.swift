@@ -1,0 +1,99 @@
+import AnalysisCore
+import EventLoop
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+import Worker
+
+@Suite("What a worker tells of itself")
+struct ReportTests {
+  /// The one worker's report, as soon as it satisfies a condition.
+  private func report(
+    _ queue: Queue, _ what: String, _ location: SourceLocation = #_sourceLocation,
+    until condition: (WorkerReport) -> Bool
+  ) async throws -> WorkerReport {
+    var found: WorkerReport?
+    try await queue.wait(for: what, location) {
+      found = try await QueueStatus.read(queue.pool).workers.first?.report
+      return found.map(condition) ?? false
+    }
+    return try #require(found, sourceLocation: location)
+  }
+
+  @Test("Its counts, its endpoint and its clock are in the database, in one row, and go with it")
+  func told() async throws {
+    try await Queue.with(shards: 4) { queue in
+      try await queue.addUser()
+      try await queue.submit(3)
+      let backend = try Backend()
+      let worker = try Running(queue, [.throat: backend, .ear: backend])
+      let report = try await report(queue, "three results and a clock") {
+        $0.counters["jobs_completed"] == 3 && $0.clockAhead != nil
+      }
+      #expect(report.counters["endpoint_calls"] == 3 && report.counters["outcomes_stale"] == 0)
+      #expect(
+        report.endpoints == [
+          .init(name: backend.url, kinds: ["throat", "ear"], state: .open, inFlight: 0, window: 4)
+        ])
+      // The same machine has one clock.
+      let (ahead, uncertainty) = (try #require(report.clockAhead), try #require(report.clockUncertainty))
+      #expect(abs(ahead) <= uncertainty + 0.001)
+      #expect(
+        try await queue.number("SELECT count(*)::int FROM analysis.worker WHERE report IS NOT NULL") == 1)
+      worker.stop()
+      _ = try await worker.summary()
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.worker") == 0)
+    }
+  }
+
+  @Test("Connections that are made again are counted")
+  func connections() async throws {
+    try await Queue.with { queue in
+      let backend = try Backend()
+      let worker = try Running(queue, [.throat: backend])
+      let before = try await report(queue, "its connections") { $0.counters["database_connects"] ?? 0 > 1 }
+      let cut = try await queue.number(
+        """
+        SELECT count(pg_terminate_backend(pid))::int FROM pg_stat_activity
+        WHERE application_name = '\(Running.applicationName)' AND datname = current_database()
+        """)
+      #expect(cut > 0)
+      let after = try await report(queue, "those that replace them") {
+        $0.counters["database_connects"] ?? 0 > before.counters["database_connects"] ?? 0
+      }
+      #expect(after.counters["database_connect_failures"] == 0)
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+
+  @Test("An endpoint that refuses the account is told as shut, with the reason")
+  func shut() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.submit(1)
+      let backend = try Backend { _ in .failure(403, "FORBIDDEN") }
+      let worker = try Running(queue, [.throat: backend])
+      let report = try await report(queue, "the refusal") { $0.endpoints.first?.state == .shut }
+      let endpoint = try #require(report.endpoints.first)
+      #expect(endpoint.reason == "it refuses the service account or the address; see the message")
+      #expect(try #require(endpoint.nextTrySeconds) > 0)
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+
+  @Test("An operator's pause is told as such")
+  func paused() async throws {
+    try await Queue.with { queue in
+      _ = try await PauseDirectory(queue.pool).pause(.kind(.throat), reason: "upgrade", until: nil)
+      let backend = try Backend()
+      let worker = try Running(queue, [.throat: backend])
+      let report = try await report(queue, "the pause") { $0.endpoints.first?.state == .paused }
+      #expect(report.endpoints.first?.reason == "paused by an operator (postgres): upgrade")
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+}
