@@ -108,7 +108,7 @@ public struct Reporter: Sendable {
       var writer = ReportWriter(request.format.view(for: request), columns: P.columns)
       writer.begin()
       try await I.ask(question, of: transaction, deadline: timeout) { response in
-        try writer.row(P.cells(response), to: sink)
+        try writer.row(to: sink) { P.put(response, into: &$0) }
         if writer.rows % Self.progressStep == 0 { progress(writer.rows) }
       }
       try writer.end(meta, to: sink)

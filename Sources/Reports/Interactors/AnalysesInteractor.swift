@@ -7,18 +7,34 @@ struct AnalysesInteractor: ReportInteractor {
     try ReportStatement.analyses.with(.int16(question.month.label), .text(question.zone))
   }
 
-  static func read(_ row: Row, each: (AnalysesResponse) throws -> Void) throws {
+  /// The statement's columns, in the order in which they are read.
+  private static let columns =
+    ["job_id", "user_ref", "kind"] + finding("primary") + finding("secondary") + [
+      "condition_count", "serious", "consult", "attempt", "calls", "analysis_id", "endpoint", "model",
+      "answered_at", "answered_local", "finished_at", "finished_local",
+    ]
+
+  private static func finding(_ name: String) -> [String] {
+    ["id", "name", "confidence", "band", "normal"].map { "\(name)_\($0)" }
+  }
+
+  private let layout: RowLayout
+
+  init(_ first: Row) throws {
+    layout = try RowLayout(Self.columns, of: first)
+  }
+
+  func read(_ row: Row, each: (AnalysesResponse) throws -> Void) throws {
+    var fields = FieldReader(row, layout)
+    // Swift evaluates the arguments from left to right, as the columns come.
     try each(
       AnalysesResponse(
-        job: JobID(try row.int64("job_id")), user: try row.string("user_ref"), kind: try row.kind("kind"),
-        primary: try row.finding("primary"), secondary: try row.finding("secondary"),
-        conditionCount: try row.int64("condition_count"),
-        isSerious: try row.boolIfPresent("serious") ?? false,
-        recommendsConsultation: try row.boolIfPresent("consult") ?? false,
-        attempt: try row.int64("attempt"), calls: try row.int64("calls"),
-        analysisID: try row.stringIfPresent("analysis_id"), endpoint: try row.stringIfPresent("endpoint"),
-        model: try row.stringIfPresent("model"),
-        answeredAt: try row.localTimeIfPresent("answered_at", local: "answered_local"),
-        finishedAt: try row.localTime("finished_at", local: "finished_local")))
+        job: JobID(try fields.int64()), user: try fields.text(), kind: try fields.kind(),
+        primary: try fields.finding(), secondary: try fields.finding(),
+        conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent() ?? false,
+        recommendsConsultation: try fields.boolIfPresent() ?? false, attempt: try fields.int64(),
+        calls: try fields.int64(), analysisID: try fields.textIfPresent(),
+        endpoint: try fields.textIfPresent(), model: try fields.textIfPresent(),
+        answeredAt: try fields.localTimeIfPresent(), finishedAt: try fields.localTime()))
   }
 }

@@ -1,11 +1,12 @@
 import AnalysisCore
+import PostgreSQL
 
 /// One analysed photo.
 struct AnalysesResponse: Equatable, Sendable {
   /// A condition as far as the report shows it.
   struct Finding: Equatable, Sendable {
-    let id: String
-    let name: String
+    let id: LentText
+    let name: LentText
     let confidence: Confidence
     /// The band as it was stored with the result.
     let band: ConfidenceBand
@@ -14,7 +15,7 @@ struct AnalysesResponse: Equatable, Sendable {
   }
 
   let job: JobID
-  let user: String
+  let user: LentText
   let kind: AnalysisKind
   let primary: Finding?
   let secondary: Finding?
@@ -26,9 +27,9 @@ struct AnalysesResponse: Equatable, Sendable {
   /// Calls of the endpoint for that attempt.
   let calls: Int64
   /// The answer's id at the backend.
-  let analysisID: String?
-  let endpoint: String?
-  let model: String?
+  let analysisID: LentText?
+  let endpoint: LentText?
+  let model: LentText?
   /// When the backend says that it answered; nil when it did not say.
   let answeredAt: LocalTime?
   let finishedAt: LocalTime

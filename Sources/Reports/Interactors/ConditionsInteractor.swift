@@ -7,7 +7,9 @@ struct ConditionsInteractor: ReportInteractor {
     try ReportStatement.conditions.with(.int16(question.month.label))
   }
 
-  static func read(_ row: Row, each: (ConditionsResponse) throws -> Void) throws {
+  init(_ first: Row) {}
+
+  func read(_ row: Row, each: (ConditionsResponse) throws -> Void) throws {
     try each(
       ConditionsResponse(
         month: try row.month("period"), id: try row.string("id"), name: try row.string("name"),

@@ -6,9 +6,11 @@ protocol ReportInteractor: Sendable {
   associatedtype Response: Sendable
   /// The statement and its parameters. Throws `schema` when the statement is not compiled in.
   static func statement(for question: ReportQuestion) throws(ReportsError) -> SQLStatement
+  /// An interactor for the rows of one answer, of which it is given the first. Throws the row's errors.
+  init(_ first: Row) throws
   /// Hands on what a row of the statement holds. Throws what `each` throws, `schema` for a row that this
   /// program does not understand, and the row's own errors.
-  static func read(_ row: Row, each: (Response) throws -> Void) throws
+  func read(_ row: Row, each: (Response) throws -> Void) throws
 }
 
 extension ReportInteractor {
@@ -18,8 +20,12 @@ extension ReportInteractor {
     each: (Response) throws -> Void
   ) async throws {
     let statement = try statement(for: question)
-    _ = try await database.forEachRow(statement.sql, statement.parameters, deadline: deadline) { row in
-      try read(row, each: each)
+    var known: Self?
+    try await database.forEachBatch(statement, deadline: deadline) { rows in
+      guard let first = rows.first else { return }
+      let interactor = try known ?? Self(first)
+      known = interactor
+      for row in rows { try interactor.read(row, each: each) }
     }
   }
 }

@@ -7,7 +7,9 @@ struct SummaryInteractor: ReportInteractor {
     try ReportStatement.summary.with(.int16(question.month.label), .timestamp(question.moment))
   }
 
-  static func read(_ row: Row, each: (SummaryResponse) throws -> Void) throws {
+  init(_ first: Row) {}
+
+  func read(_ row: Row, each: (SummaryResponse) throws -> Void) throws {
     for measure in SummaryMeasure.allCases {
       try each(SummaryResponse(measure: measure, value: try row.int64(measure.rawValue)))
     }

@@ -8,7 +8,9 @@ struct UsageInteractor: ReportInteractor {
       .int16(question.month.label), .text(question.zone), .timestamp(question.moment))
   }
 
-  static func read(_ row: Row, each: (UsageResponse) throws -> Void) throws {
+  init(_ first: Row) {}
+
+  func read(_ row: Row, each: (UsageResponse) throws -> Void) throws {
     try each(
       UsageResponse(
         user: try row.string("user_ref"), month: try row.month("for_period"),

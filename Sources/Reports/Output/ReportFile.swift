@@ -7,8 +7,6 @@ struct ReportFile: ~Copyable {
   private var sidecar: AtomicFile
   private var existing: ExistingFile
   private let sidecarPath: String
-  private var fingerprint = Fingerprint()
-  private var byteCount = 0
 
   /// What was made of the two files.
   struct Result {
@@ -33,8 +31,6 @@ struct ReportFile: ~Copyable {
 
   /// Appends a chunk of the report.
   mutating func write(_ chunk: [UInt8]) throws(ReportsError) {
-    byteCount += chunk.count
-    fingerprint.add(chunk)
     existing.compare(chunk)
     do { try file.write(chunk) } catch { throw Self.unwritable(error) }
   }
@@ -43,8 +39,8 @@ struct ReportFile: ~Copyable {
   ///
   /// A closed statement that is there already with its sidecar is not touched.
   consuming func finish(_ meta: ReportMeta, format: ReportFormat) throws(ReportsError) -> Result {
-    let sha256 = fingerprint.finish()
-    let description = Self.description(meta, format: format, byteCount: byteCount, sha256: sha256)
+    let sha256 = file.sha256
+    let description = Self.description(meta, format: format, byteCount: file.byteCount, sha256: sha256)
     var oldSidecar = ExistingFile(sidecarPath)
     oldSidecar.compare(description)
     let isReportThere = existing.isExactlyThat()

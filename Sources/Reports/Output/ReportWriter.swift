@@ -6,6 +6,8 @@ struct ReportWriter {
   private let shown: [Int]
   private let columns: [Column]
   private var bytes: [UInt8] = []
+  // Kept from row to row, so that a row costs no memory of its own.
+  private var cells: [Cell] = []
   private(set) var rows = 0
 
   /// When a chunk is passed on; large enough that a call a chunk costs nothing.
@@ -22,9 +24,13 @@ struct ReportWriter {
     view.begin(columns, into: &bytes)
   }
 
-  /// Writes one row, given a cell for each column of the presenter.
-  mutating func row(_ cells: [Cell], to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
-    view.row(shown.map { cells[$0] }, into: &bytes)
+  /// Writes one row; `put` appends a cell for each column of the presenter.
+  mutating func row(
+    to sink: (_ chunk: [UInt8]) throws -> Void, _ put: (_ cells: inout [Cell]) -> Void
+  ) rethrows {
+    cells.removeAll(keepingCapacity: true)
+    put(&cells)
+    view.row(cells, at: shown, into: &bytes)
     rows += 1
     if bytes.count >= Self.chunkSize { try pass(to: sink) }
   }

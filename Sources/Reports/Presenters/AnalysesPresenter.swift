@@ -22,14 +22,22 @@ struct AnalysesPresenter: ReportPresenter {
       .words("finished_at", "Finished"),
     ]
 
-  static func cells(_ row: AnalysesResponse) -> [Cell] {
-    [.identifier(row.job.value), .text(row.user), .text(row.kind.rawValue)]
-      + findingCells(row.primary) + findingCells(row.secondary)
-      + [
-        .integer(row.conditionCount), .boolean(row.isSerious), .boolean(row.recommendsConsultation),
-        .integer(row.attempt), .integer(row.calls), Cell(row.analysisID), Cell(row.endpoint),
-        Cell(row.model), Cell(row.answeredAt?.text), .text(row.finishedAt.text),
-      ]
+  static func put(_ row: AnalysesResponse, into cells: inout [Cell]) {
+    cells.append(.identifier(row.job.value))
+    cells.append(.lent(row.user))
+    cells.append(.text(row.kind.rawValue))
+    putFinding(row.primary, into: &cells)
+    putFinding(row.secondary, into: &cells)
+    cells.append(.integer(row.conditionCount))
+    cells.append(.boolean(row.isSerious))
+    cells.append(.boolean(row.recommendsConsultation))
+    cells.append(.integer(row.attempt))
+    cells.append(.integer(row.calls))
+    cells.append(Cell(row.analysisID))
+    cells.append(Cell(row.endpoint))
+    cells.append(Cell(row.model))
+    cells.append(Cell(row.answeredAt))
+    cells.append(.time(row.finishedAt))
   }
 
   private static func finding(_ name: String, _ heading: String) -> [Column] {
@@ -45,12 +53,17 @@ struct AnalysesPresenter: ReportPresenter {
   }
 
   /// People see a normal condition as such and without its band, which would alarm by being sure.
-  private static func findingCells(_ finding: AnalysesResponse.Finding?) -> [Cell] {
-    guard let finding else { return Array(repeating: .absent, count: 7) }
-    return [
-      .text(finding.id), .text(finding.name), .decimal(finding.confidence.value),
-      .text(finding.confidence.percentageText), .text(finding.band.rawValue), .boolean(finding.isNormal),
-      .text(finding.isNormal ? "normal" : finding.band.rawValue),
-    ]
+  private static func putFinding(_ finding: AnalysesResponse.Finding?, into cells: inout [Cell]) {
+    guard let finding else {
+      for _ in 0..<7 { cells.append(.absent) }
+      return
+    }
+    cells.append(.lent(finding.id))
+    cells.append(.lent(finding.name))
+    cells.append(.decimal(finding.confidence.value))
+    cells.append(.percentage(Int64(finding.confidence.percentage)))
+    cells.append(.text(finding.band.rawValue))
+    cells.append(.boolean(finding.isNormal))
+    cells.append(.text(finding.isNormal ? "normal" : finding.band.rawValue))
   }
 }

@@ -14,8 +14,8 @@ struct ConditionsPresenter: ReportPresenter {
     .number("total", "Total"),
   ]
 
-  static func cells(_ row: ConditionsResponse) -> [Cell] {
-    [
+  static func put(_ row: ConditionsResponse, into cells: inout [Cell]) {
+    cells += [
       .text(row.month.description), .text(row.id), .text(row.name), .boolean(row.isNormal),
       .integer(row.green), .integer(row.yellow), .integer(row.orange), .integer(row.red),
       .integer(row.total),

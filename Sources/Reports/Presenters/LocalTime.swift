@@ -14,23 +14,59 @@ struct LocalTime: Equatable, Sendable {
   /// The local time with its offset as ISO 8601 has it, for instance `2026-10-01T00:00:00+07:00`. An
   /// offset of odd seconds, as before the age of zones, is shown to the minute.
   var text: String {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Appends that text.
+  func append(to bytes: inout [UInt8]) {
+    Self.appendClock(local, to: &bytes)
     let offset = (local - seconds) / 60
     let magnitude = abs(offset)
-    return Self.clock(local)
-      + (offset < 0 ? "-" : "+") + Self.two(magnitude / 60) + ":" + Self.two(magnitude % 60)
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 6) { text in
+      text[0] = offset < 0 ? 0x2D : 0x2B
+      Self.two(magnitude / 60, into: text, at: 1)
+      text[3] = 0x3A
+      Self.two(magnitude % 60, into: text, at: 4)
+      bytes.append(contentsOf: text)
+    }
   }
 
   /// A moment in UTC, for instance `2026-10-01T00:00:00Z`.
   static func utcText(microseconds: Int64) -> String {
-    clock(floor(microseconds, 1_000_000)) + "Z"
+    var bytes: [UInt8] = []
+    appendClock(floor(microseconds, 1_000_000), to: &bytes)
+    bytes.append(0x5A)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func clock(_ seconds: Int64) -> String {
+  /// Appends date and time, for instance `2026-10-01T00:00:00`; a year has at least four digits.
+  private static func appendClock(_ seconds: Int64, to bytes: inout [UInt8]) {
     let days = floor(seconds, 86_400)
     let second = seconds - days * 86_400
     let (year, month, day) = date(days)
-    return "\(four(year))-\(two(month))-\(two(day))T"
-      + "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))"
+    if (0..<10_000).contains(year) {
+      bytes.append(DigitText.digit(year / 1_000))
+      bytes.append(DigitText.digit(year / 100 % 10))
+      bytes.append(DigitText.digit(year / 10 % 10))
+      bytes.append(DigitText.digit(year % 10))
+    } else {
+      DigitText.append(year, to: &bytes)
+    }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 15) { text in
+      text[0] = 0x2D
+      two(month, into: text, at: 1)
+      text[3] = 0x2D
+      two(day, into: text, at: 4)
+      text[6] = 0x54
+      two(second / 3600, into: text, at: 7)
+      text[9] = 0x3A
+      two(second / 60 % 60, into: text, at: 10)
+      text[12] = 0x3A
+      two(second % 60, into: text, at: 13)
+      bytes.append(contentsOf: text)
+    }
   }
 
   /// The date of a number of days since 1970 in the Gregorian calendar, by counting years from 1 March, so
@@ -52,11 +88,9 @@ struct LocalTime: Equatable, Sendable {
     return value % divisor < 0 ? quotient - 1 : quotient
   }
 
-  private static func two(_ number: Int64) -> String {
-    number < 10 ? "0\(number)" : "\(number)"
-  }
-
-  private static func four(_ number: Int64) -> String {
-    String(repeating: "0", count: max(0, 4 - String(number).count)) + String(number)
+  /// Two digits of a number below 100.
+  private static func two(_ number: Int64, into text: UnsafeMutableBufferPointer<UInt8>, at place: Int) {
+    text[place] = DigitText.digit(number / 10)
+    text[place + 1] = DigitText.digit(number % 10)
   }
 }

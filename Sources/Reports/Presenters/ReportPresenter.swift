@@ -4,6 +4,6 @@ protocol ReportPresenter: Sendable {
   associatedtype Response: Sendable
   /// The columns, in an order that never changes.
   static var columns: [Column] { get }
-  /// The cells of a row, one for each column.
-  static func cells(_ response: Response) -> [Cell]
+  /// Appends the cells of a row, one for each column.
+  static func put(_ response: Response, into cells: inout [Cell])
 }

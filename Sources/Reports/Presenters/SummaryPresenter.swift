@@ -6,8 +6,8 @@ struct SummaryPresenter: ReportPresenter {
     .number("value", "Value"),
   ]
 
-  static func cells(_ row: SummaryResponse) -> [Cell] {
-    [.text(row.measure.rawValue), .text(label(row.measure)), .integer(row.value)]
+  static func put(_ row: SummaryResponse, into cells: inout [Cell]) {
+    cells += [.text(row.measure.rawValue), .text(label(row.measure)), .integer(row.value)]
   }
 
   /// What each number is called among people.

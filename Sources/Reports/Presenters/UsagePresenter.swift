@@ -23,12 +23,12 @@ struct UsagePresenter: ReportPresenter {
     .words("zone", "Zone", for: .programs),
   ]
 
-  static func cells(_ row: UsageResponse) -> [Cell] {
-    [
+  static func put(_ row: UsageResponse, into cells: inout [Cell]) {
+    cells += [
       .text(row.user), .text(row.month.description), .text(row.line.rawValue), Cell(row.plan),
       Cell(row.planName), limit(row, row.limit), .integer(row.used), limit(row, row.remaining),
       .integer(row.over), Cell(row.analysed), Cell(row.open), Cell(row.failed), Cell(row.cancelled),
-      .integer(row.refunded), .integer(row.refused), Cell(row.calls), .text(row.lastReset.text),
+      .integer(row.refunded), .integer(row.refused), Cell(row.calls), .time(row.lastReset),
       .text(row.zone),
     ]
   }

@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// One value of a row, ready for every view: a view decides how it is written, never what it says.
 enum Cell: Equatable, Sendable {
   /// Nothing is known or nothing applies.
@@ -6,6 +8,8 @@ enum Cell: Equatable, Sendable {
   case unlimited
   /// Words, which may come from outside and are made harmless by the view.
   case text(String)
+  /// Such words where the server's answer has them.
+  case lent(LentText)
   /// A number that names something and is not calculated with; text in JSON, where it may be larger than
   /// the whole numbers that JavaScript holds.
   case identifier(Int64)
@@ -13,6 +17,10 @@ enum Cell: Equatable, Sendable {
   case integer(Int64)
   /// A measured number.
   case decimal(Double)
+  /// A whole percentage, written with its sign.
+  case percentage(Int64)
+  /// A moment, written as the clocks of its zone show it.
+  case time(LocalTime)
   /// Yes or no.
   case boolean(Bool)
 
@@ -24,6 +32,16 @@ enum Cell: Equatable, Sendable {
   /// Words that may be missing.
   init(_ value: String?) {
     self = value.map(Cell.text) ?? .absent
+  }
+
+  /// Words of the server's answer that may be missing.
+  init(_ value: LentText?) {
+    self = value.map(Cell.lent) ?? .absent
+  }
+
+  /// A moment that may be missing.
+  init(_ value: LocalTime?) {
+    self = value.map(Cell.time) ?? .absent
   }
 
   /// A yes or no that may be missing.

@@ -25,8 +25,13 @@ enum JSONText {
 
   /// Appends a text in quotation marks, with escapes for what JSON does not let stand.
   static func append(_ text: String, to bytes: inout [UInt8]) {
+    append(utf8: text.utf8, to: &bytes)
+  }
+
+  /// Appends a text in quotation marks, with escapes for what JSON does not let stand.
+  static func append(utf8 text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
     bytes.append(0x22)
-    for byte in text.utf8 {
+    for byte in text {
       switch byte {
       case 0x22: bytes.append(contentsOf: [0x5C, 0x22])
       case 0x5C: bytes.append(contentsOf: [0x5C, 0x5C])

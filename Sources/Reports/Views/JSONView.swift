@@ -1,3 +1,5 @@
+import PostgreSQL
+
 /// One JSON object: `data` with an object a row, and `meta`, which comes last because the number of rows is
 /// known only then.
 struct JSONView: ReportView {
@@ -15,13 +17,13 @@ struct JSONView: ReportView {
     bytes.append(contentsOf: "{\"data\":[".utf8)
   }
 
-  mutating func row(_ cells: [Cell], into bytes: inout [UInt8]) {
+  mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
     bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
     isFirst = false
-    for (index, cell) in cells.enumerated() {
+    for (index, place) in shown.enumerated() {
       if index > 0 { bytes.append(UInt8(ascii: ",")) }
       bytes.append(contentsOf: keys[index])
-      Self.append(cell, to: &bytes)
+      Self.append(cells[place], to: &bytes)
     }
     bytes.append(UInt8(ascii: "}"))
   }
@@ -37,9 +39,12 @@ struct JSONView: ReportView {
     switch cell {
     case .absent, .unlimited: bytes.append(contentsOf: "null".utf8)
     case .text(let text): JSONText.append(text, to: &bytes)
+    case .lent(let text): text.withUTF8 { JSONText.append(utf8: $0, to: &bytes) }
     case .identifier(let number): JSONText.append(String(number), to: &bytes)
-    case .integer(let number): bytes.append(contentsOf: String(number).utf8)
-    case .decimal(let number): bytes.append(contentsOf: String(describing: number).utf8)
+    case .integer(let number): DigitText.append(number, to: &bytes)
+    case .decimal(let number): DigitText.append(number, to: &bytes)
+    case .percentage(let number): JSONText.append("\(number)%", to: &bytes)
+    case .time(let time): JSONText.append(time.text, to: &bytes)
     case .boolean(let yes): bytes.append(contentsOf: (yes ? "true" : "false").utf8)
     }
   }

@@ -1,4 +1,5 @@
 import AnalysisCore
+import PostgreSQL
 
 /// Aligned columns for people, with a line below that says what they look at.
 ///
@@ -27,8 +28,8 @@ struct TableView: ReportView {
     self.columns = columns
   }
 
-  mutating func row(_ cells: [Cell], into bytes: inout [UInt8]) {
-    let texts = cells.map(Self.text)
+  mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
+    let texts = shown.map { Self.text(cells[$0]) }
     guard widths.isEmpty else { return line(texts, into: &bytes) }
     held.append(texts)
     if held.count == Self.measured { release(into: &bytes) }
@@ -87,8 +88,11 @@ struct TableView: ReportView {
     case .absent: ""
     case .unlimited: "unlimited"
     case .text(let text): CellText.printable(text, keepingLines: false)
+    case .lent(let text): CellText.printable(text.string, keepingLines: false)
     case .identifier(let number), .integer(let number): String(number)
     case .decimal(let number): String(describing: number)
+    case .percentage(let number): "\(number)%"
+    case .time(let time): time.text
     case .boolean(let yes): yes ? "yes" : "no"
     }
   }

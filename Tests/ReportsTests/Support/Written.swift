@@ -12,7 +12,9 @@ enum Written {
     var writer = ReportWriter(view, columns: columns)
     var bytes: [UInt8] = []
     writer.begin()
-    for row in rows { writer.row(row) { bytes += $0 } }
+    for row in rows {
+      writer.row(to: { bytes += $0 }, { $0 += row })
+    }
     writer.end(meta(zone: zone, state: state)) { bytes += $0 }
     return bytes
   }

@@ -64,10 +64,10 @@ struct TableViewTests {
     var view = TableView()
     var bytes: [UInt8] = []
     view.begin([.words("a", "A")], into: &bytes)
-    for _ in 0..<1_000 { view.row([.text("xx")], into: &bytes) }
+    for _ in 0..<1_000 { view.row([.text("xx")], at: [0], into: &bytes) }
     let released = bytes.count
     #expect(released == 1_002 * 3 - 1)  // "A" and a line end are two bytes, the others three
-    view.row([.text("longer")], into: &bytes)
+    view.row([.text("longer")], at: [0], into: &bytes)
     #expect(String(decoding: bytes[released...], as: UTF8.self) == "l…\n")
   }
 
