@@ -6,6 +6,7 @@ import Operations
 @main
 struct AnalysisControl {
   static func main() async {
+    StandardDescriptors.open()
     // A reader that goes away is an error of the write, which ends the command in good order.
     Signals.ignoreBrokenPipe()
     await ControlProgram.tool().main()

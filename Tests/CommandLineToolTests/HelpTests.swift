@@ -61,7 +61,7 @@ struct HelpTests {
 
         Exit codes:
           0   Everything asked for was done.
-          1   A job failed.
+          1   A job failed, or a check found something wrong.
           64  The command line or the configuration is wrong.
 
         """)

@@ -14,8 +14,8 @@ public struct ExitCode: Sendable, Hashable {
 
   /// 0: everything asked for was done.
   public static let done = ExitCode(0, "Everything asked for was done.")
-  /// 1: a job failed.
-  public static let jobFailed = ExitCode(1, "A job failed.")
+  /// 1: a job failed, or a check found something wrong.
+  public static let jobFailed = ExitCode(1, "A job failed, or a check found something wrong.")
   /// 3: a user's limit was reached.
   public static let quotaRefused = ExitCode(
     3, "Something was refused because a user's limit is reached; the rest was done.")

@@ -36,8 +36,7 @@ extension UsageError: CustomStringConvertible {
   }
 
   private func quoted(_ text: String) -> String {
-    let clean = printable(text)
-    return clean.count > 80 ? clean.prefix(79) + "…" : clean
+    printable(text, limit: 80)
   }
 
   private func origin(_ source: ValueSource) -> String {

@@ -33,4 +33,5 @@ public struct DescriptorWriter: TextWriter {
 
 extension WriteError {
   static let brokenPipe = EPIPE
+  static let fullDisk = [ENOSPC, EDQUOT]
 }

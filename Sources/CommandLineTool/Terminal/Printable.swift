@@ -15,3 +15,11 @@ public func printable(_ text: String) -> String {
   }
   return String(clean)
 }
+
+/// As much of a foreign text as may stand in a message: printable, and at most so many Unicode scalars (a single
+/// character can be made of thousands).
+public func printable(_ text: String, limit: Int) -> String {
+  let clean = printable(text)
+  guard clean.unicodeScalars.count > limit else { return clean }
+  return String(String.UnicodeScalarView(clean.unicodeScalars.prefix(limit - 1))) + "…"
+}

@@ -10,6 +10,11 @@ enum JobsShowCommand {
   static func command(_ surroundings: Surroundings) -> Command {
     Command(
       "show", abstract: "Show a job with its attempts and its result.",
+      discussion: """
+        Each attempt that brought no result is listed, those of lost workers (worker_lost) too, with the \
+        endpoint's status, code and error id. CALLS has a question mark where the endpoint may have counted a \
+        call that brought nothing; COUNTS says whether it is one of the attempts that a job has.
+        """,
       examples: [Example("analysisctl jobs show 123", "One job.")],
       inputs: [job], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in

@@ -20,7 +20,7 @@ enum JobsShowPresenter: Presenter {
       "code": .text(attempt.code), "message": .text(attempt.message), "error_id": .text(attempt.errorID),
       "status": .count(attempt.status), "calls": .count(attempt.calls),
       "maybe_counted": .bool(attempt.maybeCounted), "counts": .bool(attempt.burnt),
-      "endpoint": .text(attempt.endpoint),
+      "endpoint": .text(attempt.endpoint), "worker": .string(String(attempt.worker)),
     ]
   }
 
@@ -99,12 +99,15 @@ enum JobsShowPresenter: Presenter {
   private static func attempts(of detail: JobDetail, width: Int?, paint: Paint) -> String {
     var table = Table([
       .init("ATTEMPT", alignment: .right), .init("AT"), .init("CLASS"), .init("CODE"),
-      .init("COUNTS"), .init("MESSAGE", shrinks: true),
+      .init("CALLS", alignment: .right), .init("COUNTS"), .init("ENDPOINT", shrinks: true),
+      .init("ERROR ID", shrinks: true), .init("MESSAGE", shrinks: true),
     ])
     for attempt in detail.attempts {
       table.add([
         Cell(attempt.attempt), Cell(Moment.short(attempt.at)), Cell(attempt.failureClass),
-        Cell(attempt.code ?? attempt.status.map(String.init) ?? ""), attempt.burnt ? "yes" : "no",
+        Cell([attempt.status.map(String.init), attempt.code].compactMap { $0 }.joined(separator: " ")),
+        Cell(attempt.maybeCounted && attempt.calls > 0 ? "\(attempt.calls)?" : String(attempt.calls)),
+        attempt.burnt ? "yes" : "no", Cell(attempt.endpoint ?? ""), Cell(attempt.errorID ?? ""),
         Cell(attempt.message ?? ""),
       ])
     }

@@ -49,7 +49,7 @@ enum Manifest {
     for name in names {
       guard let column = ManifestColumn(rawValue: name) else {
         throw ControlError(
-          .unreadableInput, "\(place): there is no column '\(name.prefix(60))'",
+          .unreadableInput, "\(place): there is no column '\(printable(name, limit: 60))'",
           advice: "The columns are: \(ManifestColumn.list).")
       }
       guard !columns.contains(column) else {
@@ -97,7 +97,7 @@ enum Manifest {
     var texts: [ManifestColumn: String] = [:]
     for (name, text) in members.sorted(by: { $0.key < $1.key }) {
       guard let column = ManifestColumn(rawValue: name) else {
-        let sentence = "there is no '\(name.prefix(60))'; it may hold \(ManifestColumn.list)"
+        let sentence = "there is no '\(printable(name, limit: 60))'; it may hold \(ManifestColumn.list)"
         throw ManifestRow.Fault(sentence: sentence)
       }
       if let text, text.utf8.contains(0) { throw ManifestRow.Fault(sentence: "it holds a NUL character") }

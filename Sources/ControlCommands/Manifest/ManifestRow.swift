@@ -48,7 +48,7 @@ extension ManifestRow.Content {
     do {
       return try format.parse(text)
     } catch {
-      throw ManifestRow.Fault(sentence: "\(column.rawValue) '\(printable(text).prefix(60))' \(error.reason)")
+      throw ManifestRow.Fault(sentence: "\(column.rawValue) '\(printable(text, limit: 60))' \(error.reason)")
     }
   }
 }

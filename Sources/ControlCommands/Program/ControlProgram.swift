@@ -29,14 +29,17 @@ public enum ControlProgram {
         Example("analysisctl users add u1 --plan free --zone Asia/Jakarta", "Add a user."),
         Example("analysisctl submit --user u1 --type throat photos/", "Submit the images of a folder."),
         Example("analysisctl status", "See what waits and who works."),
+        Example("analysisctl doctor", "See whether something is wrong."),
         Example("analysisctl report usage --month previous --out usage.csv", "Write last month's usage."),
       ],
       inputs: CommonOptions.all,
       subcommands: [
         MigrateCommand.command(surroundings), SubmitCommand.command(surroundings),
         StatusCommand.command(surroundings), JobsCommand.command(surroundings),
+        PauseCommand.command(surroundings), ResumeCommand.command(surroundings),
         UsersCommand.command(surroundings), PlansCommand.command(surroundings),
         ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
+        DoctorCommand.command(surroundings),
       ],
       exitCodes: ExitCode.all)
   }

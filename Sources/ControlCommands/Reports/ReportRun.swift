@@ -22,8 +22,10 @@ struct ReportRun: Sendable {
       }
     } catch {
       // Whoever reads our output has read enough: that is said in its own way.
-      if let gone = error.underlying as? WriteError { throw gone }
-      throw error
+      guard let gone = error.underlying as? WriteError else { throw error }
+      // A report changes nothing, so it may well be asked for again.
+      if gone.isFullDisk { throw CommandFailure(.tryLater, gone.description) }
+      throw gone
     }
     bar?.finish()
     if let out = order.out { console.say(Self.sentence(outcome, month: month, file: out)) }

@@ -26,14 +26,17 @@ extension Context {
   ///
   /// The first Ctrl-C or SIGTERM cancels the body, unless it looks for interruptions itself; a second one
   /// cancels it in any case. What was under way at the server is then rolled back.
+  ///
+  /// - Parameter database: Where the database is, when not where the common options say.
   func withSession(
     _ surroundings: Surroundings, schema: SchemaNeed = .compatible,
+    database named: ConnectionConfiguration? = nil,
     _ body: @escaping @Sendable (ControlSession) async throws -> ExitCode
   ) async throws -> ExitCode {
     let view = View(console: console, isJSON: try values[CommonOptions.json])
     let log = Log.standardError(level: try values[CommonOptions.logLevel], environment: environment)
-    var configuration = ConnectionConfiguration(
-      try values[CommonOptions.database], applicationName: "analysisctl")
+    var configuration = try named ?? ConnectionConfiguration(values[CommonOptions.database])
+    configuration.applicationName = "analysisctl"
     configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }
     let loop = try EventLoop(name: "analysisctl")
     defer { loop.shutdown() }

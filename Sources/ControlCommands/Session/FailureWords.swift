@@ -46,7 +46,10 @@ enum FailureWords {
     if error.underlying is CancellationError { return interrupted }
     return switch error.code {
     case .unknownZone: CommandFailure(.usage, error.message, advice: error.advice)
-    case .unwritable: CommandFailure(.permission, error.message, advice: error.advice)
+    case .unwritable:
+      CommandFailure(
+        (error.underlying as? OperationsError).map(exitCode(of:)) ?? .permission, error.message,
+        advice: error.advice)
     case .schema: CommandFailure(.unreachable, error.message, advice: error.advice)
     case .unreachable: CommandFailure(below(error) ?? .unreachable, error.message, advice: error.advice)
     case .database: CommandFailure(below(error) ?? .internalError, error.message, advice: error.advice)
@@ -72,14 +75,15 @@ enum FailureWords {
     case nil: break
     }
     if error.sqlState == "42501" { return .permission }
-    if error.isConnectionLoss { return .unreachable }
+    if error.isConnectionLoss || error.isReadOnlyServer { return .unreachable }
     return error.isTransient || error.code == .cancelled ? .tryLater : .internalError
   }
 
   private static func exitCode(of error: OperationsError) -> ExitCode {
     switch error.code {
     case .unreadable: .unreadableInput
-    case .unwritable, .notPrivate: .permission
+    case .unwritable: error.isFullDisk ? .tryLater : .permission
+    case .notPrivate: .permission
     case .syntax, .unknownKey, .invalid: .usage
     default: .internalError
     }

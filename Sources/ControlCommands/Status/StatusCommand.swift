@@ -9,6 +9,11 @@ enum StatusCommand {
       discussion: """
         Counting stops at 10,000 jobs a lane, so that asking never burdens the queue; a plus sign says that there \
         are more.
+
+        Of each worker is shown what it has counted since its start, some seconds old: jobs done, tried again and \
+        dead, jobs of lost workers that it took back (RESCUED), outcomes that came after the lease had gone and \
+        stored nothing (STALE), leases that it lost, connections to the database that it made (six are usual) \
+        and that failed; and how it finds each endpoint: open, shut after failures, or paused.
         """,
       examples: [
         Example("analysisctl status", "Lanes and workers."),

@@ -5,7 +5,7 @@ import JobQueue
 /// Shows lanes, counts and workers.
 enum StatusPresenter: Presenter {
   /// A worker that was not heard of for two leases is shown as silent.
-  private static let silence = 30.0
+  static let silence = 30.0
 
   static func json(_ response: StatusResponse) -> JSONValue {
     let queue = response.queue
@@ -16,6 +16,7 @@ enum StatusPresenter: Presenter {
       "pending_refunds": count(queue.pendingRefunds),
       "oldest_waiting_seconds": queue.oldestWaitingSeconds.map(JSONValue.decimal) ?? .null,
       "lanes": .array(queue.lanes.map(lane)), "workers": .array(queue.workers.map(worker)),
+      "pauses": .array(queue.pauses.map(PausesPresenter.json)),
       "gauges": .object(
         queue.gauges.sorted { $0.key < $1.key }.map {
           JSONValue.Member(name: $0.key, value: .number($0.value))
@@ -40,6 +41,7 @@ enum StatusPresenter: Presenter {
       "id": .string(String(worker.id)), "host": .string(worker.host), "pid": .count(worker.pid),
       "version": .string(worker.version), "started_at": .time(worker.startedAt),
       "heartbeat_seconds_ago": .decimal(worker.heartbeatAgo), "in_flight": .count(worker.inFlight),
+      "report": worker.report.map(WorkerReportPresenter.json) ?? .null,
     ]
   }
 
@@ -49,9 +51,11 @@ enum StatusPresenter: Presenter {
       "waiting \(queue.waiting), running \(queue.inFlight), scheduled \(queue.scheduled), dead \(queue.dead)\n"
     if let next = queue.nextScheduledAt { text += "next scheduled run: \(Moment.short(next))\n" }
     if queue.pendingRefunds.value > 0 { text += "refunds to be settled: \(queue.pendingRefunds)\n" }
+    for pause in queue.pauses { text += paint(PausesPresenter.line(pause), .yellow) + "\n" }
     text += "\n" + lanes(queue).render(width: width, paint: paint) + "\n"
     guard !queue.workers.isEmpty else { return text + "No worker was heard of in the last day.\n" }
-    return text + workers(queue).render(width: width, paint: paint)
+    text += workers(queue).render(width: width, paint: paint)
+    return text + WorkerReportPresenter.text(queue.workers, width: width, paint: paint)
   }
 
   private static func lanes(_ queue: QueueStatus) -> Table {

@@ -18,15 +18,18 @@ final class JobWatch: Sendable {
 
   /// Waits until all have ended or the time is over, which is no error. Answers what went wrong.
   func wait(
-    for jobs: [JobID], _ waiting: SubmitRequest.Waiting, ended tell: @escaping @Sendable () -> Void
+    for jobs: [JobID], _ waiting: SubmitRequest.Waiting,
+    isAway: @escaping @Sendable (JobQueueError) -> Void, ended tell: @escaping @Sendable () -> Void
   ) async -> (any Error)? {
     await withTaskGroup(of: (any Error)?.self) { group in
       group.addTask {
         do {
-          _ = try await JobDirectory(self.database).wait(for: jobs) { job, state in
-            self.ended.withLock { $0[job] = state }
-            tell()
-          }
+          _ = try await JobDirectory(self.database).wait(
+            for: jobs,
+            finished: { job, state in
+              self.ended.withLock { $0[job] = state }
+              tell()
+            }, isAway: isAway)
           return nil
         } catch {
           return error

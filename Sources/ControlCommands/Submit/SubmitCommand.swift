@@ -77,6 +77,9 @@ enum SubmitCommand {
     image's key, and a run that stops early tells the run's, with which it can be carried on. A key that was \
     used before for another image or type is refused.
 
+    A database that goes away while images are submitted is waited for, 30 s at most; one that goes away under \
+    --wait is waited for as long as the jobs are.
+
     Ctrl-C lets the call that is under way finish, and submits no more.
 
     The exit code is the first of these that holds: 1 a job failed or was cancelled while --wait waited; 75 the \

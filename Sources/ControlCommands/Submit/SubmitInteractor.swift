@@ -17,6 +17,8 @@ struct SubmitInteractor: Sendable {
     func ended(_ result: SubmitResult)
     /// All have had their turn, and so many jobs are waited for.
     func waiting(for jobs: Int)
+    /// The database is away, and waited for too.
+    func isAway(_ error: JobQueueError)
     /// One of them was seen to have ended.
     func sawEnd()
   }
@@ -134,7 +136,7 @@ struct SubmitInteractor: Sendable {
     guard !jobs.isEmpty else { return nil }
     audience.waiting(for: jobs.count)
     let watch = JobWatch(database: database)
-    let failure = await watch.wait(for: jobs, waiting) { audience.sawEnd() }
+    let failure = await watch.wait(for: jobs, waiting, isAway: audience.isAway, ended: audience.sawEnd)
     var states = watch.states
     if states.count < jobs.count, !(failure is CancellationError) {
       let missing = jobs.filter { states[$0] == nil }

@@ -1,4 +1,5 @@
 import CommandLineTool
+import JobQueue
 import Synchronization
 
 /// Writes results of a submit as they come: refusals as messages, the rest as results; a line of JSON for each
@@ -44,6 +45,10 @@ final class SubmitReport: SubmitInteractor.Audience {
       return old
     }
     bar?.finish()
+  }
+
+  func isAway(_ error: JobQueueError) {
+    view.console.say("\(error.message) The jobs are waited for all the same.")
   }
 
   func sawEnd() {

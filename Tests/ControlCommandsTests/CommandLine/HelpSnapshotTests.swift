@@ -21,6 +21,8 @@ struct HelpSnapshotTests {
               Submit the images of a folder.
           analysisctl status
               See what waits and who works.
+          analysisctl doctor
+              See whether something is wrong.
           analysisctl report usage --month previous --out usage.csv
               Write last month's usage.
 
@@ -39,10 +41,15 @@ struct HelpSnapshotTests {
           submit       Submit images to be analysed.
           status       Show what waits in the queue and who works on it.
           jobs         List jobs, look at one, retry or cancel some.
+          pause        Have no more jobs started: all, those of a type, or those for an
+                       endpoint.
+          resume       End a pause.
           users        Add users, look at them, and set their plan and zone.
           plans        Show the plans, and set their monthly limits.
           report       Print a month's usage, analyses, conditions or totals.
           reconcile    Recount everybody's use from the jobs themselves.
+          doctor       Look for what is wrong with the database, the workers and the
+                       endpoint.
           completions  Print a completion script for bash, zsh or fish.
           help         Show the help of a subcommand.
 
@@ -65,7 +72,7 @@ struct HelpSnapshotTests {
 
         Exit codes:
           0   Everything asked for was done.
-          1   A job failed.
+          1   A job failed, or a check found something wrong.
           3   Something was refused because a user's limit is reached; the rest was
               done.
           4   Something was refused for another reason; the rest was done.
@@ -124,6 +131,9 @@ struct HelpSnapshotTests {
         run's, with which it can be carried on. A key that was used before for another
         image or type is refused.
 
+        A database that goes away while images are submitted is waited for, 30 s at
+        most; one that goes away under --wait is waited for as long as the jobs are.
+
         Ctrl-C lets the call that is under way finish, and submits no more.
 
         The exit code is the first of these that holds: 1 a job failed or was cancelled
@@ -177,7 +187,7 @@ struct HelpSnapshotTests {
 
         Exit codes:
           0   Everything asked for was done.
-          1   A job failed.
+          1   A job failed, or a check found something wrong.
           3   Something was refused because a user's limit is reached; the rest was
               done.
           4   Something was refused for another reason; the rest was done.

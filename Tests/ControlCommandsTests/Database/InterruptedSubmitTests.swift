@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import JobQueue
 import Operations
 import Testing
 
@@ -22,6 +23,7 @@ struct InterruptedSubmitTests {
     func submitted(_ result: SubmitResult) { if !interruption.isAsked { interruption.signalArrived() } }
     func ended(_ result: SubmitResult) {}
     func waiting(for jobs: Int) {}
+    func isAway(_ error: JobQueueError) {}
     func sawEnd() {}
   }
 
@@ -77,6 +79,7 @@ struct InterruptedSubmitTests {
     func submitted(_ result: SubmitResult) {}
     func ended(_ result: SubmitResult) {}
     func waiting(for jobs: Int) {}
+    func isAway(_ error: JobQueueError) {}
     func sawEnd() {}
   }
 

@@ -115,6 +115,16 @@ struct ManifestTests {
     #expect(error?.message == message)
   }
 
+  @Test("a foreign word in a fault is bounded and free of control characters")
+  func foreignWords() throws {
+    let marks = String(repeating: "\u{301}", count: 5000)
+    let shown = "ty[2Jpe" + String(repeating: "\u{301}", count: 52) + "…"
+    #expect(fault("file,ty\u{1B}[2Jpe\(marks)\n")?.message == "batch.csv:1: there is no column '\(shown)'")
+    let json = try rows("{\"ty\\u001b[2Jpe\(marks)\": \"a\"}\n", name: "batch.jsonl")
+    let sentence = "there is no '\(shown)'; it may hold file, user, type, priority, at, key, expires"
+    #expect(json.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
+  }
+
   @Test(
     "the ending decides the form, else the first character",
     arguments: [("x.jsonl", true), ("x.ndjson", true), ("x.JSON", true), ("x", true), ("x.csv", false)])

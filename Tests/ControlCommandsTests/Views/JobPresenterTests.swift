@@ -65,12 +65,17 @@ struct JobPresenterTests {
       isPotentiallySerious: true, recommendsConsultation: true, calls: 1, callMilliseconds: 52, model: "m1",
       endpoint: "main", version: "1.0", attempt: 2)
     let attempt = AttemptRecord(
-      attempt: 1, at: Fixed.moment + 1, failureClass: "server", code: nil, message: "HTTP 503", errorID: nil,
-      status: 503, calls: 1, maybeCounted: false, burnt: true, endpoint: "main")
-    return JobDetail(summary: try summary(), attempts: [attempt], result: result, death: nil)
+      attempt: 1, at: Fixed.moment + 1, failureClass: "server", code: nil, message: "HTTP 503",
+      errorID: "e-17",
+      status: 503, calls: 1, maybeCounted: false, burnt: true, endpoint: "main", worker: 7)
+    let lost = AttemptRecord(
+      attempt: 2, at: Fixed.moment + 2, failureClass: "worker_lost", code: nil,
+      message: "The worker was lost while the job was in its batch.", errorID: nil, status: nil, calls: 1,
+      maybeCounted: true, burnt: false, endpoint: nil, worker: 8)
+    return JobDetail(summary: try summary(), attempts: [attempt, lost], result: result, death: nil)
   }
 
-  @Test("an analysed job with its conditions; 0.7999 is 79% and orange")
+  @Test("an analysed job with its conditions and failed attempts; 0.7999 is 79% and orange")
   func analysedJob() throws {
     #expect(
       Fixed.text(try analysed(), JobsShowPresenter.self) == """
@@ -93,8 +98,9 @@ struct JobPresenterTests {
         Tonsillitis         79%  orange
         Normal               5%  normal
 
-        ATTEMPT  AT                    CLASS   CODE  COUNTS  MESSAGE
-              1  2026-10-01 00:00:01Z  server  503   yes     HTTP 503
+        ATTEMPT  AT                    CLASS        CODE  CALLS  COUNTS  ENDPOINT  ERROR ID  MESSAGE
+              1  2026-10-01 00:00:01Z  server       503       1  yes     main      e-17      HTTP 503
+              2  2026-10-01 00:00:02Z  worker_lost           1?  no                          The worker was lost while the job was in its batch.
 
         """)
   }
@@ -107,8 +113,11 @@ struct JobPresenterTests {
       text.hasSuffix(
         [
           #""attempt_errors":[{"attempt":1,"at":"2026-10-01T00:00:01.250Z","class":"server","code":null,"#,
-          #""message":"HTTP 503","error_id":null,"status":503,"calls":1,"maybe_counted":false,"counts":true,"#,
-          #""endpoint":"main"}],"result":{"analysis":"a-1","answered_at":null,"#,
+          #""message":"HTTP 503","error_id":"e-17","status":503,"calls":1,"maybe_counted":false,"counts":true,"#,
+          #""endpoint":"main","worker":"7"},{"attempt":2,"at":"2026-10-01T00:00:02.250Z","#,
+          #""class":"worker_lost","code":null,"message":"The worker was lost while the job was in its batch.","#,
+          #""error_id":null,"status":null,"calls":1,"maybe_counted":true,"counts":false,"endpoint":null,"#,
+          #""worker":"8"}],"result":{"analysis":"a-1","answered_at":null,"#,
           #""finished_at":"2026-10-01T00:00:02.250Z","serious":true,"consult":true,"conditions":["#,
           #"{"id":"tonsillitis","name":"Tonsillitis","confidence":0.7999,"percentage":"79%","band":"orange","#,
           #""normal":false},{"id":"normal","name":"Normal","confidence":0.05,"percentage":"5%","band":"green","#,

@@ -22,7 +22,19 @@ struct StatusPresenterTests {
     queue.workers = [
       .init(
         id: Int64.max, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, heartbeatAgo: 1.5,
-        inFlight: 64)
+        inFlight: 64,
+        report: WorkerReport(
+          counters: ["jobs_completed": 900, "jobs_rescued": 2, "outcomes_stale": 1, "database_connects": 9],
+          endpoints: [
+            .init(
+              name: "https://a.example.org", kinds: ["throat", "ear"], state: .shut,
+              reason: "it fails (server)",
+              nextTrySeconds: 12.5, inFlight: 3, window: 32)
+          ], clockAhead: 0.5, clockUncertainty: 0.25))
+    ]
+    queue.pauses = [
+      OperatorPause(
+        .kind(.ear), reason: "upgrade", by: "operator", since: Fixed.moment, until: Fixed.moment + 60)
     ]
     queue.gauges = ["waiting": 20_000, "database_bytes": 5]
     return StatusResponse(queue: queue, schemaVersion: 4)
@@ -36,11 +48,16 @@ struct StatusPresenterTests {
         "waiting 10000+, running 64, scheduled 2, dead 1",
         "next scheduled run: 2026-10-01 00:00:00Z",
         "refunds to be settled: 3",
+        "ear: paused by operator since 2026-10-01 00:00:00Z until 2026-10-01 00:01:00Z: upgrade",
         "LANE           WAITING  RUNNING  OLDEST",
         "throat/urgent   10000+       64   2 min",
         "ear/suspect          0        0        ",
         "WORKER  PID  VERSION  STARTED               HEARD OF  RUNNING",
         "w1       42  1.0      2026-10-01 00:00:00Z   1 s ago       64",
+        "SINCE ITS START  DONE  RETRIED  DEAD  RESCUED  STALE  LEASES LOST  CONNECTS  FAILED",
+        "w1 42             900        0     0        2      1            0         9       0",
+        "ENDPOINT               TYPES       WORKER  STATE                CALLS  WHY",
+        "https://a.example.org  throat,ear  w1 42   shut, again in 12 s   3/32  it fails (server)",
       ])
   }
 
@@ -57,7 +74,12 @@ struct StatusPresenterTests {
           #"{"lane":"ear/suspect","waiting":{"value":0,"exact":true},"in_flight":0,"#,
           #""oldest_waiting_seconds":null}],"workers":[{"id":"9223372036854775807","host":"w1","pid":42,"#,
           #""version":"1.0","started_at":"2026-10-01T00:00:00.250Z","heartbeat_seconds_ago":1.5,"#,
-          #""in_flight":64}],"gauges":{"database_bytes":5,"waiting":20000}}"#,
+          #""in_flight":64,"report":{"counters":{"database_connects":9,"jobs_completed":900,"jobs_rescued":2,"#,
+          #""outcomes_stale":1},"endpoints":[{"name":"https://a.example.org","types":["throat","ear"],"#,
+          #""state":"shut","reason":"it fails (server)","next_try_seconds":12.5,"in_flight":3,"window":32}],"#,
+          #""clock_ahead_seconds":0.5,"clock_uncertainty_seconds":0.25}}],"pauses":[{"endpoint":null,"#,
+          #""type":"ear","reason":"upgrade","by":"operator","since":"2026-10-01T00:00:00.250Z","#,
+          #""until":"2026-10-01T00:01:00.250Z"}],"gauges":{"database_bytes":5,"waiting":20000}}"#,
         ].joined())
   }
 

@@ -1,0 +1,70 @@
+import JobQueue
+import PostgreSQL
+
+/// Whether jobs come to an end.
+struct QueueChecks: DatabaseCheck {
+  let group = "queue"
+  let needsSchema = true
+
+  /// How long after its end a lease may be found: rescue looks every few seconds.
+  private static let patience = 30.0
+
+  /// Jobs that failed for good by one cause.
+  struct Deaths: Sendable, Equatable {
+    let cause: String
+    let code: String?
+    let count: Int
+    /// One of them, to be looked at.
+    let example: Int64
+  }
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let row = try await database.rows("overdue", [.double(Self.patience)]).single()
+    let overdue = Self.overdue(
+      batches: try row.int(0), jobs: try row.int(1), seconds: try row.doubleIfPresent(2))
+    let deaths = try await database.rows("deaths").map { row in
+      Deaths(
+        cause: try row.string(0), code: try row.stringIfPresent(1), count: try row.int(2),
+        example: try row.int64(3))
+    }
+    return [overdue] + Self.judge(deaths)
+  }
+
+  static func overdue(batches: Int, jobs: Int, seconds: Double?) -> Finding {
+    guard batches > 0 else { return .ok("queue.leases", "no lease is overdue") }
+    return .wrong(
+      "queue.leases",
+      "\(batches) leases with \(jobs) jobs ran out up to \(Moment.age(seconds)) ago and nobody has taken them back",
+      "Any worker that runs does it within seconds: start one, or see in its log what keeps it from doing so."
+    )
+  }
+
+  static func judge(_ deaths: [Deaths]) -> [Finding] {
+    guard !deaths.isEmpty else { return [.ok("queue.dead", "no job failed for good in the last day")] }
+    return deaths.map { deaths in
+      let cause = [deaths.cause, deaths.code].compactMap { $0 }.joined(separator: " ")
+      return .warning(
+        "queue.dead", "\(deaths.count) jobs failed for good in the last day: \(cause)",
+        "Look at one: analysisctl jobs show \(deaths.example). When the cause has gone: analysisctl jobs retry."
+      )
+    }
+  }
+}
+
+/// Whether the counters that bills stand on agree with the jobs.
+struct ReconcileCheck: DatabaseCheck {
+  let group = "counters"
+  let needsSchema = true
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let differences = try await Reconciliation.run(database.pool)
+    guard !differences.isEmpty else {
+      return [.ok("counters", "the counters of every month agree with the jobs")]
+    }
+    return [
+      .wrong(
+        "counters", "\(differences.count) counters of users' months do not agree with the jobs",
+        "analysisctl reconcile lists them. Do not write bills before they are understood.")
+    ]
+  }
+}

@@ -1,0 +1,103 @@
+import HTTPTransfer
+import JobQueue
+import Operations
+import PostgreSQL
+
+/// Makes every check, and goes on when one cannot be made.
+struct DoctorInteractor: Sendable {
+  let database: ConnectionPool
+  let http: HTTPClient
+  let environment: [String: String]
+
+  func answer(_ request: DoctorRequest) async throws -> DoctorResponse {
+    var findings: [Finding] = []
+    let isReached = try await look(request, &findings)
+    for endpoint in request.endpoints {
+      try Task.checkCancellation()
+      findings += await EndpointChecks(use: endpoint, http: http, environment: environment).findings()
+    }
+    if request.endpoints.isEmpty {
+      findings.append(
+        .skipped(
+          "endpoint", "no endpoint was named", "Name one with --endpoint, or a worker's --worker-config."))
+    }
+    return DoctorResponse(findings: findings, isDatabaseReached: isReached)
+  }
+
+  /// Looks at the database; false when it cannot be reached, or went away meanwhile.
+  private func look(_ request: DoctorRequest, _ findings: inout [Finding]) async throws -> Bool {
+    let asked = AskedDatabase(
+      pool: database, longTransaction: request.longTransaction, worker: request.worker)
+    var hasSchema = true
+    for check in Self.checks(request) where hasSchema || !check.needsSchema {
+      try Task.checkCancellation()
+      do {
+        let found = try await check.findings(asked)
+        findings += found
+        if check is SchemaChecks,
+          found.contains(where: { $0.check == "schema.version" && $0.state == .wrong })
+        {
+          hasSchema = false
+          findings.append(.skipped("queue", "nothing can be said of the queue without a schema that fits"))
+        }
+      } catch {
+        if Self.isCancelled(error) { throw CancellationError() }
+        if let loss = Self.server(error), loss.code == .connectionFailed || loss.isConnectionLoss {
+          findings.append(Self.unreached(loss))
+          return false
+        }
+        findings.append(Self.unmade(check.group, error))
+      }
+    }
+    return true
+  }
+
+  private static func isCancelled(_ error: any Error) -> Bool {
+    error is CancellationError || server(error)?.code == .cancelled
+  }
+
+  private static func server(_ error: any Error) -> PostgreSQLError? {
+    error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
+  }
+
+  private static func checks(_ request: DoctorRequest) -> [any DatabaseCheck] {
+    let checks: [any DatabaseCheck] = [
+      ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
+      SessionChecks(), HorizonChecks(),
+      VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
+      RightsChecks(), WorkerChecks(), QueueChecks(),
+    ]
+    return request.isDeep ? checks + [ReconcileCheck()] : checks
+  }
+
+  /// A check that could not be made says so and stops no other.
+  private static func unmade(_ group: String, _ error: any Error) -> Finding {
+    let (queue, server) = (error as? JobQueueError, server(error))
+    switch server?.sqlState {
+    case "42501":
+      return .skipped(
+        group, "this role may not look",
+        "Run doctor as the schema's owner, or as a role with the duty of a reader.")
+    case "3F000", "42P01", "42883", "42703":
+      return .skipped(group, "the schema lacks what is looked at", "Run analysisctl migrate.")
+    default:
+      return .wrong(
+        group, "it could not be checked: \(queue?.message ?? server?.message ?? "\(error)")",
+        queue?.advice ?? "Look at the database's log.")
+    }
+  }
+
+  private static func unreached(_ error: PostgreSQLError) -> Finding {
+    let advice =
+      switch error.phase {
+      case .some(.configuration):
+        "Mend the connection settings: --database, or PG* variables and their files."
+      case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
+      case .some(.databaseMissing): "Check the database's name, or make it with createdb."
+      case .some(.tls): "Check the certificates and PGSSLMODE."
+      case .some(.tooManyClients): "Raise max_connections, or end sessions that nobody needs."
+      default: "Check that it runs and how to reach it: PGHOST, PGPORT, firewall, pg_hba.conf."
+      }
+    return .wrong("server.reachable", "the database cannot be reached: \(error.message)", advice)
+  }
+}

@@ -1,0 +1,169 @@
+import CommandLineTool
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+
+@Suite("doctor sees of an endpoint and its account")
+struct DoctorEndpointTests {
+  private static let password = "correct horse battery"
+
+  /// Runs the doctor without a database: the endpoint is looked at all the same.
+  private func diagnose(_ arguments: [String]) async throws -> Diagnosis {
+    let ran = await Control(database: "host=/nonexistent").run(["doctor", "--json"] + arguments)
+    #expect(ran.code == .unreachable)
+    #expect(!ran.output.contains(Self.password) && !ran.output.contains("example.org"))
+    let found = try Diagnosis(ran.output)
+    #expect(!found.databaseReached && found.state("server.reachable") == "wrong")
+    return found
+  }
+
+  private func account(_ files: Files, mode: Int = 0o600) throws -> String {
+    try files.write("account", "email = service@example.org\npassword = \(Self.password)\n")
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files("account"))
+    return files("account")
+  }
+
+  @Test("that it answers and lets the account in, which it describes without its address")
+  func well() async throws {
+    let files = try Files()
+    let backend = try Backend()
+    let found = try await diagnose(["--endpoint", backend.url, "--credentials", try account(files)])
+    #expect(found.state("endpoint.health") == "ok" && found.state("credentials.file") == "ok")
+    #expect(
+      found.of("credentials.login").map(\.seen) == [
+        "the log-in at \(backend.url) works: account u-7 (premium), 3 analyses counted there"
+      ])
+    #expect(backend.calls.isEmpty)
+    #expect(backend.accountCalls.map(\.target) == ["/api/health", "/api/login"])
+  }
+
+  @Test("a wrong password")
+  func password() async throws {
+    let files = try Files()
+    let backend = try Backend(login: { number in
+      number == 1 ? .token("well") : .failure(401, "INVALID_CREDENTIALS")
+    })
+    let found = try await diagnose(["--endpoint", backend.url, "--credentials", try account(files)])
+    #expect(found.state("credentials.login") == "wrong")
+    #expect(
+      found.of("credentials.login")[0].advice == "Put the right e-mail address and password into the file.")
+    #expect(backend.logins == 2)
+  }
+
+  @Test("a file that others can read, and one that is not there: no log-in is tried")
+  func file() async throws {
+    let files = try Files()
+    let backend = try Backend()
+    let open = try await diagnose([
+      "--endpoint", backend.url, "--credentials", try account(files, mode: 0o644),
+    ])
+    #expect(
+      open.state("credentials.file") == "wrong" && open.of("credentials.file")[0].seen.contains("mode 0644"))
+    let missing = try await diagnose(["--endpoint", backend.url, "--credentials", files("missing")])
+    #expect(missing.state("credentials.file") == "wrong")
+    #expect(backend.logins == 2)  // one health call each
+  }
+
+  @Test("that nobody listens, or that it is not well; the account is not tried where nobody answers")
+  func unwell() async throws {
+    let files = try Files()
+    let nobody = try await diagnose(["--endpoint", "http://127.0.0.1:9", "--credentials", try account(files)])
+    #expect(nobody.state("endpoint.health") == "wrong" && nobody.state("credentials") == "skipped")
+    let sick = try Backend(login: { _ in .failure(503, "SERVER_ERROR") })
+    let found = try await diagnose(["--endpoint", sick.url])
+    #expect(found.of("endpoint.health").map(\.state) == ["wrong"])
+    #expect(found.of("endpoint.health")[0].seen.contains("503"))
+  }
+
+  @Test("a clock that goes wrong, by the date of its answer")
+  func clock() async throws {
+    let backend = try Backend(login: { _ in
+      Backend.Reply(body: "{}", headers: ["Date: Sun, 06 Nov 1994 08:49:37 GMT"])
+    })
+    let found = try await diagnose(["--endpoint", backend.url])
+    #expect(found.state("endpoint.clock") == "warning")
+  }
+
+  @Test("a free account, whose few analyses end soon")
+  func free() async throws {
+    let files = try Files()
+    let backend = try Backend(login: { _ in
+      Backend.Reply(
+        body: """
+          {"token":"t","user":{"id":"u-7","email":"service@example.org","name":"Service","subscription":"free",
+           "analysisCount":1}}
+          """)
+    })
+    let found = try await diagnose(["--endpoint", backend.url, "--credentials", try account(files)])
+    #expect(found.state("credentials.login") == "warning")
+  }
+
+  @Test(
+    "a certificate that ends soon, lasts, has ended, or is another's",
+    .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"),
+    arguments: [
+      (2, "localhost", "warning"), (90, "localhost", "ok"), (-1, "localhost", nil),
+      (90, "other.example", nil),
+    ])
+  func certificate(days: Int, name: String, state: String?) async throws {
+    let authority = try await Authority()
+    let certificate = try await authority.certificate(names: "DNS:\(name)", days: days)
+    let server = try await HelperServer(
+      "/usr/bin/python3", [packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key])
+    let found = try await diagnose([
+      "--endpoint", "https://localhost:\(server.port)", "--ca-file", authority.file,
+    ])
+    #expect(found.state("endpoint.certificate") == state)
+    #expect(found.state("endpoint.health") == (state == nil ? "wrong" : "ok"))
+    if state == nil {
+      let advice = found.of("endpoint.health")[0].advice
+      #expect(
+        advice == "See the certificate's names, authority and dates; --ca-file names another authority.")
+    }
+  }
+
+  @Test("what a worker's file names: its endpoints, its account, its database")
+  func workerFile() async throws {
+    let files = try Files()
+    let (throats, ears) = (try Backend(), try Backend())
+    try files.write(
+      "worker.conf",
+      """
+      database = "host=/nonexistent-too"
+      endpoint = \(throats.url)
+      endpoint-for = ear=\(ears.url)
+      credentials = \(try account(files))
+      concurrency = 8
+
+      """)
+    let found = try await diagnose(["--worker-config", files("worker.conf")])
+    #expect(found.of("endpoint.health").map(\.state) == ["ok", "ok"])
+    #expect(found.of("credentials.login").map(\.state) == ["ok", "ok"])
+    #expect(found.of("server.reachable")[0].seen.contains("/nonexistent-too"))
+
+    try files.write("managed.conf", "endpoint = \(throats.url)\ncredentials = account\n")
+    let managed = try await diagnose(["--worker-config", files("managed.conf")])
+    #expect(managed.state("credentials.file") == "skipped")
+  }
+
+  @Test("a worker's file that a worker would refuse is refused here: exit 64, or 66 when it cannot be read")
+  func badFile() async throws {
+    let files = try Files()
+    for (text, words) in [
+      ("endpiont = x", "endpiont"), ("concurrency = many", "concurrency"), ("", "No endpoint"),
+    ] {
+      try files.write("worker.conf", text)
+      let ran = await Control(database: "host=/nonexistent")(
+        "doctor", "--worker-config", files("worker.conf"))
+      #expect(ran.code == .usage && ran.messages.contains(words), "\(ran.messages)")
+    }
+    let missing = await Control(database: "host=/nonexistent")(
+      "doctor", "--worker-config", files("missing.conf"))
+    #expect(missing.code == .unreadableInput)
+    let plain = await Control(database: "host=/nonexistent")(
+      "doctor", "--endpoint", "http://model.example.org")
+    #expect(plain.code == .usage && plain.messages.contains("the endpoint cannot be used"))
+  }
+}

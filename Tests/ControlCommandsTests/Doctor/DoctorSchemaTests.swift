@@ -1,0 +1,128 @@
+import CommandLineTool
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+
+@Suite("doctor sees of the schema")
+struct DoctorSchemaTests {
+  @Test("that it is whole and this program's")
+  func whole() async throws {
+    try await Installed.with { (installed) async throws in
+      let (found, _) = try await installed.doctor()
+      #expect(found.state("schema.version") == "ok" && found.state("schema.functions") == "ok")
+      #expect(found.state("partitions") == "ok" && found.state("zones") == "ok")
+    }
+  }
+
+  @Test("that there is none: wrong, and nothing else is said of the queue")
+  func missing() async throws {
+    try await Installed.with(nil) { (installed) async throws in
+      let (found, code) = try await installed.doctor()
+      #expect(code == .jobFailed && found.databaseReached)
+      #expect(found.of("schema.version").map(\.advice) == ["Run analysisctl migrate."])
+      #expect(found.state("queue") == "skipped" && found.of("partitions").isEmpty)
+    }
+  }
+
+  @Test("that it is older by one, which works, or by more, which does not")
+  func older() async throws {
+    let all = MigrationSource.embedded.migrations
+    for (kept, state) in [(all.dropLast(), "warning"), (all.dropLast(2), "wrong")] {
+      try await Installed.with { (installed) async throws in
+        let numbers = kept.map { String($0.number) }.joined(separator: ",")
+        try await installed.execute("DELETE FROM analysis.schema_migration WHERE number NOT IN (\(numbers))")
+        #expect(try await installed.doctor().found.state("schema.version") == state)
+      }
+    }
+  }
+
+  @Test("that it is newer by one, which works, or by more, which does not")
+  func newer() async throws {
+    try await Installed.with { (installed) async throws in
+      for (count, state) in [(1, "warning"), (2, "wrong")] {
+        try await installed.execute(
+          """
+          INSERT INTO analysis.schema_migration (number, name, checksum)
+          VALUES (\(Migrator.version + count), 'x', 'x')
+          """)
+        #expect(try await installed.doctor().found.state("schema.version") == state)
+      }
+    }
+  }
+
+  @Test("functions that another version applied, and functions that somebody replaced or dropped by hand")
+  func functions() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.execute(
+        """
+        CREATE OR REPLACE FUNCTION analysis.period_text(p_period smallint) RETURNS text
+        LANGUAGE sql IMMUTABLE AS $$ SELECT 'never' $$;
+        DROP FUNCTION analysis.retire
+        """)
+      let altered = try await installed.doctor().found.of("schema.functions")
+      #expect(altered.map(\.state) == ["wrong"])
+      #expect(altered.map(\.seen) == ["somebody replaced or dropped by hand: period_text, retire"])
+      try await installed.execute("DELETE FROM analysis.schema_function")
+      _ = await installed.control("migrate")
+      #expect(try await installed.doctor().found.state("schema.functions") == "ok")
+
+      try await installed.execute("UPDATE analysis.schema_function SET checksum = 'x' WHERE name = 'claim'")
+      let drifted = try await installed.doctor().found.of("schema.functions")
+      #expect(drifted.map(\.state) == ["warning"] && drifted[0].seen.hasSuffix(": claim"))
+    }
+  }
+
+  @Test("months without partitions: the next is wrong, a later one is a warning")
+  func partitions() async throws {
+    try await Installed.with { (installed) async throws in
+      let month = "(SELECT analysis.period_of(now(), 'UTC') + %)"
+      func forget(_ ahead: Int) async throws {
+        try await installed.execute(
+          "DELETE FROM analysis.partition_made WHERE period = \(month.replacing("%", with: "\(ahead)"))")
+      }
+      try await forget(3)
+      #expect(try await installed.doctor().found.state("partitions") == "warning")
+      try await forget(1)
+      #expect(try await installed.doctor().found.state("partitions") == "wrong")
+    }
+    try await Installed.with { (installed) async throws in
+      let label = try await installed.number("SELECT analysis.period_of(now(), 'UTC')::int")
+      try await installed.execute("DROP TABLE analysis.result_p\(label)")
+      #expect(try await installed.doctor().found.state("partitions") == "wrong")
+    }
+  }
+
+  @Test("a zone that the server does not know, of a user or the installation")
+  func zones() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      try await installed.execute("UPDATE analysis.account SET zone = 'Mars/Olympus'")
+      let users = try await installed.doctor().found.of("zones.users")
+      #expect(users.map(\.state) == ["wrong"] && users[0].seen.contains("Mars/Olympus of user u1"))
+      try await installed.execute(
+        """
+        ALTER TABLE analysis.setting DISABLE TRIGGER check_setting;
+        UPDATE analysis.setting SET value = 'Mars/Olympus' WHERE name = 'zone'
+        """)
+      #expect(try await installed.doctor().found.state("zones") == "wrong")
+    }
+  }
+
+  @Test("counters that do not agree with the jobs, only when asked to look deep")
+  func counters() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      let files = try Files()
+      try files.write("p.png", TinyPicture.png())
+      #expect(await installed.control("submit", "--user", "u1", "--type", "ear", files.path).code == .done)
+      #expect(try await installed.doctor("--deep").found.state("counters") == "ok")
+      try await installed.execute("UPDATE analysis.usage SET used = used + 1")
+      #expect(try await installed.doctor().found.of("counters").isEmpty)
+      let (found, code) = try await installed.doctor("--deep")
+      #expect(found.state("counters") == "wrong" && code == .jobFailed)
+    }
+  }
+}

@@ -1,0 +1,163 @@
+import CommandLineTool
+import EventLoop
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+
+@Suite("doctor sees of the server, as one database and its sessions can show it")
+struct DoctorServerTests {
+  @Test(
+    "settings of the database that lose or cut work",
+    arguments: [
+      ("synchronous_commit = off", "server.synchronous_commit", "warning"),
+      ("synchronous_commit = on", "server.synchronous_commit", "ok"),
+      ("default_transaction_read_only = on", "server.writable", "wrong"),
+      ("statement_timeout = '20s'", "timeouts.statement_timeout", "warning"),
+      ("lock_timeout = '5s'", "timeouts.lock_timeout", "warning"),
+      ("idle_session_timeout = '1min'", "timeouts.idle_session_timeout", "warning"),
+      (
+        "idle_in_transaction_session_timeout = '900ms'", "timeouts.idle_in_transaction_session_timeout",
+        "warning"
+      ),
+      ("track_counts = off", "vacuum.automatic", "wrong"),
+    ])
+  func settings(setting: String, check: String, state: String) async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.execute("ALTER DATABASE \(try await installed.name()) SET \(setting)")
+      #expect(try await installed.doctor().found.state(check) == state)
+    }
+  }
+
+  @Test("a time limit that is set for a worker's role alone")
+  func roleTimeout() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.withRole { role in
+        try await installed.execute(
+          "SELECT analysis.allow('\(role)', 'worker'); ALTER ROLE \(role) SET statement_timeout = '500ms'")
+        let found = try await installed.doctor().found.of("timeouts.statement_timeout")
+        #expect(found.map(\.state) == ["wrong"])
+        #expect(found[0].seen.hasPrefix("statement_timeout is 500 ms for role \(role)"))
+      }
+    }
+  }
+
+  @Test("another encoding than UTF8")
+  func encoding() async throws {
+    try await Installed.with(nil) { (installed) async throws in
+      let other = "\(try await installed.name())_latin"
+      try await installed.execute(
+        "CREATE DATABASE \(other) ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+      var control = installed.control
+      control.environment["ANALYSIS_DATABASE"]? += " dbname=\(other)"
+      let found = try await Installed(pool: installed.pool, control: control).doctor().found
+      try await installed.execute("DROP DATABASE \(other)")
+      #expect(found.state("server.encoding") == "wrong")
+    }
+  }
+
+  @Test("autovacuum that is off for a table of the queue")
+  func autovacuum() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.execute("ALTER TABLE analysis.ready SET (autovacuum_enabled = false)")
+      let found = try await installed.doctor().found.of("vacuum.tables")
+      #expect(found.map(\.state) == ["wrong"] && found[0].seen == "autovacuum is off for analysis.ready")
+    }
+  }
+
+  @Test("dead rows that cannot be removed, and who holds them")
+  func deadRows() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.pool.withConnection { holder in
+        try await holder.transaction(isolation: .repeatableRead) { transaction in
+          _ = try await transaction.query("SELECT 1")
+          try await installed.execute(
+            """
+            INSERT INTO analysis.ready SELECT 0, 4, 0, 24000, i, i FROM generate_series(1, 120000) i;
+            DELETE FROM analysis.ready
+            """)
+          // Counts reach the statistics when a session is idle.
+          let limit = EventLoop.now + .seconds(60)
+          var found = try await installed.doctor("--long-transaction", "0ms").found
+          while found.of("vacuum.dead_rows").isEmpty, EventLoop.now < limit {
+            try await installed.pool.loop.sleep(for: .milliseconds(100))
+            found = try await installed.doctor("--long-transaction", "0ms").found
+          }
+          #expect(
+            found.of("vacuum.dead_rows").contains { $0.seen.hasPrefix("analysis.ready has 120000 dead rows") }
+          )
+          let held = found.of("horizon.transaction")
+          #expect(
+            held.contains { $0.state == "warning" && $0.seen.hasPrefix("process \(holder.backendPID) ") })
+          #expect(found.of("sessions.idle").contains { $0.seen.hasPrefix("process \(holder.backendPID) ") })
+        }
+      }
+      #expect(try await installed.doctor().found.state("horizon") == "ok")
+    }
+  }
+
+  @Test("a transaction that is younger than --long-transaction is none")
+  func young() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.pool.transaction(isolation: .repeatableRead) { transaction in
+        _ = try await transaction.query("SELECT 1")
+        let found = try await installed.doctor("--long-transaction", "1h").found
+        #expect(found.state("horizon") == "ok" && found.state("sessions.idle") == "ok")
+      }
+    }
+  }
+
+  private func begin(_ sql: String, on pool: ConnectionPool) -> Task<Void, any Error> {
+    Task { try await pool.execute(script: sql) }
+  }
+
+  @Test("who waits for whose lock")
+  func locks() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.pool.withConnection { holder in
+        try await holder.transaction { transaction in
+          _ = try await transaction.query("LOCK TABLE analysis.profile")
+          let waiter = begin("SELECT FROM analysis.profile", on: installed.pool)
+          let limit = EventLoop.now + .seconds(60)
+          var found: [Diagnosis.Finding] = []
+          while !found.contains(where: { $0.state == "warning" }), EventLoop.now < limit {
+            found = try await installed.doctor("--long-transaction", "0ms").found.of("sessions.locks")
+          }
+          #expect(found.contains { $0.seen.hasSuffix("for analysis.profile, held by \(holder.backendPID)") })
+          waiter.cancel()
+          _ = await waiter.result
+        }
+      }
+    }
+  }
+
+  @Test("limits of connections that leave no room for a worker")
+  func connections() async throws {
+    try await Installed.with { (installed) async throws in
+      let name = try await installed.name()
+      try await installed.execute("ALTER DATABASE \(name) CONNECTION LIMIT 5")
+      let tight = try await installed.doctor().found.of("connections")
+      #expect(
+        tight.contains { $0.state == "wrong" && $0.seen.contains("of the 5 connections of this database") })
+      try await installed.execute("ALTER DATABASE \(name) CONNECTION LIMIT 7")
+      let full = try await installed.doctor().found.of("connections")
+      #expect(full.contains { $0.state == "warning" && $0.seen.contains("of this database") })
+    }
+  }
+
+  @Test("a limit of the database's size that is missing, near, or reached")
+  func volume() async throws {
+    try await Installed.with { (installed) async throws in
+      #expect(try await installed.doctor().found.state("volume.limit") == "warning")
+      for (factor, state) in [(10.0, "ok"), (1.05, "warning"), (0.9, "wrong")] {
+        try await installed.execute(
+          """
+          UPDATE analysis.setting SET value = (pg_database_size(current_database()) * \(factor))::bigint::text
+          WHERE name = 'max_database_bytes'
+          """)
+        #expect(try await installed.doctor().found.state("volume.limit") == state)
+      }
+    }
+  }
+}
