@@ -7,6 +7,7 @@ import Operations
 @main
 struct ModelEndpoint {
   static func main() async {
+    StandardDescriptors.open()
     await Tool(command, version: ProductVersion.current, failure: words).main()
   }
 
