@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// One of the package's executables, run for real.
 struct Executable: Sendable {
@@ -17,13 +18,23 @@ struct Executable: Sendable {
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
   }
 
-  init(_ name: String, _ arguments: [String], environment: [String: String] = [:]) throws {
+  /// Starts it.
+  ///
+  /// - Parameter script: What `bash` does first; it becomes the executable by `exec "$0" "$@"`.
+  init(
+    _ name: String, _ arguments: [String], environment: [String: String] = [:], script: String? = nil
+  ) throws {
     var all = ProcessInfo.processInfo.environment.filter {
       !$0.key.hasPrefix("PG") && !$0.key.hasPrefix("ANALYSIS_")
     }
     all.merge(environment) { _, new in new }
-    program = try RunningProgram(
-      Self.programs.appending(path: name).path, arguments, environment: all)
+    let path = Self.programs.appending(path: name).path
+    program =
+      if let script {
+        try RunningProgram("/bin/bash", ["-c", script, path] + arguments, environment: all)
+      } else {
+        try RunningProgram(path, arguments, environment: all)
+      }
   }
 
   var processID: Int32 { program.processID }
@@ -36,6 +47,17 @@ struct Executable: Sendable {
   }
 
   func send(_ signal: Int32) { program.send(signal) }
+
+  var hasEnded: Bool { program.hasEnded }
+
+  /// Waits until a SIGSTOP has stopped it.
+  func hasStopped(_ location: SourceLocation = #_sourceLocation) async throws {
+    try await eventually(location) {
+      // The state is the first word after the program's name, which may hold anything.
+      let status = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
+      return status.split(separator: ")").last?.hasPrefix(" T") == true
+    }
+  }
 
   /// What it has written to its standard output so far.
   var outputSoFar: String { program.outputSoFar }

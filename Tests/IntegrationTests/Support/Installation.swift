@@ -4,11 +4,12 @@ import Foundation
 import Images
 import JobQueue
 import PostgreSQL
+import SQLFiles
 import TestSupport
 import Testing
 
 /// A migrated database of the test's own, with what the tests need to look into it.
-struct Installation {
+struct Installation: Sendable {
   let database: TestDatabase
   let loop: EventLoop
   let pool: ConnectionPool
@@ -17,30 +18,46 @@ struct Installation {
     let loop = try EventLoop()
     let pool = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
     _ = try await Migrator(pool).migrate()
+    try await addChecks(to: pool)
     await pool.close()
     loop.shutdown()
   }
 
   static func with<R>(_ body: (Installation) async throws -> R) async throws -> R {
-    try await withTestDatabase(migrated) { database in
-      let loop = try EventLoop()
-      let pool = ConnectionPool(database.configuration, on: loop, size: 8)
-      let result: Result<R, any Error>
-      do {
-        result = .success(try await body(Installation(database: database, loop: loop, pool: pool)))
-      } catch {
-        result = .failure(error)
-      }
-      await pool.close()
-      loop.shutdown()
-      return try result.get()
+    try await withTestDatabase(migrated) { try await open($0, body) }
+  }
+
+  /// Looks into a database that is there.
+  static func open<R>(
+    _ database: TestDatabase, reconnect: ReconnectPolicy = .failAtOnce,
+    _ body: (Installation) async throws -> R
+  ) async throws -> R {
+    let loop = try EventLoop()
+    let pool = ConnectionPool(database.configuration, on: loop, size: 8, reconnect: reconnect)
+    let result: Result<R, any Error>
+    do {
+      result = .success(try await body(Installation(database: database, loop: loop, pool: pool)))
+    } catch {
+      result = .failure(error)
     }
+    await pool.close()
+    loop.shutdown()
+    return try result.get()
+  }
+
+  /// Puts the judges of the invariants into a database.
+  static func addChecks(to pool: ConnectionPool) async throws {
+    for check in SQLFiles.files(in: "checks") { try await pool.execute(script: check.text) }
   }
 
   var environment: [String: String] { ["ANALYSIS_DATABASE": database.conninfo] }
 
   func number(_ sql: String) async throws -> Int {
     try await pool.query(sql).single().int(0)
+  }
+
+  func text(_ sql: String) async throws -> String {
+    try await pool.query(sql).single().string(0)
   }
 
   func addUser(_ user: String, plan: String = "premium", zone: String = "UTC") async throws {
@@ -50,9 +67,9 @@ struct Installation {
   /// Submits the same picture many times.
   func submit(
     _ count: Int, user: String, kind: AnalysisKind = .throat, priority: Priority = .normal,
-    image: CleanImage
+    maxAttempts: Int = 10, image: CleanImage
   ) async throws -> [JobID] {
-    let submitter = Submitter(pool)
+    let submitter = Submitter(pool, limits: SubmitLimits(maxAttempts: maxAttempts))
     let first = Submission(
       user: user, kind: kind, priority: priority,
       image: .bytes(image.bytes, sha256: image.sha256, width: image.width, height: image.height))
@@ -68,6 +85,10 @@ struct Installation {
   func expectInvariants(_ location: SourceLocation = #_sourceLocation) async throws {
     let differences = try await Reconciliation.run(pool, month: nil)
     #expect(differences.isEmpty, "\(differences)", sourceLocation: location)
+    let broken = try await pool.query(
+      "SELECT format('%s: job %s, user %s: %s', rule, job_id, user_id, detail) FROM analysis.broken_invariants()"
+    ).map { try $0.string(0) }
+    #expect(broken == [], sourceLocation: location)
     #expect(try await number("SELECT count(*)::int FROM analysis.batch") == 0, sourceLocation: location)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// A `model-endpoint` of the test's own.
@@ -37,6 +38,16 @@ struct RunningEndpoint {
     } catch {
       process.send(SIGKILL)
       throw error
+    }
+  }
+
+  /// How many uploads are open now.
+  var inFlight: Int {
+    get async throws {
+      let address = try #require(URL(string: "\(url)/api/stats"))
+      let (data, _) = try await URLSession.shared.data(from: address)
+      let fields = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+      return try #require(fields["inFlight"] as? Int)
     }
   }
 

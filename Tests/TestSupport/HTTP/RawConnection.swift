@@ -43,16 +43,21 @@ public final class RawConnection: Sendable {
 
   /// Reads a whole request, with a body of `Content-Length` bytes; nil when the peer has closed.
   public func readRequest() throws -> Received? {
-    guard var request = try readHead() else { return nil }
-    let length = Int(request.headers["content-length"] ?? "0") ?? 0
+    guard var request = try readHead(), let body = readBody(of: request) else { return nil }
+    request.body = body
+    return request
+  }
+
+  /// Reads the body of a request whose header was read; nil when the peer has closed before its end.
+  public func readBody(of head: Received) -> [UInt8]? {
+    let length = Int(head.headers["content-length"] ?? "0") ?? 0
     while pending.withLock({ $0.count }) < length {
       guard readMore() else { return nil }
     }
-    request.body = pending.withLock { pending in
+    return pending.withLock { pending in
       defer { pending.removeFirst(length) }
       return Array(pending.prefix(length))
     }
-    return request
   }
 
   /// Sends text.

@@ -19,27 +19,15 @@ public final class RawServer: Sendable {
 
   /// Starts to listen.
   ///
-  /// - Parameter handler: Serves one connection; when it returns or throws, the connection is closed.
-  public init(_ handler: @escaping @Sendable (RawConnection) throws -> Void) throws {
-    // No program that another test starts may hold a connection open.
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    guard listener >= 0 else { throw ServerFailure.system("socket") }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 1024) == 0
-          && getsockname(listener, $0, &length) == 0
-      }
-    }
-    guard isListening else {
-      Glibc.close(listener)
-      throw ServerFailure.system("bind")
-    }
-    self.listener = listener
-    port = UInt16(bigEndian: address.sin_port)
+  /// - Parameters:
+  ///   - reserved: The port; a free one when nil.
+  ///   - handler: Serves one connection; when it returns or throws, the connection is closed.
+  public init(
+    on reserved: ReservedPort? = nil, _ handler: @escaping @Sendable (RawConnection) throws -> Void
+  ) throws {
+    let reserved = try reserved ?? ReservedPort()
+    listener = try reserved.listener()
+    port = reserved.port
     Thread.detachNewThread { [self] in accept(handler) }
   }
 

@@ -1,14 +1,14 @@
 import Glibc
 
 /// A script of bash in a session of its own, whose standard input ends when this process does.
-struct Supervisor {
+struct Supervisor: Sendable {
   /// The write end of the script's standard input.
   let lifeline: Int32
   private let output: Int32
 
   /// Closes what the script inherits by chance. It lives as long as this process: a connection of a test that
   /// it held open too would never end.
-  private static let closing = """
+  static let closing = """
     for file in /proc/self/fd/*; do
       if [ "${file##*/}" -gt 2 ]; then eval "exec ${file##*/}>&-"; fi
     done
@@ -48,5 +48,13 @@ struct Supervisor {
     var byte: UInt8 = 0
     while read(output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
     return String(decoding: line, as: UTF8.self)
+  }
+
+  /// Lets the script go on after its input, and waits until it has ended; blocks.
+  func end() {
+    close(lifeline)
+    var byte: UInt8 = 0
+    while read(output, &byte, 1) == 1 {}
+    close(output)
   }
 }

@@ -22,6 +22,12 @@ public struct TestDatabase: Sendable {
   /// Its name.
   public let name: String
 
+  /// A database that is there.
+  public init(conninfo: String, name: String) {
+    self.conninfo = conninfo
+    self.name = name
+  }
+
   /// A configuration for it.
   public var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo) }
 

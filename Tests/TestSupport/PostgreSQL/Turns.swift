@@ -3,25 +3,29 @@ import Synchronization
 /// Lets a few tasks at a time do something, first come, first served.
 ///
 /// A task that has its turn takes no second one for what it does within it, so that none waits for itself.
-final class Turns: Sendable {
+public final class Turns: Sendable {
   private struct State {
     var free: Int
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  @TaskLocal private static var hasTurn = false
+  /// Of which turns the task has one.
+  @TaskLocal private static var taken: Set<ObjectIdentifier> = []
 
   private let state: Mutex<State>
 
-  init(_ count: Int) {
+  /// So many may do something at a time.
+  public init(_ count: Int) {
     state = Mutex(State(free: count))
   }
 
-  func take<R>(_ body: () async throws -> R) async rethrows -> R {
-    guard !Self.hasTurn else { return try await body() }
+  /// Does something when it is its turn.
+  public func take<R>(_ body: () async throws -> R) async rethrows -> R {
+    let id = ObjectIdentifier(self)
+    guard !Self.taken.contains(id) else { return try await body() }
     await begin()
     defer { end() }
-    return try await Self.$hasTurn.withValue(true) { try await body() }
+    return try await Self.$taken.withValue(Self.taken.union([id])) { try await body() }
   }
 
   private func begin() async {

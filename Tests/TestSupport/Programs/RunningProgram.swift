@@ -4,7 +4,8 @@ import Synchronization
 
 /// A program that runs beside a test, which looks at what it writes, signals it and awaits its end.
 ///
-/// Its input and output are files, since pipes of a size can wait for each other.
+/// Its input and output are files, since pipes of a size can wait for each other: `input`, `output` and `errors`
+/// in a folder of its own.
 public final class RunningProgram: Sendable {
   /// How a program ended.
   public struct Ended: Sendable {
@@ -27,11 +28,12 @@ public final class RunningProgram: Sendable {
   ///
   /// - Parameter environment: All of its environment; that of this process when nil.
   /// - Parameter input: What it reads from its standard input.
+  /// - Parameter files: A folder to be made for its files, which stays; a temporary one when nil.
   public init(
     _ path: String, _ arguments: [String], environment: [String: String]? = nil, input: [UInt8] = [],
-    directory: URL? = nil
+    directory: URL? = nil, files kept: URL? = nil
   ) throws {
-    let folder = try TemporaryFolder()
+    let folder = if let kept { try TemporaryFolder(kept: kept) } else { try TemporaryFolder() }
     let files = ["input", "output", "errors"].map { URL(fileURLWithPath: folder.path($0)) }
     try Data(input).write(to: files[0])
     for file in files[1...] { try Data().write(to: file) }
@@ -57,8 +59,20 @@ public final class RunningProgram: Sendable {
     self.end = end
   }
 
+  /// A program that nobody can look at any more, for instance since its test failed, is killed.
+  deinit {
+    if !end.isSet { send(SIGKILL) }
+  }
+
+  /// Whether it has ended.
+  public var hasEnded: Bool { end.isSet }
+
   /// Waits for its end, on no thread.
-  public func ended() async -> Ended { await end.value() }
+  public func ended() async -> Ended {
+    // Whoever waits keeps it running, also where nobody else holds it.
+    defer { withExtendedLifetime(self) {} }
+    return await end.value()
+  }
 
   /// Sends it a signal.
   public func send(_ signal: Int32) { _ = kill(processID, signal) }

@@ -1,19 +1,28 @@
 public import Foundation
 
-/// A folder that goes with its last owner.
+/// A folder that goes with its last owner, unless it is to be kept.
 public final class TemporaryFolder: Sendable {
   /// Where it is.
   public let url: URL
+  private let isKept: Bool
 
   /// Makes an empty folder.
   public init() throws {
     url = FileManager.default.temporaryDirectory
       .appendingPathComponent("analysis-test-\(UUID().uuidString)")
+    isKept = false
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  /// Makes a folder at a place, which stays.
+  public init(kept url: URL) throws {
+    self.url = url
+    isKept = true
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
   }
 
   deinit {
-    try? FileManager.default.removeItem(at: url)
+    if !isKept { try? FileManager.default.removeItem(at: url) }
   }
 
   /// The path of a file in it.

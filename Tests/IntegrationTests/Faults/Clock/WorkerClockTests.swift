@@ -1,0 +1,208 @@
+import AnalysisCore
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite(
+  "A worker whose clock is three days off",
+  .enabled(if: WrongClock.isAvailable, "needs libfaketime, and no sanitizer"))
+struct WorkerClockTests {
+  @Test("works as any other: retries, times and months are the server's", arguments: WrongClock.both)
+  func works(clock: WrongClock) async throws {
+    try await Trial.with(jobs: 12, maxAttempts: 3) { trial in
+      let failing = trial.jobs.prefix(4).map { Int($0.value) }
+      let seen = Keys()
+      let backend = try Trial.backend { call in
+        // The first attempt of some fails, of two of them with a time to wait.
+        guard let place = failing.firstIndex(of: call.job ?? 0), !seen.all.contains(call.key ?? "") else {
+          return .analysis(call)
+        }
+        seen.add(call.key)
+        return place < 2
+          ? .failure(500, "SERVER_ERROR") : .failure(429, "BUSY", headers: ["Retry-After: 1"])
+      }
+      let ended = try await trial.drain(backend.url, clock: clock)
+      #expect(ended.code == 0, "\(ended.messages)")
+      try clock.expectWrong(ended.messages)
+      #expect(try await trial.results == 12)
+      #expect(backend.calls.count == 16)
+      // Every time that was written lies within this test.
+      for time in [
+        "finished_at FROM analysis.result", "at FROM analysis.attempt_error", "created_at FROM analysis.job",
+      ] {
+        let strays = try await trial.installation.number(
+          "SELECT count(*)::int FROM (SELECT \(time)) t(at) WHERE abs(extract(epoch FROM now() - at)) > 3600")
+        #expect(strays == 0, "\(time)")
+      }
+      #expect(
+        try await trial.installation.number(
+          "SELECT count(*)::int FROM analysis.result WHERE period <> analysis.period_of(now(), 'UTC')") == 0)
+    }
+  }
+
+  @Test("runs neither too early nor too late what is to run at a time", arguments: WrongClock.both)
+  func scheduled(clock: WrongClock) async throws {
+    try await Trial.with(jobs: 3) { trial in
+      let installation = trial.installation
+      // One in a day, which a clock ahead takes for over, and two in a second, which one behind does not.
+      _ = try await installation.pool.query(
+        """
+        WITH taken AS (DELETE FROM analysis.ready RETURNING *)
+        INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id)
+        SELECT shard, lane, tries, period,
+               now() + CASE WHEN job_id = \(trial.jobs[0]) THEN interval '1 day' ELSE interval '1 second' END, job_id
+        FROM taken
+        """)
+      let backend = try Trial.backend()
+      let ended = try await trial.drain(backend.url, clock: clock)
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.results == 2)
+      #expect(Set(backend.calls.map(\.job)) == Set(trial.jobs.dropFirst().map { Int($0.value) }))
+      #expect(
+        try await installation.number("SELECT count(*)::int FROM analysis.scheduled WHERE run_at > now()")
+          == 1)
+    }
+  }
+
+  @Test(
+    "keeps its leases beside a worker whose clock is right, and nobody takes a job from the other",
+    arguments: WrongClock.both)
+  func leases(clock: WrongClock) async throws {
+    try await Trial.with(jobs: 60, maxAttempts: 1) { trial in
+      let backend = try Trial.backend { call in
+        // The model's own time: both workers must hold leases for a while.
+        usleep(300_000)
+        return .analysis(call)
+      }
+      let options = ["--lease", "60s", "--concurrency", "4", "--prefetch", "4"]
+      let wrong = try trial.start(backend.url, options, clock: clock)
+      let right = try trial.start(backend.url, options)
+      try await eventually {
+        try await trial.installation.number("SELECT count(*)::int FROM analysis.batch") > 0
+      }
+      let odd = try await trial.installation.number(
+        "SELECT count(*)::int FROM analysis.batch WHERE deadline > clock_timestamp() + interval '61 seconds'")
+      #expect(odd == 0)
+      try await eventually { try await trial.results + trial.dead == 60 }
+      #expect(try await trial.dead == 0)
+      try clock.expectWrong(await trial.stop(wrong).messages)
+      _ = await trial.stop(right)
+      #expect(backend.calls.count == 60)
+      #expect(try await trial.attempts() == [])
+    }
+  }
+
+  @Test("that is killed loses its jobs to a worker whose clock is wrong the other way, in due time")
+  func rescued() async throws {
+    try await Trial.with(jobs: 40, maxAttempts: 1) { trial in
+      let slow = Switch()
+      let backend = try Trial.backend { call in
+        // Never answers while the victim lives; its end closes the connection, whose thread is left behind.
+        if !slow.isOn { Thread.sleep(forTimeInterval: 600) }
+        return .analysis(call)
+      }
+      let victim = try trial.start(
+        backend.url, ["--lease", "3s", "--concurrency", "4"], clock: WrongClock.both[0])
+      try await eventually { backend.calls.count >= 4 }
+      victim.send(SIGKILL)
+      #expect(await victim.ended().wasKilled)
+      slow.turnOn()
+      let ended = try await trial.drain(backend.url, clock: WrongClock.both[1])
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.results == 40)
+      #expect(try await trial.dead == 0)
+      #expect(try await trial.attempts(burntOnly: true) == [])
+    }
+  }
+
+  @Test(
+    "waits as long as a date in Retry-After is ahead of the answer's own date", arguments: WrongClock.both)
+  func retryAfterDate(clock: WrongClock) async throws {
+    try await expectWait(clock, withDate: true, within: 600...602)
+  }
+
+  @Test(
+    "waits no longer than an hour by a date in Retry-After without the answer's own date",
+    arguments: WrongClock.both)
+  func retryAfterWithoutDate(clock: WrongClock) async throws {
+    try await expectWait(clock, withDate: false, within: 0...3601)
+  }
+
+  private func expectWait(_ clock: WrongClock, withDate: Bool, within range: ClosedRange<Double>) async throws
+  {
+    try await Trial.with(maxAttempts: 3) { trial in
+      let backend = try Trial.backend { call in
+        guard call.number == 1 else { return .analysis(call) }
+        let now = Date()
+        let headers = ["Retry-After: \(httpDate(now + 600))"] + (withDate ? ["Date: \(httpDate(now))"] : [])
+        return .failure(503, "BUSY", headers: headers)
+      }
+      let ended = try await trial.drain(backend.url, horizon: "5s", clock: clock)
+      #expect(ended.code == 0, "\(ended.messages)")
+      let (attempts, waits) = (
+        try await trial.attempts(),
+        try await trial.installation.pool.query(
+          """
+          SELECT extract(epoch FROM s.run_at - e.at)::float8
+          FROM analysis.scheduled s JOIN analysis.attempt_error e USING (shard, job_id)
+          """
+        ).map { try $0.double(0) }
+      )
+      #expect(attempts.count == 1)
+      #expect(waits.allSatisfy { range.contains($0) }, "\(waits)")
+      // A clock ahead takes the date for over, and asks again at once: bounded too.
+      #expect(withDate ? waits.count == 1 : waits.count + backend.calls.count == 2)
+    }
+  }
+
+  @Test("does not log in for every call when a token says that it has ended", arguments: WrongClock.both)
+  func tokens(clock: WrongClock) async throws {
+    try await Trial.with(jobs: 30) { trial in
+      let backend = try Backend(
+        { .analysis($0) },
+        login: { number in
+          // A JWT of an hour, which does not say when it was issued.
+          let claims = Data("{\"exp\":\(Int(Date().timeIntervalSince1970) + 3600)}".utf8)
+            .base64EncodedString().filter { $0 != "=" }
+          return .token("\(Trial.token).\(claims).\(number)")
+        })
+      let ended = try await trial.drain(backend.url, ["--concurrency", "2"], clock: clock)
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.results == 30)
+      #expect(backend.logins == 1)
+    }
+  }
+
+  @Test(
+    "says so when a certificate seems not to be valid by it, and sends nothing",
+    .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"), arguments: WrongClock.both)
+  func certificate(clock: WrongClock) async throws {
+    let authority = try await Authority()
+    let file = try await authority.certificate(names: "DNS:localhost,IP:127.0.0.1")
+    try await RunningEndpoint.with(["--tls-cert", file, "--tls-key", authority.key]) {
+      endpoint async throws in
+      try await Trial.with(jobs: 12) { trial in
+        let address = endpoint.url.replacing("http://", with: "https://")
+        let ended = try await trial.drain(
+          address, horizon: "2s", ["--ca-file", authority.file, "--concurrency", "4"], account: false,
+          clock: clock)
+        #expect(ended.code == 75, "\(ended.messages)")
+        #expect(ended.messages.contains("this machine's clock"), "\(ended.messages)")
+        let attempts = try await trial.attempts()
+        #expect(!attempts.isEmpty && attempts.allSatisfy { $0.kind == "not_sent" })
+        #expect(attempts.allSatisfy { $0.message.contains("this machine's clock") }, "\(attempts)")
+        #expect(try endpoint.calls.isEmpty)
+      }
+    }
+  }
+}
+
+/// A time as HTTP writes it.
+func httpDate(_ date: Date) -> String {
+  date.formatted(
+    Date.VerbatimFormatStyle(
+      format:
+        "\(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits) GMT",
+      locale: Locale(identifier: "en_US_POSIX"), timeZone: .gmt, calendar: Calendar(identifier: .gregorian)))
+}

@@ -1,0 +1,132 @@
+import AnalysisCore
+import Foundation
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("Changes of jobs and users from two sides at once")
+struct ChangeRaceTests {
+  @Test("A cancellation against a completion: each job ends once, and only what was cancelled is given back")
+  func cancel() async throws {
+    try await Trial.with(jobs: 300) { trial in
+      let gate = Gate()
+      let backend = try Trial.backend { call in
+        // After the first, a call for each cancellation, so that the two go side by side however fast each is.
+        if call.number > 40 { gate.wait() }
+        return .analysis(call)
+      }
+      let worker = try trial.start(backend.url, ["--concurrency", "8", "--prefetch", "8"])
+      try await eventually { try await trial.results >= 5 }
+      let directory = JobDirectory(trial.installation.pool)
+      // From the front, where the worker is, and two sides of them at once.
+      let (cancelled, again) = try await withThrowingTaskGroup(of: [JobID: CancelOutcome].self) { group in
+        for part in 0..<4 {
+          group.addTask {
+            var outcomes: [JobID: CancelOutcome] = [:]
+            for job in trial.jobs where Int(job.value) % 2 == part % 2 {
+              outcomes.merge(try await directory.cancel([job])) { $1 }
+              gate.open()
+            }
+            return outcomes
+          }
+        }
+        var all: [[JobID: CancelOutcome]] = []
+        for try await outcomes in group { all.append(outcomes) }
+        let merged = all.reduce(into: [JobID: Set<CancelOutcome>]()) { sets, outcomes in
+          for (job, outcome) in outcomes { sets[job, default: []].insert(outcome) }
+        }
+        return (merged.filter { $0.value == [.cancelled] }.count, merged.filter { $0.value.count > 1 }.count)
+      }
+      #expect(again == 0, "two who cancelled the same job were told different things")
+      try await eventually {
+        try await trial.installation.number("SELECT count(*)::int FROM analysis.result") == 300
+      }
+      let ended = await trial.stop(worker)
+      #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
+      let results = try await trial.results
+      #expect(results + cancelled == 300)
+      #expect(cancelled > 0)
+      #expect(try await trial.units == results)
+      #expect(try await trial.dead == 0)
+    }
+  }
+
+  @Test("A retry of dead jobs against their removal: each is either wholly back or wholly gone")
+  func retryAgainstRemoval() async throws {
+    try await Trial.with(jobs: 200, maxAttempts: 1) { trial in
+      let backend = try Trial.backend { _ in .failure(422, "INVALID_IMAGE_FORMAT") }
+      try await trial.drain(backend.url)
+      #expect(try await trial.dead == 200)
+      let installation = trial.installation
+      let retried = try await withThrowingTaskGroup(of: Int.self) { group in
+        for part in 0..<2 {
+          group.addTask {
+            let jobs = part == 0 ? trial.jobs : trial.jobs.reversed()
+            var count = 0
+            for start in stride(from: 0, to: 200, by: 10) {
+              let outcomes = try await JobDirectory(installation.pool).retryDead(
+                Array(jobs[start..<(start + 10)]))
+              count += outcomes.values.count { if case .requeued = $0 { true } else { false } }
+            }
+            return count
+          }
+        }
+        group.addTask {
+          for start in stride(from: 0, to: 200, by: 5) {
+            let jobs = trial.jobs[start..<(start + 5)].map(\.description).joined(separator: ",")
+            // As a removal after a time does it: the dead row decides, and what hangs on it goes with it.
+            _ = try await installation.pool.query(
+              """
+              WITH gone AS (
+                DELETE FROM analysis.dead WHERE shard = 0 AND job_id IN (\(jobs)) AND job_id % 3 = 0
+                RETURNING shard, period, job_id)
+              DELETE FROM analysis.job j USING gone g
+              WHERE j.shard = g.shard AND j.period = g.period AND j.id = g.job_id
+              """)
+          }
+          return 0
+        }
+        return try await group.reduce(0, +)
+      }
+      #expect(try await trial.dead == 0)
+      #expect(try await trial.unharmed == retried)
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.job") == retried)
+      #expect(try await trial.units == retried)
+      let good = try Trial.backend()
+      try await trial.drain(good.url)
+      #expect(try await trial.results == retried)
+    }
+  }
+
+  @Test(
+    "The same users imported by two processes at once are there once, with one entry of history for each plan"
+  )
+  func imports() async throws {
+    try await Installation.with { installation in
+      let folder = try TemporaryFolder()
+      func importTwice(_ plan: String) async throws {
+        let lines = (1...150).map {
+          #"{"user":{"id":"u-\#($0)","email":"u\#($0)@example.org","name":"U \#($0)","subscription":"\#(plan)"}}"#
+        }
+        try Data(lines.joined(separator: "\n").utf8).write(to: URL(filePath: folder.path("users.jsonl")))
+        let programs = try (0..<2).map { _ in
+          try Executable(
+            "analysisctl", ["users", "import", folder.path("users.jsonl")],
+            environment: installation.environment)
+        }
+        for program in programs {
+          let ended = await program.ended()
+          #expect(ended.code == 0 || ended.code == 5, "\(ended.messages)")
+        }
+      }
+      try await importTwice("free")
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account") == 150)
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account_plan") == 150)
+      try await importTwice("premium")
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account") == 150)
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account_plan") == 300)
+      try await installation.expectInvariants()
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import AnalysisCore
+import EventLoop
+import Foundation
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("Migrations beside others")
+struct MigrationRaceTests {
+  @Test("Six at once, from nothing: all succeed, without a word, and the schema is whole")
+  func manyAtOnce() async throws {
+    try await withTestDatabase { database in
+      let programs = try (0..<6).map { _ in
+        try Executable("analysisctl", ["migrate"], environment: ["ANALYSIS_DATABASE": database.conninfo])
+      }
+      for program in programs {
+        let ended = await program.ended()
+        #expect(ended.code == 0, "\(ended.messages)")
+        #expect(ended.messages == "")
+      }
+      let loop = try EventLoop()
+      let pool = ConnectionPool(database.configuration, on: loop, size: 1)
+      #expect(try await Migrator(pool).status().isCurrent)
+      await pool.close()
+      loop.shutdown()
+    }
+  }
+
+  /// This program's migrations and some that only later versions have.
+  private func later(_ count: Int) -> MigrationSource {
+    let known = MigrationSource.embedded
+    let texts = [
+      "ALTER TABLE analysis.result ADD COLUMN later_one text; CREATE TABLE analysis.later (a int);",
+      "ALTER TABLE analysis.job ADD COLUMN later_two int NOT NULL DEFAULT 7;",
+    ]
+    return MigrationSource(
+      migrations: known.migrations
+        + (0..<count).map { number in
+          MigrationSource.Migration(
+            number: known.version + 1 + number, name: "later_\(number)", text: texts[number])
+        }, functions: known.functions, finally: known.finally)
+  }
+
+  @Test(
+    "A worker goes on with its jobs while the schema becomes one and two versions newer than it knows; one that is started then refuses cleanly"
+  )
+  func olderWorker() async throws {
+    try await Trial.with(jobs: 100) { trial in
+      let installation = trial.installation
+      let backend = try Trial.backend { call in
+        // The model's own time, so that there is work left when the schema changes; looked at below.
+        usleep(20_000)
+        return .analysis(call)
+      }
+      let worker = try trial.start(backend.url, ["--concurrency", "2", "--prefetch", "2"])
+      try await eventually { try await trial.results >= 10 }
+      // One version newer: the running worker goes on, and another may start.
+      _ = try await Migrator(installation.pool, source: later(1)).migrate()
+      let before = try await trial.results
+      #expect(before < 100, "all was done before the schema changed")
+      try await eventually { try await trial.results > before }
+      let another = try trial.start(backend.url)
+      try await eventually { another.messagesSoFar.contains("The worker runs") }
+      try await eventually { try await trial.results == 100 }
+      // Two versions newer: those that run go on, for what they began fits.
+      _ = try await Migrator(installation.pool, source: later(2)).migrate()
+      let picture = try await drawnPicture()
+      _ = try await installation.submit(20, user: Trial.user, image: picture)
+      try await eventually { try await trial.results == 120 }
+      _ = await trial.stop(another)
+      let ended = await trial.stop(worker)
+      #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
+      #expect(try await trial.attempts() == [])
+      #expect(backend.calls.count == 120)
+
+      _ = try await installation.submit(5, user: Trial.user, image: picture)
+      let refused = try await trial.drain(backend.url)
+      #expect(refused.code == 69, "\(refused.messages)")
+      #expect(refused.messages.contains("Upgrade this program"), "\(refused.messages)")
+      #expect(backend.calls.count == 120)
+      #expect(try await trial.unharmed == 5)
+    }
+  }
+
+  @Test("An older program refuses to migrate a newer schema, and changes nothing")
+  func olderMigrator() async throws {
+    try await Installation.with { installation in
+      _ = try await Migrator(installation.pool, source: later(1)).migrate()
+      let ended = await (try Executable("analysisctl", ["migrate"], environment: installation.environment))
+        .ended()
+      #expect(ended.code != 0)
+      #expect(ended.messages.contains("Upgrade this program"), "\(ended.messages)")
+      #expect(try await Migrator(installation.pool, source: later(1)).status().isCurrent)
+    }
+  }
+
+  @Test("Functions are replaced again and again while workers claim and store: no job notices")
+  func functions() async throws {
+    try await Trial.with(jobs: 150) { trial in
+      let known = MigrationSource.embedded
+      let backend = try Trial.backend { call in
+        // The model's own time, so that functions are replaced while jobs are in flight.
+        usleep(5_000)
+        return .analysis(call)
+      }
+      let workers = try (0..<2).map { _ in
+        try trial.start(backend.url, ["--concurrency", "4", "--prefetch", "4"])
+      }
+      try await eventually { try await trial.results > 0 }
+      var rounds = 0
+      while try await trial.results < 150 {
+        rounds += 1
+        let changed = known.functions.map {
+          MigrationSource.FunctionGroup(name: $0.name, text: $0.text + "\n-- round \(rounds)\n")
+        }
+        let source = MigrationSource(
+          migrations: known.migrations, functions: changed, finally: known.finally)
+        let done = try await Migrator(trial.installation.pool, source: source).migrate()
+        #expect(done.count == known.functions.count)
+      }
+      #expect(rounds > 0)
+      for worker in workers { _ = await trial.stop(worker) }
+      #expect(try await trial.attempts() == [])
+      #expect(backend.calls.count == 150)
+    }
+  }
+}

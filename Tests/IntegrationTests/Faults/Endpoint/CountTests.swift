@@ -1,0 +1,70 @@
+import AnalysisCore
+import Foundation
+import JobQueue
+import TestSupport
+import Testing
+
+@Suite("Counts and limits of ours and of the backend")
+struct CountTests {
+  @Test("The backend's own count is not ours: the usage report shows what was analysed here")
+  func ownCount() async throws {
+    try await Trial.with(jobs: 3) { trial in
+      // Its log-in says 3 of an account that has made none, and its limit is reached after two.
+      let backend = try Backend(
+        { .analysis($0) },
+        login: { _ in
+          Backend.Reply(
+            body: """
+              {"token":"\(Trial.token)","user":{"id":"u-7","email":"\(Trial.email)","name":"Service",
+               "subscription":"free","analysisCount":999,"analysisLimit":null}}
+              """)
+        })
+      let ended = try await trial.drain(backend.url)
+      #expect(ended.code == 0, "\(ended.messages)")
+      let report = try Executable(
+        "analysisctl", ["report", "usage", "--format", "csv"], environment: trial.installation.environment)
+      let reported = await report.ended()
+      #expect(reported.code == 0, "\(reported.messages)")
+      let lines = reported.output.components(separatedBy: "\r\n").map { $0.components(separatedBy: ",") }
+      let column = try #require(lines[0].firstIndex(of: "used"))
+      #expect(lines[1][column] == "3", "\(reported.output)")
+    }
+  }
+
+  @Test("A limit that falls from 5 to 2 holds from its moment on: what was taken is kept, nothing more is")
+  func limitFalls() async throws {
+    try await Trial.with { trial in
+      let installation = trial.installation
+      try await installation.addUser("free-user", plan: "free")
+      let picture = try await drawnPicture()
+      #expect(try await installation.submit(4, user: "free-user", image: picture).count == 4)
+      let set = try Executable(
+        "analysisctl", ["plans", "set-limit", "free", "2"], environment: installation.environment)
+      let ended = await set.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await installation.submit(1, user: "free-user", image: picture).isEmpty)
+      let backend = try Trial.backend()
+      try await trial.drain(backend.url)
+      #expect(try await trial.results == 5)
+      #expect(try await installation.number("SELECT sum(used)::int FROM analysis.usage") == 5)
+      // And rises again.
+      let raise = try Executable(
+        "analysisctl", ["plans", "set-limit", "free", "5"], environment: installation.environment)
+      #expect(await raise.ended().code == 0)
+      #expect(try await installation.submit(2, user: "free-user", image: picture).count == 1)
+      try await trial.drain(backend.url)
+    }
+  }
+
+  @Test(
+    "The worker never saves an analysis at the backend, in either dialect", arguments: ["guide", "server"])
+  func neverSaves(dialect: String) async throws {
+    try await Trial.with(jobs: 2) { trial in
+      let backend = try Trial.backend()
+      let ended = try await trial.drain(backend.url, ["--dialect", dialect])
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.results == 2)
+      #expect(backend.accountCalls.map(\.target) == ["/api/login"])
+    }
+  }
+}

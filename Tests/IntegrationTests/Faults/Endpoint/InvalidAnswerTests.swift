@@ -1,0 +1,140 @@
+import AnalysisCore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("An answer with 200 that cannot be used")
+struct InvalidAnswerTests {
+  /// A body that is written by hand, after which the connection is closed.
+  private static func raw(_ name: String, _ pieces: String...) -> Row {
+    Row(name) { _ in
+      .raw { connection in
+        for piece in pieces { try connection.write(piece) }
+      }
+    }
+  }
+
+  static let transfers: [Row] = [
+    raw("cut by its length", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"id\":\"a-1\","),
+    raw("cut within a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n{\"id\":\"a-1\","),
+    raw("cut between chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n{\"a\r\n"),
+    raw("cut by the close", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{\"id\":\"a-1\",\"type\":\"thr"),
+    raw(
+      "with a chunk of no length",
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n"),
+    raw("that is no HTTP", "SSH-2.0-OpenSSH_9.2\r\n"),
+    Row("of 2 MiB") { _ in
+      Backend.Reply(
+        body: Answers.analysis(further: "\"padding\":\"\(String(repeating: "x", count: 2 << 20))\""))
+    },
+    Row("with a header of 400 kB") { call in
+      Backend.Reply(
+        body: Answers.throat, headers: (0..<400).map { "X-\($0): \(String(repeating: "y", count: 1000))" })
+    },
+    Row("with one header line of 400 kB") { _ in
+      Backend.Reply(body: Answers.throat, headers: ["X-Long: \(String(repeating: "y", count: 400_000))"])
+    },
+    Row("compressed without being asked", 200, "\u{1F}\u{8B}", headers: ["Content-Encoding: gzip"]),
+  ]
+
+  static let contents: [Row] = [
+    Row("HTML", 200, "<!DOCTYPE html><html><body>Maintenance</body></html>"),
+    Row("empty", 200),
+    Row("bad JSON", 200, #"{"id":"a-1","type":"thr"#),
+    Row("JSON and more after it", 200, Answers.throat + "{}"),
+    Row("no object", 200, "[\(Answers.throat)]"),
+    Row("null", 200, "null"),
+    Row("too deep", 200, String(repeating: "[", count: 10_000)),
+    Row("no id", 200, Answers.analysis(id: nil)),
+    Row("an empty id", 200, Answers.analysis(id: #""""#)),
+    Row("an id with a control character", 200, Answers.analysis(id: #""a\u0000""#)),
+    Row(
+      "an id of a megabyte less a little", 200,
+      Answers.analysis(id: "\"\(String(repeating: "a", count: 1_000_000))\"")),
+    Row("no type", 200, Answers.analysis(type: nil)),
+    Row("an unknown type", 200, Answers.analysis(type: #""nose""#)),
+    Row("the other type", 200, Answers.analysis(type: #""ear""#)),
+    Row("no conditions", 200, Answers.analysis(conditions: nil)),
+    Row("conditions of another shape", 200, Answers.analysis(conditions: #"{"id":"x"}"#)),
+    Row(
+      "a confidence above 1", 200, Answers.analysis(conditions: "[\(Answers.condition(confidence: "1.5"))]")),
+    Row(
+      "a confidence below 0", 200, Answers.analysis(conditions: "[\(Answers.condition(confidence: "-0.1"))]")),
+    Row(
+      "a confidence that is no number", 200,
+      Answers.analysis(conditions: "[\(Answers.condition(confidence: "NaN"))]")),
+    Row(
+      "a confidence beyond all numbers", 200,
+      Answers.analysis(conditions: "[\(Answers.condition(confidence: "1e999"))]")),
+    Row(
+      "a confidence as text", 200,
+      Answers.analysis(conditions: "[\(Answers.condition(confidence: "\"high\""))]")),
+    Row(
+      "a second condition without a name", 200,
+      Answers.analysis(conditions: "[\(Answers.condition()),\(Answers.condition(name: "null"))]")),
+    Row(
+      "101 conditions", 200,
+      Answers.analysis(
+        conditions: "[\(Array(repeating: Answers.condition(), count: 101).joined(separator: ","))]")),
+    Row("a time that is none", 200, Answers.analysis(time: #""timestamp":"yesterday""#)),
+    Row(
+      "a flag that is neither true nor false", 200,
+      Answers.analysis(conditions: "[\(Answers.condition(further: #""isPotentiallySerious":"yes""#))]")),
+    Row("the condition analysis_error") { .analysisError($0) },
+    Row(
+      "a condition with isError", 200,
+      Answers.analysis(
+        conditions:
+          #"[{"id":"x","name":"X","confidence":0,"isError":true,"error":"inference failed","diagnostic":{"stage":"inference"}}]"#
+      )),
+    Row("error: true without a code", 200, #"{"error":true,"message":"It failed."}"#),
+    Row("error as text", 200, #"{"error":"Something went wrong"}"#),
+  ]
+
+  @Test(
+    "is tried again, marked as maybe counted, then dead; no unit is used", arguments: transfers + contents)
+  func invalid(row: Row) async throws {
+    try await Trial.with { trial in
+      let backend = try Trial.backend(row.answer)
+      let ended = try await trial.drain(backend.url)
+      #expect(ended.code == 0, "\(ended.messages)")
+      let attempts = try await trial.attempts()
+      #expect(attempts.map(\.kind) == ["invalid_answer", "invalid_answer"], "\(attempts)")
+      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 && $0.message.count < 600 })
+      #expect(try await trial.results == 0)
+      #expect(try await trial.dead == 1)
+      #expect(try await trial.units == 0)
+      #expect(backend.calls.count == 2)
+      #expect(Set(backend.calls.map(\.key)).count == 1)
+    }
+  }
+
+  @Test("is kept with the attempt as its first words, without what looks like a secret")
+  func excerpt() async throws {
+    try await Trial.with(maxAttempts: 1) { trial in
+      let backend = try Trial.backend { call in
+        Backend.Reply(
+          body: "<html>Welcome \(Trial.email), your \(call.token ?? ""), password=\(Trial.password)</html>")
+      }
+      try await trial.drain(backend.url)
+      let attempt = try #require(try await trial.attempts().first)
+      #expect(attempt.message.contains("It began: <html>Welcome [redacted]"), "\(attempt.message)")
+    }
+  }
+
+  @Test(
+    "once does no harm: the next attempt is stored", arguments: [contents[0], transfers[0], transfers[7]])
+  func once(row: Row) async throws {
+    try await Trial.with { trial in
+      let backend = try Trial.backend { call in
+        call.number == 1 ? try row.answer(call) : .analysis(call)
+      }
+      let ended = try await trial.drain(backend.url)
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.results == 1)
+      #expect(try await trial.units == 1)
+      #expect(try await trial.recordedCalls == 2)
+      #expect(backend.calls.count == 2)
+    }
+  }
+}

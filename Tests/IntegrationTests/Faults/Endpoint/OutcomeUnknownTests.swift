@@ -1,0 +1,126 @@
+import AnalysisCore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("A call whose outcome is unknown")
+struct OutcomeUnknownTests {
+  static let once: [Row] = [
+    Row("the connection is reset when all was sent") { call in
+      call.number == 1 ? .raw { $0.reset() } : .analysis(call)
+    },
+    Row("the connection is closed without an answer") { call in
+      call.number == 1 ? .raw { $0.close() } : .analysis(call)
+    },
+    Row("the answer does not come within the deadline") { call in
+      call.number == 1 ? .raw { $0.waitForClose() } : .analysis(call)
+    },
+    Row("the header comes and the body does not") { call in
+      guard call.number == 1 else { return .analysis(call) }
+      return .raw { connection in
+        try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
+        connection.waitForClose()
+      }
+    },
+    Row("a slow body, a byte at a time, is cut off by the deadline") { call in
+      guard call.number == 1 else { return .analysis(call) }
+      return .raw { connection in
+        try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{\"id\":\"")
+        while true {
+          try connection.write("a")
+          usleep(100_000)  // the slowness is the fault; the client's deadline ends it
+        }
+      }
+    },
+  ]
+
+  @Test("burns an attempt, is marked as maybe counted, and is repeated with the same key", arguments: once)
+  func unknown(row: Row) async throws {
+    try await Trial.with { trial in
+      let backend = try Trial.backend(row.answer)
+      let ended = try await trial.drain(backend.url, ["--deadline", "2s"])
+      #expect(ended.code == 0, "\(ended.messages)")
+      let attempts = try await trial.attempts()
+      #expect(attempts.map(\.kind) == ["outcome_unknown"])
+      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 })
+      #expect(try await trial.results == 1)
+      #expect(
+        try await trial.installation.number("SELECT attempt::int FROM analysis.result") == 2)
+      #expect(backend.calls.count == 2)
+      #expect(Set(backend.calls.map(\.key)).count == 1)
+      #expect(backend.calls.first?.key != nil)
+      #expect(try await trial.recordedCalls == 2)
+      #expect(try await trial.units == 1)
+    }
+  }
+
+  @Test("by a reset while the picture was being sent is one too")
+  func resetWhileSending() async throws {
+    let resets = Countdown(1)
+    let keys = Keys()
+    let server = try RawServer { connection in
+      while let head = try connection.readHead() {
+        guard head.target == "/api/analyze" else {
+          guard connection.readBody(of: head) != nil else { return }
+          try connection.respond(200, Backend.Reply.token(Trial.token).body)
+          continue
+        }
+        keys.add(head.headers["idempotency-key"])
+        if resets.take() { return connection.reset() }
+        guard connection.readBody(of: head) != nil else { return }
+        try connection.respond(200, Answers.throat)
+      }
+    }
+    defer { server.stop() }
+    try await Trial.with { trial in
+      let ended = try await trial.drain(server.url)
+      #expect(ended.code == 0, "\(ended.messages)")
+      let attempts = try await trial.attempts()
+      #expect(attempts.map(\.kind) == ["outcome_unknown"])
+      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 })
+      #expect(try await trial.results == 1)
+      #expect(keys.all.count == 2 && Set(keys.all).count == 1)
+    }
+  }
+
+  @Test("for good is dead after its attempts, and nothing is counted")
+  func forGood() async throws {
+    try await Trial.with(maxAttempts: 3) { trial in
+      let backend = try Trial.backend { _ in .raw { $0.reset() } }
+      let ended = try await trial.drain(backend.url)
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.attempts().map(\.kind) == Array(repeating: "outcome_unknown", count: 3))
+      #expect(try await trial.dead == 1)
+      #expect(try await trial.units == 0)
+      #expect(backend.calls.count == 3)
+    }
+  }
+
+  @Test(
+    "is not waited for longer than the deadline, though the server's own limit is later; a longer deadline waits"
+  )
+  func deadline() async throws {
+    // The server answers after 3 s, as one with a limit of 120 s may answer after 100.
+    let slow: @Sendable (Backend.Call) -> Backend.Reply = { call in
+      sleep(3)
+      return .analysis(call)
+    }
+    try await Trial.with(maxAttempts: 1) { trial in
+      let backend = try Trial.backend(slow)
+      let ended = try await trial.drain(backend.url, ["--deadline", "500ms"], account: false)
+      #expect(ended.code == 0, "\(ended.messages)")
+      let attempts = try await trial.attempts()
+      #expect(attempts.map(\.kind) == ["outcome_unknown"], "\(attempts)")
+      #expect(try await trial.dead == 1)
+      #expect(backend.calls.count == 1)
+    }
+    // The call takes three leases; heartbeats keep the job, so that nobody calls for it again.
+    try await Trial.with(maxAttempts: 1) { trial in
+      let backend = try Trial.backend(slow)
+      let ended = try await trial.drain(backend.url, ["--deadline", "60s", "--lease", "1s"])
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try await trial.results == 1)
+      #expect(backend.calls.count == 1)
+    }
+  }
+}

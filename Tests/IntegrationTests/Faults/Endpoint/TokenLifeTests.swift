@@ -1,0 +1,86 @@
+import AnalysisCore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The account's token in a long queue")
+struct TokenLifeTests {
+  @Test("ends many times on the way, and no job notices", arguments: ["token", "access-token"])
+  func shortLived(dialect: String) async throws {
+    let folder = try TemporaryFolder()
+    try Data(Trial.password.utf8).write(to: URL(filePath: folder.path("password")))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("password"))
+    let options = [
+      "--require-auth", "--account", "\(Trial.email):\(folder.path("password"))", "--token-lifetime", "1s",
+      "--login-dialect", dialect, "--delay", "100ms",
+    ]
+    try await RunningEndpoint.with(options) { endpoint async throws in
+      try await Trial.with(jobs: 160, maxAttempts: 1) { trial in
+        let ended = try await trial.drain(endpoint.url, ["--concurrency", "4"])
+        #expect(ended.code == 0, "\(ended.messages)")
+        #expect(try await trial.results == 160)
+        #expect(try await trial.dead == 0)
+        #expect(try await trial.attempts(burntOnly: true) == [])
+      }
+    }
+  }
+
+  @Test(
+    "is renewed by the refresh token where there is one, in either spelling, and the password is sent once",
+    arguments: ["guide", "server"])
+  func refresh(dialect: String) async throws {
+    let backend = try Backend(
+      { .analysis($0) },
+      login: { number in Self.session(number) },
+      refresh: { number, request in
+        let body = String(decoding: request.body, as: UTF8.self)
+        return body.contains("\"refreshToken\":\"\(Trial.token)-refresh-\(number - 1)\"")
+          ? Self.session(number) : .failure(401, "INVALID_CREDENTIALS")
+      })
+    try await Trial.with(jobs: 40) { trial in
+      let worker = try trial.start(backend.url, ["--dialect", dialect, "--concurrency", "1"])
+      try await eventually { try await trial.results == 40 }
+      // Tokens live for two seconds here; jobs that come later are called for with later ones.
+      let picture = try await drawnPicture()
+      while backend.accountCalls.count(where: { $0.target == "/api/refresh-token" }) < 3 {
+        _ = try await trial.installation.submit(1, user: Trial.user, image: picture)
+        try await Task.sleep(for: .milliseconds(200))
+      }
+      _ = await trial.stop(worker)
+      let targets = backend.accountCalls.map(\.target)
+      #expect(targets.first == "/api/login")
+      #expect(targets.dropFirst().allSatisfy { $0 == "/api/refresh-token" }, "\(targets)")
+      #expect(try await trial.dead == 0)
+      #expect(try await trial.attempts(burntOnly: true) == [])
+    }
+  }
+
+  @Test("is had by a new log-in when the refresh token has ended too")
+  func refreshEnded() async throws {
+    let backend = try Backend(
+      { .analysis($0) }, login: { number in Self.session(number) },
+      refresh: { _, _ in
+        Backend.Reply(status: 401, body: #"{"error":true,"message":"Refresh token expired"}"#)
+      })
+    try await Trial.with(jobs: 5) { trial in
+      let worker = try trial.start(backend.url)
+      let picture = try await drawnPicture()
+      while backend.accountCalls.count(where: { $0.target == "/api/login" }) < 3 {
+        _ = try await trial.installation.submit(1, user: Trial.user, image: picture)
+        try await Task.sleep(for: .milliseconds(200))
+      }
+      _ = await trial.stop(worker)
+      #expect(try await trial.dead == 0)
+      #expect(try await trial.attempts(burntOnly: true) == [])
+    }
+  }
+
+  /// As one dialect writes it: a token that lives for two seconds, and one to renew it by.
+  private static func session(_ number: Int) -> Backend.Reply {
+    Backend.Reply(
+      body: """
+        {"error":false,"accessToken":"\(Trial.token)-\(number)","refreshToken":"\(Trial.token)-refresh-\(number)",
+         "expiresIn":2}
+        """)
+  }
+}

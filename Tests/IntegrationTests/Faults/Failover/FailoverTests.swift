@@ -1,0 +1,141 @@
+import AnalysisCore
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("When a standby takes over")
+struct FailoverTests {
+  @Test("workers carry on within 5 s, without a restart, and every job ends once")
+  func workers() async throws {
+    try await FailoverTrial.with(jobs: 120, isSynchronous: true) { failover in
+      let trial = failover.trial
+      let workers = try (0..<2).map { _ in try trial.worker() }
+      try await eventually { try await trial.results >= 30 }
+      try await failover.failOver()
+      // The promise, by the new primary's clock: from now on it takes writes.
+      let promoted = try await failover.onStandby("SELECT clock_timestamp()::text")
+      try await eventually {
+        try await trial.installation.number(
+          "SELECT count(*)::int FROM analysis.worker WHERE heartbeat_at > '\(promoted)'") == 2
+      }
+      let seconds = try await trial.installation.number(
+        "SELECT extract(epoch FROM clock_timestamp() - '\(promoted)'::timestamptz)::int")
+      #expect(seconds <= 5)
+      try await eventually { try await trial.results == trial.jobs.count }
+      await failover.end(workers)
+      try await trial.expectEachEnded()
+      try await trial.expectNoAttemptBurnt()
+    }
+  }
+
+  @Test("that is synchronous, no acknowledged job is lost; a repeat under the same key makes no second one")
+  func acknowledged() async throws {
+    let picture = try await drawnPicture()
+    try await FailoverTrial.with(isSynchronous: true) { failover in
+      let trial = failover.trial
+      let worker = try trial.worker()
+      let submits = KeyedSubmits(trial.installation.pool, picture)
+      async let submitting: Void = submits.run(tasks: 6)
+      try await eventually { submits.acknowledged.count >= 100 }
+      try await failover.failOver()
+      let before = submits.acknowledged.count
+      try await eventually { submits.acknowledged.count >= before + 50 }
+      submits.stop()
+      await submitting
+
+      let told = submits.acknowledged
+      var jobs: Set<JobID> = []
+      for key in submits.tried.sorted() {
+        let job = try #require(try await submits.submit(key))
+        if let first = told[key] { #expect(job == first, "\(key)") }
+        jobs.insert(job)
+      }
+      // Each key has one job, and there are no others.
+      #expect(jobs.count == submits.tried.count)
+      #expect(try await trial.installation.number("SELECT count(*)::int FROM analysis.job") == jobs.count)
+      try await eventually { try await trial.results == jobs.count }
+      await failover.end([worker])
+      try await trial.expectEachEnded(also: jobs.sorted())
+      try await trial.expectNoAttemptBurnt()
+    }
+  }
+
+  @Test("a submit that waits for its jobs waits on, and tells how they ended")
+  func waiting() async throws {
+    try await FailoverTrial.with(isSynchronous: true) { failover in
+      let trial = failover.trial
+      let pictures = try await drawnPictures.folder().appending(path: "throat-01.jpg").path
+      let submit = try Executable(
+        "analysisctl",
+        ["submit", "--user", FailoverTrial.user, "--type", "throat", "--wait", "--json", pictures],
+        environment: trial.installation.environment)
+      try await eventually {
+        try await trial.installation.number("SELECT count(*)::int FROM analysis.job") == 1
+      }
+      try await failover.failOver()
+      let worker = try trial.worker()
+      let ended = await submit.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(ended.output.contains("\"state\":\"succeeded\""), "\(ended.output)")
+      await failover.end([worker])
+      #expect(try await trial.results == 1)
+      try await trial.installation.expectInvariants()
+    }
+  }
+
+  @Test("by order, workers leave the old primary as soon as it is read-only, and none of their work is lost")
+  func switchover() async throws {
+    try await FailoverTrial.with(jobs: 120, isSynchronous: true) { failover in
+      let trial = failover.trial
+      let workers = try (0..<2).map { _ in try trial.worker() }
+      try await eventually { try await trial.results >= 30 }
+      // It goes on to run: the workers' connections to it stay up.
+      try await failover.primary.set(["default_transaction_read_only": "on"])
+      try await eventually { workers.allSatisfy { $0.messagesSoFar.contains("takes no changes") } }
+      try await failover.caughtUp()
+      try await failover.standby.promote()
+      try await eventually {
+        try await failover.onStandby("SELECT count(*)::text FROM analysis.result") == "\(trial.jobs.count)"
+      }
+      await failover.end(workers)
+      // The test's own connections have read from it so far.
+      try await failover.primary.stop(.fast)
+      try await trial.expectEachEnded()
+      try await trial.expectNoAttemptBurnt()
+    }
+  }
+
+  @Test("the old primary that comes back read-only is not written to, though it is named first")
+  func oldPrimary() async throws {
+    try await FailoverTrial.with(jobs: 10, isSynchronous: true) { failover in
+      let trial = failover.trial
+      try await failover.failOver()
+      try await failover.primary.set(["default_transaction_read_only": "on"])
+      try await failover.primary.start()
+      let count =
+        "SELECT (SELECT count(*) FROM analysis.job) || ' ' || (SELECT count(*) FROM analysis.result)"
+      let later = try await trial.submitFurther(10)
+      try await trial.drain()
+      #expect(try await failover.onPrimary(count) == "10 0")
+      #expect(try await failover.onStandby(count) == "20 20")
+      try await trial.expectEachEnded(also: later)
+      try await trial.expectNoAttemptBurnt()
+    }
+  }
+
+  @Test("a primary that is frozen, not dead, holds nobody up")
+  func frozen() async throws {
+    try await FailoverTrial.with(jobs: 10, isSynchronous: false) { failover in
+      let trial = failover.trial
+      try await failover.caughtUp()
+      try failover.primary.signal(#require(failover.primary.postmaster), SIGSTOP)
+      try await failover.standby.promote()
+      // It is named first, and takes connections without ever answering.
+      try await trial.drain()
+      #expect(try await failover.onStandby("SELECT count(*)::text FROM analysis.result") == "10")
+      // What it had begun before is still served; the test's own connections are.
+      try await failover.primary.kill()
+      try await trial.expectEachEnded()
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The server's processes are struck while jobs pass")
+struct BackendTests {
+  @Test(
+    "Backends that are terminated or cancelled again and again cost no job and no attempt",
+    arguments: ["pg_terminate_backend", "pg_cancel_backend"])
+  func struck(function: String) async throws {
+    try await WorkerTrial.with(jobs: 400, endpoint: ["--delay", "10ms"]) { trial in
+      let worker = try trial.worker(["--drain", "--drain-horizon", "60s"])
+      try await eventually { try await trial.results >= 10 }
+      var struck = 0
+      while try await trial.results < trial.jobs.count {
+        // Not those that only wait: a cancellation of nothing is nothing.
+        struck += try await trial.installation.number(
+          """
+          SELECT count(\(function)(pid))::int FROM pg_stat_activity
+          WHERE datname = current_database() AND application_name = 'analysis-worker'
+            AND ('\(function)' = 'pg_terminate_backend' OR state = 'active')
+          """)
+        let before = try await trial.results
+        try await eventually {
+          let now = try await trial.results
+          return now >= min(before + 20, trial.jobs.count)
+        }
+      }
+      let ended = await worker.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(struck > 0 || function == "pg_cancel_backend")
+      try await trial.expectNoAttemptBurnt()
+      try await trial.expectEachEnded()
+    }
+  }
+
+  @Test("A frozen backend holds the worker up for no longer than its deadline; it goes on with a new one")
+  func frozen() async throws {
+    try await ServerTrial.with(jobs: 300) { trial in
+      let worker = try trial.trial.worker()
+      try await eventually { try await trial.trial.results >= 20 }
+      let frozen = try await trial.backends()
+      for pid in frozen { try trial.cluster.signal(pid, SIGSTOP) }
+      // For claims and leases, for results, for images: no error tells of a frozen one, only the deadline.
+      try await trial.eventuallyThere {
+        try await trial.backends().filter { !frozen.contains($0) }.count >= 3
+      }
+      // One that was frozen in the midst of a statement holds its rows until it is let go.
+      for pid in frozen { try? trial.cluster.signal(pid, SIGCONT) }
+      try await trial.eachHasResult()
+      try await trial.stop(worker)
+      try await trial.expectUnharmed()
+    }
+  }
+}

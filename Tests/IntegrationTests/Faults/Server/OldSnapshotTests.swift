@@ -1,0 +1,50 @@
+import EventLoop
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("An old snapshot is held")
+struct OldSnapshotTests {
+  @Test("While 200,000 jobs pass, what a claim costs the server keeps within 20 %")
+  func held() async throws {
+    var options = ServerCluster.Options()
+    // What is counted is work, not time, so nothing has to be durable.
+    options.settings = [
+      "shared_preload_libraries": "pg_stat_statements", "fsync": "off", "synchronous_commit": "off",
+      "max_wal_size": "4GB", "shared_buffers": "512MB",
+    ]
+    try await withServerCluster(options) { cluster in
+      let proxy = try FaultProxy(to: .socket(cluster.socketPath))
+      defer { proxy.stop() }
+      try await Installation.with(on: cluster, through: proxy) { installation in
+        try await installation.addUser("clinic-1")
+        _ = try await installation.pool.query("CREATE EXTENSION pg_stat_statements")
+        var drill = try await QueueDrill(cluster, installation)
+        let before = try await cost(&drill, installation)
+
+        let old = try await Connection.connect(
+          ConnectionConfiguration(cluster.conninfo()), on: installation.loop)
+        _ = try await old.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await old.query("SELECT 1")
+        let during = try await cost(&drill, installation)
+        let dead = try await installation.number(
+          "SELECT n_dead_tup::int FROM pg_stat_user_tables WHERE relname = 'ready'")
+        #expect(dead >= 150_000, "the snapshot kept nothing from being removed")
+        _ = try await old.query("COMMIT")
+        await old.close()
+
+        #expect(during <= before * 1.2, "\(during) buffers a job instead of \(before)")
+        await drill.close()
+        try await installation.expectInvariants()
+      }
+    }
+  }
+
+  /// Has 200,000 jobs pass; answers the buffers that a claim touches for each of the last 50,000.
+  private func cost(_ drill: inout QueueDrill, _ installation: Installation) async throws -> Double {
+    try await drill.fill(200_000)
+    _ = try await installation.pool.query("ANALYZE analysis.job, analysis.ready", deadline: .seconds(300))
+    try await drill.pass(150_000)
+    return try await drill.buffers(50_000)
+  }
+}

@@ -1,0 +1,149 @@
+import AnalysisCore
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("The server goes away and comes back")
+struct OutageTests {
+  /// How the server goes.
+  enum Outage: CaseIterable, CustomTestStringConvertible {
+    case fastStop, immediateStop, killedBackend, killedPostmaster, refusedConnections
+
+    var testDescription: String {
+      switch self {
+      case .fastStop: "fast stop"
+      case .immediateStop: "immediate stop"
+      case .killedBackend: "SIGKILL of one backend"
+      case .killedPostmaster: "SIGKILL of the postmaster"
+      case .refusedConnections: "connections refused"
+      }
+    }
+  }
+
+  @Test(
+    "The worker is back within 5 s of the server, without a restart, and no job and no attempt is lost",
+    arguments: Outage.allCases)
+  func back(from outage: Outage) async throws {
+    try await ServerTrial.with(jobs: 600) { trial in
+      let worker = try trial.trial.worker()
+      try await eventually { try await trial.trial.results >= 40 }
+      try await strike(outage, trial) {
+        // Until its pauses have grown to their longest.
+        try await eventually { worker.messagesSoFar.contains(#""attempt":8"#) }
+      }
+      let back = try await trial.timeOfReturn()
+      try await trial.eventuallyThere {
+        try await trial.installation.number(
+          "SELECT count(*)::int FROM analysis.result WHERE finished_at > '\(back)'") > 0
+      }
+      // The promise, by the server's clock.
+      let seconds = try await trial.installation.number(
+        "SELECT ceil(extract(epoch FROM min(finished_at) - '\(back)'))::int FROM analysis.result WHERE finished_at > '\(back)'"
+      )
+      #expect(seconds <= 5)
+      try await trial.eachHasResult()
+      // It claims again, not only stores what it had.
+      try await trial.stop(worker)
+      try await trial.expectUnharmed()
+    }
+  }
+
+  private func strike(
+    _ outage: Outage, _ trial: ServerTrial, whileAway: () async throws -> Void
+  ) async throws {
+    switch outage {
+    case .fastStop, .immediateStop:
+      try await trial.cluster.stop(outage == .fastStop ? .fast : .immediate)
+      try await whileAway()
+      try await trial.cluster.start()
+    case .killedBackend:
+      // The server cuts all others and recovers by itself, at once.
+      let pid = try #require(try await trial.backends().first)
+      try trial.cluster.killBackend(pid)
+      try await eventually { trial.cluster.log.contains("all server processes terminated; reinitializing") }
+    case .killedPostmaster:
+      try await trial.cluster.kill()
+      try await whileAway()
+      try await trial.cluster.start()
+    case .refusedConnections:
+      trial.proxy.refuse()
+      trial.proxy.cutAll()
+      try await whileAway()
+      try trial.proxy.admit()
+    }
+  }
+
+  @Test("While it shuts down, starts up or recovers, commands say so and exit 75; the worker waits")
+  func notAccepting() async throws {
+    try await ServerTrial.with(jobs: 100) { trial in
+      let worker = try trial.trial.worker()
+      try await eventually { try await trial.trial.results >= 10 }
+      // A smart stop waits for whoever is connected, and takes nobody new.
+      try await trial.cluster.beginStop(.smart)
+      let shuttingDown = try await trial.control(try await trial.submission())
+      #expect(shuttingDown.code == 75, "\(shuttingDown.messages)")
+      #expect(shuttingDown.messages.contains("starting up or shutting down"), "\(shuttingDown.messages)")
+      try await trial.cluster.stop(.fast)
+
+      // A standby that takes no readers is "starting up" until it is promoted.
+      let signal = "\(trial.cluster.dataFolder)/standby.signal"
+      try Data().write(to: URL(fileURLWithPath: signal))
+      try await trial.cluster.set(["hot_standby": "off"])
+      try await trial.cluster.start(waits: false)
+      try await eventually { trial.cluster.log.contains("entering standby mode") }
+      let startingUp = try await trial.control(try await trial.submission())
+      #expect(startingUp.code == 75, "\(startingUp.messages)")
+      try await trial.cluster.promote()
+
+      try await trial.eachHasResult()
+      let again = try await trial.control(try await trial.submission())
+      #expect(again.code == 0, "\(again.messages)")
+      try await trial.eventuallyThere {
+        try await trial.trial.results == trial.trial.jobs.count + again.jobs.count
+      }
+      try await trial.stop(worker)
+      try await trial.expectUnharmed(also: again.jobs)
+    }
+  }
+
+  @Test("With too many clients commands exit 75 and the worker waits for its connections")
+  func tooManyClients() async throws {
+    var options = ServerCluster.Options()
+    options.settings = ["max_connections": "12", "superuser_reserved_connections": "0"]
+    try await ServerTrial.with(jobs: 60, options) { trial in
+      let configuration = ConnectionConfiguration(trial.cluster.conninfo())
+      var hogs: [Connection] = []
+      while hogs.count < 20 {
+        do {
+          hogs.append(try await Connection.connect(configuration, on: trial.installation.loop))
+        } catch let error as PostgreSQLError {
+          #expect(error.phase == .tooManyClients)
+          break
+        }
+      }
+      let submit = try await trial.control(try await trial.submission())
+      #expect(submit.code == 75, "\(submit.messages)")
+      #expect(submit.messages.contains("no connection left"), "\(submit.messages)")
+      let worker = try trial.trial.worker()
+      try await eventually { worker.messagesSoFar.contains("no connection left") }
+      // One is not enough for its work, but it lives.
+      await hogs.removeLast().close()
+      try await eventually { worker.messagesSoFar.contains("The worker runs") }
+      for hog in hogs { await hog.close() }
+      try await trial.eachHasResult()
+      try await trial.stop(worker)
+      try await trial.expectUnharmed()
+    }
+  }
+}
+
+extension Executable.Ended {
+  /// The jobs that a submit with `--json` names.
+  var jobs: [JobID] {
+    output.split(separator: "\n").compactMap { line in
+      let fields = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
+      return (fields?["job"] as? String).flatMap { JobID($0) }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+
+/// PostgreSQL's own programs, run as a user that the server accepts.
+struct ServerPrograms: Sendable {
+  /// Where `initdb` and `postgres` are.
+  let folder: String
+  /// Who runs them, with the group; nil when that is whoever runs this process.
+  let user: (name: String, id: uid_t, group: gid_t)?
+
+  init() throws {
+    folder = try Self.find()
+    user = try Self.ordinaryUser()
+  }
+
+  /// Runs one of them to its end and gives what it wrote.
+  ///
+  /// - Throws: `TestSupportError` when it ends with anything but 0, with the last of what it said.
+  @discardableResult
+  func run(_ program: String, _ arguments: [String]) async throws -> String {
+    let environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
+    let words = asUser + ["\(folder)/\(program)"] + arguments
+    let ended = try await RunningProgram(
+      "/bin/bash", ["-c", Supervisor.closing + "exec \"$@\"", "run"] + words,
+      environment: environment.merging(["LC_ALL": "C"]) { $1 }, directory: URL(fileURLWithPath: "/")
+    ).ended()
+    let output = String(decoding: ended.output, as: UTF8.self)
+    guard ended.status == 0, !ended.wasKilled else {
+      throw TestSupportError("\(program) failed: \((output + ended.errors).suffix(1000))")
+    }
+    return output
+  }
+
+  /// Gives a folder of ours to the server's user.
+  func own(_ path: String) throws {
+    guard let user else { return }
+    guard chown(path, user.id, user.group) == 0 else {
+      throw TestSupportError("\(path) cannot be given to \(user.name): errno \(errno)")
+    }
+  }
+
+  /// The words that go before a program to run it as that user.
+  var asUser: [String] {
+    guard let user else { return [] }
+    if let setpriv = HelperProgram.find("/usr/bin/setpriv", "/bin/setpriv") {
+      return [setpriv, "--reuid=\(user.id)", "--regid=\(user.group)", "--clear-groups", "--"]
+    }
+    return ["/sbin/runuser", "-u", user.name, "--"]
+  }
+
+  /// The server refuses to run as root.
+  private static func ordinaryUser() throws -> (name: String, id: uid_t, group: gid_t)? {
+    guard geteuid() == 0 else { return nil }
+    for name in ["postgres", "nobody"] {
+      if let entry = getpwnam(name) { return (name, entry.pointee.pw_uid, entry.pointee.pw_gid) }
+    }
+    throw TestSupportError("There is no user postgres and no user nobody to run PostgreSQL as")
+  }
+
+  /// Debian keeps the programs out of PATH.
+  private static func find() throws -> String {
+    var folders: [String] = []
+    var found = glob_t()
+    defer { globfree(&found) }
+    if glob("/usr/lib/postgresql/*/bin", 0, nil, &found) == 0 {
+      for index in 0..<Int(found.gl_pathc) {
+        if let path = found.gl_pathv[index] { folders.append(String(cString: path)) }
+      }
+    }
+    // The newest first, by number: 15 before 9.6.
+    folders.sort { version($0) > version($1) }
+    if let path = getenv("PATH") { folders += String(cString: path).split(separator: ":").map(String.init) }
+    let isComplete = { (folder: String) in
+      access("\(folder)/initdb", X_OK) == 0 && access("\(folder)/postgres", X_OK) == 0
+    }
+    guard let folder = folders.first(where: isComplete) else {
+      throw TestSupportError("initdb was not found; install postgresql, or set ANALYSIS_TEST_SERVER")
+    }
+    return folder
+  }
+
+  private static func version(_ folder: String) -> Double {
+    folder.split(separator: "/").compactMap { Double($0) }.first ?? 0
+  }
+}

@@ -1,0 +1,42 @@
+/// A certificate authority of the test's own, made by `openssl`, gone with its last owner.
+public final class Authority: Sendable {
+  /// Whether the programs that it takes are there: `openssl`, and Python for the servers.
+  public static let isAvailable =
+    HelperProgram.find("/usr/bin/openssl") != nil && HelperProgram.find("/usr/bin/python3") != nil
+
+  private let folder: TemporaryFolder
+
+  /// The authority's own certificate.
+  public var file: String { folder.path("authority.pem") }
+  /// The private key of all its servers.
+  public var key: String { folder.path("server.key") }
+
+  /// Makes an authority and the key of its servers.
+  public init() async throws {
+    folder = try TemporaryFolder()
+    let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    try await openssl(
+      ["req", "-x509"] + newKey + ["-keyout", folder.path("authority.key"), "-out", file, "-days", "2"]
+        + ["-subj", "/CN=Authority of a test"])
+    try await openssl(
+      ["req"] + newKey + ["-keyout", key, "-out", folder.path("server.csr"), "-subj", "/CN=server"])
+  }
+
+  /// Signs a server's certificate and returns its file; a negative number of days makes an expired one.
+  public func certificate(names: String, days: Int = 2) async throws -> String {
+    let extensions = folder.path("extensions")
+    let script = "printf 'subjectAltName=%s' '\(names)' > '\(extensions)'"
+    _ = try await HelperProgram.run("/bin/sh", ["-c", script])
+    let output = folder.path("server.pem")
+    try await openssl([
+      "x509", "-req", "-in", folder.path("server.csr"), "-CA", file, "-CAkey", folder.path("authority.key"),
+      "-CAcreateserial", "-days", "\(days)", "-extfile", extensions, "-out", output,
+    ])
+    return output
+  }
+
+  private func openssl(_ arguments: [String]) async throws {
+    let result = try await HelperProgram.run("/usr/bin/openssl", arguments)
+    guard result.status == 0 else { throw ServerFailure("openssl \(arguments[0]): \(result.errors)") }
+  }
+}
