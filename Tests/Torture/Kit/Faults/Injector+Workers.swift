@@ -1,0 +1,45 @@
+import Worker
+
+extension Injector {
+  func cause(_ fault: WorkerFault, _ event: FaultEvent) async throws {
+    if fault == .added { return try await addWorker(for: event.lasting(.seconds(1), .seconds(4))) }
+    guard let worker = await fleet.victim(event.choice) else { throw Missed("no worker is free") }
+    switch fault {
+    case .killed: worker.kill()
+    case .frozen: await worker.freeze(for: event.lasting(RunSettings.lease * 1.5, RunSettings.lease * 3))
+    case .paused: await worker.freeze(for: event.lasting(RunSettings.lease * 0.1, RunSettings.lease * 0.8))
+    case .stopped: worker.stop()
+    case .stoppedAtOnce:
+      worker.stop()
+      // Its handler must have seen the first: two signals that wait are one.
+      await sleep(event.lasting(.milliseconds(50), .milliseconds(300)))
+      worker.stop()
+    case .added: break
+    }
+  }
+
+  private func addWorker(for time: Duration) async throws {
+    let worker = try await fleet.start("added")
+    async let end = fleet.ended(worker)
+    await sleep(time)
+    worker.stop()
+    _ = await end
+  }
+
+  /// Starts a worker that dies when it reaches a failpoint for the nth time. One that is not reached while it
+  /// works may be on its way out, so it is told to stop then.
+  func cause(_ failpoint: Failpoint, _ event: FaultEvent) async throws {
+    // Jobs are handed back once at its end, and hardly before.
+    let isAtEnd = failpoint == .beforeHandBack || failpoint == .handBackAnswered
+    let occasion = isAtEnd ? 1 : 1 + event.choice % 3
+    let worker = try await fleet.start(
+      "dies-\(failpoint.rawValue)", failpoints: "\(failpoint.rawValue)=kill@\(occasion)", told: [.dies])
+    let patience = Task {
+      try await Task.sleep(for: isAtEnd ? .seconds(2) : .seconds(8))
+      worker.stop()
+    }
+    let died = await fleet.ended(worker)
+    patience.cancel()
+    guard died else { throw Missed("its worker never came there") }
+  }
+}

@@ -1,0 +1,27 @@
+import AnalysisCore
+import Foundation
+import TestSupport
+
+/// Reports as `analysisctl` writes them into the run's folder.
+struct ReportFiles: Sendable {
+  let rig: Rig
+
+  /// The bytes of a month's usage report; nil, and a complaint, when the command fails.
+  func statement(of period: Period, named name: String) async -> [UInt8]? {
+    let file = rig.settings.folder.appending(path: name)
+    do {
+      let command = try rig.programs.start(
+        "analysisctl", ["report", "usage", "--month", "\(period)", "--format", "csv", "--out", file.path],
+        environment: ["ANALYSIS_DATABASE": rig.cluster.conninfo(database: Rig.database)], label: "statement")
+      let ended = await command.ended()
+      guard [0, 6].contains(ended.status), !ended.wasKilled else {
+        rig.tally.complain("analysisctl report ended with \(ended.status): \(ended.errors)")
+        return nil
+      }
+      return [UInt8](try Data(contentsOf: file))
+    } catch {
+      rig.tally.complain("The report of \(period) could not be made: \(error)")
+      return nil
+    }
+  }
+}

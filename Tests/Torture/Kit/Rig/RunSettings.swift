@@ -1,0 +1,24 @@
+import Foundation
+
+/// What a run is told.
+struct RunSettings: Sendable {
+  var seed: UInt64 = 1
+  /// How long faults are caused; setting up, draining and checking come on top.
+  var length: Duration = .seconds(60)
+  var kinds = FaultKind.all
+  /// Workers that are kept running.
+  var workers = 3
+  /// Whether the folder stays also when all is well.
+  var keepsFolder = false
+  /// Where the logs go.
+  var folder: URL
+  /// Where the programs lie: beside this one.
+  var programs: URL
+
+  /// How long a lease lasts. Fifteen times shorter than usual, so that many are lost in a short time.
+  static let lease = Duration.seconds(1)
+  /// How long a call may take.
+  static let callDeadline = Duration.seconds(2)
+  /// Jobs that wait beyond which nothing is submitted for a while.
+  static let backlog = 1200
+}
