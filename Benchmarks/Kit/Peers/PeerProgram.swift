@@ -1,0 +1,57 @@
+/// The program that does the rows' work by other queues, each by its own code (`Benchmarks/peers`).
+public struct PeerProgram: Sendable, Equatable {
+  /// The Python in whose environment the peers are installed.
+  public let python: String
+  /// The program's path.
+  public let program: String
+
+  /// The peers that it knows.
+  public static let names = ["procrastinate", "pgqueuer", "awa"]
+
+  /// A program and the Python that runs it.
+  public init(python: String, program: String) {
+    self.python = python
+    self.program = program
+  }
+
+  /// Runs an action of a peer to its end without metering it.
+  public func run(_ peer: String, _ action: String, _ database: BenchmarkDatabase, _ options: [String] = [])
+    async throws
+  {
+    _ = try await MeasuredProcess.run(python, arguments(peer, action, database, options))
+  }
+
+  func arguments(_ peer: String, _ action: String, _ database: BenchmarkDatabase, _ options: [String])
+    -> [String]
+  {
+    [program, peer, action, "--dsn", database.url] + options
+  }
+}
+
+extension Bench {
+  /// A contender for each peer that does some work by its own code in a database of its own; none when the peers are
+  /// left out.
+  ///
+  /// - Parameters:
+  ///   - action: What is timed, for instance `drain`.
+  ///   - prepare: Options of `prepare`, which comes first, untimed.
+  ///   - fill: The action that puts the jobs in before, untimed; nil when there is none.
+  ///   - options: Options of both, for instance `--jobs 1000`.
+  public func peers(
+    _ action: String, prepare: [String] = [], fill: String? = nil, options: [String]
+  ) -> [Contender] {
+    guard let peers = settings.peers else { return [] }
+    return PeerProgram.names.map { peer in
+      Contender(peer, .peer) { bench in
+        let database = try await bench.cluster.emptyDatabase(named: "peer_\(peer)")
+        try await peers.run(peer, "prepare", database, prepare)
+        if let fill { try await peers.run(peer, fill, database, options) }
+        try await bench.cluster.settle(database)
+        let sample = try await bench.measure(
+          peers.python, peers.arguments(peer, action, database, options))
+        try await bench.cluster.drop(database)
+        return sample
+      }
+    }
+  }
+}

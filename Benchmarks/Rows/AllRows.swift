@@ -1,0 +1,20 @@
+public import BenchmarkKit
+
+/// Every row, in the order in which they are run.
+public enum AllRows {
+  /// The rows.
+  public static let list: [any BenchmarkRow] = [
+    DrainRow(),
+    EnqueueOneRow(),
+    EnqueueBulkRow(),
+    WholeJobRow.undelayed,
+    WholeJobRow.delayed,
+    LatencyRow(),
+    ClaimCostRow(),
+    OldSnapshotRow(),
+    MemoryRow(),
+    ReportRow(),
+    IntakeRow(),
+    DecodeRow(),
+  ]
+}

@@ -1,0 +1,48 @@
+import AnalysisCore
+import BenchmarkKit
+import CommandLineTool
+import EventLoop
+import Operations
+import PostgreSQL
+
+/// `benchmarks drive drain`: a worker without a model, which claims jobs and stores a result of each at once.
+enum DrainDrive {
+  static let batch = Option<Int>("batch", .int(in: 1...10_000), default: 100, help: "Jobs in a claim.")
+  static let connections = Option<Int>(
+    "connections", .int(in: 1...16), default: 1, help: "Connections, each with a cycle of its own.")
+  static let jobs = Option<Int?>(
+    "jobs", .int(in: 1...100_000_000), help: "How many; else until none is left.")
+  static let whole = Flag(
+    "whole", help: "Whole analyses of three conditions instead of the smallest results.")
+
+  static let command = Command(
+    "drain", abstract: "Claims and completes jobs.",
+    inputs: [DriveCommand.database, batch, connections, jobs, whole], run: run)
+
+  @Sendable
+  private static func run(_ context: Context) async throws -> ExitCode {
+    let values = context.values
+    let conninfo = try DriveCommand.conninfo(context)
+    let count = try values[connections]
+    let limit = try values[jobs].map { ($0 + count - 1) / count }
+    let size = try values[batch]
+    let analyses = SampleAnalyses(isWhole: try values[whole])
+    let loop = try EventLoop(name: "drain")
+    defer { loop.shutdown() }
+    var drains: [QueueDrain] = []
+    for _ in 0..<count {
+      drains.append(try await .connected(to: conninfo, on: loop, batch: size, analyses: analyses))
+    }
+    let report = try await DriveCommand.report {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for drain in drains {
+          group.addTask { try await drain.run(atMost: limit) }
+        }
+        return try await group.reduce(0, +)
+      }
+    }
+    for drain in drains { await drain.connection.close() }
+    try context.console.print(report.line())
+    return .done
+  }
+}

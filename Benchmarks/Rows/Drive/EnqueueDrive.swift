@@ -1,0 +1,97 @@
+import AnalysisCore
+import BenchmarkKit
+import CommandLineTool
+import EventLoop
+import Foundation
+import JobQueue
+import PostgreSQL
+
+/// `benchmarks drive enqueue`: submits jobs with keys, as a back-end or `analysisctl` does.
+enum EnqueueDrive {
+  static let jobs = Option<Int>("jobs", .int(in: 1...100_000_000), default: 1000, help: "How many in all.")
+  static let batch = Option<Int>("batch", .int(in: 1...100_000), default: 1, help: "Jobs in a call.")
+  static let connections = Option<Int>(
+    "connections", .int(in: 1...16), default: 1, help: "Connections, each for users of its own.")
+  static let bytes = Option<Int?>(
+    "bytes", .int(in: 16...10_000_000),
+    help: "Send an image of so many bytes with each job; else jobs name an image that is stored.")
+
+  static let command = Command(
+    "enqueue", abstract: "Submits jobs.", inputs: [DriveCommand.database, jobs, batch, connections, bytes],
+    run: run)
+
+  @Sendable
+  private static func run(_ context: Context) async throws -> ExitCode {
+    let values = context.values
+    let conninfo = try DriveCommand.conninfo(context)
+    let count = try values[connections]
+    let each = (try values[jobs] + count - 1) / count
+    let size = try values[batch]
+    let loop = try EventLoop(name: "enqueue")
+    defer { loop.shutdown() }
+    let reader = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
+    let pictures = try await QueueFixture.pictures(in: reader)
+    await reader.close()
+    let limits = SubmitLimits(maximumCount: size, deadline: .seconds(120))
+    var lines: [EnqueueLine] = []
+    for number in 0..<count {
+      let pool = ConnectionPool(
+        ConnectionConfiguration(conninfo, applicationName: "benchmark-enqueue"), on: loop, size: 1)
+      _ = try await pool.query("SELECT 1")
+      let own = pictures.enumerated().filter { $0.offset % QueueFixture.userCount % count == number }
+      lines.append(
+        EnqueueLine(
+          submitter: Submitter(pool, limits: limits), pool: pool, number: number,
+          pictures: own.map(\.element), bytes: try values[bytes]))
+    }
+    let report = try await DriveCommand.report {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for line in lines {
+          group.addTask(executorPreference: loop) { try await line.run(jobs: each, batch: size) }
+        }
+        return try await group.reduce(0, +)
+      }
+    }
+    for line in lines { await line.pool.close() }
+    try context.console.print(report.line())
+    return .done
+  }
+}
+
+/// One connection's part of the submits.
+private struct EnqueueLine: Sendable {
+  let submitter: Submitter
+  let pool: ConnectionPool
+  let number: Int
+  let pictures: [QueueFixture.StoredPicture]
+  let bytes: Int?
+
+  func run(jobs: Int, batch: Int) async throws -> Int {
+    var done = 0
+    while done < jobs {
+      let items = (done..<min(done + batch, jobs)).map(submission)
+      for outcome in try await submitter.submit(items) {
+        guard case .created = outcome else { throw BenchmarkError("A submit gave \(outcome).") }
+      }
+      done += items.count
+    }
+    return done
+  }
+
+  private func submission(_ place: Int) -> Submission {
+    let picture = pictures[place % pictures.count]
+    let image: SubmittedImage
+    if let bytes {
+      // What cleans an image also makes its hash; here any number that no other image has will do.
+      var random = SystemRandomNumberGenerator()
+      let sha256 = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
+      image = .bytes(
+        PictureBytes.picture(random.next(), bytes: bytes), sha256: sha256, width: 640, height: 480)
+    } else {
+      image = .known(sha256: picture.sha256)
+    }
+    return Submission(
+      user: picture.user, kind: place.isMultiple(of: 2) ? .throat : .ear, image: image,
+      key: "visit-\(number)-\(place)")
+  }
+}

@@ -1,0 +1,115 @@
+import AnalysisCore
+import BenchmarkKit
+import EventLoop
+import Glibc
+import JobQueue
+import Operations
+import PostgreSQL
+
+/// A worker's traffic with the queue without its calls: each write carries the results of one claim and the next
+/// claim, and once a second what a worker tells of itself.
+actor QueueDrain {
+  /// The connection.
+  nonisolated let connection: Connection
+  private let batch: Int
+  private let analyses: SampleAnalyses
+  private let statements: WorkerStatements
+  private var claims: ShardClaims
+  private var ids: BatchIDs
+  /// Claimed, and not settled yet.
+  private var held: [ClaimedJob] = []
+  private var nextTick: ContinuousClock.Instant
+
+  private static let lease = Duration.seconds(15)
+
+  /// The connection's loop.
+  nonisolated var unownedExecutor: UnownedSerialExecutor { connection.loop.asUnownedSerialExecutor() }
+
+  init(_ connection: Connection, batch: Int, analyses: SampleAnalyses) {
+    self.connection = connection
+    self.batch = batch
+    self.analyses = analyses
+    var random = SystemRandomNumberGenerator()
+    statements = WorkerStatements(
+      shard: 0,
+      worker: WorkerIdentity(
+        host: "benchmark", pid: getpid(), version: ProductVersion.current, using: &random))
+    ids = BatchIDs(using: &random)
+    claims = ShardClaims(kinds: AnalysisKind.allCases, now: EventLoop.now)
+    nextTick = EventLoop.now
+  }
+
+  /// Claims and completes until nothing waits, or so many are done. Answers how many were.
+  ///
+  /// - Throws: When the database refuses something, or a result was not stored.
+  func run(atMost limit: Int? = nil) async throws -> Int {
+    var done = 0
+    while true {
+      let left = limit.map { $0 - done - held.count } ?? batch
+      done += held.count
+      let isEmpty = try await cycle(count: min(batch, max(left, 0)))
+      if held.isEmpty, isEmpty || left <= 0 { return done }
+    }
+  }
+
+  /// How far each lane was claimed.
+  var marks: [Lane: Int64] { Dictionary(uniqueKeysWithValues: claims.marks.map { ($0.lane, $0.furthest) }) }
+
+  /// One write: the results of what is held, the next claim, and once a second the scan marks and the heartbeat.
+  ///
+  /// - Returns: Whether nothing was claimed and nothing is worth asking for at present.
+  private func cycle(count: Int) async throws -> Bool {
+    let now = EventLoop.now
+    let lanes = claims.next(count: count, suspectInFlight: false, now: now)
+    let completion = held.isEmpty ? nil : statements.complete(held.map(analyses.completed))
+    let claim =
+      lanes.isEmpty
+      ? nil
+      : statements.claim(firstBatch: ids.take(lanes.count), lanes: lanes, count: count, lease: Self.lease)
+    let tells = now >= nextTick
+    let tick = tells ? statements.tick(claims.marks) : nil
+    let heartbeat = tells ? statements.heartbeat([], lease: Self.lease, inFlight: held.count) : nil
+    if tells { nextTick = now + .seconds(1) }
+
+    let sent = [completion?.sql, claim?.sql, tick?.sql, heartbeat?.sql].compactMap { $0 }
+    guard !sent.isEmpty else { return true }
+    var answers = try await connection.pipeline(sent, deadline: .seconds(120))[...]
+    if let completion, let answer = answers.popFirst() {
+      let stored = try completion.decode(answer)
+      guard stored.count == held.count else {
+        throw BenchmarkError("Of \(held.count) results \(stored.count) were stored.")
+      }
+    }
+    held = []
+    if let claim, let answer = answers.popFirst() {
+      let batches = try claim.decode(answer)
+      claims.claimed(batches, for: lanes, count: count, now: now)
+      held = batches.flatMap(\.jobs)
+    }
+    if let tick, let answer = answers.popFirst() { claims.published(try tick.decode(answer)) }
+    if let heartbeat, let answer = answers.popFirst() { _ = try heartbeat.decode(answer) }
+    return held.isEmpty && claims.nextAsk(now: EventLoop.now) > EventLoop.now
+  }
+}
+
+extension QueueDrain {
+  /// A drain with a connection of its own.
+  static func connected(
+    to conninfo: String, on loop: EventLoop, batch: Int, analyses: SampleAnalyses
+  ) async throws -> QueueDrain {
+    QueueDrain(
+      try await Connection.connect(
+        ConnectionConfiguration(conninfo, applicationName: "benchmark-drain"), on: loop), batch: batch,
+      analyses: analyses)
+  }
+
+  /// The same work while the server is metered from this process, in which nothing else runs meanwhile.
+  func sample(jobs: Int, on cluster: BenchmarkCluster) async throws -> Sample {
+    let before = OwnUsage().seconds
+    let (done, meter) = try await cluster.metered { try await self.run(atMost: jobs) }
+    guard done == jobs else { throw BenchmarkError("Of \(jobs) jobs \(done) were there to be claimed.") }
+    return Sample(
+      amount: Double(done), seconds: meter.seconds, workerSeconds: OwnUsage().seconds - before,
+      serverSeconds: meter.serverSeconds, further: ["wal_bytes_per_job": meter.logBytes / Double(done)])
+  }
+}

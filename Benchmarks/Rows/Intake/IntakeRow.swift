@@ -1,0 +1,104 @@
+import BenchmarkKit
+import Foundation
+import Images
+import PostgreSQL
+import TestSupport
+
+/// What it costs to take pictures in: cleaning alone, and the whole of `analysisctl submit`.
+struct IntakeRow: BenchmarkRow {
+  let name = "intake"
+  let sentence = "pictures a second that are cleaned, and that are cleaned, stored and made jobs of"
+  let headline = Headline.rate(of: "pictures")
+
+  /// One size of pictures.
+  private struct Size: Sendable {
+    let words: String
+    let width: Int
+    let height: Int
+    let bytes: Int
+    let count: Int
+    let quickCount: Int
+  }
+
+  // Sides in whole blocks of 16: then a picture is turned without loss, as those of phones are.
+  private static let sizes = [
+    Size(words: "200 KB", width: 1280, height: 960, bytes: 200_000, count: 300, quickCount: 6),
+    Size(words: "4 MB", width: 4032, height: 3024, bytes: 4_000_000, count: 30, quickCount: 1),
+  ]
+
+  func contenders(_ bench: Bench) async throws -> [Contender] {
+    var contenders: [Contender] = []
+    for size in Self.sizes {
+      let files = try await onOwnThread {
+        try Self.files(size, bench.size(size.count, quick: size.quickCount))
+      }
+      contenders += [
+        Contender("cleaning, \(size.words)") { _ in try await Self.clean(files) },
+        Contender("analysisctl submit, \(size.words)") { try await Self.submit($0, files) },
+      ]
+    }
+    return contenders
+  }
+
+  /// Pictures in a folder, and their bytes.
+  private struct Files: Sendable {
+    let folder: TemporaryFolder
+    let pictures: [[UInt8]]
+  }
+
+  private static func files(_ size: Size, _ count: Int) throws -> Files {
+    let drawn = try DrawnPictures(width: size.width, height: size.height, bytes: size.bytes)
+    let files = Files(
+      folder: try TemporaryFolder(),
+      pictures: try (0..<count).map { PhonePicture.lyingDown(try drawn.jpeg($0)) })
+    for (number, picture) in files.pictures.enumerated() {
+      try Data(picture).write(to: files.folder.url.appending(path: "photo-\(number).jpg"))
+    }
+    return files
+  }
+
+  /// On one thread. The memory is that of the benchmarks, which hold the pictures, and so is not told.
+  private static func clean(_ files: Files) async throws -> Sample {
+    let pictures = files.pictures
+    return try await onOwnThread {
+      let cleaner = ImageCleaner()
+      let before = OwnUsage().seconds
+      let begin = ContinuousClock.now
+      for picture in pictures {
+        guard try cleaner.clean(picture).changes.turned else {
+          throw BenchmarkError("A picture was not turned upright, as it was to be")
+        }
+      }
+      let time = ContinuousClock.now - begin
+      return Sample(
+        amount: Double(pictures.count), seconds: time / .seconds(1),
+        workerSeconds: OwnUsage().seconds - before)
+    }
+  }
+
+  private static func submit(_ bench: Bench, _ files: Files) async throws -> Sample {
+    try await bench.withDatabase(named: "intake_run") { database in
+      _ = try await database.pool.query(
+        "SELECT analysis.add_user(0::smallint, 'u1', 'premium', 'UTC', NULL, NULL)")
+      try await bench.cluster.settle(database)
+      let program = try bench.settings.program("analysisctl")
+      let (ended, meter) = try await bench.cluster.metered {
+        try await MeasuredProcess.run(
+          program,
+          [
+            "submit", "--database", database.conninfo, "--user", "u1", "--type", "throat",
+            files.folder.url.path,
+          ])
+      }
+      let jobs = try await database.number("SELECT count(*)::int FROM analysis.job")
+      guard jobs == files.pictures.count else {
+        throw BenchmarkError(
+          "\(jobs) of \(files.pictures.count) pictures became jobs: \(ended.errors.suffix(1000))")
+      }
+      return Sample(
+        amount: Double(jobs), seconds: meter.seconds, workerSeconds: ended.usage.seconds,
+        serverSeconds: meter.serverSeconds, peakMemory: ended.usage.peakMemory,
+        further: ["wal_bytes_per_picture": meter.logBytes / Double(jobs)])
+    }
+  }
+}

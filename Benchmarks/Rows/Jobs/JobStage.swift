@@ -1,0 +1,91 @@
+import BenchmarkKit
+import TestSupport
+
+/// What all who run whole jobs share: an endpoint, pictures, and a database in which the jobs wait, of which each
+/// run gets a copy.
+final class JobStage: Sendable {
+  /// How many jobs wait.
+  let jobs: Int
+  let endpoint: EndpointProcess
+  /// The pictures that the jobs share: a disk would not hold one for each of a million, and all of them lie in the
+  /// server's memory either way.
+  private let pictures: [[UInt8]]
+  private let template: BenchmarkDatabase
+  private let rates = WorkerRates()
+
+  /// Makes it; untimed.
+  init(
+    _ bench: Bench, named name: String, jobs: Int, pictures count: Int, delay: Duration = .zero
+  ) async throws {
+    self.jobs = jobs
+    pictures = PictureBytes.pictures(count, bytes: QueueFixture.usualBytes)
+    template = try await bench.cluster.freshDatabase(named: name)
+    _ = try await QueueFixture.make(in: template, pictures: pictures)
+    try await QueueFixture.fill(template, jobs: jobs)
+    endpoint = try await EndpointProcess(bench.settings, delay: delay)
+  }
+
+  /// Ends the endpoint; the databases are the runner's to drop.
+  func end() async { await endpoint.stop() }
+
+  /// Gives `body` a database in which all the jobs wait, settled.
+  func withJobs<R>(_ bench: Bench, _ body: (BenchmarkDatabase) async throws -> R) async throws -> R {
+    try await bench.withDatabase(named: "\(template.name)_run", from: template) { database in
+      try await bench.cluster.settle(database)
+      return try await body(database)
+    }
+  }
+
+  /// One worker runs all the jobs.
+  ///
+  /// The time is that of ``ResultSpan``, scaled to all the jobs. Processors and memory are those of the whole
+  /// process, its start and its end included.
+  func drain(_ bench: Bench, inFlight: Int) async throws -> Sample {
+    try await withJobs(bench) { database in
+      let endpointBefore = endpoint.process.usage.seconds
+      let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
+        try await bench.cluster.metered {
+          try await WorkerDrain.start(bench, database, endpoint: endpoint.url, inFlight: inFlight).succeeded()
+        }
+      }
+      let endpointSeconds = endpoint.process.usage.seconds - endpointBefore
+      let span = try await ResultSpan.read(database.pool, expected: jobs)
+      let sample = Sample(
+        amount: Double(jobs), seconds: span.seconds * Double(jobs) / Double(span.jobs),
+        workerSeconds: ended.usage.seconds, serverSeconds: meter.serverSeconds,
+        peakMemory: ended.usage.peakMemory,
+        further: [
+          "endpoint_cpu_us": endpointSeconds * 1_000_000 / Double(jobs),
+          "wal_bytes_per_job": meter.logBytes / Double(jobs),
+          "transactions_per_job": transactions / Double(jobs),
+        ])
+      rates.note(sample.rate, inFlight: inFlight)
+      return sample
+    }
+  }
+
+  /// The endpoint alone: `wrk` posts the same pictures, nobody reads or stores anything.
+  func uploads(_ bench: Bench, inFlight: Int) async throws -> Sample {
+    guard let program = HelperProgram.find("/usr/bin/wrk", "/usr/local/bin/wrk") else {
+      throw BenchmarkError("wrk is missing; install the package wrk.")
+    }
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let script = try UploadScript.write(pictures, to: folder.url)
+    let endpointBefore = endpoint.process.usage.seconds
+    let ended = try await MeasuredProcess.run(
+      program,
+      [
+        "--threads", "1", "--connections", "\(inFlight)", "--duration", "\(bench.size(5, quick: 1))s",
+        "--timeout", "10s", "--script", script, endpoint.url,
+      ])
+    let endpointSeconds = endpoint.process.usage.seconds - endpointBefore
+    let uploads = try UploadReport(output: ended.output)
+    var sample = Sample(
+      amount: Double(uploads.uploads), seconds: uploads.seconds, workerSeconds: ended.usage.seconds,
+      peakMemory: ended.usage.peakMemory,
+      further: ["endpoint_cpu_us": endpointSeconds * 1_000_000 / Double(uploads.uploads)])
+    sample.further["worker_percent"] = rates.percent(of: sample.rate, inFlight: inFlight)
+    return sample
+  }
+}

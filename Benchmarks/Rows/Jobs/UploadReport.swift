@@ -1,0 +1,23 @@
+import BenchmarkKit
+import Foundation
+
+/// What `wrk` says at its end by the script of ``UploadScript``.
+struct UploadReport: Decodable {
+  let uploads: Int
+  let seconds: Double
+  private let failed: Int
+
+  /// Reads the last line of its output.
+  ///
+  /// - Throws: `BenchmarkError` when it is no report, nothing was uploaded or an upload failed.
+  init(output: String) throws {
+    let line = output.split(separator: "\n").last ?? ""
+    guard let report = try? JSONDecoder().decode(UploadReport.self, from: Data(line.utf8)) else {
+      throw BenchmarkError("wrk did not end with a report but with: \(line.prefix(500))")
+    }
+    guard report.failed == 0, report.uploads > 0 else {
+      throw BenchmarkError("\(report.failed) uploads of wrk failed and \(report.uploads) were answered")
+    }
+    self = report
+  }
+}

@@ -1,0 +1,52 @@
+import BenchmarkKit
+
+/// Whole jobs, from the claim to the stored result, by one worker beside the endpoint alone.
+struct WholeJobRow: BenchmarkRow {
+  let name: String
+  let sentence: String
+  let headline = Headline.rate(of: "jobs")
+  private let delay: Duration
+  /// Calls in flight, that of the comparison first.
+  private let inFlight: [Int]
+  private let jobs: Int
+  private let stage = Held<JobStage>()
+
+  private static let quickJobs = 400
+  private static let quickPictures = 20
+
+  /// An endpoint that answers at once: what the machine does is what a job costs.
+  static let undelayed = WholeJobRow(
+    name: "whole-job",
+    sentence: "whole jobs a second of one worker, 120 KB a picture, an endpoint without delay",
+    delay: .zero, inFlight: [64, 16, 256], jobs: 20_000)
+
+  /// An endpoint that takes its time: how well the worker keeps its calls in flight.
+  static let delayed = WholeJobRow(
+    name: "whole-job-50ms",
+    sentence: "whole jobs a second of one worker, 120 KB a picture, each answered after 50 ms",
+    delay: .milliseconds(50), inFlight: [64, 256], jobs: 20_000)
+
+  func contenders(_ bench: Bench) async throws -> [Contender] {
+    let jobs = bench.givenSize(jobs, quick: Self.quickJobs)
+    let stage = try await JobStage(
+      bench, named: name.replacing("-", with: "_"), jobs: jobs,
+      pictures: bench.size(QueueFixture.usualPictures, quick: Self.quickPictures), delay: delay)
+    self.stage.put(stage)
+    let counts = inFlight.prefix(bench.size(inFlight.count, quick: 1))
+    // The endpoint after the worker that it is set against.
+    let ours = counts.flatMap { inFlight in
+      [
+        Contender("\(inFlight) in flight") { try await stage.drain($0, inFlight: inFlight) },
+        Contender("the endpoint alone, \(inFlight) in flight", .limit) {
+          try await stage.uploads($0, inFlight: inFlight)
+        },
+      ]
+    }
+    return ours
+      + bench.peers(
+        "whole",
+        options: ["--jobs", "\(jobs)", "--in-flight", "\(inFlight[0])", "--endpoint", stage.endpoint.url])
+  }
+
+  func clean(_ bench: Bench) async { await stage.take()?.end() }
+}

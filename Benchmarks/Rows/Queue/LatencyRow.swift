@@ -1,0 +1,99 @@
+import AnalysisCore
+import BenchmarkKit
+import EventLoop
+import Glibc
+import JobQueue
+import PostgreSQL
+import TestSupport
+
+/// How soon a job that is submitted into an idle queue is with the model.
+struct LatencyRow: BenchmarkRow {
+  let name = "latency"
+  let sentence =
+    "from just before the submit until the request with the image has reached the endpoint, idle queue, a real worker"
+  let headline = Headline.figure("p50_ms", unit: "ms")
+
+  func contenders(_ bench: Bench) async throws -> [Contender] {
+    let rounds = bench.size(300, quick: 10)
+    let ours = Contender("submit to request, woken by NOTIFY") { bench in
+      let template = try await bench.cluster.freshDatabase(named: "latency_run")
+      let fixture = try await QueueFixture.make(in: template)
+      try await bench.cluster.settle(template)
+      let sample = try await Self.sample(bench, template, fixture, rounds: rounds)
+      try await bench.cluster.drop(template)
+      return sample
+    }
+    return [ours] + bench.peers("latency", options: ["--rounds", "\(rounds)"])
+  }
+
+  private static func sample(
+    _ bench: Bench, _ database: BenchmarkDatabase, _ fixture: QueueFixture, rounds: Int
+  ) async throws -> Sample {
+    let (arrivals, told) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+    let endpoint = try listener(told)
+    defer { endpoint.stop() }
+    let worker = try MeasuredProcess(
+      bench.settings.program("analysis-worker"),
+      ["--database", database.conninfo, "--endpoint", endpoint.url])
+    defer { worker.send(SIGKILL) }
+    try await wait(for: worker, database)
+    let pool = ConnectionPool(ConnectionConfiguration(database.conninfo), on: bench.loop, size: 1)
+    let submitter = Submitter(pool)
+    var iterator = arrivals.makeAsyncIterator()
+    var times: [Double] = []
+    // The first ones make connections and plans.
+    let warmUp = bench.size(20, quick: 2)
+    var before = (worker: 0.0, server: 0.0)
+    for round in 0..<(rounds + warmUp) {
+      if round == warmUp {
+        before = (worker.usage.seconds, try bench.cluster.processorSeconds())
+        times = []
+      }
+      let picture = fixture.pictures[round % fixture.pictures.count]
+      let begin = ContinuousClock.now
+      let outcomes = try await submitter.submit([
+        Submission(
+          user: picture.user, kind: .throat, image: .known(sha256: picture.sha256), key: "round-\(round)")
+      ])
+      guard case .created = outcomes.first else { throw BenchmarkError("A submit gave \(outcomes).") }
+      guard let arrival = await iterator.next(isolation: #isolation) else { break }
+      times.append((arrival - begin) / .milliseconds(1))
+      // Long enough that the result is stored and the worker rests again; not always the same.
+      try await Task.sleep(for: .milliseconds(Int.random(in: 10...30)))
+    }
+    await pool.close()
+    let used = (worker.usage.seconds - before.worker, try bench.cluster.processorSeconds() - before.server)
+    worker.send(SIGTERM)
+    let ended = try await worker.succeeded()
+    return Sample(
+      amount: Double(times.count), seconds: times.reduce(0, +) / 1000, workerSeconds: used.0,
+      serverSeconds: used.1, peakMemory: ended.usage.peakMemory, further: try Percentiles(times).figures)
+  }
+
+  /// An endpoint in this process, so that one clock is read at both ends. It tells when a request's header has come.
+  private static func listener(
+    _ told: AsyncStream<ContinuousClock.Instant>.Continuation
+  ) throws -> RawServer {
+    try RawServer { connection in
+      while let head = try connection.readHead() {
+        let now = ContinuousClock.now
+        guard connection.readBody(of: head) != nil else { return }
+        told.yield(now)
+        try connection.respond(
+          200, #"{"id":"a-1","type":"throat","conditions":[]}"#, headers: ["Content-Type: application/json"])
+      }
+    }
+  }
+
+  /// Waits until the worker has told the database of itself and has had time to listen.
+  private static func wait(for worker: MeasuredProcess, _ database: BenchmarkDatabase) async throws {
+    let patience = ContinuousClock.now + .seconds(30)
+    while try await database.number("SELECT count(*) FROM analysis.worker") == 0 {
+      guard !worker.hasEnded, ContinuousClock.now < patience else {
+        throw BenchmarkError("The worker did not start: \(worker.errorsSoFar.suffix(1000))")
+      }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    try await Task.sleep(for: .milliseconds(500))
+  }
+}

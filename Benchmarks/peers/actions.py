@@ -1,0 +1,148 @@
+"""The actions: each does its work, checks it in the database and returns what it measured."""
+import asyncio
+import random
+import time
+
+import analysis
+import database as tables
+from meter import Meter, Progress, percentiles
+from peer import ANALYSIS, NOOP
+
+# Of `fill`, which is not timed.
+FILL_BATCH = 1000
+# Between two rounds of `latency`, seconds: above the 0.12 s after which the slowest peer writes down that a job
+# is done, so that the queue is idle; a random part keeps the rounds out of step with whatever polls.
+PAUSE = 0.15
+PAUSE_SPREAD = 0.05
+USERS = 100
+
+
+async def prepare(peer, database, options):
+    await peer.install()
+    picture = None
+    if options.image:
+        with open(options.image, "rb") as file:
+            picture = file.read()
+    await tables.make_tables(database, picture)
+
+
+async def fill(peer, database, options):
+    await put_all(peer, database, NOOP, [{}] * options.jobs)
+
+
+async def fill_whole(peer, database, options):
+    await put_all(peer, database, ANALYSIS, whole_jobs(options.jobs))
+
+
+async def enqueue_one(peer, _database, options):
+    meter = Meter()
+    meter.begin()
+    for _ in range(options.jobs):
+        await peer.put({})
+    meter.end()
+    await check(peer, waiting=options.jobs, done=0)
+    return meter.result()
+
+
+async def enqueue_bulk(peer, _database, options):
+    # All but the last are of the same size, and may be the same list: no peer keeps it.
+    batch = [{}] * options.batch
+    meter = Meter()
+    meter.begin()
+    for start in range(0, options.jobs, options.batch):
+        await peer.put_many(NOOP, batch[: options.jobs - start])
+    meter.end()
+    await check(peer, waiting=options.jobs, done=0)
+    return meter.result()
+
+
+async def drain(peer, _database, options):
+    await check(peer, waiting=options.jobs, done=0)
+    meter = Meter()
+    progress = Progress(options.jobs, meter)
+    async with peer.worker(NOOP, None, None, progress):
+        await progress.wait()
+    await check(peer, waiting=0, done=options.jobs)
+    return meter.result()
+
+
+async def whole(peer, database, options):
+    if await peer.counts() == (0, 0):
+        await fill_whole(peer, database, options)
+    await check(peer, waiting=options.jobs, done=0)
+    meter = Meter()
+    progress = Progress(options.jobs, meter)
+    async with analysis.analyser(database, options.endpoint, options.in_flight) as function:
+        async with peer.worker(ANALYSIS, function, options.in_flight, progress):
+            await progress.wait()
+    await check(peer, waiting=0, done=options.jobs)
+    await check_results(database, options.jobs)
+    return meter.result()
+
+
+async def latency(peer, _database, options):
+    waits = []
+    started = asyncio.Event()
+
+    async def function(_job_id, _job):
+        waits.append(time.perf_counter() - before)
+        started.set()
+
+    meter = Meter()
+    progress = Progress(options.rounds)
+    async with peer.worker(NOOP, function, None, progress):
+        # The first rounds make connections, plans and caches; the worker is ready when they are over.
+        await asyncio.sleep(1)
+        meter.begin()
+        for _ in range(options.rounds):
+            await asyncio.sleep(PAUSE + random.uniform(0, PAUSE_SPREAD))
+            started.clear()
+            before = time.perf_counter()
+            await peer.put({})
+            await asyncio.wait_for(started.wait(), 30)
+        await progress.wait()
+        meter.end()
+    await check(peer, waiting=0, done=options.rounds)
+    return {**meter.result(), "latency_ms": percentiles(waits)}
+
+
+def whole_jobs(count):
+    return [{"image": n % tables.IMAGE_COUNT, "user": f"user-{n % USERS}"} for n in range(count)]
+
+
+async def put_all(peer, database, kind, jobs):
+    before, _ = await peer.counts()
+    for start in range(0, len(jobs), FILL_BATCH):
+        await peer.put_many(kind, jobs[start : start + FILL_BATCH])
+    await check(peer, waiting=before + len(jobs), done=0)
+    tables.settle(database)
+
+
+async def check(peer, *, waiting, done):
+    found = await peer.counts()
+    if found != (waiting, done):
+        raise RuntimeError(
+            f"{peer.name} has {found[0]} jobs waiting and {found[1]} done, not {waiting} and {done};"
+            " each timed action wants a database of its own, prepared and (drain) filled"
+        )
+
+
+async def check_results(database, count):
+    connection = await database.connect()
+    try:
+        row = await connection.fetchrow(
+            "SELECT count(*) AS results,"
+            " count(*) FILTER (WHERE jsonb_array_length(conditions) > 0 AND primary_band IS NOT NULL) AS whole"
+            " FROM peer_result"
+        )
+    finally:
+        await connection.close()
+    if (row["results"], row["whole"]) != (count, count):
+        raise RuntimeError(f"{row['results']} results, {row['whole']} of them whole, for {count} jobs")
+
+
+UNTIMED = {"prepare": prepare, "fill": fill, "fill-whole": fill_whole}
+TIMED = {
+    "enqueue-one": enqueue_one, "enqueue-bulk": enqueue_bulk, "drain": drain, "whole": whole,
+    "latency": latency,
+}

@@ -1,0 +1,28 @@
+import BenchmarkKit
+import Foundation
+import TestSupport
+
+/// How often a program asks for memory, counted by heaptrack.
+enum AllocationCount {
+  private static let programs = ["/usr/bin/heaptrack", "/usr/bin/zstdgrep"]
+
+  /// Whether heaptrack is there, and can stand before the program's own allocator.
+  static var isAvailable: Bool {
+    programs.allSatisfy { FileManager.default.isExecutableFile(atPath: $0) }
+      && !Sanitizer.isOn
+  }
+
+  /// Runs a program to its end and counts.
+  static func of(_ program: String, _ arguments: [String]) async throws -> Int {
+    let folder = try TemporaryFolder()
+    // Raw, since what is wanted is one line for each allocation, not whose it is.
+    _ = try await MeasuredProcess.run(
+      programs[0], ["--raw", "--output", folder.path("allocations"), program] + arguments)
+    let counted = try await MeasuredProcess.run(
+      programs[1], ["--count", "^+", folder.path("allocations.raw.zst")])
+    guard let count = Int(counted.output.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+      throw BenchmarkError("heaptrack wrote nothing that can be counted: \(counted.output)")
+    }
+    return count
+  }
+}

@@ -1,0 +1,96 @@
+import AnalysisCore
+import BenchmarkKit
+import EventLoop
+import Foundation
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import BenchmarkRows
+
+@Suite("What a job costs, however fast or busy the machine is")
+struct LimitTests {
+  @Test("of the database stays within the committed limits")
+  func database() async throws {
+    let limits = try CommittedLimits()
+    try await LimitCluster.with(pictureBytes: 64) { run in
+      // The first calls make pages and plans, which the jobs after them use too.
+      try await run.submit(1000, "first")
+      try await run.drain()
+      let jobs = 2000.0
+      let submitted = try await run.account { try await run.submit(Int(jobs), "later") }
+      let drained = try await run.account { try await run.drain() }
+
+      try limits.expect(submitted.logBytes / jobs, "submit-log-bytes")
+      try limits.expect(drained.logBytes / jobs, "drain-log-bytes")
+      try limits.expect(drained.transactions / jobs, "drain-transactions")
+      try limits.expect((submitted.inserted + drained.inserted) / jobs, "rows-inserted")
+      try limits.expect((submitted.updated + drained.updated) / jobs, "rows-updated")
+      try limits.expect((submitted.deleted + drained.deleted) / jobs, "rows-deleted")
+    }
+  }
+
+  @Test(
+    "of a worker's memory stays within the committed limit",
+    .enabled(if: AllocationCount.isAvailable, "needs heaptrack, and no sanitizer"))
+  func allocations() async throws {
+    let limits = try CommittedLimits()
+    try await LimitCluster.with(pictureBytes: 20_000) { run in
+      let endpoint = try await EndpointProcess(BenchmarkSettings())
+      var counts: [Int] = []
+      // The difference is the jobs', whatever a worker needs to start and to end.
+      for jobs in [200, 1000] {
+        try await run.submit(jobs, "\(jobs)")
+        counts.append(
+          try await AllocationCount.of(
+            try BenchmarkSettings().program("analysis-worker"),
+            ["--drain", "--database", run.database.conninfo, "--endpoint", endpoint.url]))
+      }
+      await endpoint.stop()
+      try limits.expect(Double(counts[1] - counts[0]) / 800, "worker-allocations")
+    }
+  }
+
+  @Test("has a test for each committed limit, and each has its name once")
+  func whole() throws {
+    let names = try CommittedLimits().names
+    #expect(Set(names).count == names.count)
+    #expect(
+      Set(names) == [
+        "submit-log-bytes", "drain-log-bytes", "drain-transactions", "rows-inserted", "rows-updated",
+        "rows-deleted", "worker-allocations",
+      ])
+  }
+}
+
+extension LimitCluster {
+  /// Submits so many jobs with keys, 1,000 a call, on images that are stored.
+  func submit(_ jobs: Int, _ key: String) async throws {
+    let loop = try EventLoop()
+    defer { loop.shutdown() }
+    let pool = ConnectionPool(ConnectionConfiguration(database.conninfo), on: loop, size: 1)
+    let pictures = try await QueueFixture.pictures(in: pool)
+    let submissions = (0..<jobs).map { number in
+      let picture = pictures[number % pictures.count]
+      return Submission(
+        user: picture.user, kind: number.isMultiple(of: 2) ? .throat : .ear,
+        image: .known(sha256: picture.sha256), key: "\(key)-\(number)")
+    }
+    let outcomes = try await Submitter(pool, limits: SubmitLimits(maximumCount: 1000)).submit(submissions)
+    for outcome in outcomes {
+      guard case .created = outcome else { throw BenchmarkError("A submit gave \(outcome).") }
+    }
+    await pool.close()
+  }
+
+  /// Claims and completes all that waits, 100 a batch, with whole analyses.
+  func drain() async throws {
+    let loop = try EventLoop()
+    defer { loop.shutdown() }
+    let drain = try await QueueDrain.connected(
+      to: database.conninfo, on: loop, batch: 100, analyses: SampleAnalyses(isWhole: true))
+    _ = try await drain.run()
+    await drain.connection.close()
+  }
+}
