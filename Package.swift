@@ -11,12 +11,17 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// With `ANALYSIS_FUZZ` set (`scripts/fuzz` does it), the modules are built for libFuzzer, and its programs are
+/// there: the toolchain's flags for it may stand only where nobody else's package could depend on them.
+let isFuzzing = Context.environment["ANALYSIS_FUZZ"] != nil
+let fuzzed: [SwiftSetting] = isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])] : []
+
 /// A library module with its imports, which run one way only: executables, then `Worker` and
 /// `Reports`, then the queue, the client and the images, then the two transports, then the loop.
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], plugins: [Target.PluginUsage] = []
 ) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict, plugins: plugins)
+  .target(name: name, dependencies: dependencies, swiftSettings: strict + fuzzed, plugins: plugins)
 }
 
 func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -26,6 +31,25 @@ func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
+
+/// A program for libFuzzer. The default linker cannot link it.
+func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies + ["FuzzSupport"], path: "Tests/Fuzz/\(name)",
+    swiftSettings: strict + fuzzed + [.unsafeFlags(["-parse-as-library"])],
+    linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])])
+}
+
+let fuzzers: [Target] = [
+  .systemLibrary(name: "Cfuzzer", path: "Tests/Fuzz/Cfuzzer"),
+  .target(
+    name: "FuzzSupport", dependencies: ["Cfuzzer"], path: "Tests/Fuzz/FuzzSupport",
+    swiftSettings: strict + fuzzed),
+  fuzzer("FuzzAnswer", ["ModelClient", "AnalysisCore", "HTTPTransfer"]),
+  fuzzer("FuzzImage", ["Images"]),
+  fuzzer("FuzzManifest", ["ControlCommands"]),
+  fuzzer("FuzzConfiguration", ["Operations"]),
+]
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
   .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
@@ -50,6 +74,7 @@ let package = Package(
     systemLibrary("Cpng", "libpng", "libpng-dev"),
     systemLibrary("Cexif", "libexif", "libexif-dev"),
     systemLibrary("Csodium", "libsodium", "libsodium-dev"),
+    systemLibrary("Ccrypto", "libcrypto", "libssl-dev"),
 
     // The SQL of sql/, compiled in.
     .executableTarget(
@@ -62,14 +87,14 @@ let package = Package(
     // Libraries, lowest first.
     module("AnalysisCore"),
     module("EventLoop", ["Clinux"]),
-    module("Operations", ["Clinux", "Csodium"]),
+    module("Operations", ["Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Clibpq", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Cturbojpeg", "Cpng", "Cexif", "Csodium"]),
     module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "Csodium"]),
-    module("Reports", ["AnalysisCore", "Operations", "PostgreSQL", "SQLFiles", "Csodium"]),
+    module("Reports", ["AnalysisCore", "Operations", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
       [
@@ -78,10 +103,13 @@ let package = Package(
       ]),
     module("CommandLineTool"),
     module(
+      "WorkerSettings",
+      ["AnalysisCore", "Operations", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool"]),
+    module(
       "ControlCommands",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Reports",
-        "CommandLineTool",
+        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue", "Images", "Reports",
+        "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
@@ -90,7 +118,7 @@ let package = Package(
       "analysis-worker",
       [
         "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "ModelClient",
-        "Worker", "CommandLineTool",
+        "Worker", "WorkerSettings", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "Operations"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "Operations"]),
@@ -98,11 +126,11 @@ let package = Package(
     // Tests.
     .target(
       name: "TestSupport",
-      dependencies: ["EventLoop", "PostgreSQL"],
+      dependencies: ["EventLoop", "Operations", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    tests("AnalysisCoreTests", ["AnalysisCore"]),
+    tests("AnalysisCoreTests", ["AnalysisCore", "Operations", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop"]),
-    tests("OperationsTests", ["Operations"]),
+    tests("OperationsTests", ["Operations", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "TestSupport"]),
@@ -110,7 +138,8 @@ let package = Package(
       "ModelClientTests",
       ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
-      "JobQueueTests", ["JobQueue", "AnalysisCore", "EventLoop", "PostgreSQL", "SQLFiles", "TestSupport"]),
+      "JobQueueTests",
+      ["JobQueue", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "TestSupport"]),
     tests("ReportsTests", ["Reports", "AnalysisCore", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport"]),
     tests(
       "WorkerTests",
@@ -130,9 +159,54 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Images", "TestSupport",
-        "analysis-worker", "analysisctl", "model-endpoint",
+        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "SQLFiles", "Images", "Worker",
+        "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
-  ],
+
+    // The torture run, by `scripts/torture`.
+    .target(
+      name: "TortureKit",
+      dependencies: [
+        "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop", "Images",
+        "JobQueue", "Operations", "PostgreSQL", "SQLFiles", "TestSupport", "Worker",
+      ],
+      path: "Tests/Torture/Kit", swiftSettings: strict),
+    .executableTarget(
+      name: "torture",
+      dependencies: [
+        "AnalysisCore", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "model-endpoint",
+      ],
+      path: "Tests/Torture/Program", swiftSettings: strict),
+    // The benchmarks, by `scripts/bench`.
+    .target(
+      name: "BenchmarkKit",
+      dependencies: ["Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport"],
+      path: "Benchmarks/Kit", swiftSettings: strict),
+    .target(
+      name: "BenchmarkDay", dependencies: ["Operations"], path: "Benchmarks/Day", swiftSettings: strict),
+    .target(
+      name: "BenchmarkRows",
+      dependencies: [
+        "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg", "EventLoop",
+        "Images", "JobQueue", "ModelClient", "Operations", "PostgreSQL", "SQLFiles", "TestSupport",
+      ],
+      path: "Benchmarks/Rows", swiftSettings: strict),
+    .executableTarget(
+      name: "benchmarks",
+      dependencies: [
+        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "analysis-worker", "analysisctl",
+        "model-endpoint",
+      ],
+      path: "Benchmarks/Program", swiftSettings: strict),
+    tests(
+      "BenchmarkTests",
+      [
+        "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "BenchmarkRows", "CommandLineTool", "EventLoop",
+        "Images", "JobQueue", "ModelClient",
+        "PostgreSQL", "TestSupport", "analysis-worker", "model-endpoint",
+      ]),
+    tests(
+      "TortureTests", ["TortureKit", "AnalysisCore", "DevelopmentEndpoint", "Operations", "TestSupport"]),
+  ] + (isFuzzing ? fuzzers : []),
   swiftLanguageModes: [.v6]
 )
