@@ -197,6 +197,7 @@ extension MeasuredProcess {
         if let peak = ProcessFiles.read(processID, "status").flatMap(ProcessFiles.peakMemory) {
           state.withLock { $0.peakMemory = max($0.peakMemory, peak) }
         }
+        // The kernel tells nobody of a new peak; this thread is its own and does nothing else.
         usleep(20_000)
       }
     }
