@@ -1,75 +1,85 @@
 -- What completing, failing and handing back share: fencing, and taking jobs out of a batch.
 --
+-- These are called by functions alone, whose settings hold here too: each setting of a function costs as much as
+-- a small statement.
+--
 -- Rows of batches are read by a lateral subquery for each key, and written between the least and greatest
--- key: a plan made while the table was empty and new would else go through all leases of the shard. The
--- batches of one worker have numbers next to each other, so the range holds hardly another.
+-- key: a plan made while the table was empty and new would else go through all leases of the shard, and all that
+-- an old snapshot keeps of them. The batches of one worker have numbers next to each other, so the range holds
+-- hardly another.
 
 -- Locks those of the batches that the worker still holds, in order, and answers them. Everything a worker
 -- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
 CREATE OR REPLACE FUNCTION analysis.hold_batches(p_shard smallint, p_worker bigint, p_batches bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_held bigint[];
+  v_nameless boolean;
 BEGIN
-  RETURN (
-    SELECT coalesce(array_agg(b.id ORDER BY b.id), '{}')
-    FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
-    CROSS JOIN LATERAL (
-      SELECT k.id FROM analysis.batch k
-      WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b);
+  SELECT array_agg(b.id), bool_or(b.user_ids IS NULL) INTO v_held, v_nameless
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.user_ids FROM analysis.batch k
+    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b;
+
+  -- A lease from before the column: it learns whose its jobs are.
+  IF v_nameless THEN
+    UPDATE analysis.batch b
+    SET user_ids = ARRAY(
+      SELECT j.user_id
+      FROM unnest(b.job_ids, b.periods) WITH ORDINALITY AS t(id, period, place)
+      LEFT JOIN LATERAL (
+        SELECT k.user_id FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.id OFFSET 0) j ON true
+      ORDER BY t.place)
+    WHERE b.shard = p_shard AND b.id BETWEEN v_held[1] AND v_held[cardinality(v_held)] AND b.id = ANY (v_held)
+      AND b.user_ids IS NULL;
+  END IF;
+  RETURN coalesce(v_held, '{}');
 END $$;
 
--- The jobs in batches, one row each. The user is NULL where the lease is older than their column.
+-- The jobs in batches, one row each. The user is NULL where the lease is older than their column and nobody has
+-- held it since. Arrays are taken apart in the list of a SELECT wherever jobs are many: in FROM each goes through
+-- a store of its own, at three times the work.
 CREATE OR REPLACE FUNCTION analysis.leased_jobs(p_shard smallint, p_batches bigint[])
 RETURNS TABLE (
   batch_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint, user_id bigint)
 LANGUAGE sql STABLE AS $$
-  SELECT b.id, b.worker_id, b.lane, t.job_id, t.period, t.tries, t.user_id
+  SELECT b.id, b.worker_id, b.lane, unnest(b.job_ids), unnest(b.periods), unnest(b.tries), unnest(b.user_ids)
   FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i) g
   CROSS JOIN LATERAL (
     SELECT k.id, k.worker_id, k.lane, k.job_ids, k.periods, k.tries, k.user_ids FROM analysis.batch k
     WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
-  CROSS JOIN LATERAL unnest(b.job_ids, b.periods, b.tries, b.user_ids) t(job_id, period, tries, user_id)
 $$;
 
--- Takes settled jobs out of batches that the caller has locked. What is left stays in the lease; a batch
--- of which nothing is left goes.
+-- Takes settled jobs out of batches that the caller has locked, and gives in ascending order. What is left stays in
+-- the lease; a batch of which nothing is left goes.
 CREATE OR REPLACE FUNCTION analysis.settle_batches(p_shard smallint, p_batches bigint[], p_jobs bigint[]) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
-  v_low bigint := (SELECT min(i) FROM unnest(p_batches) i);
-  v_high bigint := (SELECT max(i) FROM unnest(p_batches) i);
-  v_kept bigint[];
+  v_low bigint := p_batches[1];
+  v_high bigint := p_batches[cardinality(p_batches)];
 BEGIN
-  WITH rest AS (
+  WITH rest AS MATERIALIZED (
     SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
            CASE WHEN count(h.user_id) > 0 THEN array_agg(h.user_id) END AS user_ids
     FROM analysis.leased_jobs(p_shard, p_batches) h
-    WHERE NOT EXISTS (SELECT 1 FROM unnest(p_jobs) s(job_id) WHERE s.job_id = h.job_id)
+    WHERE NOT EXISTS (SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id) s WHERE s.job_id = h.job_id)
     GROUP BY h.batch_id),
   kept AS (
     UPDATE analysis.batch b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries, user_ids = r.user_ids
     FROM rest r
-    WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.batch_id
-    RETURNING b.id)
-  SELECT coalesce(array_agg(k.id), '{}') INTO v_kept FROM kept k;
-
+    WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.batch_id)
   DELETE FROM analysis.batch b
-  WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = ANY (p_batches) AND NOT (b.id = ANY (v_kept));
+  WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = ANY (p_batches)
+    AND b.id NOT IN (SELECT r.batch_id FROM rest r);
 END $$;
 
 -- Counts attempts that burnt nothing into the job's latest line of the same cause, where it has many such lines;
 -- they come back without a class, so that no line is written for them.
 CREATE OR REPLACE FUNCTION analysis.fold_attempts(p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
 RETURNS analysis.ended[]
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
   v_folded bigint[];
   v_line record;
@@ -107,10 +117,7 @@ END $$;
 -- Writes what came of attempts that ended without a result; the callers hold the batches' and the jobs'
 -- locks. An attempt that was stale writes nothing.
 CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analysis.ended[]) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
 BEGIN

@@ -45,19 +45,21 @@ BEGIN
         RETURNING d.job_id, d.period, d.tries, d.vt)
       SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt)
       INTO v_job, v_period, v_tries, v_vt
-      FROM (SELECT u.* FROM taken u ORDER BY u.vt, u.job_id) t;
+      FROM taken t;
       EXIT WHEN v_job IS NULL;
 
       RETURN QUERY
-      -- 2. What the worker needs to know of them, each by its key. Those cancelled meanwhile drop out.
+      -- 2. What the worker needs to know of them, each by its whole key: a set of keys could become a walk through
+      --    the month in a plan that was made while the table was empty. Those cancelled meanwhile drop out.
       WITH found AS MATERIALIZED (
-        SELECT t.job_id, t.period, t.tries, t.vt, j.*
-        FROM unnest(v_job, v_period, v_tries, v_vt) t(job_id, period, tries, vt)
+        SELECT t.*, j.*
+        FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_tries) AS tries, unnest(v_vt) AS vt) t
         CROSS JOIN LATERAL (
           SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_raw, k.max_attempts,
                  coalesce(k.expires_at <= v_now, false) AS expired
           FROM analysis.job k
-          WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
+          WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
+        ORDER BY t.vt, t.job_id),
       -- 3. The lease.
       leased AS (
         INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)

@@ -26,7 +26,7 @@ BEGIN
 
   -- 2. The lost batches that nobody else is settling or rescuing. The table holds leases only, so it is read
   --    whole: an index on the deadline would make every heartbeat dearer.
-  SELECT array_agg(l.id) INTO v_lost FROM (
+  SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
     SELECT b.id FROM analysis.batch b WHERE b.shard = p_shard AND b.deadline < v_now
     LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
   IF v_lost IS NULL THEN

@@ -42,6 +42,24 @@ struct CancelTests {
     }
   }
 
+  @Test(
+    "Of one completion the cancelled jobs are left out, those named twice stored once, and the others stored")
+  func mixedCompletion() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 6)
+      let claimed = try await queue.claim()
+      _ = try await queue.cancel([jobs[1], jobs[4]])
+      let given = [jobs[5], jobs[1], jobs[0], jobs[0], jobs[4], jobs[3], jobs[5]]
+      #expect(
+        try await queue.complete(given, batches: [claimed[0].batch]) == [jobs[0], jobs[3], jobs[5]])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result WHERE outcome = 1") == 3)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result WHERE outcome = 2") == 2)
+      #expect(
+        try await queue.numbers("SELECT unnest(job_ids) FROM analysis.batch").map(Int64.init) == [jobs[2]])
+    }
+  }
+
   @Test("A job that waits again after a failure is closed, and whoever meets it drops it")
   func waitingAgain() async throws {
     try await RuleQueue.run { queue in

@@ -144,7 +144,7 @@ struct OutcomeTests {
       // The last row to be read has a band that no program knows, which the table would refuse.
       try await database.execute(
         """
-        ALTER TABLE analysis.result DROP CONSTRAINT result_primary_band_check;
+        ALTER TABLE analysis.result DROP CONSTRAINT result_primary_whole;
         UPDATE analysis.result SET primary_band = 9 WHERE job_id = 202;
         """)
       let error = await #expect(throws: ReportsError.self) {
