@@ -4,14 +4,11 @@
 -- lane has come. So a user with many jobs waits for their own, and one who submits a single job is next.
 
 -- Takes places for the users of a call, p_counts[i] for user i in lane i at p_costs[i] each, in the line of
--- what is submitted (0) or promoted (1); answers where the first of them is.
+-- what is submitted (0) or promoted (1); answers where the first of them is. Called by functions, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.take_places(
   p_shard smallint, p_line smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[], p_counts bigint[])
 RETURNS TABLE (o_user bigint, o_lane smallint, o_first bigint)
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 BEGIN
   RETURN QUERY
   INSERT INTO analysis.fair_share AS f (shard, line, user_id, lane, last_vt, step)

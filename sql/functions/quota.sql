@@ -1,13 +1,11 @@
--- Units of the monthly quota: taken under the lock of the user's usage row, given back by settling.
+-- Units of the monthly quota: taken under the lock of the user's usage row, given back by settling. Without settings
+-- of their own are those that functions alone call, whose settings hold.
 
 -- Locks the usage rows of users and months, always in the same order, and makes those that are missing. The
 -- locks are held until the transaction ends. They also put in a row whoever submits for the same user and
 -- month, so that a key that an open submit has just used is waited for here.
 CREATE OR REPLACE FUNCTION analysis.lock_usage(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
   v_missing bigint;
 BEGIN
@@ -32,10 +30,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.deal_units(
   p_shard smallint, p_users bigint[], p_periods smallint[], p_limits int[], p_wanted int[], p_count_refused boolean)
 RETURNS TABLE (o_user bigint, o_period smallint, o_limit int, o_granted int, o_used int)
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
   v_used int[];
   v_granted int[] := '{}';
@@ -82,10 +77,7 @@ END $$;
 -- Settles the refunds of users whose usage rows the caller has locked: that lock is what makes a refund
 -- settled once, and nobody wait for a refund's row.
 CREATE OR REPLACE FUNCTION analysis.settle_locked(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-AS $$
+LANGUAGE plpgsql AS $$
 DECLARE
   v_count int;
 BEGIN

@@ -5,6 +5,9 @@ public import PostgreSQL
 
 /// Puts jobs into the queue, many in a call.
 public actor Submitter {
+  /// The loop of its connections: between its statements no other thread has to be woken.
+  nonisolated public var unownedExecutor: UnownedSerialExecutor { database.loop.asUnownedSerialExecutor() }
+
   private let database: ConnectionPool
   private let limits: SubmitLimits
   private var shards: [String: Int16] = [:]

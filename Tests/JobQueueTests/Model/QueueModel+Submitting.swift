@@ -54,8 +54,10 @@ extension QueueModel {
     let runFrom = max(at ?? now, now)
     let period = isSound ? user?.months.label(at: runFrom) : nil
     let limit = isSound ? user.map { self.limit(of: $0, at: runFrom) } : nil
+    // Of what cannot be judged nothing is looked up, and no limit told.
     var item = Item(
-      number: number, user: user, lane: ask.kind * 4 + ask.priority, kind: ask.kind, period: period,
+      number: number, user: isSound ? user : nil, lane: ask.kind * 4 + ask.priority, kind: ask.kind,
+      period: period,
       quota: limit == nil ? 0 : limit?.limit, cost: limit?.cost ?? 0, runAt: runFrom > now ? runFrom : nil,
       expires: expires, key: isSound && user != nil ? ask.key : nil, content: "\(ask.image) \(ask.kind)")
     if !isSound {

@@ -93,6 +93,28 @@ struct IdempotencyRaceTests {
     }
   }
 
+  @Test(
+    "A repeat in the midst of new keys is a duplicate, and those refused after them may use their keys again")
+  func repeatAmongNew() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("free", plan: "free")
+      let old = try await queue.create([Ask("free", image: "old", key: "old")])[0]
+      let answers = try await queue.submit([
+        Ask("free", image: "1", key: "k1"), Ask("free", image: "old", key: "old"),
+        Ask("free", image: "2", key: "k2"), Ask("free", image: "none"),
+      ])
+      #expect(answers.map(\.outcome) == ["created", "duplicate", "created", "created"])
+      #expect(answers[1].job == old)
+      // One unit is left: all keys are new, and two of the jobs are refused for the quota.
+      let last = try await queue.submit((3...5).map { Ask("free", image: "\($0)", key: "k\($0)") })
+      #expect(last.map(\.outcome) == ["created", "refused", "refused"])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.idem") == 4)
+      try await queue.execute("SELECT analysis.set_plan(0::smallint, 'free', 'premium', NULL)")
+      let again = try await queue.submit((3...5).map { Ask("free", image: "\($0)", key: "k\($0)") })
+      #expect(again.map(\.outcome) == ["duplicate", "created", "created"])
+    }
+  }
+
   @Test("A submit that waits for the key's owner gets the job when that one rolls back")
   func rolledBackWinner() async throws {
     try await RuleQueue.run { queue in
