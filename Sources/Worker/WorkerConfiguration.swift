@@ -29,10 +29,12 @@ public struct WorkerConfiguration: Sendable {
   public var grace: Duration = .seconds(25)
   /// How often an idle worker looks for jobs when nothing wakes it.
   public var idlePoll: Duration = .seconds(1)
-  /// Completions are stored together: at this many, or after `flushDelay`, whichever comes first.
+  /// Outcomes are stored together: at this many, after `flushDelay`, or when no other job is held, whichever
+  /// comes first.
   public var flushCount = 100
-  /// The longest that a completion waits for others.
-  public var flushDelay: Duration = .milliseconds(3)
+  /// The longest that an outcome waits for others. What is not stored yet is called for again when the worker is
+  /// killed.
+  public var flushDelay: Duration = .milliseconds(20)
   /// How often lost batches are looked for.
   public var rescueEvery: Duration = .seconds(5)
   /// How often scheduled jobs that are due, refunds and scan marks are seen to.

@@ -5,7 +5,7 @@ public struct WorkerFleet: Sendable, Equatable, Codable {
   /// The results that are stored together at most, and how long the first of them waits for others, in seconds: the
   /// worker's defaults.
   private static let resultsAtOnce = 100.0
-  private static let patience = 0.003
+  private static let patience = 0.02
 
   /// How many there are; nil for as many as have connections.
   public var workers: Int?

@@ -89,7 +89,8 @@ final class EasyHandle {
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
     set(CURLOPT_TCP_KEEPALIVE, 1)
-    set(CURLOPT_UPLOAD_BUFFERSIZE, 256 << 10)  // an image in one read and few writes
+    // Each call in flight holds one: four times as much saved a twentieth of the work and took 10 MB more at 64 calls.
+    set(CURLOPT_UPLOAD_BUFFERSIZE, 64 << 10)
     // Everything that decides whom we talk to must be accepted: a libcurl that lacks it is not used.
     guard set(CURLOPT_SSL_VERIFYPEER, 1), set(CURLOPT_SSL_VERIFYHOST, 2),
       set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),

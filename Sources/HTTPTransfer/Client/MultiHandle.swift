@@ -9,6 +9,10 @@ final class MultiHandle {
   private let loop: EventLoop
   private var watched: Set<Int32> = []
   private var timer: TimerToken?
+  /// When the loop's timer fires, and when libcurl wants to be called: the same or later.
+  private var timerDue: ContinuousClock.Instant?
+  private var wanted: ContinuousClock.Instant?
+  private var isAdding = false
   /// Handles whose descriptor the loop would not watch: they could never make progress.
   private(set) var stuck: [EasyHandle] = []
   private let onReady: @Sendable (Int32, Int32) -> Void
@@ -47,9 +51,12 @@ final class MultiHandle {
     }
   }
 
-  /// Puts a handle to work; false when libcurl refuses.
+  /// Puts a handle to work; false when libcurl refuses. `advance` with `CURL_SOCKET_TIMEOUT` must follow at once:
+  /// libcurl asks for it by a timer of no length, which is not set.
   func add(_ handle: EasyHandle) -> Bool {
-    curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
+    isAdding = true
+    defer { isAdding = false }
+    return curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
   }
 
   /// Takes a handle out, in whatever state its transfer is.
@@ -127,17 +134,38 @@ final class MultiHandle {
     return bits
   }
 
+  /// libcurl asks for this several times a transfer, nearly always for later than before (the next deadline): then
+  /// the timer stays as it is, and one that fires before its time is set anew.
   private func wait(_ milliseconds: Int) {
-    if let timer { loop.cancel(timer) }
-    timer = nil
-    guard milliseconds >= 0 else { return }
-    let onTimer = onTimer
-    timer = loop.schedule(after: .milliseconds(milliseconds)) { onTimer() }
+    guard milliseconds >= 0, !isAdding else {
+      wanted = nil
+      return
+    }
+    let due = EventLoop.now + .milliseconds(milliseconds)
+    wanted = due
+    if let timerDue, timerDue <= due { return }
+    setTimer(for: due)
   }
 
-  /// The timer has fired: libcurl is about to be told, and sets a new one if it wants.
-  func timerFired() {
+  private func setTimer(for due: ContinuousClock.Instant) {
+    if let timer { loop.cancel(timer) }
+    let onTimer = onTimer
+    timerDue = due
+    timer = loop.schedule(after: due - EventLoop.now) { onTimer() }
+  }
+
+  /// The timer has fired; false when it is not time yet, or libcurl wants none any more. Otherwise libcurl is to be
+  /// told, and sets a new one if it wants.
+  func timerFired() -> Bool {
     timer = nil
+    timerDue = nil
+    guard let wanted else { return false }
+    guard wanted <= EventLoop.now else {
+      setTimer(for: wanted)
+      return false
+    }
+    self.wanted = nil
+    return true
   }
 }
 

@@ -37,7 +37,7 @@ final class Transfers: @unchecked Sendable {
       return false
     }
     active[transfer.number] = handle
-    timeout()  // libcurl asks for it by a timer of no length; at once saves a round of the loop
+    advance(CURL_SOCKET_TIMEOUT, 0)
     return true
   }
 
@@ -56,7 +56,7 @@ final class Transfers: @unchecked Sendable {
 
   /// Lets libcurl go on after a timeout.
   func timeout() {
-    multi?.timerFired()
+    guard multi?.timerFired() == true else { return }
     advance(CURL_SOCKET_TIMEOUT, 0)
   }
 

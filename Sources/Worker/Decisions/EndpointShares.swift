@@ -20,11 +20,11 @@ struct EndpointShares: Equatable {
   ///
   /// - Parameters:
   ///   - index: Which endpoint asks.
-  ///   - used: What each of them has.
-  func allowance(of index: Int, used: [Int]) -> Int {
-    let kept = used.indices.reduce(0) { sum, other in
-      sum + (other == index ? used[other] : max(used[other], floor))
-    }
+  ///   - used: What each of them has; asked for each, so that nothing has to be gathered for a question that every
+  ///     call asks several times.
+  func allowance(of index: Int, used: (Int) -> Int) -> Int {
+    var kept = used(index)
+    for other in 0..<endpoints where other != index { kept += max(used(other), floor) }
     return max(0, total - kept)
   }
 }

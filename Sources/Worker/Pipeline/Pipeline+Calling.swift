@@ -30,7 +30,7 @@ extension Pipeline {
     while progress, !idleSlots.isEmpty {
       progress = false
       for index in gates.indices {
-        guard !idleSlots.isEmpty, slots.allowance(of: index, used: gates.map(\.inFlight)) > 0,
+        guard !idleSlots.isEmpty, slots.allowance(of: index, used: { gates[$0].inFlight }) > 0,
           let ready = gates[index].take(at: now)
         else { continue }
         inFlight += 1
@@ -39,11 +39,13 @@ extension Pipeline {
       }
     }
     meters.inFlight.set(inFlight)
-    meters.endpointsShut.set(gates.count { $0.breaker.state != .closed })
+    var shut = 0
+    for index in gates.indices where gates[index].breaker.state != .closed { shut += 1 }
+    meters.endpointsShut.set(shut)
     // A call that ended may have made room under the limit on bytes.
     if !toRead.isEmpty { readBell.ring() }
     // After starting, not before: asked before, the window would run half empty.
-    if room > 0, stage == .running { claimBell.ring() }
+    if mayClaim { claimBell.ring() }
   }
 
   /// Who is called for a job.

@@ -31,8 +31,8 @@ extension Pipeline {
   /// The next claim worth making; nil when there is no room, nothing is worth asking, or the worker stops.
   ///
   /// A claim is for one endpoint, each in its turn, so that none is given what another has to itself. It is
-  /// made for at least half a prefetch, unless nothing is held: many small claims would cost the database
-  /// more than they bring.
+  /// made for at least three quarters of a prefetch: many small claims would cost the database more than they
+  /// bring, and the last quarter is called for while the claim is on its way.
   func nextClaim(shard: Int16) -> ClaimRequest? {
     guard stage == .running, let first = shards[shard]?.nextGate else { return nil }
     for gate in Array(gates.indices[first...]) + Array(gates.indices[..<first]) {
@@ -119,15 +119,24 @@ extension Pipeline {
     lostClaims[index].at = EventLoop.now + .seconds(1)
   }
 
+  /// Whether a claim would find room.
+  var mayClaim: Bool {
+    stage == .running && gates.indices.contains { roomForClaim(ofGate: $0) > 0 }
+  }
+
   /// How many jobs may be claimed for an endpoint; 0 when they are too few to be worth a statement.
   private func roomForClaim(ofGate gate: Int) -> Int {
-    let held = gates.indices.map { index in
-      gates[index].inFlight + gates[index].ready.count + gates[index].reading
-        + toRead.count { gateOfKind[$0.kind] == index }
-    }
-    let room = jobShares.allowance(of: gate, used: held)
-    let least = min(configuration.prefetch, configuration.claimSize, jobShares.floor) / 2
+    let shares = jobShares
+    // With a single endpoint, as nearly always, all that is held is its own.
+    let room = shares.allowance(of: gate) { gates.count == 1 ? waiting + inFlight : held(forGate: $0) }
+    let least = min(configuration.prefetch, configuration.claimSize, shares.floor) * 3 / 4
     return room >= max(1, least) ? room : 0
+  }
+
+  private func held(forGate index: Int) -> Int {
+    var held = gates[index].inFlight + gates[index].ready.count + gates[index].reading
+    for job in toRead where gateOfKind[job.kind] == index { held += 1 }
+    return held
   }
 
   /// A wake-up was heard, or jobs came back: every lane is looked at again.

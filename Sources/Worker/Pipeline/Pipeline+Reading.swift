@@ -48,7 +48,7 @@ extension Pipeline {
   private func mayHold(_ job: ClaimedJob, _ gate: Int) -> Bool {
     let bytes = EndpointShares(total: configuration.imageBytes, endpoints: gates.count)
     return gates[gate].imageBytes == 0
-      || job.imageBytes <= bytes.allowance(of: gate, used: gates.map(\.imageBytes))
+      || job.imageBytes <= bytes.allowance(of: gate, used: { gates[$0].imageBytes })
   }
 
   /// An image came: every job of the request that shows it may be called for.

@@ -23,16 +23,27 @@ extension Pipeline {
       return
     }
     settlements.append((batch.shard, settlement))
-    if settlements.count >= configuration.flushCount || stage != .running {
-      storeBell.ring()
-    } else if settlements.count == 1 {
-      _ = loop.schedule(after: configuration.flushDelay) { [storeBell] in storeBell.ring() }
+    // With nothing else here there is nothing to wait for.
+    if settlements.count >= configuration.flushCount || stage != .running || waiting + inFlight == 0 {
+      storeNow()
+    } else if flushTimer == nil {
+      flushTimer = loop.schedule(after: configuration.flushDelay) { [weak self] in
+        self?.assumeIsolated { $0.storeNow() }
+      }
     }
   }
 
-  /// Takes what is to be stored now, of one shard; nil when there is nothing.
+  private func storeNow() {
+    if let flushTimer { loop.cancel(flushTimer) }
+    flushTimer = nil
+    isStoreDue = true
+    storeBell.ring()
+  }
+
+  /// Takes what is to be stored now, of one shard; nil when there is nothing, or when more is to come first: a
+  /// statement has its price, however few it is for.
   func nextStore() -> StoreRequest? {
-    guard let shard = settlements.first?.shard else { return nil }
+    guard isStoreDue || stage != .running, let shard = settlements.first?.shard else { return nil }
     var request = StoreRequest(shard: shard)
     var rest: [(shard: Int16, settlement: Settlement)] = []
     for entry in settlements {
@@ -47,6 +58,7 @@ extension Pipeline {
       }
     }
     settlements = rest
+    isStoreDue = !rest.isEmpty
     storing += request.count
     return request
   }
@@ -59,6 +71,7 @@ extension Pipeline {
       contentsOf: request.completed.map { (request.shard, .completed($0)) }
         + request.failed.map { (request.shard, .failed($0)) }
         + request.handedBack.map { (request.shard, .handedBack($0)) })
+    isStoreDue = true
   }
 
   func stored(_ jobs: [CompletedJob], _ outcome: CompletionOutcome) {
@@ -122,6 +135,6 @@ extension Pipeline {
       }
     }
     if held == 0 { emptyBell.ring() }
-    if stage == .running, room > 0 { claimBell.ring() }
+    if mayClaim { claimBell.ring() }
   }
 }

@@ -46,6 +46,10 @@ actor Pipeline {
   var inFlight = 0
   /// Outcomes that the queue has not been told, by shard.
   var settlements: [(shard: Int16, settlement: Settlement)] = []
+  /// Whether they are to be stored now.
+  var isStoreDue = false
+  /// Makes them due, unless they are before.
+  var flushTimer: TimerToken?
   /// Settlements that are being stored.
   var storing = 0
   /// Whether a claim is under way, whose jobs are not counted yet.
@@ -129,22 +133,25 @@ actor Pipeline {
   // MARK: How much there is
 
   /// Jobs whose image is on its way.
-  var reading: Int { gates.reduce(0) { $0 + $1.reading } }
+  var reading: Int { sum { $0.reading } }
 
   /// Bytes of images that are here or on their way.
-  var imageBytes: Int { gates.reduce(0) { $0 + $1.imageBytes } }
+  var imageBytes: Int { sum { $0.imageBytes } }
 
   /// Jobs between claim and settlement that have not been called for.
-  var waiting: Int { toRead.count + reading + gates.reduce(0) { $0 + $1.ready.count } }
+  var waiting: Int { toRead.count + sum { $0.reading + $0.ready.count } }
+
+  private func sum(_ count: (borrowing EndpointGate) -> Int) -> Int {
+    var sum = 0
+    for index in gates.indices { sum += count(gates[index]) }
+    return sum
+  }
 
   /// Jobs between their claim and the store of their outcome.
   var held: Int { waiting + inFlight + settlements.count + storing }
 
   /// Whether there is nothing left to store and nothing can come.
   var isSettled: Bool { held == 0 && !isClaiming }
-
-  /// How many jobs may be claimed now.
-  var room: Int { max(0, jobShares.total - waiting - inFlight) }
 
   /// How the endpoints share the jobs that may be held.
   var jobShares: EndpointShares {

@@ -16,11 +16,11 @@ struct EndpointSharesTests {
   @Test("leaves to the others what is theirs, and takes what they cannot claim")
   func allowances() {
     let shares = EndpointShares(total: 64, endpoints: 2)
-    #expect(shares.allowance(of: 0, used: [0, 0]) == 48)
-    #expect(shares.allowance(of: 0, used: [48, 0]) == 0)
-    #expect(shares.allowance(of: 1, used: [48, 0]) == 16)
-    #expect(shares.allowance(of: 1, used: [30, 10]) == 24)
-    #expect(shares.allowance(of: 0, used: [30, 34]) == 0)
+    #expect(shares.allowance(of: 0, used: { [0, 0][$0] }) == 48)
+    #expect(shares.allowance(of: 0, used: { [48, 0][$0] }) == 0)
+    #expect(shares.allowance(of: 1, used: { [48, 0][$0] }) == 16)
+    #expect(shares.allowance(of: 1, used: { [30, 10][$0] }) == 24)
+    #expect(shares.allowance(of: 0, used: { [30, 34][$0] }) == 0)
   }
 
   @Test("is never withheld, whoever asks for how much and in whatever order")
@@ -33,13 +33,14 @@ struct EndpointSharesTests {
       for _ in 0..<60 {
         let index = Int.random(in: 0..<endpoints, using: &random)
         if Bool.random(using: &random) {
-          used[index] += min(Int.random(in: 1...50, using: &random), shares.allowance(of: index, used: used))
+          let allowance = shares.allowance(of: index, used: { used[$0] })
+          used[index] += min(Int.random(in: 1...50, using: &random), allowance)
         } else {
           used[index] -= Int.random(in: 0...used[index], using: &random)
         }
         #expect(used.reduce(0, +) <= shares.total, "\(shares) \(used)")
         for other in 0..<endpoints where used[other] < shares.floor {
-          let allowance = shares.allowance(of: other, used: used)
+          let allowance = shares.allowance(of: other, used: { used[$0] })
           #expect(allowance >= shares.floor - used[other], "\(shares) \(used)")
         }
       }
