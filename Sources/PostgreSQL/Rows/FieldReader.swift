@@ -1,23 +1,31 @@
-/// Reads a row from its first column to its last.
+/// Reads a row of a binary COPY from its first column to its last.
 ///
 /// For answers with very many rows: nothing is looked up by name, and a text is not copied. Every call reads
 /// the next column, also when it throws.
 public struct FieldReader {
-  private let row: Row
-  private let types: [UInt32]
+  private let rows: CopiedRows
+  private let layout: RowLayout
+  private var position: Int
   private var next = 0
 
-  /// Begins with a row's first column.
-  ///
-  /// - Parameter layout: That of a row of the same answer.
-  public init(_ row: Row, _ layout: RowLayout) {
-    self.row = row
-    types = layout.types
+  /// Begins with the first column of the row whose fields begin there.
+  init(_ rows: CopiedRows, _ layout: RowLayout, at position: Int) {
+    self.rows = rows
+    self.layout = layout
+    self.position = position
+  }
+
+  /// Leaves out what was not read, and answers where the next row begins.
+  mutating func end() throws(PostgreSQLError) -> Int {
+    while next < layout.types.count { _ = try advance() }
+    return position
   }
 
   /// Leaves out so many columns.
-  public mutating func skip(_ count: Int) {
-    next += count
+  ///
+  /// - Throws: `noSuchColumn`.
+  public mutating func skip(_ count: Int) throws(PostgreSQLError) {
+    for _ in 0..<count { _ = try advance() }
   }
 
   /// A `boolean`; nil for NULL.
@@ -66,7 +74,7 @@ public struct FieldReader {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch` or `unexpectedNull`.
   public mutating func text() throws(PostgreSQLError) -> LentText {
-    guard let text = try textIfPresent() else { throw row.unexpectedNull(lastName) }
+    guard let text = try textIfPresent() else { throw .unexpectedNull(lastName) }
     return text
   }
 
@@ -74,33 +82,44 @@ public struct FieldReader {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   public mutating func textIfPresent() throws(PostgreSQLError) -> LentText? {
-    let (position, oid) = try advance()
-    guard String.accepts(oid) else { throw row.mismatch(lastName, oid, String.self) }
-    guard let bytes = row.result.bytes(row: row.index, column: position) else { return nil }
-    guard let text = LentText(bytes, of: row.result) else { throw row.mismatch(lastName, oid, String.self) }
+    let (bytes, oid) = try advance()
+    guard String.accepts(oid) else { throw .mismatch(lastName, oid, String.self) }
+    guard let bytes else { return nil }
+    guard let text = LentText(bytes, of: rows) else { throw .mismatch(lastName, oid, String.self) }
     return text
   }
 
-  private var lastName: String { row.result.columnName(next - 1) }
+  private var lastName: String { layout.names[next - 1] }
 
-  private mutating func advance() throws(PostgreSQLError) -> (position: Int, oid: UInt32) {
-    let position = next
+  /// The next field's bytes, nil for NULL, and its type.
+  private mutating func advance() throws(PostgreSQLError) -> (bytes: UnsafeRawBufferPointer?, oid: UInt32) {
+    guard next < layout.types.count else {
+      throw PostgreSQLError(
+        .noSuchColumn,
+        "The answer has no column \(next); it has: \(layout.names.joined(separator: ", ")).")
+    }
+    let all = rows.bytes
+    guard let length = all.bigEndian(Int32.self, at: position) else { throw CopyFormat.malformed }
+    let oid = layout.types[next]
     next += 1
-    // Says what columns there are.
-    guard position < types.count else { return (try row.position(position), 0) }
-    return (position, types[position])
+    position += 4
+    guard length >= 0 else { return (nil, oid) }
+    let start = position
+    position += Int(length)
+    guard position <= all.count else { throw CopyFormat.malformed }
+    return (UnsafeRawBufferPointer(rebasing: all[start..<position]), oid)
   }
 
   private mutating func valueIfPresent<T: SQLScalar>() throws(PostgreSQLError) -> T? {
-    let (position, oid) = try advance()
-    guard T.accepts(oid) else { throw row.mismatch(lastName, oid, T.self) }
-    guard let bytes = row.result.bytes(row: row.index, column: position) else { return nil }
-    guard let value = T(binary: bytes, oid: oid) else { throw row.mismatch(lastName, oid, T.self) }
+    let (bytes, oid) = try advance()
+    guard T.accepts(oid) else { throw .mismatch(lastName, oid, T.self) }
+    guard let bytes else { return nil }
+    guard let value = T(binary: bytes, oid: oid) else { throw .mismatch(lastName, oid, T.self) }
     return value
   }
 
   private mutating func value<T: SQLScalar>() throws(PostgreSQLError) -> T {
-    guard let value: T = try valueIfPresent() else { throw row.unexpectedNull(lastName) }
+    guard let value: T = try valueIfPresent() else { throw .unexpectedNull(lastName) }
     return value
   }
 }

@@ -1,6 +1,6 @@
-/// A text in UTF-8 where the server's answer has it, without a copy; it keeps the answer alive.
+/// A text in UTF-8 where the server's answer has it, without a copy; it keeps the answer's piece alive.
 public struct LentText: Sendable {
-  private let owner: ServerResult
+  private let owner: CopiedRows
   // Safe to share: the bytes are `owner`'s, which never moves nor changes them and lives as long as this.
   private nonisolated(unsafe) let start: UnsafeRawPointer
 
@@ -10,7 +10,7 @@ public struct LentText: Sendable {
   public let isASCII: Bool
 
   /// Bytes of an answer; nil when they are not UTF-8.
-  init?(_ bytes: UnsafeRawBufferPointer, of owner: ServerResult) {
+  init?(_ bytes: UnsafeRawBufferPointer, of owner: CopiedRows) {
     guard let start = bytes.baseAddress else { return nil }
     // All bytes whatever they are: such a loop runs many bytes at a time.
     isASCII = bytes.reduce(0 as UInt8, |) < 0x80

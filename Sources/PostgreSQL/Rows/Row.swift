@@ -47,13 +47,21 @@ public struct Row: Sendable {
   }
 
   func mismatch(_ column: some ColumnKey, _ oid: UInt32, _ type: Any.Type) -> PostgreSQLError {
+    .mismatch(column, oid, type)
+  }
+
+  func unexpectedNull(_ column: some ColumnKey) -> PostgreSQLError { .unexpectedNull(column) }
+}
+
+extension PostgreSQLError {
+  static func mismatch(_ column: some ColumnKey, _ oid: UInt32, _ type: Any.Type) -> PostgreSQLError {
     PostgreSQLError(
       .typeMismatch,
       "The answer's \(column.columnDescription) is of the type with OID \(oid) and cannot be read as \(type);"
         + " cast it in the statement.")
   }
 
-  func unexpectedNull(_ column: some ColumnKey) -> PostgreSQLError {
+  static func unexpectedNull(_ column: some ColumnKey) -> PostgreSQLError {
     PostgreSQLError(.unexpectedNull, "The answer's \(column.columnDescription) is NULL.")
   }
 }

@@ -30,6 +30,8 @@ public struct Rows: RandomAccessCollection, Sendable {
   /// The columns' names, in order.
   public var columnNames: [String] { (0..<result.columnCount).map(result.columnName) }
 
+  var columnTypes: [UInt32] { (0..<result.columnCount).map(result.columnType) }
+
   /// The only row.
   ///
   /// - Throws: `unexpectedResult` when there is none, or more than one.

@@ -2,7 +2,9 @@ import AnalysisCore
 import PostgreSQL
 
 /// Asks how often each condition was found.
-struct ConditionsInteractor: ReportInteractor {
+struct ConditionsInteractor: RowInteractor {
+  typealias Response = ConditionsResponse
+
   static func statement(for question: ReportQuestion) throws(ReportsError) -> SQLStatement {
     try ReportStatement.conditions.with(.int16(question.month.label))
   }

@@ -11,7 +11,7 @@ extension FieldReader {
   /// The same of a moment that may be missing.
   mutating func localTimeIfPresent() throws -> LocalTime? {
     guard let moment = try timestampIfPresent() else {
-      skip(1)
+      try skip(1)
       return nil
     }
     return LocalTime(
@@ -29,7 +29,7 @@ extension FieldReader {
   /// `schema` for a confidence or band that is none.
   mutating func finding() throws -> AnalysesResponse.Finding? {
     guard let id = try textIfPresent() else {
-      skip(4)
+      try skip(4)
       return nil
     }
     let name = try text()

@@ -4,6 +4,16 @@ import PostgreSQL
 protocol ReportInteractor: Sendable {
   /// One row of the report as a value.
   associatedtype Response: Sendable
+  /// Runs the statement, and hands on the responses as its rows come. Throws what `each` throws, `schema` when the
+  /// statement is not compiled in or a row is one that this program does not understand, and the database's errors.
+  static func ask(
+    _ question: ReportQuestion, of database: some Queryable, deadline: Duration,
+    each: (Response) throws -> Void
+  ) async throws
+}
+
+/// One that reads row by row, by the columns' names.
+protocol RowInteractor: ReportInteractor {
   /// The statement and its parameters. Throws `schema` when the statement is not compiled in.
   static func statement(for question: ReportQuestion) throws(ReportsError) -> SQLStatement
   /// An interactor for the rows of one answer, of which it is given the first. Throws the row's errors.
@@ -13,7 +23,7 @@ protocol ReportInteractor: Sendable {
   func read(_ row: Row, each: (Response) throws -> Void) throws
 }
 
-extension ReportInteractor {
+extension RowInteractor {
   /// Runs the statement in single-row mode, so that one response at a time is in memory.
   static func ask(
     _ question: ReportQuestion, of database: some Queryable, deadline: Duration,

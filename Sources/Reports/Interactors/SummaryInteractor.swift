@@ -2,7 +2,9 @@ import AnalysisCore
 import PostgreSQL
 
 /// Asks for a month's totals, which come as one row.
-struct SummaryInteractor: ReportInteractor {
+struct SummaryInteractor: RowInteractor {
+  typealias Response = SummaryResponse
+
   static func statement(for question: ReportQuestion) throws(ReportsError) -> SQLStatement {
     try ReportStatement.summary.with(.int16(question.month.label), .timestamp(question.moment))
   }

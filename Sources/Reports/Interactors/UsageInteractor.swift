@@ -2,7 +2,9 @@ import AnalysisCore
 import PostgreSQL
 
 /// Asks what each user used.
-struct UsageInteractor: ReportInteractor {
+struct UsageInteractor: RowInteractor {
+  typealias Response = UsageResponse
+
   static func statement(for question: ReportQuestion) throws(ReportsError) -> SQLStatement {
     try ReportStatement.usage.with(
       .int16(question.month.label), .text(question.zone), .timestamp(question.moment))
