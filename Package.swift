@@ -90,10 +90,10 @@ let package = Package(
     module("Operations", ["Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Clibpq", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
-    module("Images", ["Cturbojpeg", "Cpng", "Cexif", "Csodium"]),
+    module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
     module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
     module(
-      "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "Csodium"]),
+      "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
     module("Reports", ["AnalysisCore", "Operations", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
@@ -133,7 +133,7 @@ let package = Package(
     tests("OperationsTests", ["Operations", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
-    tests("ImagesTests", ["Images", "TestSupport"]),
+    tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
     tests(
       "ModelClientTests",
       ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),

@@ -1,3 +1,5 @@
+import Operations
+
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
 public struct CleanImage: Sendable {
   /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
@@ -14,7 +16,7 @@ public struct CleanImage: Sendable {
   public let changes: Changes
 
   /// `sha256` in 64 lower-case hexadecimal digits.
-  public var sha256Hex: String { ImageHash.hexadecimal(sha256) }
+  public var sha256Hex: String { Hexadecimal.text(of: sha256) }
 }
 
 extension CleanImage {

@@ -1,3 +1,5 @@
+import Operations
+
 /// Decides whether a submitted file may enter, and makes of it an upright JPEG without metadata.
 ///
 /// Cleaning is work for the processor and takes milliseconds to a second: call it from a thread that
@@ -59,7 +61,7 @@ extension CleanImage {
     self.bytes = bytes
     width = size.width
     height = size.height
-    sha256 = ImageHash.sha256(bytes)
+    sha256 = SHA256.digest(of: bytes)
     self.source = source
     self.changes = changes
   }

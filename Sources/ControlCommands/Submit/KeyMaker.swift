@@ -1,4 +1,4 @@
-import Images
+import Operations
 
 /// Gives each image of a run its idempotency key.
 ///
@@ -22,7 +22,7 @@ struct KeyMaker {
     let identity = "\(user)\u{0}\(name)"
     let occurrence = occurrences[identity, default: 0] + 1
     occurrences[identity] = occurrence
-    let digest = ImageHash.sha256(Array("\(identity)\u{0}\(occurrence)".utf8))
-    return "\(runKey):\(ImageHash.hexadecimal(Array(digest.prefix(16))))"
+    let digest = SHA256.digest(of: Array("\(identity)\u{0}\(occurrence)".utf8))
+    return "\(runKey):\(Hexadecimal.text(of: digest.prefix(16)))"
   }
 }

@@ -1,3 +1,5 @@
+import Operations
+
 /// A function as a group's text defines it.
 struct FunctionBody: Sendable, Equatable {
   /// Its name without the schema's.
@@ -31,7 +33,7 @@ extension SchemaState {
   ///
   /// - Parameter present: the bodies that the database has, by name.
   func altered(present: [String: Set<String>]) -> [String] {
-    let applied = source.functions.filter { functions[$0.name] == Checksum.sha256($0.text) }
+    let applied = source.functions.filter { functions[$0.name] == SHA256.hexadecimal(of: $0.text) }
     let expected = applied.flatMap { FunctionBody.parse($0.text) }
     return expected.filter { !(present[$0.name]?.contains($0.body) ?? false) }.map(\.name).sorted()
   }

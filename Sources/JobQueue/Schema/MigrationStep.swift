@@ -1,3 +1,5 @@
+import Operations
+
 /// One transaction of a migration.
 public struct MigrationStep: Sendable, Equatable {
   /// What a step does.
@@ -23,6 +25,6 @@ public struct MigrationStep: Sendable, Equatable {
     self.kind = kind
     self.name = name
     self.sql = sql
-    checksum = Checksum.sha256(sql)
+    checksum = SHA256.hexadecimal(of: sql)
   }
 }

@@ -1,3 +1,5 @@
+import Operations
+
 /// What is recorded in a database, compared with what a program knows. Pure: it decides, and asks nothing.
 struct SchemaState: Sendable {
   let source: MigrationSource
@@ -26,7 +28,7 @@ struct SchemaState: Sendable {
   }
 
   private var outdatedFunctions: [MigrationSource.FunctionGroup] {
-    source.functions.filter { functions[$0.name] != Checksum.sha256($0.text) }
+    source.functions.filter { functions[$0.name] != SHA256.hexadecimal(of: $0.text) }
   }
 
   /// The steps that are still to be made.
@@ -47,7 +49,7 @@ struct SchemaState: Sendable {
     try checkSource()
     for migration in source.migrations {
       guard let record = applied.first(where: { $0.number == migration.number }) else { continue }
-      guard record.checksum == Checksum.sha256(migration.text) else {
+      guard record.checksum == SHA256.hexadecimal(of: migration.text) else {
         throw JobQueueError(
           .migrationEdited,
           "Migration \(migration.name) was edited after it had been applied to this database.",

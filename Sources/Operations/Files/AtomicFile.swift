@@ -9,7 +9,7 @@ public struct AtomicFile: ~Copyable {
   private let temporary: String
   private let descriptor: Int32
   private var buffer: [UInt8] = []
-  private var hash = SHA256Stream()
+  private var hash = SHA256()
   private var isCommitted = false
 
   private static let bufferSize = 65536
@@ -55,15 +55,20 @@ public struct AtomicFile: ~Copyable {
   public mutating func write(_ bytes: RawSpan) throws(OperationsError) {
     byteCount += bytes.byteCount
     hash.update(bytes)
-    bytes.withUnsafeBytes { buffer.append(contentsOf: $0) }
-    if buffer.count >= Self.bufferSize { try flush() }
+    if buffer.isEmpty, bytes.byteCount >= Self.bufferSize {
+      // Large enough as it is.
+      try flush(bytes)
+    } else {
+      bytes.withUnsafeBytes { buffer.append(contentsOf: $0) }
+      if buffer.count >= Self.bufferSize { try flush() }
+    }
   }
 
   /// How many bytes were appended so far.
   public private(set) var byteCount = 0
 
   /// The SHA-256 of the bytes appended so far, in lower-case hexadecimal.
-  public var sha256: String { hash.digest }
+  public var sha256: String { Hexadecimal.text(of: hash.digest) }
 
   /// Puts the file in its place. Throws `unwritable`; then the place is as it was before, except where only
   /// the folder's sync failed.
@@ -75,20 +80,24 @@ public struct AtomicFile: ~Copyable {
     }
     isCommitted = true
     try Self.syncFolder(of: path)
-    return WrittenFile(path: path, byteCount: byteCount, sha256: hash.digest)
+    return WrittenFile(path: path, byteCount: byteCount, sha256: sha256)
   }
 
   private mutating func flush() throws(OperationsError) {
+    try flush(buffer.span.bytes)
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  private func flush(_ bytes: RawSpan) throws(OperationsError) {
     var done = 0
-    while done < buffer.count {
-      let count = buffer.withUnsafeBytes { bytes in
+    while done < bytes.byteCount {
+      let count = bytes.withUnsafeBytes { bytes in
         Glibc.write(descriptor, bytes.baseAddress?.advanced(by: done), bytes.count - done)
       }
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw .lastCall(.unwritable, "cannot be written", path: path) }
       done += count
     }
-    buffer.removeAll(keepingCapacity: true)
   }
 
   private static func syncFolder(of path: String) throws(OperationsError) {

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Images
+import Operations
 import Testing
 
 @testable import ControlCommands
@@ -62,7 +63,7 @@ struct ImageIntakeTests {
     let chunk = await ImageIntake(limits: ImageLimits(maxDimension: 8)).chunk(items(1)[...]) { false }
     let image = try #require(try chunk.first?.image.get())
     #expect(image.bytes.starts(with: [0xFF, 0xD8]))
-    #expect(image.sha256 == ImageHash.sha256(image.bytes))
+    #expect(image.sha256 == SHA256.digest(of: image.bytes))
     #expect(image.width == 8 && image.height == 8)
   }
 }

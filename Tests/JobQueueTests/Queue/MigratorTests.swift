@@ -180,10 +180,4 @@ struct MigratorTests {
       #expect(try await queue.number("SELECT count(*) FROM analysis.partition_made") == 5)
     }
   }
-
-  @Test("tells texts apart by SHA-256")
-  func checksum() {
-    #expect(
-      Checksum.sha256("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-  }
 }

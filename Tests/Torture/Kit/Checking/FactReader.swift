@@ -1,6 +1,6 @@
 import AnalysisCore
-import Images
 import JobQueue
+import Operations
 import PostgreSQL
 
 /// Reads from the database what the checks compare.
@@ -71,7 +71,7 @@ struct FactReader {
     var tags: [[UInt8]: String] = [:]
     for record in records where record.key == record.tag {
       guard let salt = salts[record.user] else { continue }
-      tags[ImageHash.sha256(salt + Array(record.tag.utf8))] = record.tag
+      tags[SHA256.digest(of: salt + Array(record.tag.utf8))] = record.tag
     }
     return tags
   }

@@ -1,6 +1,6 @@
 import Clinux
 import FoundationEssentials
-import Images
+import Operations
 
 /// What must never be in a log.
 struct SecretSearch: Sendable {
@@ -33,7 +33,7 @@ struct SecretSearch: Sendable {
     guard piece.count == 24 else { return [] }
     return [
       Secret("image bytes", bytes: piece),
-      Secret("image bytes in hexadecimal", ImageHash.hexadecimal(piece)),
+      Secret("image bytes in hexadecimal", Hexadecimal.text(of: piece)),
       Secret("image bytes in base64", Data(piece).base64EncodedString()),
     ]
   }
