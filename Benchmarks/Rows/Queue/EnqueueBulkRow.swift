@@ -10,7 +10,7 @@ struct EnqueueBulkRow: BenchmarkRow {
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let template = try await Enqueue.template(bench)
     let jobs = bench.size(200_000, quick: 2000)
-    let queues = [(1000, 1), (5000, 1), (1000, 2), (5000, 2)].map { batch, connections in
+    let queues = [(5000, 2), (1000, 1), (5000, 1), (1000, 2), (5000, 3)].map { batch, connections in
       Enqueue.ours(
         "\(batch) a call\(connections > 1 ? ", \(connections) connections" : "")", template, jobs: jobs,
         batch: batch, connections: connections)
