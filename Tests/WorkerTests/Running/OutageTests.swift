@@ -70,11 +70,19 @@ struct OutageTests {
         try await queue.wait(for: "calls") { backend.calls.count == 2 }
         let pid = """
           SELECT pid FROM pg_stat_activity
-          WHERE application_name = '\(Running.applicationName)' AND query LIKE '%analysis.heartbeat%'
+          WHERE application_name = '\(Running.applicationName)' AND query LIKE '%analysis.heartbeat%' AND state = 'idle'
           """
         try await queue.wait(for: "a heartbeat") { try await !queue.pool.query(pid).isEmpty }
         let frozen = Int32(try await queue.number("SELECT pid FROM (\(pid)) p"))
-        try cluster.signal(frozen, SIGSTOP)
+        // Not in the middle of a statement: with the leases' locks in its hands nobody could give a sign of life.
+        try await queue.wait(for: "a moment between two heartbeats") {
+          try cluster.signal(frozen, SIGSTOP)
+          if try await !queue.pool.query("SELECT FROM (\(pid)) p WHERE pid = \(frozen)").isEmpty {
+            return true
+          }
+          try cluster.signal(frozen, SIGCONT)
+          return false
+        }
         defer { try? cluster.signal(frozen, SIGCONT) }
         let left =
           "SELECT (extract(epoch FROM min(deadline) - clock_timestamp()) * 1000)::int FROM analysis.batch"
