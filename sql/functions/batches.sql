@@ -16,7 +16,7 @@ DECLARE
   v_held bigint[];
   v_nameless boolean;
 BEGIN
-  SELECT array_agg(b.id), bool_or(b.user_ids IS NULL) INTO v_held, v_nameless
+  SELECT array_agg(b.id ORDER BY b.id), bool_or(b.user_ids IS NULL) INTO v_held, v_nameless
   FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
   CROSS JOIN LATERAL (
     SELECT k.id, k.user_ids FROM analysis.batch k

@@ -13,8 +13,8 @@ ALTER TABLE analysis.batch
   ALTER COLUMN user_ids SET STORAGE EXTERNAL,
   SET (toast_tuple_target = 8160);
 
--- The server reads and prepares every check anew for every statement: one for each column was four fifths of what
--- storing a single result took. Kept is what a result means, as few checks; how long its texts are, the worker
+-- The server reads and prepares every check anew for every statement: one for each column was three quarters of
+-- what storing a single result took. Kept is what a result means, as few checks; how long its texts are, the worker
 -- decides when it reads the answer.
 ALTER TABLE analysis.result
   DROP CONSTRAINT result_outcome_check,

@@ -68,7 +68,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   public func blob(_ column: some ColumnKey) throws(PostgreSQLError) -> Blob {
-    guard let blob = try blobIfPresent(column) else { throw unexpectedNull(column) }
+    guard let blob = try blobIfPresent(column) else { throw .unexpectedNull(column) }
     return blob
   }
 
@@ -78,7 +78,7 @@ extension Row {
   public func blobIfPresent(_ column: some ColumnKey) throws(PostgreSQLError) -> Blob? {
     let position = try position(column)
     let oid = result.columnType(position)
-    guard oid == OID.bytea else { throw mismatch(column, oid, [UInt8].self) }
+    guard oid == OID.bytea else { throw .mismatch(column, oid, [UInt8].self) }
     guard let bytes = result.bytes(row: index, column: position) else { return nil }
     return Blob(result: result, row: index, column: position, count: bytes.count)
   }

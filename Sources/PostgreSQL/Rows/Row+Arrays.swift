@@ -5,7 +5,7 @@ extension Row {
   public func array<T: SQLScalar>(
     _ column: some ColumnKey, of type: T.Type = T.self
   ) throws(PostgreSQLError) -> [T] {
-    guard let values = try arrayIfPresent(column, of: T.self) else { throw unexpectedNull(column) }
+    guard let values = try arrayIfPresent(column, of: T.self) else { throw .unexpectedNull(column) }
     return values
   }
 
@@ -17,7 +17,7 @@ extension Row {
   ) throws(PostgreSQLError) -> [T]? {
     guard let elements = try elements(column, of: T.self) else { return nil }
     let values = elements.compactMap(\.self)
-    guard values.count == elements.count else { throw unexpectedNull(column) }
+    guard values.count == elements.count else { throw .unexpectedNull(column) }
     return values
   }
 
@@ -27,7 +27,7 @@ extension Row {
   public func nullableArray<T: SQLScalar>(
     _ column: some ColumnKey, of type: T.Type = T.self
   ) throws(PostgreSQLError) -> [T?] {
-    guard let elements = try elements(column, of: T.self) else { throw unexpectedNull(column) }
+    guard let elements = try elements(column, of: T.self) else { throw .unexpectedNull(column) }
     return elements
   }
 
@@ -36,10 +36,10 @@ extension Row {
   ) throws(PostgreSQLError) -> [T?]? {
     let position = try position(column)
     let oid = result.columnType(position)
-    guard OID.arrays.contains(oid) else { throw mismatch(column, oid, [T].self) }
+    guard OID.arrays.contains(oid) else { throw .mismatch(column, oid, [T].self) }
     guard let bytes = result.bytes(row: index, column: position) else { return nil }
     guard let elements = ArrayFormat.decode(bytes, of: T.self) else {
-      throw mismatch(column, oid, [T].self)
+      throw .mismatch(column, oid, [T].self)
     }
     return elements
   }

@@ -21,9 +21,9 @@ public struct Row: Sendable {
   ) throws(PostgreSQLError) -> T? {
     let position = try position(column)
     let oid = result.columnType(position)
-    guard T.accepts(oid) else { throw mismatch(column, oid, T.self) }
+    guard T.accepts(oid) else { throw .mismatch(column, oid, T.self) }
     guard let bytes = result.bytes(row: index, column: position) else { return nil }
-    guard let value = T(binary: bytes, oid: oid) else { throw mismatch(column, oid, T.self) }
+    guard let value = T(binary: bytes, oid: oid) else { throw .mismatch(column, oid, T.self) }
     return value
   }
 
@@ -33,7 +33,7 @@ public struct Row: Sendable {
   public func value<T: SQLScalar>(
     _ column: some ColumnKey, as type: T.Type = T.self
   ) throws(PostgreSQLError) -> T {
-    guard let value = try valueIfPresent(column, as: T.self) else { throw unexpectedNull(column) }
+    guard let value = try valueIfPresent(column, as: T.self) else { throw .unexpectedNull(column) }
     return value
   }
 
@@ -45,12 +45,6 @@ public struct Row: Sendable {
     }
     return position
   }
-
-  func mismatch(_ column: some ColumnKey, _ oid: UInt32, _ type: Any.Type) -> PostgreSQLError {
-    .mismatch(column, oid, type)
-  }
-
-  func unexpectedNull(_ column: some ColumnKey) -> PostgreSQLError { .unexpectedNull(column) }
 }
 
 extension PostgreSQLError {

@@ -97,6 +97,14 @@ public final class Backend: Sendable {
 }
 
 extension Backend {
+  /// One that holds every upload until the gate is opened for it, and then analyses the picture.
+  public convenience init(holding gate: Gate) throws {
+    try self.init { call in
+      gate.wait()
+      return .analysis(call)
+    }
+  }
+
   /// What is answered.
   public struct Reply: Sendable {
     /// The status.

@@ -14,10 +14,7 @@ struct EndpointTests {
       try await queue.addUser()
       try await queue.submit(100, kind: .throat)
       let gate = Gate()
-      let hanging = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let hanging = try Backend(holding: gate)
       let healthy = try Backend()
       let worker = try Running(queue, [.throat: hanging, .ear: healthy]) {
         $0.concurrency = concurrency

@@ -14,10 +14,7 @@ struct LeaseTests {
       try await queue.addUser()
       try await queue.submit()
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       // No heartbeat tells it before the answer comes.
       let worker = try Running(queue, [.throat: backend]) {
         $0.heartbeat = .seconds(3600)
@@ -41,10 +38,7 @@ struct LeaseTests {
       try await queue.addUser()
       try await queue.submit(2)
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(1) }
       try await queue.wait(for: "calls") { backend.calls.count == 2 }
       try await queue.pool.transaction { locked in
@@ -180,10 +174,7 @@ struct LeaseTests {
       try await queue.submit(150, user: busy)
       let single = try #require(try await queue.submit(user: quiet).first)
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) {
         $0.concurrency = 2
         $0.prefetch = 20
@@ -197,7 +188,7 @@ struct LeaseTests {
         try await queue.wait(for: "a result") { try await queue.results >= answered }
       }
       for _ in answered..<151 { gate.open() }
-      // The first claim takes 22; the next one, made when half of the prefetch is used, is the other shard's.
+      // The first claim takes 22; the next one, made when three quarters of the prefetch are used, is the other shard's.
       #expect(answered < 60, "\(answered) jobs came first")
       #expect(try await worker.summary().completed == 151)
       try await queue.expectSound()
@@ -210,10 +201,7 @@ struct LeaseTests {
       try await queue.addUser()
       try await queue.submit(2)
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) {
         $0.concurrency = 1
         $0.prefetch = 0

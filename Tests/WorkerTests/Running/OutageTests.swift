@@ -17,10 +17,7 @@ struct OutageTests {
         try await queue.addUser()
         try await queue.submit(40)
         let gate = Gate()
-        let backend = try Backend { call in
-          gate.wait()
-          return .analysis(call)
-        }
+        let backend = try Backend(holding: gate)
         let worker = try Running(queue, [.throat: backend]) { $0.listens = true }
         try await queue.wait(for: "calls") { backend.calls.count == 4 }
         let before = worker.count("database_connect_failures")
@@ -62,10 +59,7 @@ struct OutageTests {
         try await queue.addUser()
         try await queue.submit(2)
         let gate = Gate()
-        let backend = try Backend { call in
-          gate.wait()
-          return .analysis(call)
-        }
+        let backend = try Backend(holding: gate)
         let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(15) }
         try await queue.wait(for: "calls") { backend.calls.count == 2 }
         let pid = """

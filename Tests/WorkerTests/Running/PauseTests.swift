@@ -47,10 +47,7 @@ struct PauseTests {
       try await queue.addUser()
       try await queue.submit(12)
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       let pauses = PauseDirectory(queue.pool)
       let worker = try Running(queue, [.throat: backend])
       try await queue.wait(for: "four calls") { backend.calls.count == 4 }

@@ -16,10 +16,7 @@ struct StopTests {
       try await queue.addUser()
       try await queue.submit(12)
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend])
       try await queue.wait(for: "four calls") { backend.calls.count == 4 }
       try await body(queue, worker, backend, gate)
@@ -65,10 +62,7 @@ struct StopTests {
       try await queue.addUser()
       try await queue.submit(3)
       let gate = Gate()
-      let backend = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) { $0.grace = .milliseconds(50) }
       try await queue.wait(for: "calls") { backend.calls.count == 3 }
       worker.stop()
@@ -113,10 +107,7 @@ struct StopTests {
       try await queue.addUser()
       try await queue.submit()
       let gate = Gate()
-      let slow = try Backend { call in
-        gate.wait()
-        return .analysis(call)
-      }
+      let slow = try Backend(holding: gate)
       let other = try Running(queue, [.throat: slow])
       try await queue.wait(for: "the other's call") { slow.calls.count == 1 }
       try await queue.submit(3, kind: .ear)
