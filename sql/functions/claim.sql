@@ -17,6 +17,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_left int := p_n;
+  v_filled boolean[];                  -- whether there is anything in each lane; NULL: there is one lane
   v_take int;
   v_found int;
   v_job bigint[];
@@ -24,9 +25,15 @@ DECLARE
   v_tries smallint[];
   v_vt bigint[];
 BEGIN
+  -- Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain.
+  IF cardinality(p_lanes) > 1 THEN
+    v_filled := ARRAY(
+      SELECT EXISTS (SELECT 1 FROM analysis.ready r WHERE r.shard = p_shard AND r.lane = l.lane AND r.vt >= l.scan_from)
+      FROM (SELECT unnest(p_lanes) AS lane, unnest(p_from) AS scan_from) l);
+  END IF;
   FOR i IN 1 .. coalesce(cardinality(p_lanes), 0) LOOP
     v_take := CASE WHEN p_lanes[i] % 4 = 3 THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
-    CONTINUE WHEN v_take <= 0;
+    CONTINUE WHEN v_take <= 0 OR v_filled[i] IS FALSE;
     v_found := 0;
     WHILE v_found = 0 LOOP
       -- 1. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,

@@ -75,6 +75,7 @@ private struct EnqueueLine: Sendable {
       }
       done += items.count
     }
+    await submitter.notifyWorkers()
     return done
   }
 

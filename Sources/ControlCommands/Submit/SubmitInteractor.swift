@@ -64,9 +64,13 @@ struct SubmitInteractor: Sendable {
         results.append(result)
         audience.submitted(result)
       }
-      if let failure { return failure }
+      if let failure {
+        await submitter.notifyWorkers()
+        return failure
+      }
       ready = await following
     }
+    await submitter.notifyWorkers()
     return nil
   }
 

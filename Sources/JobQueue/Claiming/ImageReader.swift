@@ -24,7 +24,9 @@ public enum ImageReader {
     for (period, keys) in Dictionary(grouping: missing, by: \.period).sorted(by: { $0.key < $1.key }) {
       do {
         _ = try await database.forEachRow(
-          text, [.int16(shard), .int16(period.label), .array(keys.map(\.id).sorted())], deadline: deadline
+          SQLStatement(
+            text, [.int16(shard), .int16(period.label), .array(keys.map(\.id).sorted())], isRepeated: true),
+          deadline: deadline
         ) { row in
           let key = ImageKey(period: period, id: try row.int64(0))
           missing.remove(key)

@@ -13,7 +13,7 @@ public struct Statement<Output: Sendable>: Sendable {
     _ text: String, _ parameters: [Parameter], while doing: String,
     read: @escaping @Sendable (Rows) throws -> Output
   ) {
-    sql = SQLStatement(text, parameters, label: doing)
+    sql = SQLStatement(text, parameters, label: doing, isRepeated: true)
     self.doing = doing
     self.read = read
   }

@@ -14,6 +14,7 @@ public actor Submitter {
   private var random = SystemRandomNumberGenerator()
   private var unnotified: Set<Int16> = []
   private var notifiedAt: ContinuousClock.Instant?
+  private var dueNotification: Task<Void, Never>?
 
   /// How many users' shards are remembered.
   private static let shardCacheLimit = 100_000
@@ -45,29 +46,46 @@ public actor Submitter {
     let shards = try await shards(of: sendable.map(\.submission.user))
     for call in SubmitCall.calls(of: sendable, shards: shards, limits: limits) {
       let answers = try await make(call)
-      var mayRunNow = false
       for (item, outcome) in zip(call.items, answers) {
         outcomes[item.index] = outcome
         settled(item.index, outcome)
-        if case .created = outcome, item.submission.runAt == nil { mayRunNow = true }
-      }
-      if mayRunNow { unnotified.insert(call.shard) }
-      if notifiedAt.map({ ContinuousClock.now - $0 >= limits.notifyInterval }) ?? true {
-        await notifyWorkers()
       }
     }
-    await notifyWorkers()
+    notifyWhenDue()
     return outcomes.compactMap { $0 }
   }
 
-  /// Wakes the workers of the shards in which jobs were submitted since the last time. A notification that
-  /// fails is no error: workers look by themselves.
+  /// Wakes the workers of the shards in which jobs were submitted since the last time. ``submit(_:settled:)`` does so
+  /// by itself, but lets a moment pass since it last did; who ends the process is not to wait for that. A
+  /// notification that fails is no error: workers look by themselves.
   public func notifyWorkers() async {
+    dueNotification?.cancel()
+    dueNotification = nil
     let shards = unnotified.sorted()
     guard !shards.isEmpty else { return }
     unnotified.removeAll()
-    notifiedAt = ContinuousClock.now
+    notifiedAt = EventLoop.now
     _ = try? await database.run(shards.map { WorkerStatements.notifyWorkers(shard: $0) })
+  }
+
+  /// Sees to it that what has been submitted is told when the time has come. The task is the one thing here that
+  /// outlives its call, by no more than the interval: the submit's caller has no reason to wait for it.
+  private func notifyWhenDue() {
+    guard !unnotified.isEmpty, dueNotification == nil else { return }
+    let rest = notifiedAt.map { limits.notifyInterval - (EventLoop.now - $0) } ?? .zero
+    dueNotification = Task {
+      do {
+        try await database.loop.sleep(for: rest)
+      } catch {
+        return
+      }
+      dueNotification = nil
+      await notifyWorkers()
+    }
+  }
+
+  private var isTimeToNotify: Bool {
+    notifiedAt.map { EventLoop.now - $0 >= limits.notifyInterval } ?? true
   }
 
   /// Makes a call, again after a passing failure as long as that can do no harm.
@@ -75,7 +93,7 @@ public actor Submitter {
     let statement = call.statement(maxAttempts: limits.maxAttempts)
     return try await persistently { () async throws(JobQueueError) in
       do throws(JobQueueError) {
-        return try await statement.run(on: self.database, deadline: self.limits.deadline)
+        return try await self.send(statement, of: call)
       } catch {
         let isUncertain = (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect ?? false
         guard isUncertain, !call.isIdempotent else { throw error }
@@ -87,6 +105,30 @@ public actor Submitter {
           underlying: error)
       }
     }
+  }
+
+  /// Makes a call once. What wakes the workers goes with it in one write, if it is time for that; it is a transaction
+  /// of its own, after the commit.
+  private func send(
+    _ statement: Statement<[SubmitOutcome]>, of call: SubmitCall
+  ) async throws(JobQueueError) -> [SubmitOutcome] {
+    guard isTimeToNotify, call.items.contains(where: { $0.submission.runAt == nil }) else {
+      let outcomes = try await statement.run(on: database, deadline: limits.deadline)
+      if zip(call.items, outcomes).contains(where: { $0.submission.runAt == nil && $1.job != nil }) {
+        unnotified.insert(call.shard)
+      }
+      return outcomes
+    }
+    notifiedAt = EventLoop.now
+    unnotified.remove(call.shard)
+    let wake = WorkerStatements.notifyWorkers(shard: call.shard)
+    let results: [Result<Rows, PostgreSQLError>]
+    do {
+      results = try await database.pipeline([statement.sql, wake.sql], deadline: limits.deadline)
+    } catch {
+      throw JobQueueError(error, while: "submitting jobs")
+    }
+    return try statement.decode(results[0])
   }
 
   /// Does something, and after a passing failure does it again: a few times when the server refuses it, and

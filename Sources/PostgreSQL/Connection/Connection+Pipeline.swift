@@ -14,7 +14,9 @@ extension Connection {
     let oneGroup = atomic || !scope.isRoot
     return try await perform(scope, until: until, label: first.name) { operation throws(PostgreSQLError) in
       do throws(PostgreSQLError) {
-        try self.send(operation) { self.queue(statements, oneGroup) }
+        var names: [String?] = []
+        for statement in statements { names.append(try await self.preparedName(of: statement, operation)) }
+        try self.send(operation) { self.queue(statements, names, oneGroup) }
       } catch {
         return statements.map { _ in .failure(error) }
       }
@@ -22,10 +24,10 @@ extension Connection {
     }
   }
 
-  private func queue(_ statements: [SQLStatement], _ oneGroup: Bool) -> Bool {
+  private func queue(_ statements: [SQLStatement], _ names: [String?], _ oneGroup: Bool) -> Bool {
     guard wire.enterPipeline() else { return false }
     for (index, statement) in statements.enumerated() {
-      guard wire.send(statement) else { return false }
+      guard send(statement, named: names[index]) else { return false }
       guard !oneGroup || index == statements.count - 1 else { continue }
       guard wire.sync() else { return false }
     }
@@ -74,6 +76,7 @@ extension Connection {
       if result.isAborted { isAborted = true } else { operation.summary = result }
     }
     if var failure = operation.failure {
+      if failure.isOfPreparedStatement { prepared.giveUp() }
       failure.statement = statement.name
       return .failure(operation.translated(failure))
     }

@@ -15,8 +15,18 @@ extension Connection {
 
   /// One statement within an operation.
   func run(_ statement: SQLStatement, _ operation: Operation) async throws(PostgreSQLError) -> Rows {
-    try send(operation) { wire.send(statement) }
-    return Rows(try await wholeResult(operation))
+    let name = try await preparedName(of: statement, operation)
+    try send(operation) { send(statement, named: name) }
+    do throws(PostgreSQLError) {
+      return Rows(try await wholeResult(operation))
+    } catch {
+      guard name != nil, error.isOfPreparedStatement else { throw error }
+      prepared.giveUp()
+      guard wire.isIdle else { throw error }
+      operation.failure = nil
+      try send(operation) { wire.send(statement) }
+      return Rows(try await wholeResult(operation))
+    }
   }
 
   /// Several statements, without parameters, their results dropped.
@@ -31,7 +41,7 @@ extension Connection {
   }
 
   /// Reads to the end; the last result, or the first error.
-  private func wholeResult(_ operation: Operation) async throws(PostgreSQLError) -> ServerResult {
+  func wholeResult(_ operation: Operation) async throws(PostgreSQLError) -> ServerResult {
     while let result = try await nextResult(operation) {
       if result.isError { continue }
       if result.isCopy { throw refuseCopy(operation) }

@@ -16,7 +16,10 @@ extension Connection {
     try check(statement)
     let operation = try await begin(scope, until: until, label: statement.name, kind: .stream)
     do throws(PostgreSQLError) {
-      try send(operation) { wire.send(statement) && wire.useSingleRowMode() }
+      let name = try await step(operation) { operation throws(PostgreSQLError) in
+        try await self.preparedName(of: statement, operation)
+      }
+      try send(operation) { send(statement, named: name) && wire.useSingleRowMode() }
     } catch {
       await end(operation)
       throw error
@@ -58,7 +61,10 @@ extension Connection {
 
   /// Why the stream ended before its last row; known when it has been read to its end.
   private func streamError(_ operation: Operation) -> PostgreSQLError? {
-    if let failure = operation.failure { return operation.translated(failure) }
+    if let failure = operation.failure {
+      if failure.isOfPreparedStatement { prepared.giveUp() }
+      return operation.translated(failure)
+    }
     // Rows that came after the interruption were dropped.
     return operation.interruption.map { operation.interrupted($0, outcomeKnown: true) }
   }

@@ -35,6 +35,7 @@ public actor Connection: Queryable {
   /// The server was made read-only, or somebody wrote in a transaction that may not: a pool is to connect
   /// anew, perhaps to another server.
   var hasMetReadOnly = false
+  var prepared = PreparedStatements()
   var listeners: [String: [UInt64: AsyncStream<Notification>.Continuation]] = [:]
   private var closeWaiters: [CheckedContinuation<Void, Never>] = []
 

@@ -146,6 +146,22 @@ final class Wire {
     } == 1
   }
 
+  /// Sends a statement that the server has been told under a name.
+  func send(_ statement: SQLStatement, named name: String) -> Bool {
+    guard let pointer else { return false }
+    return EncodedParameters(statement.parameters).withPointers { count, _, values, lengths, formats in
+      PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1)
+    } == 1
+  }
+
+  /// Tells the server a statement under a name.
+  func prepare(_ statement: SQLStatement, as name: String) -> Bool {
+    guard let pointer else { return false }
+    return EncodedParameters(statement.parameters).withPointers { count, types, _, _, _ in
+      PQsendPrepare(pointer, name, statement.sql, count, types)
+    } == 1
+  }
+
   func send(script: String) -> Bool {
     guard let pointer else { return false }
     return PQsendQuery(pointer, script) == 1

@@ -115,6 +115,38 @@ struct SubmitterTests {
     }
   }
 
+  @Test("wakes the workers no oftener than it may, and for all it has submitted before it ends")
+  func coalescedNotification() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let connection = try await queue.database.connect(on: queue.loop)
+      let notifications = try await connection.listen("analysis_jobs")
+      let submitter = Submitter(queue.pool, limits: SubmitLimits(notifyInterval: .seconds(3600)))
+      func tell(_ word: String) async throws {
+        _ = try await queue.pool.query("SELECT pg_notify('analysis_jobs', $1)", [.text(word)])
+      }
+      for number in 1...5 { _ = try await submitter.submit([queue.submission("clinic", number)]) }
+      try await tell("submitted")
+      await submitter.notifyWorkers()
+      await submitter.notifyWorkers()
+      try await tell("end")
+      var payloads: [String] = []
+      for await notification in notifications {
+        payloads.append(notification.payload)
+        if notification.payload == "end" { break }
+      }
+      #expect(payloads == ["0", "submitted", "0", "end"])
+
+      // The moment comes by itself too.
+      let patient = Submitter(queue.pool, limits: SubmitLimits(notifyInterval: .milliseconds(100)))
+      for number in 6...7 { _ = try await patient.submit([queue.submission("clinic", number)]) }
+      var rest = notifications.makeAsyncIterator()
+      #expect(await rest.next()?.payload == "0")
+      #expect(await rest.next()?.payload == "0")
+      await connection.close()
+    }
+  }
+
   @Test("wakes the workers once for what was submitted together")
   func notification() async throws {
     try await withQueue { queue async throws in

@@ -69,8 +69,9 @@ struct PlanTests {
           #expect(claimed.count == Int(count))
           let ready = try await read("ready", on: connection) - before.ready
           #expect(ready.bySequence == 0)
-          // Found once and, where the DELETE goes by range and not by address, once more.
-          #expect(ready.byIndex <= 2 * Int(count))
+          // Found once and, where the DELETE goes by range and not by address, once more; before that one row of the
+          // lane showed that there is something in it.
+          #expect(ready.byIndex <= 2 * Int(count) + 1)
           let stored = try await queue.complete(
             claimed.map(\.job), batches: [claimed[0].batch], on: connection)
           #expect(stored.count == Int(count))

@@ -79,6 +79,32 @@ struct PoolerTests {
     }
   }
 
+  @Test("a statement that is repeated is never kept there, where the next call may meet another session")
+  func repeatedStatements() async throws {
+    try await withTestDatabase { database in
+      try await withPooler(to: database.conninfo, settings: ["default_pool_size": "2"]) { pooler in
+        let loop = try EventLoop()
+        let pool = ConnectionPool(
+          ConnectionConfiguration(pooler.conninfo(database: database.name)), on: loop, size: 4)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for _ in 0..<4 {
+            group.addTask {
+              for number in 1...50 as ClosedRange<Int32> {
+                let double = SQLStatement("SELECT $1 * 2", [.int32(number)], isRepeated: true)
+                let answer = try await pool.query(double).single().int(0)
+                #expect(answer == Int(number) * 2)
+              }
+            }
+          }
+          try await group.waitForAll()
+        }
+        let kept = try await pool.query("SELECT count(*) FROM pg_prepared_statements").single().int(0)
+        #expect(kept == 0)
+        await pool.close()
+      }
+    }
+  }
+
   @Test("a worker that would listen says that it cannot, and takes new jobs by looking for them")
   func listening() async throws {
     try await WorkerTrial.pooled(jobs: 0) { trial, _ in

@@ -1,0 +1,119 @@
+-- The usual submit: one job, of a known user, that may run at once and of which nothing speaks against.
+--
+-- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the setting up of their
+-- plans. Here each step is a statement about one row. What is not usual (a refusal of any kind, a key that is
+-- there already, the first job of a month, an image of another month) is answered with NULL, with nothing written,
+-- and goes the general way: there alone stands what becomes of it.
+
+-- Whether what a submit says of a job can be true at all.
+CREATE OR REPLACE FUNCTION analysis.is_sound(
+  p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image_bytes int, p_width int, p_height int,
+  p_key text, p_source text, p_at timestamptz)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT (p_user IS NOT NULL AND p_kind IN (1, 2) AND p_priority BETWEEN 0 AND 2 AND octet_length(p_sha256) = 32
+          AND coalesce(p_image_bytes BETWEEN 1 AND 10490000, true)
+          AND coalesce(p_width BETWEEN 1 AND 100000, true) AND coalesce(p_height BETWEEN 1 AND 100000, true)
+          AND coalesce(length(p_key) BETWEEN 1 AND 200, true) AND coalesce(length(p_source) <= 500, true)
+          AND coalesce(p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity', true)) IS TRUE
+$$;
+
+-- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone, whose settings hold.
+CREATE OR REPLACE FUNCTION analysis.submit_single(
+  p_shard smallint, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image bytea, p_width int,
+  p_height int, p_raw boolean, p_key text, p_expires timestamptz, p_source text, p_max_attempts smallint,
+  p_max_waiting bigint, p_now timestamptz,
+  OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_lane smallint := p_kind * 4 + p_priority;
+  v_user bigint;
+  v_salt bytea;
+  v_cost bigint;
+  v_used int;
+  v_waiting bigint;
+  v_key_hash bytea;
+  v_image bigint;
+  v_image_bytes int;
+  v_image_raw boolean;
+  v_vt bigint;
+  v_job bigint;
+BEGIN
+  IF p_expires <= p_now
+     OR NOT analysis.is_sound(p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL) THEN
+    RETURN;
+  END IF;
+
+  -- 1. User, month, plan and limit.
+  SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost INTO v_user, v_salt, o_period, o_limit, v_cost
+  FROM analysis.account a
+  CROSS JOIN LATERAL (SELECT analysis.period_of(p_now, a.zone) AS period OFFSET 0) f
+  CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
+  CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
+  WHERE a.shard = p_shard AND a.user_ref = p_user;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+
+  -- 2. The lock of the usage row, a unit that is free without settling anything, and room among those waiting.
+  SELECT u.used INTO v_used FROM analysis.usage u
+  WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period FOR NO KEY UPDATE;
+  IF NOT FOUND OR v_used >= o_limit THEN
+    RETURN;
+  END IF;
+  IF p_max_waiting IS NOT NULL THEN
+    SELECT coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0) / v_cost INTO v_waiting
+    FROM analysis.fair_share f
+    LEFT JOIN LATERAL (
+      SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
+    WHERE f.shard = p_shard AND f.user_id = v_user;
+    IF v_waiting >= p_max_waiting THEN
+      RETURN;
+    END IF;
+  END IF;
+
+  -- 3. The key.
+  v_job := nextval('analysis.job_id');
+  IF p_key IS NOT NULL THEN
+    v_key_hash := sha256(v_salt || convert_to(p_key, 'UTF8'));
+    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
+    VALUES (p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job, o_period, p_now)
+    ON CONFLICT (shard, user_id, key_hash) DO NOTHING;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+  END IF;
+
+  -- 4. The image.
+  IF p_image IS NULL THEN
+    SELECT k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw FROM analysis.image k
+    WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256 FOR KEY SHARE;
+    IF NOT FOUND THEN
+      DELETE FROM analysis.idem k WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = v_key_hash;
+      RETURN;
+    END IF;
+  ELSE
+    INSERT INTO analysis.image AS k (
+      shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at)
+    VALUES (p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
+            coalesce(p_raw, false), p_now, p_now)
+    ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
+    RETURNING k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw;
+  END IF;
+
+  -- 5. The unit, the place in the lane, the job and its row in the queue.
+  UPDATE analysis.usage u SET used = u.used + 1
+  WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period RETURNING u.used INTO o_used;
+  INSERT INTO analysis.fair_share AS f (shard, line, user_id, lane, last_vt, step)
+  VALUES (p_shard, 0, v_user, v_lane,
+          coalesce((SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) + v_cost, v_cost)
+  ON CONFLICT (shard, user_id, lane, line) DO UPDATE
+    SET last_vt = greatest(f.last_vt, EXCLUDED.last_vt - EXCLUDED.step) + EXCLUDED.step, step = EXCLUDED.step
+  RETURNING f.last_vt - f.step INTO v_vt;
+  INSERT INTO analysis.job (
+    shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period, max_attempts,
+    image_raw, key_hash, source_name)
+  VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes, o_period,
+          p_max_attempts, v_image_raw, v_key_hash, p_source);
+  INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
+  o_job := v_job;
+END $$;
