@@ -12,8 +12,7 @@ struct DrainRow: BenchmarkRow {
     let template = try await bench.cluster.freshDatabase(named: "drain_template")
     _ = try await QueueFixture.make(in: template, pictures: PictureBytes.pictures(200, bytes: 64))
     let queues = [
-      (500, 2, false), (100, 1, false), (500, 1, false), (500, 3, false), (1000, 3, false), (500, 1, true),
-      (100, 1, true),
+      (2000, 2, false), (500, 2, false), (500, 1, false), (100, 1, false), (500, 1, true), (100, 1, true),
     ].map { ours(template, batch: $0.0, connections: $0.1, whole: $0.2) }
     return queues + [bare()]
       + bench.peers("drain", fill: "fill", options: ["--jobs", "\(bench.size(50_000, quick: 500))"])
