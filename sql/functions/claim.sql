@@ -17,7 +17,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_left int := p_n;
-  v_filled boolean[];                  -- whether there is anything in each lane; NULL: there is one lane
+  v_from bigint[] := p_from;           -- where each lane's scan begins; NULL: there is nothing in it
   v_take int;
   v_found int;
   v_job bigint[];
@@ -25,15 +25,18 @@ DECLARE
   v_tries smallint[];
   v_vt bigint[];
 BEGIN
-  -- Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain.
+  -- Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain;
+  -- and a lane that is not is scanned from its first row, so that what lies dead before it is stepped over once.
   IF cardinality(p_lanes) > 1 THEN
-    v_filled := ARRAY(
-      SELECT EXISTS (SELECT 1 FROM analysis.ready r WHERE r.shard = p_shard AND r.lane = l.lane AND r.vt >= l.scan_from)
+    v_from := ARRAY(
+      SELECT (SELECT r.vt FROM analysis.ready r
+              WHERE r.shard = p_shard AND r.lane = l.lane AND r.vt >= l.scan_from
+              ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1)
       FROM (SELECT unnest(p_lanes) AS lane, unnest(p_from) AS scan_from) l);
   END IF;
   FOR i IN 1 .. coalesce(cardinality(p_lanes), 0) LOOP
     v_take := CASE WHEN p_lanes[i] % 4 = 3 THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
-    CONTINUE WHEN v_take <= 0 OR v_filled[i] IS FALSE;
+    CONTINUE WHEN v_take <= 0 OR v_from[i] IS NULL;
     v_found := 0;
     WHILE v_found = 0 LOOP
       -- 1. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,
@@ -42,7 +45,7 @@ BEGIN
       WITH taken AS (
         WITH x AS MATERIALIZED (
           SELECT r.ctid, r.vt FROM analysis.ready r
-          WHERE r.shard = p_shard AND r.lane = p_lanes[i] AND r.vt >= p_from[i]
+          WHERE r.shard = p_shard AND r.lane = p_lanes[i] AND r.vt >= v_from[i]
           ORDER BY r.shard, r.lane, r.vt, r.job_id
           LIMIT v_take FOR UPDATE SKIP LOCKED)
         DELETE FROM analysis.ready d

@@ -109,7 +109,7 @@ struct PlanTests {
           source.firstRange(of: "RETURNING d.job_id, d.period, d.tries, d.vt)")?.upperBound)
         let statement = source[start..<end]
           .replacing("p_shard", with: "$1").replacing("p_lanes[i]", with: "$2").replacing(
-            "p_from[i]", with: "$3"
+            "v_from[i]", with: "$3"
           )
           .replacing("v_take", with: "$4")
         try await connection.execute(
