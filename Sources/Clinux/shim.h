@@ -23,6 +23,9 @@ static const int linux_malloc_mmap_threshold = M_MMAP_THRESHOLD;
 // prctl is variadic. The name is cut to 15 bytes by the kernel.
 static inline void linux_set_thread_name(const char *_Nonnull name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
+// Variadic as well. What is not dumpable is written to no core file and read by no process of the same user.
+static inline void linux_forbid_dumps(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
 // A GNU function, which the header declares only for those who ask for all of GNU.
 void *_Nullable memmem(const void *_Nonnull, size_t, const void *_Nonnull, size_t);
 static inline _Bool linux_contains(

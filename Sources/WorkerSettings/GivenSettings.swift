@@ -33,6 +33,7 @@ public struct GivenSettings: Sendable {
   public func database() throws(UsageError) -> ConnectionConfiguration {
     var database = ConnectionConfiguration(
       try values[WorkerOptions.database], applicationName: "analysis-worker")
+    database.serverProof = try values[WorkerOptions.databaseProof]
     database.connectTimeout = try values[WorkerOptions.connectTimeout]
     return database
   }
@@ -42,6 +43,7 @@ public struct GivenSettings: Sendable {
     var configuration = HTTPTransfer.Configuration()
     configuration.connectTimeout = try values[WorkerOptions.connectTimeout]
     configuration.certificateAuthorityFile = try values[WorkerOptions.authorities]
+    configuration.pinnedKeys = try values[WorkerOptions.pins]
     configuration.plainHTTP = try values[WorkerOptions.plainHTTP] ? .anywhere : .loopbackOnly
     return configuration
   }

@@ -2,6 +2,7 @@ public import AnalysisCore
 public import CommandLineTool
 public import ModelClient
 public import Operations
+public import PostgreSQL
 
 /// The options of `analysis-worker`. Each may also stand in the configuration file under its own name.
 public enum WorkerOptions {
@@ -16,6 +17,13 @@ public enum WorkerOptions {
   public static let database = Option(
     "database", .string, valueName: "conninfo", environment: "ANALYSIS_DATABASE", key: "database",
     help: "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files.")
+  /// `--database-proof`.
+  public static let databaseProof = Option(
+    "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",
+    key: "database-proof",
+    help:
+      "What a database server on another machine has to prove: verified asks for a certificate in its name, "
+      + "as-given for what the connection string says.")
   /// `--endpoint`.
   public static let endpoint = Option(
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
@@ -85,6 +93,12 @@ public enum WorkerOptions {
   public static let authorities = Option(
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
     help: "Certificate authorities to trust for the endpoint, instead of the system's.")
+  /// `--endpoint-pin`.
+  public static let pins = Option(
+    repeating: "endpoint-pin", .string, valueName: "sha256//…", key: "endpoint-pins",
+    help:
+      "Call only an endpoint with this public key: the SHA-256 of its SubjectPublicKeyInfo in base64. Give the "
+      + "next key too before it is changed.")
   /// `--allow-plain-http`.
   public static let plainHTTP = Flag(
     "allow-plain-http", key: "allow-plain-http",
@@ -100,8 +114,10 @@ public enum WorkerOptions {
 
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
-    config, database, endpoint, endpointFor, dialect, credentials, kinds, concurrency, prefetch, imageMemory,
-    deadline, connectTimeout, lease, poll, grace, drain, horizon, listen, authorities, plainHTTP, normalIDs,
+    config, database, databaseProof, endpoint, endpointFor, dialect, credentials, kinds, concurrency,
+    prefetch, imageMemory,
+    deadline, connectTimeout, lease, poll, grace, drain, horizon, listen, authorities, pins, plainHTTP,
+    normalIDs,
     logLevel,
   ]
 

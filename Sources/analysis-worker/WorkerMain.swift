@@ -8,6 +8,7 @@ import WorkerSettings
 struct WorkerMain {
   static func main() async {
     StandardDescriptors.open()
+    CoreDumps.forbid()
     // Before the first large allocation: images of 120 kB come and go thousands of times a second.
     MemoryTuning.raiseMallocThresholds()
     Signals.ignoreBrokenPipe()

@@ -7,6 +7,7 @@ import Operations
 struct AnalysisControl {
   static func main() async {
     StandardDescriptors.open()
+    CoreDumps.forbid()
     // A reader that goes away is an error of the write, which ends the command in good order.
     Signals.ignoreBrokenPipe()
     await ControlProgram.tool().main()

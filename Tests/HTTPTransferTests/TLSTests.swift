@@ -80,6 +80,42 @@ struct TLSTests {
     expectRefused(try await send(to: server, authority: authority.file), .tlsFailed)
   }
 
+  @Test(
+    "with another key than the pinned ones is refused before anything is sent, however good the certificate")
+  func pinned() async throws {
+    let authority = try await Authority()
+    let server = try await serve(try await authority.certificate(names: "DNS:localhost"), authority)
+    let other = try await Authority().pin()
+    let own = try await authority.pin()
+    func send(_ pins: [String]) async throws -> Result<Response, TransferError> {
+      try await withClient {
+        $0.certificateAuthorityFile = authority.file
+        $0.pinnedKeys = pins
+      } _: { client in
+        await client.outcome(
+          Request(.post, "https://localhost:\(server.port)/", body: .bytes([1], contentType: "a/b")))
+      }
+    }
+    expectRefused(try await send([other]), .certificateRefused)
+    #expect(try await send([own]).get().body == Array("1".utf8))
+    #expect(
+      try await send([other, own]).get().body == Array("1".utf8), "the next key beside the present one")
+  }
+
+  @Test(
+    "with a pin that is none is refused where the address is checked",
+    arguments: [
+      "", "sha256//", "sha256//short", "/etc/key.pem", "sha1//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+    ])
+  func badPin(pin: String) {
+    var configuration = HTTPTransfer.Configuration()
+    configuration.pinnedKeys = [pin]
+    #expect(throws: TransferError.self) { try configuration.check("https://model.example.org") }
+    configuration.pinnedKeys = ["sha256//47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="]
+    #expect(throws: Never.self) { try configuration.check("https://model.example.org") }
+    #expect(throws: TransferError.self) { try configuration.check("http://127.0.0.1:8080") }
+  }
+
   @Test("with a server that speaks plain HTTP fails before anything is sent")
   func plain() async throws {
     try await withServer { connection in

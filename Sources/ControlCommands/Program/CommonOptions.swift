@@ -1,5 +1,6 @@
 import CommandLineTool
 import Operations
+import PostgreSQL
 
 /// The options that every command takes.
 enum CommonOptions {
@@ -7,6 +8,12 @@ enum CommonOptions {
     "database", .string, valueName: "CONNINFO", environment: "ANALYSIS_DATABASE", key: "database",
     help: "How to reach PostgreSQL: a URI or key=value pairs, for instance service=analysis. Without it the "
       + "usual PG* variables count. Keep the password in a password file.")
+  static let databaseProof = Option(
+    "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",
+    key: "database-proof",
+    help:
+      "What a database server on another machine has to prove: verified asks for a certificate in its name, "
+      + "as-given for what the connection string says.")
   static let configuration = Option<String?>(
     "config", .path, environment: "ANALYSIS_CONFIG", help: "A configuration file with lines of key = value.")
   static let json = Flag("json", help: "Write results as JSON on standard output.")
@@ -14,7 +21,7 @@ enum CommonOptions {
     "log-level", .choice(Log.Level.self), default: .warning, environment: "ANALYSIS_LOG_LEVEL",
     key: "log-level", help: "The least important message of the program and the server that is shown.")
 
-  static let all: [any Input] = [database, configuration, json, logLevel]
+  static let all: [any Input] = [database, databaseProof, configuration, json, logLevel]
 
   /// The configuration file, read by `Operations`.
   static let source = ConfigurationSource(option: configuration) { path, keys in

@@ -36,6 +36,7 @@ extension Context {
     let view = View(console: console, isJSON: try values[CommonOptions.json])
     let log = Log.standardError(level: try values[CommonOptions.logLevel], environment: environment)
     var configuration = try named ?? ConnectionConfiguration(values[CommonOptions.database])
+    configuration.serverProof = try values[CommonOptions.databaseProof]
     configuration.applicationName = "analysisctl"
     configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }
     let loop = try EventLoop(name: "analysisctl")

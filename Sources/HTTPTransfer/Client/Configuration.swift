@@ -31,6 +31,9 @@ public struct Configuration: Sendable {
   public var headerLimit = 64 << 10
   /// A file of certificate authorities (PEM) that replaces the system's.
   public var certificateAuthorityFile: String?
+  /// The public keys of which a server has to have one, beside a valid certificate: each `sha256//` and the SHA-256 of
+  /// its SubjectPublicKeyInfo in base64, as `CURLOPT_PINNEDPUBLICKEY` has it. None: any key will do.
+  public var pinnedKeys: [String] = []
   /// Which servers may be spoken to without TLS.
   public var plainHTTP = PlainHTTP.loopbackOnly
   /// By which way servers are reached.

@@ -102,6 +102,10 @@ final class EasyHandle {
     if let file = configuration.certificateAuthorityFile {
       guard set(CURLOPT_CAINFO, file), set(CURLOPT_CAPATH, nil) else { return false }
     }
+    if !configuration.pinnedKeys.isEmpty {
+      let keys = configuration.pinnedKeys.joined(separator: ";")
+      guard set(CURLOPT_PINNEDPUBLICKEY, keys) else { return false }
+    }
     switch configuration.proxy {
     case .none: return set(CURLOPT_PROXY, "")
     case .environment: return true

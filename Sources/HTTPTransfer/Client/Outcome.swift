@@ -57,6 +57,11 @@ struct Outcome {
     case CURLE_PEER_FAILED_VERIFICATION:
       return failure(
         .certificateRefused, "The certificate of \(transfer.host) was refused\(detail).\(clockAdvice)")
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+      return failure(
+        .certificateRefused,
+        "\(transfer.host) has none of the public keys that are pinned. If its key was changed, pin the new one"
+          + " (--endpoint-pin).")
     case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
       CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
       return failure(.tlsFailed, "TLS with \(transfer.host) failed\(detail).")

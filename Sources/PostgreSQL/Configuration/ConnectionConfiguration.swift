@@ -14,6 +14,8 @@ public struct ConnectionConfiguration: Sendable {
   /// How long a call whose deadline has passed waits for the server to obey the cancellation, before
   /// the connection is dropped.
   public var cancelGrace: Duration
+  /// What a server on another machine has to prove.
+  public var serverProof: ServerProof
   /// More libpq keywords; they win over the connection string.
   public var keywords: [String: String]
   /// Is given the server's notices and warnings, on the loop's thread; nil drops them.
@@ -25,13 +27,15 @@ public struct ConnectionConfiguration: Sendable {
   public init(
     _ conninfo: String? = nil, applicationName: String? = nil, connectTimeout: Duration = .seconds(10),
     defaultDeadline: Duration = .seconds(30), cancelGrace: Duration = .seconds(2),
-    keywords: [String: String] = [:], onNotice: (@Sendable (Notice) -> Void)? = nil
+    serverProof: ServerProof = .verified, keywords: [String: String] = [:],
+    onNotice: (@Sendable (Notice) -> Void)? = nil
   ) {
     self.conninfo = conninfo
     self.applicationName = applicationName
     self.connectTimeout = connectTimeout
     self.defaultDeadline = defaultDeadline
     self.cancelGrace = cancelGrace
+    self.serverProof = serverProof
     self.keywords = keywords
     self.onNotice = onNotice
   }

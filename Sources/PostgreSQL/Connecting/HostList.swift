@@ -9,8 +9,15 @@ struct HostList {
     var address: String
     var port: String
 
+    /// Whether it is this machine: a socket, or an address of the loopback.
+    var isLocal: Bool {
+      let place = address.isEmpty ? name : address
+      guard let first = place.first, first != "/", first != "@" else { return true }
+      return place == "localhost" || place == "::1"
+        || place.hasPrefix("127.") && place.allSatisfy { "0123456789.".contains($0) }
+    }
     /// What `PQhost` calls it.
-    fileprivate var shown: String { name.isEmpty ? address : name }
+    var shown: String { name.isEmpty ? address : name }
     /// Whether libpq asks a name server for it.
     fileprivate var isLookedUp: Bool {
       guard address.isEmpty, let first = name.first else { return false }
@@ -94,6 +101,30 @@ struct HostList {
       ("hostaddr", hosts.map(\.address).joined(separator: ",")),
       ("port", hosts.map(\.port).joined(separator: ",")),
     ]
+  }
+
+  /// The same list with servers that prove who they are.
+  ///
+  /// - Returns: nil when nothing has to change.
+  /// - Throws: When a weaker mode was asked for by name and one of the servers is another machine.
+  func verified() throws(PostgreSQLError) -> HostList? {
+    guard let remote = hosts.first(where: { !$0.isLocal }) else { return nil }
+    let mode = others.first { $0.keyword == "sslmode" }?.value ?? ""
+    switch mode {
+    case "verify-full": return nil
+    // What libpq takes when nothing is said.
+    case "prefer", "":
+      let kept = others.filter { $0.keyword != "sslmode" }
+      return HostList(hosts, connectTimeout: connectTimeout, others: kept + [("sslmode", "verify-full")])
+    default:
+      var error = PostgreSQLError(
+        .connectionFailed,
+        "No connection: \(remote.shown) is another machine, and with sslmode=\(mode) anybody on the way could pass for"
+          + " it. Use sslmode=verify-full, with the authority's certificate as sslrootcert; or take it as it is with"
+          + " --database-proof as-given.")
+      error.phase = .configuration
+      throw error
+    }
   }
 
   /// All addresses of a name, in the system's order; blocks.

@@ -40,6 +40,12 @@ struct HostRace {
     front = try ConnectCandidate(
       configuration.parameters, isExpanded: true, onNotice: configuration.onNotice)
     servers = front?.servers
+    // Nothing has been said yet: libpq has only begun to knock.
+    if configuration.serverProof == .verified, let stricter = try servers?.verified() {
+      front = nil
+      servers = stricter
+      try begin(stricter)
+    }
     while true {
       guard !isOver() else { throw PostgreSQLError(.cancelled, "Connecting was given up.") }
       guard EventLoop.now < until else { throw ConnectFailure.timeout(after: lastError) }

@@ -59,6 +59,13 @@ struct HelpSnapshotTests {
                                           it the usual PG* variables count. Keep the
                                           password in a password file. (environment:
                                           ANALYSIS_DATABASE; configuration: database)
+              --database-proof <verified|as-given>
+                                          What a database server on another machine has
+                                          to prove: verified asks for a certificate in
+                                          its name, as-given for what the connection
+                                          string says. (default: verified; environment:
+                                          ANALYSIS_DATABASE_PROOF; configuration:
+                                          database-proof)
               --config <FILE>             A configuration file with lines of key =
                                           value. (environment: ANALYSIS_CONFIG)
               --json                      Write results as JSON on standard output.
@@ -176,6 +183,13 @@ struct HelpSnapshotTests {
                                           it the usual PG* variables count. Keep the
                                           password in a password file. (environment:
                                           ANALYSIS_DATABASE; configuration: database)
+              --database-proof <verified|as-given>
+                                          What a database server on another machine has
+                                          to prove: verified asks for a certificate in
+                                          its name, as-given for what the connection
+                                          string says. (default: verified; environment:
+                                          ANALYSIS_DATABASE_PROOF; configuration:
+                                          database-proof)
               --config <FILE>             A configuration file with lines of key =
                                           value. (environment: ANALYSIS_CONFIG)
               --json                      Write results as JSON on standard output.

@@ -218,6 +218,7 @@ struct DoctorClusterTests {
       var control = installed.control
       control.environment["ANALYSIS_DATABASE"] =
         "host=\(address) port=\(cluster.port) user=postgres dbname=postgres sslmode=disable"
+      control.environment["ANALYSIS_DATABASE_PROOF"] = "as-given"
       let found = try await Installed(pool: installed.pool, control: control).doctor().found
       #expect(found.state("server.tls") == "warning")
     }

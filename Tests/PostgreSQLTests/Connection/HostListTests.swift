@@ -20,6 +20,40 @@ struct HostListTests {
     #expect(HostList.hosts("", "192.0.2.1", "") == [Host(name: "", address: "192.0.2.1", port: "")])
   }
 
+  @Test(
+    "is this machine's for sockets and the loopback alone",
+    arguments: [
+      ("", "", true), ("/run/postgresql", "", true), ("@abstract", "", true), ("localhost", "", true),
+      ("127.0.0.1", "", true), ("127.8.9.1", "", true), ("::1", "", true),
+      ("db.example.org", "127.0.0.1", true),
+      ("db.example.org", "", false), ("localhost", "192.0.2.1", false), ("127.0.0.1.example.org", "", false),
+      ("10.0.0.1", "", false), ("localhost.example.org", "", false), ("", "192.0.2.1", false),
+    ])
+  func local(name: String, address: String, isLocal: Bool) {
+    #expect(Host(name: name, address: address, port: "").isLocal == isLocal)
+  }
+
+  @Test("asks a server on another machine for a full proof unless it does already, and never for less")
+  func proof() throws {
+    func list(_ names: String, _ mode: String?) -> HostList {
+      HostList(
+        HostList.hosts(names, "", ""), others: [("user", "u")] + (mode.map { [("sslmode", $0)] } ?? []))
+    }
+    for mode in [nil, "prefer"] as [String?] {
+      let stricter = try #require(try list("/run,db.example.org", mode).verified())
+      #expect(stricter.parameters.filter { $0.keyword == "sslmode" }.map(\.value) == ["verify-full"])
+      #expect(stricter.parameters.contains { $0.keyword == "user" && $0.value == "u" })
+    }
+    #expect(try list("db.example.org", "verify-full").verified() == nil)
+    #expect(try list("/run,localhost", "disable").verified() == nil)
+    for mode in ["disable", "allow", "require", "verify-ca"] {
+      let failure = #expect(throws: PostgreSQLError.self) { try list("/run,db.example.org", mode).verified() }
+      #expect(failure?.phase == .configuration)
+      #expect(failure?.message.contains("db.example.org") == true)
+      #expect(failure?.message.contains(mode) == true)
+    }
+  }
+
   @Test("without one that says nothing keeps the others, and all else of the connection string")
   func without() throws {
     let list = HostList(

@@ -109,6 +109,15 @@ public final class ServerCluster: Sendable {
     String(decoding: (try? Data(contentsOf: URL(fileURLWithPath: "\(folder)/log"))) ?? Data(), as: UTF8.self)
   }
 
+  /// Copies a file into the cluster's folder for the server alone to read, and answers where it is.
+  public func keep(_ path: String, as name: String) throws -> String {
+    let copy = "\(folder)/\(name)"
+    try Data(contentsOf: URL(fileURLWithPath: path)).write(to: URL(fileURLWithPath: copy))
+    guard chmod(copy, 0o600) == 0 else { throw TestSupportError("\(copy): errno \(errno)") }
+    try programs.own(copy)
+    return copy
+  }
+
   // MARK: Running it
 
   /// Starts the server.

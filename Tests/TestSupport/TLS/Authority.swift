@@ -35,6 +35,14 @@ public final class Authority: Sendable {
     return output
   }
 
+  /// The pin of its servers' key: `sha256//` and the digest of the public key.
+  public func pin() async throws -> String {
+    let script =
+      "openssl pkey -in '\(key)' -pubout -outform der | openssl dgst -sha256 -binary | openssl base64 -A"
+    return "sha256//"
+      + String(decoding: try await HelperProgram.output("/bin/sh", ["-c", script]), as: UTF8.self)
+  }
+
   private func openssl(_ arguments: [String]) async throws {
     let result = try await HelperProgram.run("/usr/bin/openssl", arguments)
     guard result.status == 0 else { throw ServerFailure("openssl \(arguments[0]): \(result.errors)") }
