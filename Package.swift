@@ -91,6 +91,7 @@ let package = Package(
     module("PostgreSQL", ["Clibpq", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
+    module("ImageEncryption", ["Operations", "Csodium"]),
     module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
@@ -99,7 +100,7 @@ let package = Package(
       "Worker",
       [
         "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
-        "ModelClient", "Images",
+        "ModelClient", "Images", "ImageEncryption",
       ]),
     module("CommandLineTool"),
     module(
@@ -108,8 +109,8 @@ let package = Package(
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue", "Images", "Reports",
-        "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
+        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue", "Images",
+        "ImageEncryption", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
@@ -117,8 +118,8 @@ let package = Package(
     tool(
       "analysis-worker",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "ModelClient",
-        "Worker", "WorkerSettings", "CommandLineTool",
+        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
+        "ModelClient", "Worker", "WorkerSettings", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "Operations"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "Operations"]),
@@ -134,6 +135,7 @@ let package = Package(
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
+    tests("ImageEncryptionTests", ["ImageEncryption", "Operations", "TestSupport"]),
     tests(
       "ModelClientTests",
       ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
@@ -145,14 +147,14 @@ let package = Package(
       "WorkerTests",
       [
         "Worker", "AnalysisCore", "Operations", "JobQueue", "ModelClient", "HTTPTransfer", "EventLoop",
-        "PostgreSQL", "SQLFiles", "Images", "Cturbojpeg", "TestSupport",
+        "PostgreSQL", "SQLFiles", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests(
       "ControlCommandsTests",
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL",
-        "JobQueue", "Images", "TestSupport",
+        "JobQueue", "Images", "ImageEncryption", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests", ["DevelopmentEndpoint", "Cturbojpeg", "model-endpoint", "TestSupport"]),
@@ -188,7 +190,8 @@ let package = Package(
       name: "BenchmarkRows",
       dependencies: [
         "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg", "EventLoop",
-        "Images", "JobQueue", "ModelClient", "Operations", "PostgreSQL", "SQLFiles", "TestSupport",
+        "ImageEncryption", "Images", "JobQueue", "ModelClient", "Operations", "PostgreSQL", "SQLFiles",
+        "TestSupport",
       ],
       path: "Benchmarks/Rows", swiftSettings: strict),
     .executableTarget(

@@ -1,3 +1,3 @@
-// libsodium: SHA-256, random bytes.
+// libsodium: authenticated encryption, hashes, random bytes, memory for keys.
 #pragma once
 #include <sodium.h>

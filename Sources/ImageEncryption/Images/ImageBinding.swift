@@ -1,0 +1,34 @@
+/// What an encrypted image belongs to: its user and its content. An image serves several jobs of one user, so it is
+/// bound to these and to no job.
+///
+/// Both encryptions, of the image and of its own key, are made with it as associated data, beside a label that says
+/// which of the two it is and of which version: a row that is moved to another user, or given another's bytes or
+/// key, does not open.
+public struct ImageBinding: Sendable, Equatable {
+  /// The user, as the submitter calls them.
+  public let user: String
+  /// The SHA-256 of the image's bytes as they were before: 32 bytes.
+  public let sha256: [UInt8]
+
+  /// A binding of a user's image.
+  public init(user: String, sha256: [UInt8]) {
+    self.user = user
+    self.sha256 = sha256
+  }
+
+  /// What the image's bytes are bound to.
+  var ofBytes: [UInt8] { context("analysis-image 1") }
+  /// What the image's own key is bound to.
+  var ofKey: [UInt8] { context("analysis-image-key 1") }
+
+  /// Each part after its length, so that no two bindings look alike.
+  private func context(_ label: String) -> [UInt8] {
+    var context: [UInt8] = []
+    context.reserveCapacity(12 + label.utf8.count + user.utf8.count + sha256.count)
+    for part in [Array(label.utf8), Array(user.utf8), sha256] {
+      withUnsafeBytes(of: UInt32(truncatingIfNeeded: part.count).bigEndian) { context.append(contentsOf: $0) }
+      context.append(contentsOf: part)
+    }
+    return context
+  }
+}

@@ -1,0 +1,112 @@
+import Csodium
+import FoundationEssentials
+import Operations
+
+/// The form of a key file: lines of `key = number time digits`, and one of `current = number`.
+extension KeyRing {
+  private static let header = """
+    # Keys of the images in the analysis queue's database, kept by 'analysisctl keys'. Whoever has this file and the
+    # database can see the images, and without it nobody can: keep copies, apart from those of the database.
+
+    """
+
+  /// The file's bytes, to be zeroed by whoever has written them.
+  func fileContent() -> [UInt8] {
+    var content = Array("\(Self.header)current = \(currentID)\n".utf8)
+    // Room for everything at once: a growing array would leave copies behind.
+    content.reserveCapacity(content.count + keys.count * 160)
+    for key in keys {
+      let time = UnixTime(seconds: Int64(key.createdAt)).rfc3339
+      content.append(contentsOf: "key = \(key.id) \(time) ".utf8)
+      key.memory.withKey { bytes in
+        for index in 0..<AEAD.keyBytes {
+          content.append(Self.digit(bytes[index] >> 4))
+          content.append(Self.digit(bytes[index] & 15))
+        }
+      }
+      content.append(UInt8(ascii: "\n"))
+    }
+    return content
+  }
+
+  /// Without a table, so that which digits there are shows in no cache.
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value &+ 48 &+ ((9 &- value) >> 7) &* 39
+  }
+
+  /// Reads a file's bytes. An error names the line and nothing of what is in it.
+  ///
+  /// - Throws: `syntax` or `unavailable`.
+  init(fileContent: [UInt8], path: String) throws(ImageEncryptionError) {
+    var keys: [WrappingKey] = []
+    var current: KeyID?
+    for (index, line) in fileContent.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+      .enumerated()
+    {
+      let place = "\(path):\(index + 1)"
+      let words = line.split {
+        $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r")
+      }
+      guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
+      switch (Self.text(first), words.count, words.dropFirst().first.map(Self.text)) {
+      case ("current", 3, "="):
+        guard current == nil else { throw Self.fault(place, "names a current key a second time") }
+        guard let id = KeyID(text: Self.text(words[2])) else {
+          throw Self.fault(place, "does not name a key by 16 hexadecimal digits")
+        }
+        current = id
+      case ("key", 5, "="):
+        let key = try Self.key(words[2], words[3], words[4], place)
+        guard !keys.contains(where: { $0.id == key.id }) else {
+          throw Self.fault(place, "has a key that is there before")
+        }
+        keys.append(key)
+      default:
+        throw Self.fault(place, "is neither 'current = NUMBER' nor 'key = NUMBER TIME DIGITS'")
+      }
+    }
+    guard let current, keys.contains(where: { $0.id == current }) else {
+      throw Self.fault(path, "does not name one of its keys as the current one")
+    }
+    self.init(keys: keys, current: current)
+  }
+
+  private static func key(
+    _ number: ArraySlice<UInt8>, _ time: ArraySlice<UInt8>, _ digits: ArraySlice<UInt8>, _ place: String
+  ) throws(ImageEncryptionError) -> WrappingKey {
+    guard let id = KeyID(text: text(number)) else {
+      throw fault(place, "does not name its key by 16 hexadecimal digits")
+    }
+    let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    guard
+      let created = (try? Date(text(time), strategy: style)) ?? (try? Date(text(time), strategy: .iso8601))
+    else { throw fault(place, "has no time such as 2026-10-01T08:00:00Z") }
+    guard digits.count == 2 * AEAD.keyBytes else {
+      throw fault(place, "has no key of 64 hexadecimal digits")
+    }
+    var isWhole = false
+    let memory = try KeyMemory { bytes in isWhole = decode(digits, into: bytes) }
+    guard isWhole else { throw fault(place, "has no key of 64 hexadecimal digits") }
+    guard let key = WrappingKey(memory, createdAt: created.timeIntervalSince1970), key.id == id else {
+      throw fault(place, "has a key and a number that do not belong together: one of them was changed")
+    }
+    return key
+  }
+
+  private static func decode(_ digits: ArraySlice<UInt8>, into bytes: UnsafeMutablePointer<UInt8>) -> Bool {
+    digits.withUnsafeBytes { digits in
+      var count = 0
+      let isRead = sodium_hex2bin(
+        bytes, AEAD.keyBytes, digits.bindMemory(to: CChar.self).baseAddress, digits.count, nil, &count, nil)
+      return isRead == 0 && count == AEAD.keyBytes
+    }
+  }
+
+  private static func text(_ word: ArraySlice<UInt8>) -> String { String(decoding: word, as: UTF8.self) }
+
+  private static func fault(_ place: String, _ words: String) -> ImageEncryptionError {
+    ImageEncryptionError(
+      .syntax, "The key file: \(place) \(words).",
+      advice: "Restore the file from a copy; analysisctl keys new makes another where there is none.")
+  }
+}
