@@ -4,10 +4,13 @@
 -- order of the arrays decides who gets the last units. Optional arrays may be NULL as a whole.
 -- Locks are taken in a fixed order within a call: usage rows, idempotency keys, images, fair shares, each
 -- sorted. Arrays are taken apart in the lists of SELECTs, which is several times cheaper than in FROM.
+--
+-- An image that was encrypted by the submitter comes with the number of the key and with its own key under that one;
+-- one in the clear has NULL for both.
 CREATE OR REPLACE FUNCTION analysis.submit(
   p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[], p_image bytea[],
   p_width int[], p_height int[], p_raw boolean[], p_key text[], p_at timestamptz[], p_expires timestamptz[],
-  p_source text[], p_max_attempts smallint)
+  p_source text[], p_max_attempts smallint, p_sealed_by bigint[], p_sealed_key bytea[])
 RETURNS TABLE (o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -53,6 +56,7 @@ BEGIN
      AND coalesce(cardinality(p_height), v_count) = v_count AND coalesce(cardinality(p_raw), v_count) = v_count
      AND coalesce(cardinality(p_key), v_count) = v_count AND coalesce(cardinality(p_at), v_count) = v_count
      AND coalesce(cardinality(p_expires), v_count) = v_count AND coalesce(cardinality(p_source), v_count) = v_count
+     AND coalesce(cardinality(p_sealed_by), v_count) = v_count AND coalesce(cardinality(p_sealed_key), v_count) = v_count
      AND p_max_attempts BETWEEN 1 AND 100) IS TRUE THEN
     RAISE EXCEPTION 'the arrays of a submit differ in length, or max_attempts is not from 1 to 100' USING ERRCODE = '22023';
   END IF;
@@ -78,7 +82,7 @@ BEGIN
     SELECT s.* INTO o_job, o_period, o_limit, o_used
     FROM analysis.submit_single(
       p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1], p_raw[1], p_key[1],
-      p_expires[1], p_source[1], p_max_attempts, v_max_waiting, v_now) s;
+      p_expires[1], p_source[1], p_max_attempts, p_sealed_by[1], p_sealed_key[1], v_max_waiting, v_now) s;
     IF o_job IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';
@@ -92,7 +96,8 @@ BEGIN
   WITH asked AS MATERIALIZED (
     SELECT t.*, greatest(t.at, v_now) AS run_from,
            analysis.is_sound(t.user_ref, t.kind, t.priority, t.sha256, octet_length(p_image[t.i]), t.width, t.height,
-                             t.key, t.source, t.at) AS sound
+                             t.key, t.source, t.at)
+             AND analysis.is_soundly_sealed(p_sealed_by[t.i], octet_length(p_sealed_key[t.i]), octet_length(p_image[t.i])) AS sound
     FROM (
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
              unnest(p_priority) AS priority, unnest(p_sha256) AS sha256, unnest(p_width) AS width, unnest(p_height) AS height,
@@ -304,8 +309,9 @@ BEGIN
   END IF;
 
   IF EXISTS (SELECT 1 FROM (SELECT unnest(v_reason) AS reason, unnest(v_twin) AS twin) t WHERE t.reason IS NULL AND t.twin IS NULL) THEN
-    -- 9. Images. One that the user has in this month already is used again, also within the call. The bytes
-    --    are fetched from the array as each row is written, so no sort carries them.
+    -- 9. Images. One that the user has in this month already is used again as it is, in the clear or under whatever
+    --    key, also within the call. The bytes are fetched from the array as each row is written, so no sort carries
+    --    them.
     IF p_image IS NOT NULL THEN
       WITH given AS MATERIALIZED (
         SELECT t.*, t.reason IS NULL AND t.twin IS NULL AND p_image[t.i] IS NOT NULL AS is_given
@@ -313,9 +319,9 @@ BEGIN
                      unnest(p_sha256) AS sha256, unnest(v_reason) AS reason, unnest(v_twin) AS twin) t),
       stored AS (
         INSERT INTO analysis.image AS k (
-          shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at)
+          shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at, sealed_by, sealed_key)
         SELECT p_shard, o.period, o.user_id, o.sha256, p_image[o.i], octet_length(p_image[o.i]), p_width[o.i], p_height[o.i],
-               coalesce(p_raw[o.i], false), v_now, v_now
+               coalesce(p_raw[o.i], false), v_now, v_now, p_sealed_by[o.i], p_sealed_key[o.i]
         FROM (SELECT DISTINCT ON (g.period, g.user_id, g.sha256) g.* FROM given g WHERE g.is_given
               ORDER BY g.period, g.user_id, g.sha256, g.i) o
         ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at

@@ -17,11 +17,19 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
           AND coalesce(p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity', true)) IS TRUE
 $$;
 
+-- Whether an image can be encrypted as a submit says: under which key, how long its own key under that one is, and how
+-- long it is itself. NULL for all that is not: in the clear, or not given.
+CREATE OR REPLACE FUNCTION analysis.is_soundly_sealed(p_sealed_by bigint, p_sealed_key_bytes int, p_image_bytes int)
+RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN p_sealed_by IS NULL THEN p_sealed_key_bytes IS NULL
+              ELSE p_sealed_by > 0 AND p_sealed_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
+$$;
+
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
   p_shard smallint, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image bytea, p_width int,
   p_height int, p_raw boolean, p_key text, p_expires timestamptz, p_source text, p_max_attempts smallint,
-  p_max_waiting bigint, p_now timestamptz,
+  p_sealed_by bigint, p_sealed_key bytea, p_max_waiting bigint, p_now timestamptz,
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -39,7 +47,8 @@ DECLARE
   v_job bigint;
 BEGIN
   IF p_expires <= p_now
-     OR NOT analysis.is_sound(p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL) THEN
+     OR NOT analysis.is_sound(p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL)
+     OR NOT analysis.is_soundly_sealed(p_sealed_by, octet_length(p_sealed_key), octet_length(p_image)) THEN
     RETURN;
   END IF;
 
@@ -93,9 +102,9 @@ BEGIN
     END IF;
   ELSE
     INSERT INTO analysis.image AS k (
-      shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at)
+      shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at, sealed_by, sealed_key)
     VALUES (p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
-            coalesce(p_raw, false), p_now, p_now)
+            coalesce(p_raw, false), p_now, p_now, p_sealed_by, p_sealed_key)
     ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
     RETURNING k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw;
   END IF;

@@ -15,17 +15,17 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       'dead'] AS tables)
   SELECT 'worker', ARRAY[
       'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
-      'refresh_gauges', 'ensure_partitions', 'shard_of', 'period_of', 'duties'],
+      'refresh_gauges', 'ensure_partitions', 'image_keys', 'shard_of', 'period_of', 'duties'],
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
     ARRAY['image', 'setting', 'partition_made', 'schema_migration', 'schema_function'] || status.tables
   FROM status
   UNION ALL
   SELECT 'submitter', ARRAY[
-      'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'attempts_of',
+      'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'attempts_of', 'image_keys',
       'shard_of', 'period_of', 'period_text', 'duties'],
     jobs.tables FROM jobs
   UNION ALL
-  SELECT 'reader', ARRAY['locate', 'result_of', 'attempts_of', 'shard_of', 'period_of', 'period_text', 'duties'],
+  SELECT 'reader', ARRAY['locate', 'result_of', 'attempts_of', 'image_keys', 'shard_of', 'period_of', 'period_text', 'duties'],
     jobs.tables || status.tables FROM jobs, status
 $$;
 

@@ -2,14 +2,34 @@ public import PostgreSQL
 
 /// An image as the database holds it.
 public struct StoredImage: Sendable {
+  /// How an image is encrypted, and what it is bound to.
+  public struct Seal: Sendable, Equatable {
+    /// The number of the key file's key under which the image's own key is, and that key.
+    public let seal: ImageSeal
+    /// Whose image it is, as the submitter calls the user.
+    public let user: String
+    /// The SHA-256 of the image as it was before.
+    public let sha256: [UInt8]
+
+    /// A seal with what it is bound to.
+    public init(_ seal: ImageSeal, user: String, sha256: [UInt8]) {
+      self.seal = seal
+      self.user = user
+      self.sha256 = sha256
+    }
+  }
+
   /// The image, inside the answer that brought it: the bytes are not copied.
   public let bytes: Blob
   /// What tells one image from another: the first 16 hexadecimal digits of its SHA-256.
   public let mark: String
+  /// How the bytes are encrypted; nil for an image in the clear.
+  public let seal: Seal?
 
   /// An image with its mark.
-  public init(bytes: Blob, mark: String) {
+  public init(bytes: Blob, mark: String, seal: Seal? = nil) {
     self.bytes = bytes
     self.mark = mark
+    self.seal = seal
   }
 }

@@ -3,24 +3,31 @@ public import AnalysisCore
 /// The image of a job that is submitted.
 public enum SubmittedImage: Sendable, Equatable {
   /// Bytes to be stored, with the SHA-256 (32 bytes) by which this user's images are told apart, and the
-  /// size in pixels; `raw` when metadata has not been removed yet.
-  case bytes([UInt8], sha256: [UInt8], width: Int, height: Int, raw: Bool = false)
+  /// size in pixels; `raw` when metadata has not been removed yet. With a `seal` the bytes are encrypted, and the hash
+  /// is that of the image as it was before.
+  case bytes(
+    [UInt8], sha256: [UInt8], width: Int, height: Int, raw: Bool = false, seal: ImageSeal? = nil)
   /// An image that this user has already, by its SHA-256.
   case known(sha256: [UInt8])
 
   /// The SHA-256.
   public var sha256: [UInt8] {
     switch self {
-    case .bytes(_, let sha256, _, _, _), .known(let sha256): sha256
+    case .bytes(_, let sha256, _, _, _, _), .known(let sha256): sha256
     }
   }
 
   /// How many bytes have to be sent.
   public var byteCount: Int {
     switch self {
-    case .bytes(let bytes, _, _, _, _): bytes.count
+    case .bytes(let bytes, _, _, _, _, _): bytes.count
     case .known: 0
     }
+  }
+
+  /// How the bytes are encrypted; nil when they are not, or there are none.
+  public var seal: ImageSeal? {
+    if case .bytes(_, _, _, _, _, let seal) = self { seal } else { nil }
   }
 }
 

@@ -32,11 +32,21 @@ struct SubmitCall: Sendable {
     return calls
   }
 
+  /// Whether an image of the call is encrypted.
+  var hasSeals: Bool { items.contains { $0.submission.image.seal != nil } }
+
   /// The statement; its answer has an outcome for each job, in the call's order.
-  func statement(maxAttempts: Int) -> Statement<[SubmitOutcome]> {
+  ///
+  /// - Parameter unsealed: Whether to make the call of the schema before, which takes no encrypted images.
+  func statement(maxAttempts: Int, unsealed: Bool) -> Statement<[SubmitOutcome]> {
     let items = items.map(\.submission)
+    let seals = hasSeals ? items.map(\.image.seal) : nil
+    let sealing: [Parameter] = [
+      seals.map { seals in .array(seals.map { $0?.keyID }) } ?? .nullArray(of: Int64.self),
+      seals.map { seals in .array(seals.map { $0?.sealedKey }) } ?? .nullArray(of: [UInt8].self),
+    ]
     return Statement(
-      QueueSQL.submit,
+      unsealed ? QueueSQL.submitUnsealed : QueueSQL.submit,
       [
         .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
         .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
@@ -45,7 +55,7 @@ struct SubmitCall: Sendable {
         .array(items.map(\.key)), .array(items.map { timestamp($0.runAt) }),
         .array(items.map { timestamp($0.expiresAt) }), .array(items.map(\.sourceName)),
         .int16(Int16(clamping: maxAttempts)),
-      ], while: "submitting jobs"
+      ] + (unsealed ? [] : sealing), while: "submitting jobs"
     ) { rows in
       let outcomes = try rows.map { try SubmitOutcome($0, of: items) }
       guard outcomes.count == items.count else {
@@ -79,15 +89,15 @@ extension SubmitOutcome {
 
 extension SubmittedImage {
   fileprivate var bytes: [UInt8]? {
-    if case .bytes(let bytes, _, _, _, _) = self { bytes } else { nil }
+    if case .bytes(let bytes, _, _, _, _, _) = self { bytes } else { nil }
   }
   fileprivate var width: Int32? {
-    if case .bytes(_, _, let width, _, _) = self { Int32(clamping: width) } else { nil }
+    if case .bytes(_, _, let width, _, _, _) = self { Int32(clamping: width) } else { nil }
   }
   fileprivate var height: Int32? {
-    if case .bytes(_, _, _, let height, _) = self { Int32(clamping: height) } else { nil }
+    if case .bytes(_, _, _, let height, _, _) = self { Int32(clamping: height) } else { nil }
   }
   fileprivate var isRaw: Bool {
-    if case .bytes(_, _, _, _, let raw) = self { raw } else { false }
+    if case .bytes(_, _, _, _, let raw, _) = self { raw } else { false }
   }
 }

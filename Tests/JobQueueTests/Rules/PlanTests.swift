@@ -166,4 +166,42 @@ struct PlanTests {
       }
     }
   }
+
+  @Test("Putting images under another key reads those images only, however many others there are")
+  func rewrapIsBounded() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let key = [UInt8](repeating: 7, count: 72)
+      // A page is looked for and put under the key 9, as `analysisctl keys rotate` does it.
+      func rewrap(_ count: Int32, on connection: some Queryable) async throws -> Int {
+        try await connection.query(
+          """
+          SELECT analysis.rewrap_images(0::smallint, analysis.period_of(now(), 'UTC'), array_agg(i.o_image),
+            array_agg(i.o_place), array_agg(i.o_sealed_key), 9, array_agg(i.o_sealed_key))
+          FROM analysis.images_to_rewrap(0::smallint, analysis.period_of(now(), 'UTC'), 0, 9, $1) i
+          """, [.int32(count)]
+        ).single().int(0)
+      }
+      try await queue.pool.withConnection { connection in
+        // The session's plans come from here, where there is nothing.
+        for _ in 0..<3 { #expect(try await rewrap(3, on: connection) == 0) }
+        _ = try await connection.query(
+          """
+          INSERT INTO analysis.image (
+            shard, period, raw, user_id, created_at, used_at, byte_count, sha256, bytes, sealed_by, sealed_key)
+          SELECT 0, analysis.period_of(now(), 'UTC'), false, 1, now(), now(), 41, sha256(g::text::bytea),
+                 repeat('x', 41)::bytea, 5, $1
+          FROM generate_series(1, 20000) g
+          """, [.bytes(key)])
+        try await connection.execute(script: "BEGIN")
+        let before = try await read("image_p%", on: connection)
+        #expect(try await rewrap(100, on: connection) == 100)
+        let read = try await read("image_p%", on: connection) - before
+        #expect(read.bySequence == 0)
+        // Each is found by its number; it is held and written by its address.
+        #expect(read.byIndex <= 100)
+        try await connection.execute(script: "ROLLBACK")
+      }
+    }
+  }
 }

@@ -1,0 +1,240 @@
+import AnalysisCore
+import JobQueue
+import PostgreSQL
+import Testing
+
+@Suite("Encrypted images in the queue")
+struct SealedImageTests {
+  /// A seal as its form goes; what is in it is nobody's business here.
+  private static func seal(_ key: Int64 = 7, _ number: UInt8 = 1) -> ImageSeal {
+    ImageSeal(keyID: key, sealedKey: (0..<72).map { $0 &+ number })
+  }
+
+  private func submission(
+    _ queue: QueueFixture, _ image: Int, key: String? = nil, seal: ImageSeal?, bytes: [UInt8]? = nil
+  ) -> Submission {
+    var item = queue.submission("clinic", image, key: key)
+    item.image = .bytes(
+      bytes ?? QueueFixture.bytes(image), sha256: QueueFixture.hash(image), width: 640, height: 480,
+      seal: seal)
+    return item
+  }
+
+  @Test("are stored and read with their seals, one alone and many in a call", arguments: [1, 5])
+  func stored(count: Int) async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      // The first of a month goes the general way, whatever it is.
+      _ = try await queue.submit([queue.submission("clinic", 100)])
+      let outcomes = try await queue.submit(
+        (1...count).map { submission(queue, $0, seal: $0 == 3 ? nil : Self.seal(40 + Int64($0))) })
+      #expect(outcomes.allSatisfy { $0.job != nil })
+      let claimed = try await queue.claim()
+      var seals: [Int64: StoredImage.Seal?] = [:]
+      _ = try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { key, image in
+        seals[key.id] = image.seal
+      }
+      #expect(seals.count == count + 1)
+      for (place, job) in claimed.dropFirst().enumerated() {
+        let number = place + 1
+        #expect(job.imageBytes == 2000)
+        let expected =
+          number == 3
+          ? nil
+          : StoredImage.Seal(
+            Self.seal(40 + Int64(number)), user: "clinic", sha256: QueueFixture.hash(number))
+        #expect(seals[job.image.id] == .some(expected))
+      }
+    }
+  }
+
+  @Test("An image that is there already is used as it is, in the clear or under another key")
+  func usedAgain() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit([queue.submission("clinic", 1), submission(queue, 2, seal: Self.seal(5))])
+      let again = try await queue.submit([
+        submission(queue, 1, seal: Self.seal(9)), submission(queue, 2, seal: Self.seal(9)),
+        queue.submission("clinic", 2),
+      ])
+      #expect(again.allSatisfy { $0.job != nil })
+      let kept = try await queue.pool.query("SELECT sealed_by, sealed_key FROM analysis.image ORDER BY id")
+      #expect(kept.count == 2)
+      #expect(try kept[0].isNull(0) && kept[0].isNull(1))
+      #expect(try kept[1].int64(0) == 5 && kept[1].bytes(1) == Self.seal().sealedKey)
+    }
+  }
+
+  @Test("A repeat under its key is the same job, though every encryption is another")
+  func repeated() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let first = try await queue.submit([submission(queue, 1, key: "k", seal: Self.seal(5, 1))])
+      let other = (0..<2000).map { UInt8(truncatingIfNeeded: $0) }
+      let again = try await queue.submit([
+        submission(queue, 1, key: "k", seal: Self.seal(5, 2), bytes: other)
+      ])
+      guard case .duplicate(let job) = again[0] else {
+        Issue.record("\(again)")
+        return
+      }
+      #expect(first[0].job == job)
+    }
+  }
+
+  static let wrong: [(ImageSeal, Int)] = [
+    (ImageSeal(keyID: 0, sealedKey: [UInt8](repeating: 1, count: 72)), 2000),
+    (ImageSeal(keyID: -5, sealedKey: [UInt8](repeating: 1, count: 72)), 2000),
+    (ImageSeal(keyID: 5, sealedKey: [UInt8](repeating: 1, count: 71)), 2000),
+    (ImageSeal(keyID: 5, sealedKey: []), 2000),
+    (ImageSeal(keyID: 5, sealedKey: [UInt8](repeating: 1, count: 72)), 40),
+  ]
+
+  @Test("A seal that cannot be one is refused, and stops no other", arguments: wrong)
+  func unsound(seal: ImageSeal, bytes: Int) async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let bad = submission(queue, 1, seal: seal, bytes: [UInt8](repeating: 7, count: bytes))
+      for items in [[bad], [submission(queue, 2, seal: Self.seal()), bad]] {
+        let outcomes = try await queue.submit(items)
+        guard case .refused(let refusal) = outcomes[items.count - 1] else {
+          Issue.record("\(outcomes)")
+          return
+        }
+        #expect(refusal.reason == .badArgument)
+        #expect(outcomes.dropLast().allSatisfy { $0.job != nil })
+      }
+    }
+  }
+
+  @Test("The submit of the version before works as it did")
+  func versionBefore() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let rows = try await queue.pool.query(
+        """
+        SELECT o_outcome, o_job FROM analysis.submit(0::smallint, ARRAY['clinic', 'clinic'], ARRAY[1, 2]::smallint[],
+          ARRAY[1, 1]::smallint[], ARRAY[sha256('a'), sha256('b')], ARRAY['a'::bytea, 'b'], NULL, NULL, ARRAY[true, false],
+          ARRAY['x', NULL], NULL, NULL, NULL, 10::smallint)
+        """)
+      #expect(try rows.map { try $0.string(0) } == ["created", "created"])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE sealed_by IS NULL") == 2)
+      let image = try await queue.pool.query(
+        "SELECT outcome FROM analysis.submit_image('clinic', 'throat', 'c'::bytea)"
+      ).single()
+      #expect(try image.string(0) == "created")
+    }
+  }
+
+  @Test(
+    "With the schema before, images in the clear are submitted and read, and encrypted ones refused with the remedy"
+  )
+  func schemaBefore() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      try await queue.pool.execute(
+        script: """
+          DROP FUNCTION analysis.submit(smallint, text[], smallint[], smallint[], bytea[], bytea[], int[], int[],
+            boolean[], text[], timestamptz[], timestamptz[], text[], smallint);
+          ALTER FUNCTION analysis.submit RENAME TO submit_newer;
+          CREATE FUNCTION analysis.submit(
+            p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],
+            p_image bytea[], p_width int[], p_height int[], p_raw boolean[], p_key text[], p_at timestamptz[],
+            p_expires timestamptz[], p_source text[], p_max_attempts smallint)
+          RETURNS TABLE (
+            o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
+          LANGUAGE sql AS $$
+            SELECT s.* FROM analysis.submit_newer(p_shard, p_user, p_kind, p_priority, p_sha256, p_image, p_width,
+              p_height, p_raw, p_key, p_at, p_expires, p_source, p_max_attempts, NULL, NULL) s
+          $$;
+          """)
+      let submitter = Submitter(queue.pool)
+      for number in 1...2 {
+        let outcomes = try await submitter.submit([queue.submission("clinic", number)])
+        #expect(outcomes.allSatisfy { $0.job != nil })
+      }
+      let error = await #expect(throws: JobQueueError.self) {
+        try await submitter.submit([submission(queue, 3, seal: Self.seal())])
+      }
+      #expect(error?.code == .schemaTooOld && error?.advice == "Run analysisctl migrate.")
+      #expect(try await submitter.submit([queue.submission("clinic", 4)])[0].job != nil)
+
+      // The columns of the version before.
+      let claimed = try await queue.claim()
+      try await queue.pool.execute(
+        script: """
+          ALTER TABLE analysis.image DROP COLUMN sealed_by CASCADE, DROP COLUMN sealed_key CASCADE;
+          """)
+      // While the record says that the schema is the newer one, nobody knows what the bytes are.
+      let unsure = await #expect(throws: JobQueueError.self) {
+        try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { _, _ in }
+      }
+      #expect(unsure?.isTemporary == true)
+      try await queue.pool.execute(script: "DELETE FROM analysis.schema_migration WHERE number = 8")
+      var count = 0
+      let missing = try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { _, image in
+        #expect(image.seal == nil)
+        count += 1
+      }
+      #expect(missing.isEmpty && count == 3)
+    }
+  }
+
+  @Test("are counted by key, and put under another without a byte of them being written")
+  func rewrapped() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit(
+        (1...6).map { submission(queue, $0, seal: $0 == 6 ? nil : Self.seal($0 == 5 ? 9 : 5, UInt8($0))) })
+      let directory = ImageKeyDirectory(queue.pool)
+      var counts = try await directory.counts()
+      #expect(counts.sealed == [5: 4, 9: 1] && counts.clear == 1 && counts.allSealed == 5)
+      let toast = """
+        SELECT md5(string_agg(md5(bytes), '' ORDER BY id)) FROM analysis.image
+        """
+      let before = try await queue.pool.query(toast).single().string(0)
+      let label = Int16(try await period(queue))
+      let place = try #require(try await directory.places().first { $0.period.label == label })
+      let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 3)
+      #expect(page.map(\.seal.keyID) == [5, 5, 5] && page.allSatisfy { $0.user == "clinic" })
+      let next = try await directory.images(notUnder: 9, in: place, after: page[2].id, count: 3)
+      #expect(next.count == 1)
+      let pairs = page.map { (record: $0, seal: Self.seal(9, UInt8(truncatingIfNeeded: $0.id &+ 90))) }
+      #expect(try await directory.rewrap(pairs, under: 9, in: place) == 3)
+      // Whoever comes second with what it read before changes nothing.
+      let late = page.map { (record: $0, seal: Self.seal(11, 3)) }
+      #expect(try await directory.rewrap(late, under: 11, in: place) == 0)
+      counts = try await directory.counts()
+      #expect(counts.sealed == [5: 1, 9: 4] && counts.clear == 1)
+      #expect(try await queue.pool.query(toast).single().string(0) == before)
+      for pair in pairs {
+        let key = try await queue.pool.query(
+          "SELECT sealed_key FROM analysis.image WHERE id = \(pair.record.id)"
+        ).single().bytes(0)
+        #expect(key == pair.seal.sealedKey)
+      }
+    }
+  }
+
+  @Test("An image that a submit holds is left for later, and nobody waits")
+  func held() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit((1...2).map { submission(queue, $0, seal: Self.seal(5, UInt8($0))) })
+      let directory = ImageKeyDirectory(queue.pool)
+      let label = Int16(try await period(queue))
+      let place = try #require(try await directory.places().first { $0.period.label == label })
+      let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 10)
+      try await queue.pool.transaction { transaction in
+        _ = try await transaction.query("UPDATE analysis.image SET used_at = now() WHERE id = \(page[0].id)")
+        let pairs = page.map { (record: $0, seal: Self.seal(9, 50)) }
+        #expect(try await directory.rewrap(pairs, under: 9, in: place) == 1)
+      }
+      #expect(try await directory.counts().sealed == [5: 1, 9: 1])
+    }
+  }
+
+  private func period(_ queue: QueueFixture) async throws -> Int {
+    try await queue.number("SELECT min(period)::int FROM analysis.image")
+  }
+}

@@ -1,0 +1,56 @@
+-- Which keys the images are encrypted under, and changing them. The keys themselves are nowhere in the database.
+
+-- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
+CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+  RETURN QUERY SELECT k.sealed_by, count(*) FROM analysis.image k WHERE k.shard = p_shard GROUP BY k.sealed_by;
+END $$;
+
+-- The next encrypted images of a month that are not under a key, in the order of their numbers, with where each row is
+-- and what it is bound to. Without a user an image belongs to nobody and cannot be put under another key. The rows
+-- are gone through in the order of the primary key, so that the pages together are one walk through the month.
+CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
+  p_shard smallint, p_period smallint, p_after bigint, p_key bigint, p_count int)
+RETURNS TABLE (o_image bigint, o_place tid, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT k.id, k.place, k.sealed_by, k.sealed_key, k.sha256, a.user_ref
+  FROM (
+    SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.sealed_by, i.sealed_key, i.sha256 FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.sealed_by <> p_key
+    ORDER BY i.shard, i.period, i.id LIMIT p_count) k
+  LEFT JOIN LATERAL (
+    SELECT c.user_ref FROM analysis.account c WHERE c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+END $$;
+
+-- Puts images under another key: each has its own key as it is under that one, and as it was before. Answers how many
+-- were changed. They are reached by their rows' addresses and nothing else: by their keys, a plan that was made while
+-- the month was empty would go through all of it. An image whose own key or place is not what it was any more was
+-- changed by somebody else meanwhile, and one that a submit holds just now is left out rather than waited for, since
+-- both hold many; they are found again when the caller looks for what is left.
+CREATE OR REPLACE FUNCTION analysis.rewrap_images(
+  p_shard smallint, p_period smallint, p_images bigint[], p_places tid[], p_before bytea[], p_key bigint, p_after bytea[])
+RETURNS int
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+  v_count int;
+BEGIN
+  WITH held AS MATERIALIZED (
+    SELECT g.id, g.place, g.after
+    FROM (SELECT unnest(p_images) AS id, unnest(p_places) AS place, unnest(p_before) AS before, unnest(p_after) AS after) g
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.image k
+      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id AND k.sealed_key = g.before
+      FOR NO KEY UPDATE SKIP LOCKED) h)
+  UPDATE analysis.image i SET sealed_by = p_key, sealed_key = h.after
+  FROM held h
+  WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x)) AND i.id = h.id;
+  GET DIAGNOSTICS v_count = ROW_COUNT;
+  RETURN v_count;
+END $$;

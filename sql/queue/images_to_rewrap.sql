@@ -1,0 +1,2 @@
+SELECT o_image, o_place::text, o_sealed_by, o_sealed_key, o_sha256, o_user
+  FROM analysis.images_to_rewrap($1, $2, $3, $4, $5) ORDER BY o_image
