@@ -107,6 +107,8 @@ public struct AnalysisWorker: Sendable {
       configuration, identity: identity, shards: shards, clients: clients, loop: loop, log: log,
       meters: meters)
     await pipeline.obey(found.pauses)
+    let keys = KeyKeeper(configuration.imageKeys, loop: loop, log: log)
+    await keys.tell()
     ready()
     log.notice(
       "The worker runs",
@@ -116,7 +118,8 @@ public struct AnalysisWorker: Sendable {
         "shards": .int(Int64(shards.count)),
         "concurrency": .int(Int64(configuration.concurrency)),
       ])
-    return try await WorkerRun(worker: self, pipeline: pipeline, databases: databases, shards: shards)
-      .run(requests)
+    return try await WorkerRun(
+      worker: self, pipeline: pipeline, opener: ImageOpener(keys: keys), databases: databases, shards: shards
+    ).run(requests)
   }
 }

@@ -19,6 +19,10 @@ struct Meters: Sendable {
   let connectFailures: Counter
   /// Jobs whose outcome the database could not record; their leases run out.
   let unrecorded: Counter
+  /// Attempts that were put off since the key of their image was not here.
+  let imagesLocked: Counter
+  /// Images that were changed since they were encrypted.
+  let imagesTampered: Counter
   let inFlight: Gauge
   let waiting: Gauge
   /// Endpoints that are not called at present, or only by a probe.
@@ -38,6 +42,8 @@ struct Meters: Sendable {
     connects = counters.counter("database_connects")
     connectFailures = counters.counter("database_connect_failures")
     unrecorded = counters.counter("outcomes_unrecorded")
+    imagesLocked = counters.counter("images_without_key")
+    imagesTampered = counters.counter("images_tampered")
     inFlight = counters.gauge("calls_in_flight")
     waiting = counters.gauge("jobs_waiting_here")
     endpointsShut = counters.gauge("endpoints_shut")
@@ -58,7 +64,8 @@ struct Meters: Sendable {
     let told = [
       ("jobs_completed", completed), ("jobs_retried", retried), ("jobs_dead", dead),
       ("jobs_rescued", rescued), ("jobs_handed_back", handedBack), ("outcomes_stale", stale),
-      ("outcomes_unrecorded", unrecorded), ("leases_lost", leasesLost), ("endpoint_calls", calls),
+      ("outcomes_unrecorded", unrecorded), ("images_without_key", imagesLocked),
+      ("images_tampered", imagesTampered), ("leases_lost", leasesLost), ("endpoint_calls", calls),
       ("database_errors", databaseErrors), ("database_connects", connects),
       ("database_connect_failures", connectFailures),
     ]

@@ -44,6 +44,10 @@ public struct WorkerConfiguration: Sendable {
   public var listens = true
   /// Stop when nothing can run within this time; nil to run until told to stop.
   public var drainHorizon: Duration?
+  /// The keys for encrypted images; without them the jobs of such images wait.
+  public var imageKeys: ImageKeys?
+  /// How long a job at least waits whose image's key is not here.
+  public var keyWait: Duration = .seconds(60)
   /// When and how failed attempts are tried again.
   public var retryPolicy = RetryPolicy()
 

@@ -7,6 +7,7 @@ internal import PostgreSQL
 struct WorkerRun {
   let worker: AnalysisWorker
   let pipeline: Pipeline
+  let opener: ImageOpener
   let databases: WorkerDatabases
   let shards: [Int16]
 
@@ -114,7 +115,8 @@ struct WorkerRun {
       for _ in 0..<worker.configuration.concurrency {
         group.addTask {
           await CallTask(
-            pipeline: pipeline, deadline: worker.configuration.callDeadline, failpoints: worker.failpoints
+            pipeline: pipeline, opener: opener, deadline: worker.configuration.callDeadline,
+            failpoints: worker.failpoints
           ).run()
           return true
         }

@@ -42,6 +42,12 @@ public enum WorkerOptions {
     "credentials", .path, environment: "ANALYSIS_CREDENTIALS", key: "credentials",
     help:
       "File (mode 0600) with the service account's email and password; a bare name is a service credential.")
+  /// `--key-file`.
+  public static let keyFile = Option(
+    "key-file", .path, environment: "ANALYSIS_KEY_FILE", key: "key-file",
+    help:
+      "File (mode 0600) with the keys of encrypted images, by analysisctl keys; a bare name is a service credential."
+  )
   /// `--type`.
   public static let kinds = Option(
     repeating: "type", .choice(AnalysisKind.self), environment: "ANALYSIS_TYPES", key: "types",
@@ -114,11 +120,9 @@ public enum WorkerOptions {
 
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
-    config, database, databaseProof, endpoint, endpointFor, dialect, credentials, kinds, concurrency,
-    prefetch, imageMemory,
-    deadline, connectTimeout, lease, poll, grace, drain, horizon, listen, authorities, pins, plainHTTP,
-    normalIDs,
-    logLevel,
+    config, database, databaseProof, endpoint, endpointFor, dialect, credentials, keyFile, kinds, concurrency,
+    prefetch, imageMemory, deadline, connectTimeout, lease, poll, grace, drain, horizon, listen, authorities,
+    pins, plainHTTP, normalIDs, logLevel,
   ]
 
   /// Where the configuration file is named, and how it is read.

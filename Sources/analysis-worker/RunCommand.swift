@@ -4,6 +4,7 @@ import EventLoop
 import FoundationEssentials
 import Glibc
 import HTTPTransfer
+import ImageEncryption
 import ModelClient
 import Operations
 import PostgreSQL
@@ -73,8 +74,30 @@ struct RunCommand {
     configuration.idlePoll = try values[WorkerOptions.poll]
     configuration.grace = try values[WorkerOptions.grace]
     configuration.listens = try values[WorkerOptions.listen]
+    configuration.imageKeys = try imageKeys()
     if try values[WorkerOptions.drain] { configuration.drainHorizon = try values[WorkerOptions.horizon] }
     return configuration
+  }
+
+  private func imageKeys() throws -> ImageKeys? {
+    guard let path = try context.values[WorkerOptions.keyFile] else { return nil }
+    let environment = context.environment
+    let read = { @Sendable () throws(ImageEncryptionError) -> KeyRing in
+      try KeyFile.read(path, environment: environment)
+    }
+    do throws(ImageEncryptionError) {
+      return ImageKeys(try read(), read: read)
+    } catch {
+      throw CommandFailure(Self.exitCode(error), error.message, advice: error.advice)
+    }
+  }
+
+  private static func exitCode(_ error: ImageEncryptionError) -> ExitCode {
+    switch error.underlying?.code {
+    case .some(.notPrivate): .permission
+    case .some: .unreadableInput
+    case nil: error.code == .syntax ? .usage : .internalError
+    }
   }
 
   private func transfer(_ sockets: Sockets) throws -> HTTPTransfer.Configuration {

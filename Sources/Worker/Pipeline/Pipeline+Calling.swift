@@ -1,7 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import HTTPTransfer
-internal import Images
 internal import JobQueue
 internal import ModelClient
 internal import Operations
@@ -67,8 +66,8 @@ extension Pipeline {
     dispatch()
   }
 
-  /// The job's image could not be made fit to be sent, and no call was made.
-  func refusedImage(_ ready: ReadyJob, _ refusal: ImageRefusal) {
+  /// The job's image cannot be sent, and no call was made.
+  func unusableImage(_ ready: ReadyJob, _ why: UnusableImage) {
     let job = ready.job
     inFlight -= 1
     letGoImage(of: job)
@@ -76,10 +75,25 @@ extension Pipeline {
       gates[gate].inFlight -= 1
       gates[gate].breaker.abandoned(ready.admission, at: EventLoop.now)
     }
-    settle(
-      job,
-      .failed(.refusedImage(job, refusal, by: configuration.retryPolicy, using: &generator)))
+    switch why {
+    case .refused(let refusal):
+      settle(
+        job, .failed(.refusedImage(job, refusal, by: configuration.retryPolicy, using: &generator)))
+    case .locked(let words):
+      meters.imagesLocked.add()
+      settle(job, .failed(.lockedImage(job, words, until: keyWait)))
+    case .tampered(let words):
+      meters.imagesTampered.add()
+      settle(job, .failed(.tamperedImage(job, words)))
+    }
     dispatch()
+  }
+
+  /// How long a job waits for a key. Not all alike, or all would come back at once; and beyond the horizon of a draining
+  /// worker, which would else wait for it too.
+  private var keyWait: Duration {
+    let wait = configuration.keyWait * Double.random(in: 1...1.5, using: &generator)
+    return configuration.drainHorizon.map { $0 + wait } ?? wait
   }
 
   private func succeeded(_ job: ClaimedJob, _ answer: CallAnswer, _ gate: Int) {
@@ -180,22 +194,6 @@ extension Pipeline {
   /// Whether a job would wait here for longer than a moment.
   func isShutForLong(_ gate: Int, _ now: ContinuousClock.Instant) -> Bool {
     gates[gate].breaker.reopens.map { $0 - now > .seconds(5) } ?? false
-  }
-}
-
-extension FailedAttempt {
-  /// A job whose image could not be made fit to be sent: final, unless the image may be good and only this
-  /// machine could not process it.
-  static func refusedImage(
-    _ job: ClaimedJob, _ refusal: ImageRefusal, by policy: RetryPolicy,
-    using generator: inout some RandomNumberGenerator
-  ) -> FailedAttempt {
-    let decision = policy.decide(
-      .image, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: refusal.code != .notProcessed,
-      using: &generator)
-    return FailedAttempt(
-      batch: job.batch, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
-      message: refusal.description)
   }
 }
 

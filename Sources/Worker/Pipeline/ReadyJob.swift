@@ -6,9 +6,20 @@ internal import PostgreSQL
 /// A claimed job with its image.
 struct ReadyJob: Sendable {
   let job: ClaimedJob
-  let image: StoredImage
+  private(set) var image: StoredImage
   /// How the endpoint's breaker admitted its call; it says so when it ends.
   var admission = Breaker.Admission.ordinary
+
+  init(job: ClaimedJob, image: StoredImage) {
+    self.job = job
+    self.image = image
+  }
+
+  /// Whether the image needs neither decrypting nor cleaning.
+  var isSentAsStored: Bool { !job.isRaw && image.seal == nil }
+
+  /// Gives the stored bytes away; what the image is known by stays.
+  mutating func letGoStored() { image = StoredImage(bytes: Blob([]), mark: image.mark, seal: image.seal) }
 
   /// What the call and its repeats are known by to the backend.
   ///

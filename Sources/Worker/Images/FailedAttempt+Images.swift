@@ -1,0 +1,34 @@
+internal import AnalysisCore
+internal import Images
+internal import JobQueue
+
+extension FailedAttempt {
+  /// A job whose image could not be made fit to be sent: final, unless the image may be good and only this
+  /// machine could not process it.
+  static func refusedImage(
+    _ job: ClaimedJob, _ refusal: ImageRefusal, by policy: RetryPolicy,
+    using generator: inout some RandomNumberGenerator
+  ) -> FailedAttempt {
+    let decision = policy.decide(
+      .image, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: refusal.code != .notProcessed,
+      using: &generator)
+    return FailedAttempt(
+      batch: job.batch, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
+      message: refusal.description)
+  }
+
+  /// A job whose image is encrypted under a key that is not here. Nothing is wrong with the job, so it burns no
+  /// attempt: it waits until somebody may have brought the key.
+  static func lockedImage(_ job: ClaimedJob, _ words: String, until delay: Duration) -> FailedAttempt {
+    FailedAttempt(
+      batch: job.batch, job: job.id, decision: .retry(after: delay, burns: false), failureClass: .image,
+      code: "image_key_missing", message: words)
+  }
+
+  /// A job whose image was changed since it was encrypted: no repeat mends that.
+  static func tamperedImage(_ job: ClaimedJob, _ words: String) -> FailedAttempt {
+    FailedAttempt(
+      batch: job.batch, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",
+      message: words)
+  }
+}

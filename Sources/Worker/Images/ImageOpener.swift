@@ -1,0 +1,85 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import ImageEncryption
+internal import Images
+internal import JobQueue
+internal import PostgreSQL
+
+/// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
+/// raw.
+struct ImageOpener {
+  let keys: KeyKeeper
+
+  /// Up to this size an image is decrypted on the loop, which takes a quarter of a millisecond at most: the way to
+  /// the pool and back costs as much for a usual one, and more processor.
+  static let bytesOnLoop = 256 << 10
+
+  /// The bytes to be sent.
+  func open(_ job: ClaimedJob, _ image: StoredImage) async throws(UnusableImage) -> [UInt8] {
+    guard let seal = image.seal else { return try await Self.clean(image.bytes) }
+    let plain = try await decrypt(job, image.bytes, seal)
+    return job.isRaw ? try await Self.clean(Blob(plain)) : plain
+  }
+
+  // MARK: Decrypting
+
+  private func decrypt(
+    _ job: ClaimedJob, _ bytes: Blob, _ stored: StoredImage.Seal
+  ) async throws(UnusableImage) -> [UInt8] {
+    let id = KeyID(stored.seal.keyID)
+    guard let id, let ring = await keys.keys(with: id, stored.seal.keyID) else {
+      let name = id?.description ?? "\(stored.seal.keyID)"
+      throw .locked(
+        "The image of job \(job.id) is encrypted under key \(name), which this worker has not. "
+          + KeyKeeper.advice(keys.hasFile))
+    }
+    let key = WrappedKey(keyID: id, bytes: stored.seal.sealedKey)
+    let binding = ImageBinding(user: stored.user, sha256: stored.sha256)
+    do throws(ImageEncryptionError) {
+      guard bytes.count > Self.bytesOnLoop else { return try Self.open(bytes, ring, key, binding) }
+      let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
+        await Self.openOnPool(bytes, ring, key, binding)
+      }
+      return try result.get()
+    } catch {
+      let words = "Job \(job.id), image under key \(id): \(error)"
+      throw error.code == .tampered ? UnusableImage.tampered(words) : UnusableImage.locked(words)
+    }
+  }
+
+  @concurrent
+  private static func openOnPool(
+    _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
+  ) async -> Result<[UInt8], ImageEncryptionError> {
+    Result { () throws(ImageEncryptionError) in try open(bytes, ring, key, binding) }
+  }
+
+  private static func open(
+    _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
+  ) throws(ImageEncryptionError) -> [UInt8] {
+    try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in try ring.open(bytes, key, binding) }
+  }
+
+  // MARK: Cleaning
+
+  /// Cleans an image that came in by SQL, where it could not be cleaned, on the pool: it takes milliseconds
+  /// of computing, in which the loop would serve nobody.
+  private static func clean(_ image: Blob) async throws(UnusableImage) -> [UInt8] {
+    let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
+      await cleanedOnPool(image)
+    }
+    do throws(ImageRefusal) { return try result.get() } catch { throw .refused(error) }
+  }
+
+  @concurrent
+  private static func cleanedOnPool(_ image: Blob) async -> Result<[UInt8], ImageRefusal> {
+    do throws(ImageRefusal) {
+      return .success(
+        try image.withUnsafeBytes { bytes in
+          Result { () throws(ImageRefusal) in try ImageCleaner().clean(bytes) }
+        }.get().bytes)
+    } catch {
+      return .failure(error)
+    }
+  }
+}

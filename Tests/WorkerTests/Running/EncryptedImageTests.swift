@@ -1,0 +1,265 @@
+import AnalysisCore
+import EventLoop
+import ImageEncryption
+import JobQueue
+import Operations
+import PostgreSQL
+import Synchronization
+import TestSupport
+import Testing
+import Worker
+
+@Suite("Encrypted images")
+struct EncryptedImageTests {
+  @Test(
+    "leave as they were before, small ones and large, beside those in the clear", arguments: [500, 400_000])
+  func sent(bytes: Int) async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      let ring = try KeyRing(at: 0)
+      try await queue.submit(2)
+      let images = try await queue.submitSealed(3, under: ring, bytes: bytes)
+      let backend = try Backend()
+      let summary = try await Running.drain(queue, backend) { $0.imageKeys = ImageKeys(ring) }
+      #expect(summary.completed == 5 && summary.retried == 0 && summary.dead == 0)
+      for image in images {
+        #expect(backend.calls.filter { $0.carries(image.plain) }.count == 1)
+        #expect(!backend.calls.contains { $0.carries(image.sealed) })
+      }
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("that are raw are cleaned after they are decrypted")
+  func raw() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      let ring = try KeyRing(at: 0)
+      try await queue.submit(sealing: Photo.withMetadata(), under: ring, raw: true)
+      let backend = try Backend()
+      #expect(try await Running.drain(queue, backend) { $0.imageKeys = ImageKeys(ring) }.completed == 1)
+      let body = try #require(backend.calls.first).body
+      #expect(body.contains("JFIF"))
+      for secret in Photo.secrets { #expect(!body.contains(secret)) }
+    }
+  }
+
+  @Test(
+    "without their key wait and burn no attempt, told once for each key and with what to do",
+    arguments: [true, false])
+  func locked(hasFile: Bool) async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      let (ring, other) = (try KeyRing(at: 0), try KeyRing(at: 0))
+      _ = try await queue.submitSealed(4, under: ring)
+      try await queue.submit(2)
+      let backend = try Backend()
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.imageKeys = hasFile ? ImageKeys(other) : nil
+        $0.keyWait = .milliseconds(50)
+      }
+      try await queue.wait(for: "attempts to be put off") { worker.count("images_without_key") >= 12 }
+      #expect(backend.calls.count == 2)
+      worker.stop()
+      let summary = try await worker.summary()
+      #expect(summary.completed == 2 && summary.dead == 0)
+      let told = worker.log.lines.filter { $0.contains("under a key that this worker has not") }
+      #expect(told.count == 1 && told[0].contains("\(ring.currentID)"))
+      #expect(told[0].contains(hasFile ? "into the worker's key file" : "--key-file"))
+      #expect(
+        try await queue.number(
+          "SELECT count(*)::int FROM analysis.attempt_error WHERE burnt OR class <> 'image'")
+          == 0)
+      let message = try await queue.pool.query(
+        "SELECT message, job_id::text FROM analysis.attempt_error WHERE code = 'image_key_missing' LIMIT 1"
+      ).single()
+      let words = try message.string(0)
+      #expect(words.contains("job \(try message.string(1)) ") && words.contains("key \(ring.currentID)"))
+      #expect(
+        try await queue.number(
+          "SELECT (SELECT count(*) FROM analysis.ready WHERE tries = 0)::int + (SELECT count(*) FROM analysis.scheduled WHERE tries = 0)::int"
+        ) == 4)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("whose key comes into the file later are sent without a restart")
+  func keyComes() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      let (ring, other) = (try KeyRing(at: 0), try KeyRing(at: 0))
+      _ = try await queue.submitSealed(3, under: ring)
+      let shared = SharedRing(file: other)
+      let backend = try Backend()
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.imageKeys = ImageKeys(other) { shared.ring }
+        $0.keyWait = .milliseconds(20)
+      }
+      try await queue.wait(for: "a job to be put off") { worker.count("images_without_key") >= 3 }
+      shared.ring = ring
+      try await queue.wait(for: "every result") { try await queue.results == 3 }
+      worker.stop()
+      #expect(try await worker.summary().completed == 3)
+      #expect(worker.log.lines.contains { $0.contains("The key file has changed") })
+      #expect(backend.calls.count == 3)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("A drain does not wait for a key that is not there")
+  func drained() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      _ = try await queue.submitSealed(2, under: try KeyRing(at: 0))
+      let summary = try await Running.drain(queue, try Backend(), horizon: .seconds(2)) {
+        $0.keyWait = .seconds(10)
+      }
+      #expect(summary.completed == 0 && summary.dead == 0 && summary.retried == 2)
+      #expect(summary.left == ["scheduled for later: 2"])
+      try await queue.expectSound()
+    }
+  }
+
+  static let damages = [
+    "bytes = set_byte(bytes, octet_length(bytes) - 1, get_byte(bytes, octet_length(bytes) - 1) # 1)",
+    "bytes = set_byte(bytes, 30, get_byte(bytes, 30) # 1)",
+    "sealed_key = set_byte(sealed_key, 30, get_byte(sealed_key, 30) # 1)",
+    "user_id = (SELECT a.user_id FROM analysis.account a WHERE a.user_ref = 'other')",
+    "sha256 = sha256('')",
+  ]
+
+  @Test(
+    "that were changed, or moved to another user, are dead without a call, alone and with their cause",
+    arguments: damages)
+  func tampered(change: String) async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.addUser("other")
+      let ring = try KeyRing(at: 0)
+      _ = try await queue.submitSealed(3, under: ring)
+      _ = try await queue.pool.query(
+        "UPDATE analysis.image SET \(change) WHERE id = (SELECT image_id FROM analysis.job ORDER BY id LIMIT 1)"
+      )
+      let backend = try Backend()
+      let summary = try await Running.drain(queue, backend) { $0.imageKeys = ImageKeys(ring) }
+      #expect(summary.completed == 2 && summary.dead == 1 && summary.retried == 0)
+      #expect(backend.calls.count == 2)
+      let dead = try await queue.pool.query("SELECT class, code, message, job_id::text FROM analysis.dead")
+        .single()
+      #expect(try dead.string(0) == "image" && dead.string(1) == "image_tampered")
+      let message = try dead.string(2)
+      #expect(message.contains("Job \(try dead.string(3)), image under key \(ring.currentID)"))
+      #expect(message.contains("does not open") && message.contains("Restore the row"))
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("are read on under a newer key while a rotation goes on, by a worker that has both")
+  func rotated() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      let folder = try TemporaryFolder()
+      let path = folder.path("image.keys")
+      let old = try KeyFile.addKey(path, at: 0)
+      let images = try await queue.submitSealed(2, under: old)
+      let both = try KeyFile.addKey(path, at: 1)
+      let directory = ImageKeyDirectory(queue.pool)
+      for place in try await directory.places() {
+        let page = try await directory.images(
+          notUnder: both.currentID.value, in: place, after: 0, count: 100)
+        let pairs = try page.map { record in
+          let key = WrappedKey(keyID: old.currentID, bytes: record.seal.sealedKey)
+          let binding = ImageBinding(user: try #require(record.user), sha256: record.sha256)
+          let new = try both.rewrap(key, binding)
+          return (record: record, seal: ImageSeal(keyID: new.keyID.value, sealedKey: new.bytes))
+        }
+        if !pairs.isEmpty {
+          #expect(try await directory.rewrap(pairs, under: both.currentID.value, in: place) == 2)
+        }
+      }
+      let backend = try Backend()
+      // The worker started before there was a newer key, and looks into the file.
+      let summary = try await Running.drain(queue, backend) {
+        $0.imageKeys = ImageKeys(old) { () throws(ImageEncryptionError) in try KeyFile.read(path) }
+      }
+      #expect(summary.completed == 2)
+      for image in images { #expect(backend.calls.contains { $0.carries(image.plain) }) }
+    }
+  }
+
+  @Test("The log tells the keys' numbers at the start, and a worker without keys says nothing of them")
+  func told() async throws {
+    try await Queue.with { queue in
+      let ring = try KeyRing(at: 0)
+      for keys in [ImageKeys(ring), nil] {
+        let worker = try Running(queue, [.throat: try Backend()]) { $0.imageKeys = keys }
+        try await queue.wait(for: "the start") {
+          worker.log.lines.contains { $0.contains("The worker runs") }
+        }
+        worker.stop()
+        _ = try await worker.summary()
+        let lines = worker.log.lines.filter { $0.contains("Encrypted images") }
+        #expect(lines.count == (keys == nil ? 0 : 1))
+        #expect(lines.allSatisfy { $0.contains("\(ring.currentID)") })
+      }
+    }
+  }
+}
+
+/// A key file of which a test says what is in it.
+private final class SharedRing: Sendable {
+  private let state: Mutex<KeyRing>
+
+  init(file ring: KeyRing) { state = Mutex(ring) }
+
+  var ring: KeyRing {
+    get { state.withLock { $0 } }
+    set { state.withLock { $0 = newValue } }
+  }
+}
+
+extension ImageKeys {
+  /// Keys of a file that never changes.
+  fileprivate init(_ ring: KeyRing) { self.init(ring) { ring } }
+}
+
+extension Backend.Call {
+  /// Whether some bytes are in the request, one after the other.
+  fileprivate func carries(_ bytes: [UInt8]) -> Bool { request.body.contains(bytes) }
+}
+
+extension Queue {
+  /// An image that was submitted, as it was and as it is stored.
+  fileprivate struct Sealed {
+    let plain: [UInt8]
+    let sealed: [UInt8]
+  }
+
+  fileprivate func submitSealed(
+    _ count: Int, under ring: KeyRing, bytes: Int = 700
+  ) async throws -> [Sealed] {
+    var images: [Sealed] = []
+    for number in 1...count {
+      images.append(
+        try await submit(
+          sealing: (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8 &+ number) }, under: ring))
+    }
+    return images
+  }
+
+  @discardableResult
+  fileprivate func submit(
+    sealing image: [UInt8], under ring: KeyRing, raw: Bool = false
+  ) async throws -> Sealed {
+    let sha256 = SHA256.digest(of: image)
+    let sealed = try ring.seal(image, ImageBinding(user: "clinic", sha256: sha256))
+    let seal = ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes)
+    let outcomes = try await Submitter(pool).submit([
+      Submission(
+        user: "clinic", kind: .throat,
+        image: .bytes(sealed.bytes, sha256: sha256, width: 64, height: 48, raw: raw, seal: seal))
+    ])
+    try #require(outcomes.allSatisfy { $0.job != nil }, "\(outcomes)")
+    return Sealed(plain: image, sealed: sealed.bytes)
+  }
+}
