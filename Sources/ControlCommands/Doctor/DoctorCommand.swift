@@ -47,7 +47,8 @@ enum DoctorCommand {
         Example("analysisctl doctor --deep --json", "Everything, for a program."),
       ],
       inputs: [
-        workerConfiguration, endpoint, credentials, dialect, authorities, plainHTTP, deep, longTransaction,
+        workerConfiguration, endpoint, credentials, dialect, authorities, plainHTTP, KeyFileOption.path, deep,
+        longTransaction,
       ],
       exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater]
     ) { context in
@@ -92,6 +93,7 @@ struct DoctorOrder {
     transfer.readsCertificates = true
     if let file = try values[DoctorCommand.authorities] { transfer.certificateAuthorityFile = file }
     if try values[DoctorCommand.plainHTTP] { transfer.plainHTTP = .anywhere }
+    request.keys = try Self.keys(context, settings)
     request.endpoints = try Self.endpoints(context, settings, transfer)
     self.request = request
     self.transfer = transfer
@@ -125,12 +127,22 @@ struct DoctorOrder {
     }
   }
 
-  /// A bare name may be a credential that the service manager gives to the worker alone.
   private static func credentials(
     of settings: GivenSettings?, _ environment: [String: String]
   ) throws -> CredentialsUse {
     guard let path = try settings?.values[WorkerOptions.credentials] else { return .none }
-    let isBare = !path.contains("/")
-    return isBare && environment["CREDENTIALS_DIRECTORY"] == nil ? .managed(path) : .file(path)
+    return isManaged(path, environment) ? .managed(path) : .file(path)
+  }
+
+  /// The key file that is named, or else that of the worker's file.
+  private static func keys(_ context: Context, _ settings: GivenSettings?) throws -> KeysUse {
+    if let path = try context.values[KeyFileOption.path] { return .file(path) }
+    guard let path = try settings?.values[WorkerOptions.keyFile] else { return .none }
+    return isManaged(path, context.environment) ? .managed(path) : .file(path)
+  }
+
+  /// A bare name may be a credential that the service manager gives to the worker alone.
+  private static func isManaged(_ path: String, _ environment: [String: String]) -> Bool {
+    !path.contains("/") && environment["CREDENTIALS_DIRECTORY"] == nil
   }
 }

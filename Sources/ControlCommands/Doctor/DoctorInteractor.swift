@@ -29,7 +29,7 @@ struct DoctorInteractor: Sendable {
     let asked = AskedDatabase(
       pool: database, longTransaction: request.longTransaction, worker: request.worker)
     var hasSchema = true
-    for check in Self.checks(request) where hasSchema || !check.needsSchema {
+    for check in checks(request) where hasSchema || !check.needsSchema {
       try Task.checkCancellation()
       do {
         let found = try await check.findings(asked)
@@ -60,12 +60,13 @@ struct DoctorInteractor: Sendable {
     error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
   }
 
-  private static func checks(_ request: DoctorRequest) -> [any DatabaseCheck] {
+  private func checks(_ request: DoctorRequest) -> [any DatabaseCheck] {
     let checks: [any DatabaseCheck] = [
       ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
       SessionChecks(), HorizonChecks(),
       VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
       RightsChecks(), WorkerChecks(), QueueChecks(),
+      ImageChecks(keys: request.keys, environment: environment),
     ]
     return request.isDeep ? checks + [ReconcileCheck()] : checks
   }

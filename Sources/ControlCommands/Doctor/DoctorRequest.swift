@@ -7,6 +7,8 @@ struct DoctorRequest: Sendable {
   var worker: WorkerUse?
   /// The endpoints to be asked; empty when none was named.
   var endpoints: [EndpointUse] = []
+  /// Where the keys of encrypted images are.
+  var keys = KeysUse.none
   /// Whether to recount everybody's use, which reads all jobs.
   var isDeep = false
   /// For how long a transaction, or a session that holds one, may last before it is a finding.
@@ -36,5 +38,15 @@ enum CredentialsUse: Sendable, Equatable {
   /// In a file.
   case file(String)
   /// The service manager gives it to the worker by this name, and to nobody else.
+  case managed(String)
+}
+
+/// Where the keys of encrypted images are found.
+enum KeysUse: Sendable, Equatable {
+  /// None are named.
+  case none
+  /// In a file.
+  case file(String)
+  /// The service manager gives them to the worker by this name, and to nobody else.
   case managed(String)
 }

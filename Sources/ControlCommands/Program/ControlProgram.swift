@@ -38,8 +38,8 @@ public enum ControlProgram {
         StatusCommand.command(surroundings), JobsCommand.command(surroundings),
         PauseCommand.command(surroundings), ResumeCommand.command(surroundings),
         UsersCommand.command(surroundings), PlansCommand.command(surroundings),
-        ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
-        DoctorCommand.command(surroundings),
+        KeysCommand.command(surroundings), ReportCommand.command(surroundings),
+        ReconcileCommand.command(surroundings), DoctorCommand.command(surroundings),
       ],
       exitCodes: ExitCode.all)
   }

@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import ImageEncryption
 import JobQueue
 import Operations
 import PostgreSQL
@@ -15,6 +16,8 @@ enum FailureWords {
     case let error as ReportsError: report(error)
     case let error as PostgreSQLError: CommandFailure(exitCode(of: error), "\(error)")
     case let error as OperationsError: CommandFailure(exitCode(of: error), "\(error)")
+    case let error as ImageEncryptionError:
+      CommandFailure(exitCode(of: error), error.message, advice: error.advice)
     case let error as EventLoopError: CommandFailure(.internalError, "\(error)")
     case is CancellationError: interrupted
     default: nil
@@ -77,6 +80,16 @@ enum FailureWords {
     if error.sqlState == "42501" { return .permission }
     if error.isConnectionLoss || error.isReadOnlyServer { return .unreachable }
     return error.isTransient || error.code == .cancelled ? .tryLater : .internalError
+  }
+
+  private static func exitCode(of error: ImageEncryptionError) -> ExitCode {
+    if let file = error.underlying { return file.code == .invalid ? .unreadableInput : exitCode(of: file) }
+    return switch error.code {
+    case .file: .permission
+    case .syntax: .usage
+    case .noKey, .inUse, .tampered: .refused
+    default: .internalError
+    }
   }
 
   private static func exitCode(of error: OperationsError) -> ExitCode {

@@ -1,11 +1,24 @@
+import ImageEncryption
 import Images
+import JobQueue
 
-/// Reads and cleans images, a few at a time, on the threads that may be kept busy.
+/// Reads, cleans and encrypts images, a few at a time, on the threads that may be kept busy.
 struct ImageIntake: Sendable {
   /// An item whose image is ready, or refused.
   struct Prepared: Sendable {
     let item: SubmitItem
-    let image: Result<CleanImage, Refused>
+    let image: Result<ReadyImage, Refused>
+  }
+
+  /// An image as it is to be stored.
+  struct ReadyImage: Sendable {
+    /// Clean, and encrypted if there is a seal.
+    let bytes: [UInt8]
+    /// Of the clean image.
+    let sha256: [UInt8]
+    let width: Int
+    let height: Int
+    let seal: ImageSeal?
   }
 
   struct Refused: Error, Equatable {
@@ -13,6 +26,8 @@ struct ImageIntake: Sendable {
   }
 
   private let cleaner: ImageCleaner
+  /// Under what images are encrypted; nil to leave them in the clear.
+  private let keys: KeyRing?
   /// How many are worked on at once.
   private let width: Int
   /// A chunk is full when it has so many bytes of clean images.
@@ -20,8 +35,12 @@ struct ImageIntake: Sendable {
   /// A chunk is full when it has so many items.
   private let chunkCount: Int
 
-  init(limits: ImageLimits, width: Int = 4, chunkBytes: Int = 8_000_000, chunkCount: Int = 200) {
+  init(
+    limits: ImageLimits, keys: KeyRing? = nil, width: Int = 4, chunkBytes: Int = 8_000_000,
+    chunkCount: Int = 200
+  ) {
     cleaner = ImageCleaner(limits: limits)
+    self.keys = keys
     self.width = max(1, width)
     self.chunkBytes = chunkBytes
     self.chunkCount = chunkCount
@@ -56,7 +75,23 @@ struct ImageIntake: Sendable {
   }
 
   private func prepare(_ item: SubmitItem) -> Prepared {
-    Prepared(item: item, image: Result { () throws(Refused) in try clean(item) })
+    Prepared(item: item, image: Result { () throws(Refused) in try sealed(clean(item), of: item) })
+  }
+
+  private func sealed(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
+    guard let keys, let user = item.user else {
+      return ReadyImage(
+        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height, seal: nil)
+    }
+    do throws(ImageEncryptionError) {
+      let sealed = try keys.seal(image.bytes, ImageBinding(user: user, sha256: image.sha256))
+      return ReadyImage(
+        bytes: sealed.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        seal: ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes))
+    } catch {
+      throw Refused(
+        refusal: ItemRefusal(code: "not_encrypted", sentence: error.message, advice: error.advice))
+    }
   }
 
   private func clean(_ item: SubmitItem) throws(Refused) -> CleanImage {

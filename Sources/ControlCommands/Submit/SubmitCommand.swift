@@ -46,13 +46,17 @@ enum SubmitCommand {
         Example(
           "analysisctl submit --user u1 --type throat --key ward-3 --wait photos/",
           "Safe to repeat; wait for the ends."),
+        Example(
+          "analysisctl submit --user u1 --type ear --key-file image.keys photos/",
+          "Encrypted before they are stored."),
       ],
       inputs: [
-        user, kind, priority, at, expires, key, manifest, wait, timeout, maxDimension, files,
+        user, kind, priority, at, expires, key, manifest, wait, timeout, maxDimension, KeyFileOption.path,
+        files,
       ],
       exitCodes: [
         .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable,
-        .tryLater,
+        .tryLater, .permission,
       ]
     ) { context in
       try await run(context, surroundings)
@@ -69,6 +73,9 @@ enum SubmitCommand {
 
     A user's images are taken in the order given, as many as the monthly limit allows; the rest are refused by \
     name.
+
+    With --key-file the images are encrypted here, under a key that the database never sees; the workers need the \
+    same file. An image that the user has stored this month already stays as it is.
 
     Every image is submitted under an idempotency key, so that nothing is submitted twice when a connection is \
     lost. One image has the key --key itself; of several, each has one that follows from --key and the name as \
@@ -97,6 +104,7 @@ enum SubmitCommand {
     }
     var request = SubmitRequest(items: items, waiting: order.waiting)
     request.limits = order.limits
+    request.keys = try await KeyFileOption.read(context)
     return try await context.withSession(surroundings) { [request] session in
       let report = SubmitReport(view: session.view, total: items.count, isWaiting: order.waiting != .none)
       let interactor = SubmitInteractor(database: session.database, interruption: session.interruption)

@@ -49,7 +49,7 @@ struct SubmitInteractor: Sendable {
   private func submit(
     _ request: SubmitRequest, into results: inout [SubmitResult], telling audience: any Audience
   ) async -> (any Error)? {
-    let intake = ImageIntake(limits: request.limits)
+    let intake = ImageIntake(limits: request.limits, keys: request.keys)
     let submitter = Submitter(database)
     let interruption = interruption
     let isStopped: @Sendable () -> Bool = { interruption.isAsked }
@@ -106,7 +106,8 @@ struct SubmitInteractor: Sendable {
     }
     return Submission(
       user: user, kind: kind, priority: item.priority,
-      image: .bytes(image.bytes, sha256: image.sha256, width: image.width, height: image.height),
+      image: .bytes(
+        image.bytes, sha256: image.sha256, width: image.width, height: image.height, seal: image.seal),
       key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item.name))
   }
 

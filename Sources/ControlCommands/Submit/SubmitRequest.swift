@@ -1,3 +1,4 @@
+import ImageEncryption
 import Images
 
 /// What a submit is asked to do.
@@ -5,6 +6,8 @@ struct SubmitRequest: Sendable {
   var items: [SubmitItem]
   /// What the images are held to.
   var limits = ImageLimits()
+  /// Under what they are encrypted before they are stored; nil to leave them in the clear.
+  var keys: KeyRing?
   /// Whether, and for how long, to wait for the jobs' ends.
   var waiting = Waiting.none
 

@@ -46,6 +46,8 @@ struct HelpSnapshotTests {
           resume       End a pause.
           users        Add users, look at them, and set their plan and zone.
           plans        Show the plans, and set their monthly limits.
+          keys         Make, list, change and remove the keys under which images are
+                       encrypted.
           report       Print a month's usage, analyses, conditions or totals.
           reconcile    Recount everybody's use from the jobs themselves.
           doctor       Look for what is wrong with the database, the workers and the
@@ -113,6 +115,8 @@ struct HelpSnapshotTests {
               One from a pipe.
           analysisctl submit --user u1 --type throat --key ward-3 --wait photos/
               Safe to repeat; wait for the ends.
+          analysisctl submit --user u1 --type ear --key-file image.keys photos/
+              Encrypted before they are stored.
 
         Usage:
           analysisctl submit [options] [<file>...]
@@ -128,6 +132,10 @@ struct HelpSnapshotTests {
 
         A user's images are taken in the order given, as many as the monthly limit
         allows; the rest are refused by name.
+
+        With --key-file the images are encrypted here, under a key that the database
+        never sees; the workers need the same file. An image that the user has stored
+        this month already stays as it is.
 
         Every image is submitted under an idempotency key, so that nothing is submitted
         twice when a connection is lost. One image has the key --key itself; of several,
@@ -175,6 +183,10 @@ struct HelpSnapshotTests {
               --max-dimension <N>         Scale images down so that neither side has
                                           more pixels; the analysis backend advises 224.
                                           (configuration: max-dimension)
+              --key-file <FILE>           File (mode 0600) with the keys of encrypted
+                                          images; a bare name is a service credential.
+                                          (environment: ANALYSIS_KEY_FILE;
+                                          configuration: key-file)
           -h, --help                      Show this help.
 
         Options of every subcommand:
@@ -210,6 +222,7 @@ struct HelpSnapshotTests {
           66  An input file cannot be read.
           69  The database or the analysis endpoint cannot be reached.
           75  It cannot be done now; the same command may succeed later.
+          77  Permission to do it is missing.
 
         """)
   }

@@ -1,0 +1,34 @@
+import CommandLineTool
+
+/// `analysisctl keys rotate`.
+enum KeysRotateCommand {
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "rotate", abstract: "Put every encrypted image under the current key.",
+      discussion: """
+        Each image's own key is decrypted here and encrypted under the current key; the images themselves stay as \
+        they are, and those in the clear stay in the clear. Workers and submits go on meanwhile, if the workers have \
+        the current key already.
+
+        A thousand images are written at a time: whatever ends the command, what was written holds, and the same \
+        command does the rest. Exit code 4 when an image could not be put under the current key: its own key is \
+        missing from the file, or was changed in the database.
+        """,
+      examples: [
+        Example("analysisctl keys rotate --key-file /etc/analysis/image.keys", "After keys new."),
+        Example("analysisctl keys rotate --key-file /etc/analysis/image.keys --json", "For a program."),
+      ],
+      exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+    ) { context in
+      let ring = try await KeyFileOption.readRequired(context)
+      return try await context.withSession(surroundings) { session in
+        let interactor = KeysRotateInteractor(database: session.database, keys: ring)
+        let bar = ProgressBar("images", total: try await interactor.total(), console: session.console)
+        let response = try await interactor.answer { bar.advance(by: $0) }
+        bar.finish()
+        try session.view.show(response, by: KeysRotatePresenter.self)
+        return response.failures.isEmpty ? .done : .refused
+      }
+    }
+  }
+}

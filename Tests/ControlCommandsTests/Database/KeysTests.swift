@@ -1,0 +1,246 @@
+import AnalysisCore
+import CommandLineTool
+import Foundation
+import ImageEncryption
+import JobQueue
+import Operations
+import PostgreSQL
+import Testing
+
+@testable import ControlCommands
+
+@Suite("analysisctl keys and submit --key-file, against a server")
+struct KeysTests {
+  /// A folder with pictures and the path of a key file beside them.
+  private struct Desk {
+    let files = try? Files()
+    let installed: Installed
+
+    init(_ installed: Installed, pictures: Int = 0) throws {
+      self.installed = installed
+      for index in 0..<pictures {
+        try files?.write("photos/p\(index).png", TinyPicture.png(grey: UInt8(index)))
+      }
+    }
+
+    var keys: String { files?("image.keys") ?? "" }
+    var photos: String { files?("photos") ?? "" }
+
+    func run(_ words: String...) async -> Control.Ran {
+      await installed.control.run(words + ["--key-file", keys])
+    }
+
+    func ring() throws -> KeyRing { try KeyFile.read(keys) }
+  }
+
+  /// Bytes and seals of all images, by number.
+  private func images(_ installed: Installed) async throws -> [Int64: (
+    bytes: [UInt8], key: Int64?, sealed: [UInt8]?
+  )] {
+    let rows = try await installed.pool.query("SELECT id, bytes, sealed_by, sealed_key FROM analysis.image")
+    var images: [Int64: (bytes: [UInt8], key: Int64?, sealed: [UInt8]?)] = [:]
+    for row in rows {
+      images[try row.int64(0)] = (
+        try row.bytes(1), try row.int64IfPresent(2), try row.isNull(3) ? nil : try row.bytes(3)
+      )
+    }
+    return images
+  }
+
+  @Test("images are encrypted before they are stored, under their user, and open with the key file")
+  func submitted() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 3)
+      try await installed.addUser("u1")
+      #expect(await desk.run("keys", "new").code == .done)
+      let ran = await desk.run("submit", "--user", "u1", "--type", "throat", desk.photos)
+      #expect(ran.code == .done && ran.lines.count == 3, "\(ran.messages)")
+      let ring = try desk.ring()
+      let rows = try await installed.pool.query(
+        "SELECT k.bytes, k.sealed_by, k.sealed_key, k.sha256, j.image_bytes, k.byte_count FROM analysis.image k JOIN analysis.job j ON j.image_id = k.id"
+      )
+      #expect(rows.count == 3)
+      for row in rows {
+        let (bytes, sha256) = (try row.bytes(0), try row.bytes(3))
+        #expect(try row.int64(1) == ring.currentID.value)
+        #expect(try row.int(4) == bytes.count && row.int(5) == bytes.count)
+        let key = WrappedKey(keyID: ring.currentID, bytes: try row.bytes(2))
+        let plain = try bytes.withUnsafeBytes { bytes in
+          Result { () throws(ImageEncryptionError) in
+            try ring.open(bytes, key, ImageBinding(user: "u1", sha256: sha256))
+          }
+        }.get()
+        #expect(plain.starts(with: [0xFF, 0xD8, 0xFF]) && SHA256.digest(of: plain) == sha256)
+        #expect(!bytes.starts(with: [0xFF, 0xD8, 0xFF]))
+      }
+    }
+  }
+
+  @Test("the option may stand in the environment and in the configuration file")
+  func sources() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed)
+      _ = await desk.run("keys", "new")
+      var control = installed.control
+      control.environment["ANALYSIS_KEY_FILE"] = desk.keys
+      #expect(await control("keys", "list").code == .done)
+      try desk.files?.write("ctl.conf", "key-file = \(desk.keys)\n")
+      let configured = await installed.control("keys", "list", "--config", desk.files?("ctl.conf") ?? "")
+      #expect(configured.code == .done)
+      let none = await installed.control("keys", "list")
+      #expect(none.code == .usage && none.messages.contains("--key-file"))
+    }
+  }
+
+  @Test("a key file that cannot be used ends a submit before anything is stored")
+  func refusedFile() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 1)
+      try await installed.addUser("u1")
+      let submit = ["submit", "--user", "u1", "--type", "ear", desk.photos, "--key-file"]
+      #expect(await installed.control.run(submit + [desk.keys]).code == .unreadableInput)
+      _ = await desk.run("keys", "new")
+      try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: desk.keys)
+      let wide = await installed.control.run(submit + [desk.keys])
+      #expect(wide.code == .permission && wide.messages.contains("chmod 600"))
+      try desk.files?.write("image.keys", "current = hunter2\n")
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: desk.keys)
+      let damaged = await installed.control.run(submit + [desk.keys])
+      #expect(damaged.code == .usage && damaged.messages.contains("image.keys:1 "))
+      #expect(!damaged.messages.contains("hunter2"))
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.image") == 0)
+    }
+  }
+
+  @Test("list shows the file's keys, what is under each, keys that the file lacks, and what is in the clear")
+  func list() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 2)
+      try await installed.addUser("u1")
+      try await installed.addUser("u2")
+      _ = await desk.run("keys", "new")
+      _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
+      let old = try desk.ring().currentID
+      _ = await desk.run("keys", "new")
+      let new = try desk.ring().currentID
+      _ = await installed.control("submit", "--user", "u2", "--type", "ear", desk.photos)
+      let listed = await desk.run("keys", "list", "--json")
+      #expect(listed.code == .done)
+      #expect(listed.output.contains(#"{"key":"\#(old)","created":"20"#))
+      #expect(listed.output.contains(#""current":false,"in_file":true,"images":2}"#))
+      #expect(listed.output.contains(#""current":true,"in_file":true,"images":0}"#))
+      #expect(listed.output.hasSuffix("\"clear_images\":2}\n"))
+      let text = await desk.run("keys", "list")
+      #expect(text.lines.count == 4 && text.lines[3] == "In the clear: 2")
+      #expect(text.lines[1].hasPrefix("\(old)  20") && text.lines[1].hasSuffix("no            2"))
+      #expect(text.lines[2].hasPrefix("\(new)  20"))
+
+      let other = try Desk(installed)
+      _ = await other.run("keys", "new")
+      let lacking = await other.run("keys", "list")
+      #expect(lacking.lines.contains { $0.hasPrefix("\(old)  not in the file") })
+      #expect(await other.run("keys", "list", "--json").output.contains(#""in_file":false,"images":2}"#))
+    }
+  }
+
+  @Test("rotate puts every image under the current key, changes no byte of them, and can be repeated")
+  func rotate() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 3)
+      try await installed.addUser("u1")
+      try await installed.addUser("u2")
+      _ = await desk.run("keys", "new")
+      _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
+      _ = await installed.control("submit", "--user", "u2", "--type", "ear", desk.photos)
+      let before = try await images(installed)
+      _ = await desk.run("keys", "new")
+      let current = try desk.ring().currentID
+      let ran = await desk.run("keys", "rotate", "--json")
+      #expect(ran.code == .done, "\(ran.messages)")
+      #expect(ran.output == "{\"current\":\"\(current)\",\"rewrapped\":3,\"left\":0,\"failures\":[]}\n")
+      let after = try await images(installed)
+      #expect(after.mapValues(\.bytes) == before.mapValues(\.bytes))
+      for (id, image) in after {
+        #expect((image.key == nil) == (before[id]?.key == nil))
+        guard image.key != nil else { continue }
+        #expect(image.key == current.value && image.sealed != before[id]?.sealed)
+      }
+      #expect(await desk.run("keys", "rotate").output == "0 images put under key \(current)\n")
+    }
+  }
+
+  @Test("rotate goes on where it was stopped, leaves what it cannot open, and says so with code 4")
+  func partial() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 5)
+      try await installed.addUser("u1")
+      try await installed.addUser("u2")
+      _ = await desk.run("keys", "new")
+      _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
+      let first = try desk.ring().currentID
+      _ = await desk.run("keys", "new")
+      let current = try desk.ring().currentID
+      // One image was moved to another user, one is under a key that nobody has.
+      try await installed.execute(
+        """
+        UPDATE analysis.image SET user_id = (SELECT user_id FROM analysis.account WHERE user_ref = 'u2')
+        WHERE id = (SELECT min(id) FROM analysis.image);
+        UPDATE analysis.image SET sealed_by = 77 WHERE id = (SELECT max(id) FROM analysis.image);
+        """)
+      let ran = await desk.run("keys", "rotate")
+      #expect(ran.code == .refused)
+      #expect(ran.lines[0] == "3 images put under key \(current)")
+      #expect(ran.output.contains("moved from another user"))
+      #expect(ran.output.contains("The key file has no key 000000000000004d"))
+      #expect(!ran.output.contains("run the command again"))
+      let remove = await desk.run("keys", "remove", "\(first)")
+      #expect(remove.code == .refused && remove.messages.contains("1 images are under key \(first)"))
+    }
+  }
+
+  @Test("remove takes a key out that nothing is under, and never the current one")
+  func remove() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 1)
+      try await installed.addUser("u1")
+      _ = await desk.run("keys", "new")
+      let first = try desk.ring().currentID
+      let current = await desk.run("keys", "remove", "\(first)")
+      #expect(current.code == .refused && current.messages.contains("encrypted now"))
+      _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
+      _ = await desk.run("keys", "new")
+      #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
+      #expect(try desk.ring().ids.count == 2)
+      _ = await desk.run("keys", "rotate")
+      let removed = await desk.run("keys", "remove", "\(first)", "--json")
+      #expect(removed.code == .done, "\(removed.messages)")
+      #expect(removed.output.contains(#""removed":"\#(first)""#))
+      #expect(try desk.ring().ids.count == 1)
+      #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
+      #expect(await desk.run("keys", "remove", "first").code == .usage)
+    }
+  }
+
+  @Test("new says what it made, and shows no key")
+  func new() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed)
+      let first = await desk.run("keys", "new")
+      let id = try desk.ring().currentID
+      #expect(first.output == "\(desk.keys): key \(id) is made and current, 1 key in all\n")
+      let second = await desk.run("keys", "new", "--json")
+      #expect(second.output.hasPrefix(#"{"file":"\#(desk.keys)","current":""#))
+      let secrets = try #require(
+        try desk.files?.text("image.keys").split(separator: "\n").compactMap {
+          $0.hasPrefix("key") ? $0.split(separator: " ").last : nil
+        })
+      #expect(secrets.count == 2)
+      for secret in secrets {
+        #expect(!first.output.contains(secret) && !second.output.contains(secret))
+      }
+      var control = installed.control
+      control.environment["ANALYSIS_DATABASE"] = "host=/nonexistent"
+      #expect(await control("keys", "new", "--key-file", desk.keys).code == .done)
+    }
+  }
+}
