@@ -9,6 +9,7 @@ public enum AllRows {
     EnqueueBulkRow(),
     WholeJobRow.undelayed,
     WholeJobRow.delayed,
+    EncryptionRow(),
     LatencyRow(),
     ClaimCostRow(),
     OldSnapshotRow(),

@@ -13,6 +13,20 @@ public struct QueueFixture: Sendable {
     public let sha256: [UInt8]
   }
 
+  /// An image as it is stored when it is encrypted.
+  public struct SealedPicture: Sendable {
+    let bytes: [UInt8]
+    let keyID: Int64
+    let sealedKey: [UInt8]
+
+    /// The encrypted bytes, and the image's own key under the one of this number.
+    public init(bytes: [UInt8], keyID: Int64, sealedKey: [UInt8]) {
+      self.bytes = bytes
+      self.keyID = keyID
+      self.sealedKey = sealedKey
+    }
+  }
+
   /// How many users there are.
   public static let userCount = 50
   /// How many images most rows use.
@@ -29,9 +43,12 @@ public struct QueueFixture: Sendable {
   public static var users: [String] { (0..<userCount).map { "clinic-\($0)" } }
 
   /// Makes the users and stores the images, each user's in turn.
+  ///
+  /// - Parameter sealing: Encrypts a user's image; nil to store the images in the clear.
   public static func make(
     in database: BenchmarkDatabase,
-    pictures: [[UInt8]] = PictureBytes.pictures(usualPictures, bytes: usualBytes)
+    pictures: [[UInt8]] = PictureBytes.pictures(usualPictures, bytes: usualBytes),
+    sealing: ((_ user: String, _ picture: [UInt8]) throws -> SealedPicture)? = nil
   ) async throws -> QueueFixture {
     let pool = database.pool
     // A billion jobs of one user may wait.
@@ -46,7 +63,14 @@ public struct QueueFixture: Sendable {
     var stored: [StoredPicture] = []
     for (number, bytes) in pictures.enumerated() {
       let user = Self.users[number % userCount]
-      let sha256 = try await pool.query(Self.storeImage, [.text(user), .bytes(bytes)]).single().bytes(0)
+      let sealed = try sealing?(user, bytes)
+      let sha256 = try await pool.query(
+        Self.storeImage,
+        [
+          .text(user), .bytes(bytes), .bytes(sealed?.bytes ?? bytes), .int64(sealed?.keyID),
+          .bytes(sealed?.sealedKey),
+        ]
+      ).single().bytes(0)
       stored.append(StoredPicture(user: user, sha256: sha256))
     }
     return QueueFixture(pictures: stored)
@@ -63,10 +87,10 @@ public struct QueueFixture: Sendable {
 
   private static let storeImage = """
     INSERT INTO analysis.image (
-      shard, period, raw, user_id, created_at, used_at, byte_count, width, height, sha256, bytes)
+      shard, period, raw, user_id, created_at, used_at, byte_count, width, height, sha256, bytes, sealed_by, sealed_key)
     SELECT a.shard, analysis.period_of(now(), a.zone), false, a.user_id, now(), now(), octet_length(b), 640, 480,
-           sha256(b), b
-    FROM analysis.account a, (SELECT $2::bytea AS b) p WHERE a.user_ref = $1
+           sha256($2), b, $4, $5
+    FROM analysis.account a, (SELECT $3::bytea AS b) p WHERE a.user_ref = $1
     RETURNING sha256
     """
 

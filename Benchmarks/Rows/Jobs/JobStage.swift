@@ -12,15 +12,19 @@ final class JobStage: Sendable {
   private let pictures: [[UInt8]]
   private let template: BenchmarkDatabase
   private let rates = WorkerRates()
+  /// Under what the pictures are encrypted; nil when they are in the clear.
+  private let keys: PictureKeys?
 
   /// Makes it; untimed.
   init(
-    _ bench: Bench, named name: String, jobs: Int, pictures count: Int, delay: Duration = .zero
+    _ bench: Bench, named name: String, jobs: Int, pictures count: Int, delay: Duration = .zero,
+    keys: PictureKeys? = nil
   ) async throws {
     self.jobs = jobs
+    self.keys = keys
     pictures = PictureBytes.pictures(count, bytes: QueueFixture.usualBytes)
     template = try await bench.cluster.freshDatabase(named: name)
-    _ = try await QueueFixture.make(in: template, pictures: pictures)
+    _ = try await QueueFixture.make(in: template, pictures: pictures, sealing: keys?.seal)
     try await QueueFixture.fill(template, jobs: jobs)
     endpoint = try await EndpointProcess(bench.settings, delay: delay)
   }
@@ -45,7 +49,9 @@ final class JobStage: Sendable {
       let endpointBefore = endpoint.process.usage.seconds
       let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
         try await bench.cluster.metered {
-          try await WorkerDrain.start(bench, database, endpoint: endpoint.url, inFlight: inFlight).succeeded()
+          try await WorkerDrain.start(
+            bench, database, endpoint: endpoint.url, inFlight: inFlight, keyFile: keys?.path
+          ).succeeded()
         }
       }
       let endpointSeconds = endpoint.process.usage.seconds - endpointBefore

@@ -1,0 +1,27 @@
+import BenchmarkKit
+import ImageEncryption
+import Operations
+import TestSupport
+
+/// A key file of a row's own, and pictures under its key.
+struct PictureKeys: Sendable {
+  /// Where the file is.
+  let path: String
+  private let folder: TemporaryFolder
+  private let ring: KeyRing
+
+  /// Makes the file.
+  init() throws {
+    folder = try TemporaryFolder()
+    path = folder.path("image.keys")
+    ring = try KeyFile.addKey(path, at: 0)
+  }
+
+  /// Encrypts a user's picture, as `analysisctl submit` does.
+  func seal(_ user: String, _ picture: [UInt8]) throws -> QueueFixture.SealedPicture {
+    let binding = ImageBinding(user: user, sha256: SHA256.digest(of: picture))
+    let sealed = try ring.seal(picture, binding)
+    return QueueFixture.SealedPicture(
+      bytes: sealed.bytes, keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes)
+  }
+}
