@@ -12,19 +12,19 @@ END $$;
 -- are gone through in the order of the primary key, so that the pages together are one walk through the month.
 CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
   p_shard smallint, p_period smallint, p_after bigint, p_key bigint, p_count int)
-RETURNS TABLE (o_image bigint, o_place tid, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user text)
+RETURNS TABLE (o_image bigint, o_place tid, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT k.id, k.place, k.sealed_by, k.sealed_key, k.sha256, a.user_ref
+  SELECT k.id, k.place, k.sealed_by, k.sealed_key, k.sha256, a.user_sha256
   FROM (
     SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.sealed_by, i.sealed_key, i.sha256 FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.sealed_by <> p_key
     ORDER BY i.shard, i.period, i.id LIMIT p_count) k
   LEFT JOIN LATERAL (
-    SELECT c.user_ref FROM analysis.account c WHERE c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+    SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c WHERE c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
 END $$;
 
 -- Puts images under another key: each has its own key as it is under that one, and as it was before. Answers how many

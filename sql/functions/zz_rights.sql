@@ -17,7 +17,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
       'refresh_gauges', 'ensure_partitions', 'image_keys', 'shard_of', 'period_of', 'duties'],
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-    ARRAY['image', 'setting', 'partition_made', 'schema_migration', 'schema_function'] || status.tables
+    ARRAY['image', 'image_to_send', 'setting', 'partition_made', 'schema_migration', 'schema_function'] || status.tables
   FROM status
   UNION ALL
   SELECT 'submitter', ARRAY[

@@ -11,3 +11,11 @@ ALTER TABLE analysis.image
   ADD CONSTRAINT image_sealed_whole CHECK (
     CASE WHEN sealed_by IS NULL THEN sealed_key IS NULL
          ELSE sealed_by > 0 AND octet_length(sealed_key) = 72 AND octet_length(bytes) > 40 END IS TRUE);
+
+-- What a worker reads: of a user no more than the hash of the reference, to which an encrypted image is bound.
+CREATE VIEW analysis.image_to_send AS
+SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256
+FROM analysis.image k
+LEFT JOIN LATERAL (
+  SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;

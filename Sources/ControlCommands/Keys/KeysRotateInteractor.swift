@@ -85,14 +85,14 @@ struct KeysRotateInteractor: Sendable {
     var changed: [(record: SealedImageRecord, seal: ImageSeal)] = []
     var failed: [(record: SealedImageRecord, words: String)] = []
     for record in page {
-      guard let user = record.user, let id = KeyID(record.seal.keyID) else {
+      guard let user = record.userSHA256, let id = KeyID(record.seal.keyID) else {
         failed.append((record, "The image has no user any more, or no key's number."))
         continue
       }
       do throws(ImageEncryptionError) {
         let key = try keys.rewrap(
           WrappedKey(keyID: id, bytes: record.seal.sealedKey),
-          ImageBinding(user: user, sha256: record.sha256))
+          ImageBinding(userSHA256: user, sha256: record.sha256))
         changed.append((record, ImageSeal(keyID: key.keyID.value, sealedKey: key.bytes)))
       } catch {
         failed.append((record, error.description))

@@ -1,3 +1,5 @@
+internal import Operations
+
 /// What an encrypted image belongs to: its user and its content. An image serves several jobs of one user, so it is
 /// bound to these and to no job.
 ///
@@ -5,14 +7,20 @@
 /// which of the two it is and of which version: a row that is moved to another user, or given another's bytes or
 /// key, does not open.
 public struct ImageBinding: Sendable, Equatable {
-  /// The user, as the submitter calls them.
-  public let user: String
+  /// The SHA-256 of the user's reference, by which the submitter calls them: 32 bytes. Whoever decrypts needs to know
+  /// this much of a user, and no more.
+  public let userSHA256: [UInt8]
   /// The SHA-256 of the image's bytes as they were before: 32 bytes.
   public let sha256: [UInt8]
 
   /// A binding of a user's image.
   public init(user: String, sha256: [UInt8]) {
-    self.user = user
+    self.init(userSHA256: SHA256.digest(of: Array(user.utf8)), sha256: sha256)
+  }
+
+  /// A binding of an image of a user of whom only the hash is known.
+  public init(userSHA256: [UInt8], sha256: [UInt8]) {
+    self.userSHA256 = userSHA256
     self.sha256 = sha256
   }
 
@@ -24,8 +32,8 @@ public struct ImageBinding: Sendable, Equatable {
   /// Each part after its length, so that no two bindings look alike.
   private func context(_ label: String) -> [UInt8] {
     var context: [UInt8] = []
-    context.reserveCapacity(12 + label.utf8.count + user.utf8.count + sha256.count)
-    for part in [Array(label.utf8), Array(user.utf8), sha256] {
+    context.reserveCapacity(12 + label.utf8.count + userSHA256.count + sha256.count)
+    for part in [Array(label.utf8), userSHA256, sha256] {
       withUnsafeBytes(of: UInt32(truncatingIfNeeded: part.count).bigEndian) { context.append(contentsOf: $0) }
       context.append(contentsOf: part)
     }

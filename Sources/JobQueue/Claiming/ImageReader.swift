@@ -30,8 +30,8 @@ public enum ImageReader {
             try await each(
               key, StoredImage(bytes: try row.blob(1), mark: try row.string(2), seal: try seal(of: row)))
           }
-        } catch let error as PostgreSQLError where error.sqlState == "42703" {
-          // There are no such columns: the schema is the one before.
+        } catch let error as PostgreSQLError where error.sqlState == "42P01" {
+          // There is no such view: the schema is the one before.
           try await database.forEachRow(
             SQLStatement(QueueSQL.imagesUnsealed, parameters, isRepeated: true), deadline: deadline
           ) { row in
@@ -52,7 +52,7 @@ public enum ImageReader {
   private static func seal(of row: Row) throws -> StoredImage.Seal? {
     guard let keyID = try row.int64IfPresent(3) else { return nil }
     return StoredImage.Seal(
-      ImageSeal(keyID: keyID, sealedKey: try row.bytes(4)), user: try row.stringIfPresent(6) ?? "",
+      ImageSeal(keyID: keyID, sealedKey: try row.bytes(4)), userSHA256: try row.bytesIfPresent(6) ?? [],
       sha256: try row.bytes(5))
   }
 

@@ -6,15 +6,15 @@ public struct StoredImage: Sendable {
   public struct Seal: Sendable, Equatable {
     /// The number of the key file's key under which the image's own key is, and that key.
     public let seal: ImageSeal
-    /// Whose image it is, as the submitter calls the user.
-    public let user: String
+    /// Whose image it is: the SHA-256 of the user's reference.
+    public let userSHA256: [UInt8]
     /// The SHA-256 of the image as it was before.
     public let sha256: [UInt8]
 
     /// A seal with what it is bound to.
-    public init(_ seal: ImageSeal, user: String, sha256: [UInt8]) {
+    public init(_ seal: ImageSeal, userSHA256: [UInt8], sha256: [UInt8]) {
       self.seal = seal
-      self.user = user
+      self.userSHA256 = userSHA256
       self.sha256 = sha256
     }
   }

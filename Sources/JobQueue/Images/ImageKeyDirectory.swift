@@ -25,16 +25,16 @@ public struct SealedImageRecord: Sendable, Equatable {
   public let seal: ImageSeal
   /// The SHA-256 of the image as it was before.
   public let sha256: [UInt8]
-  /// Whose it is; nil when the user is gone.
-  public let user: String?
+  /// Whose it is, the SHA-256 of the user's reference; nil when the user is gone.
+  public let userSHA256: [UInt8]?
 
   /// A record with its parts.
-  public init(id: Int64, place: String, seal: ImageSeal, sha256: [UInt8], user: String?) {
+  public init(id: Int64, place: String, seal: ImageSeal, sha256: [UInt8], userSHA256: [UInt8]?) {
     self.id = id
     self.place = place
     self.seal = seal
     self.sha256 = sha256
-    self.user = user
+    self.userSHA256 = userSHA256
   }
 }
 
@@ -95,7 +95,7 @@ public struct ImageKeyDirectory: Sendable {
         SealedImageRecord(
           id: try row.int64(0), place: try row.string(1),
           seal: ImageSeal(keyID: try row.int64(2), sealedKey: try row.bytes(3)), sha256: try row.bytes(4),
-          user: try row.stringIfPresent(5))
+          userSHA256: try row.bytesIfPresent(5))
       }
     }.run(on: database, deadline: Self.patience)
   }

@@ -34,7 +34,7 @@ struct ImageOpener {
           + KeyKeeper.advice(keys.hasFile))
     }
     let key = WrappedKey(keyID: id, bytes: stored.seal.sealedKey)
-    let binding = ImageBinding(user: stored.user, sha256: stored.sha256)
+    let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: stored.sha256)
     do throws(ImageEncryptionError) {
       guard bytes.count > Self.bytesOnLoop else { return try Self.open(bytes, ring, key, binding) }
       let result = await withTaskExecutorPreference(globalConcurrentExecutor) {

@@ -1,10 +1,14 @@
 import AnalysisCore
 import JobQueue
+import Operations
 import PostgreSQL
 import Testing
 
 @Suite("Encrypted images in the queue")
 struct SealedImageTests {
+  /// What a worker knows of the user.
+  private static let clinic = SHA256.digest(of: Array("clinic".utf8))
+
   /// A seal as its form goes; what is in it is nobody's business here.
   private static func seal(_ key: Int64 = 7, _ number: UInt8 = 1) -> ImageSeal {
     ImageSeal(keyID: key, sealedKey: (0..<72).map { $0 &+ number })
@@ -42,7 +46,7 @@ struct SealedImageTests {
           number == 3
           ? nil
           : StoredImage.Seal(
-            Self.seal(40 + Int64(number)), user: "clinic", sha256: QueueFixture.hash(number))
+            Self.seal(40 + Int64(number)), userSHA256: Self.clinic, sha256: QueueFixture.hash(number))
         #expect(seals[job.image.id] == .some(expected))
       }
     }
@@ -196,7 +200,7 @@ struct SealedImageTests {
       let label = Int16(try await period(queue))
       let place = try #require(try await directory.places().first { $0.period.label == label })
       let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 3)
-      #expect(page.map(\.seal.keyID) == [5, 5, 5] && page.allSatisfy { $0.user == "clinic" })
+      #expect(page.map(\.seal.keyID) == [5, 5, 5] && page.allSatisfy { $0.userSHA256 == Self.clinic })
       let next = try await directory.images(notUnder: 9, in: place, after: page[2].id, count: 3)
       #expect(next.count == 1)
       let pairs = page.map { (record: $0, seal: Self.seal(9, UInt8(truncatingIfNeeded: $0.id &+ 90))) }

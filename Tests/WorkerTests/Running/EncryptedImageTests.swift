@@ -169,7 +169,7 @@ struct EncryptedImageTests {
           notUnder: both.currentID.value, in: place, after: 0, count: 100)
         let pairs = try page.map { record in
           let key = WrappedKey(keyID: old.currentID, bytes: record.seal.sealedKey)
-          let binding = ImageBinding(user: try #require(record.user), sha256: record.sha256)
+          let binding = ImageBinding(userSHA256: try #require(record.userSHA256), sha256: record.sha256)
           let new = try both.rewrap(key, binding)
           return (record: record, seal: ImageSeal(keyID: new.keyID.value, sealedKey: new.bytes))
         }
