@@ -182,7 +182,7 @@ struct WorkerClockTests {
     let file = try await authority.certificate(names: "DNS:localhost,IP:127.0.0.1")
     try await RunningEndpoint.with(["--tls-cert", file, "--tls-key", authority.key]) {
       endpoint async throws in
-      try await Trial.with(jobs: 12) { trial in
+      try await Trial.with(jobs: 75) { trial in
         let address = endpoint.url.replacing("http://", with: "https://")
         let ended = try await trial.drain(
           address, horizon: "2s", ["--ca-file", authority.file, "--concurrency", "4"], account: false,
