@@ -48,8 +48,10 @@ extension JobQueueError {
     case "42501":
       return (
         .permission, "The database role may not do this",
-        "Connect as another role, or have the schema's owner grant this one its duty, again after each migrate: "
-          + "SELECT analysis.allow(role, 'worker'), or 'submitter', or 'reader'."
+        // Where the schema itself refuses, it says what is to be done.
+        error.hint
+          ?? "Connect as another role, or have an administrator make this one a member of analysis_worker, "
+          + "analysis_submitter and the like, or give it a duty: SELECT analysis.allow(role, 'worker')."
       )
     case "3F000", "42P01", "42883":
       return (.schemaMissing, "The database lacks a part of the schema", "Run analysisctl migrate.")

@@ -28,6 +28,12 @@ extension ReportsError {
       self.init(
         .schema, "the database has no schema for reports: \(error)", advice: "run `analysisctl migrate`",
         underlying: error)
+    case "42501":  // insufficient_privilege
+      self.init(
+        .database, "the report may not be written: \(error.message)",
+        advice: error.hint
+          ?? "connect as a role that may, for instance a member of analysis_reporter with the duty 'diagnoses' for analyses",
+        underlying: error)
     default:
       self.init(
         error.isConnectionLoss ? .unreachable : .database, "the report could not be read: \(error)",

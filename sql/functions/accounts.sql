@@ -68,6 +68,32 @@ BEGIN
   RETURN true;
 END $$;
 
+-- Sets the zone that decides in which month a user's jobs count; jobs that exist keep their month. False if there is no
+-- such user, or no such zone.
+CREATE OR REPLACE FUNCTION analysis.set_zone(p_shard smallint, p_user text, p_zone text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE analysis.account a SET zone = p_zone
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = p_zone);
+  RETURN FOUND;
+END $$;
+
+-- Keeps what the backend says of a user: what it leaves out stays as it was.
+CREATE OR REPLACE FUNCTION analysis.save_profile(
+  p_shard smallint, p_user_id bigint, p_name text, p_email text, p_subscription text, p_count int, p_last_reset timestamptz)
+RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  INSERT INTO analysis.profile AS p (shard, user_id, name, email, backend_subscription, backend_count, last_reset, updated_at)
+  VALUES (p_shard, p_user_id, p_name, p_email, p_subscription, p_count, p_last_reset, clock_timestamp())
+  ON CONFLICT (shard, user_id) DO UPDATE
+     SET name = coalesce(EXCLUDED.name, p.name),
+         email = coalesce(EXCLUDED.email, p.email),
+         backend_subscription = coalesce(EXCLUDED.backend_subscription, p.backend_subscription),
+         backend_count = coalesce(EXCLUDED.backend_count, p.backend_count),
+         last_reset = coalesce(EXCLUDED.last_reset, p.last_reset),
+         updated_at = EXCLUDED.updated_at
+$$;
+
 -- Gives a plan a monthly limit (NULL: none) from a moment on.
 CREATE OR REPLACE FUNCTION analysis.set_plan_limit(p_plan text, p_limit int, p_from timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

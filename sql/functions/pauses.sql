@@ -3,7 +3,7 @@
 -- Pauses something until a time, or until it is resumed; answers paused, changed (it was paused with another
 -- reason or end) or unchanged.
 CREATE OR REPLACE FUNCTION analysis.pause(p_scope text, p_name text, p_reason text, p_until timestamptz) RETURNS text
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_open analysis.pause;
@@ -28,7 +28,7 @@ END $$;
 
 -- Ends a pause; false when there was none.
 CREATE OR REPLACE FUNCTION analysis.resume(p_scope text, p_name text) RETURNS boolean
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_in_force boolean;

@@ -122,11 +122,22 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already or
--- its grace is not over. Answers whether this call closed it. p_now is for tests; callers leave it out.
+-- its grace is not over. Answers whether this call closed it. p_now is for tests; callers leave it out. A role that sees
+-- some clinics only would state them for all: it may not. Who calls is told by the session, since in here it is the owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_caller name := coalesce(nullif(current_setting('role'), 'none'), session_user);
 BEGIN
-  IF p_now < analysis.statement_due(p_period) THEN RETURN false; END IF;
+  IF p_now < analysis.statement_due(p_period)
+     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
+    RETURN false;
+  END IF;
+  IF analysis.clinics_seen(v_caller) IS NOT NULL THEN
+    RAISE EXCEPTION 'role % sees some clinics only and cannot close % for all', v_caller, analysis.period_text(p_period)
+      USING ERRCODE = 'insufficient_privilege',
+        HINT = 'Let a role that is not restricted to clinics write the month''s usage report first.';
+  END IF;
 
   -- One closing at a time, of whatever month: two at once could state the same adjustment twice. Readers
   -- are not held up. What another has closed meanwhile is seen by the statements below, each of which

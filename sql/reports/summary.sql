@@ -17,19 +17,16 @@ FROM (
   CROSS JOIN LATERAL (SELECT t.for_period = $1 AS own) o
 ) u
 CROSS JOIN (
-  SELECT count(*) FILTER (WHERE f.kind = 1) AS throat, count(*) FILTER (WHERE f.kind = 2) AS ear,
-    count(*) FILTER (WHERE f.serious) AS serious, count(*) FILTER (WHERE f.consult) AS consult,
-    count(*) FILTER (WHERE f.condition_count = 0) AS without_condition
-  FROM analysis.result f WHERE f.period = $1 AND f.outcome = 1
+  SELECT coalesce(sum(f.throat), 0)::bigint AS throat, coalesce(sum(f.ear), 0)::bigint AS ear,
+    coalesce(sum(f.serious), 0)::bigint AS serious, coalesce(sum(f.consult), 0)::bigint AS consult,
+    coalesce(sum(f.without_condition), 0)::bigint AS without_condition
+  FROM analysis.analysis_count f WHERE f.period = $1
 ) r
 CROSS JOIN (
-  SELECT count(*) FILTER (WHERE e.normal) AS normal,
-    count(*) FILTER (WHERE NOT e.normal AND b.band = 1) AS green,
-    count(*) FILTER (WHERE NOT e.normal AND b.band = 2) AS yellow,
-    count(*) FILTER (WHERE NOT e.normal AND b.band = 3) AS orange,
-    count(*) FILTER (WHERE NOT e.normal AND b.band = 4) AS red
-  FROM analysis.result f
-  CROSS JOIN LATERAL jsonb_to_recordset(f.conditions) AS b(band smallint, normal boolean)
-  CROSS JOIN LATERAL (SELECT coalesce(b.normal, false) AS normal) e
-  WHERE f.period = $1 AND f.outcome = 1
+  SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0)::bigint AS normal,
+    coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0)::bigint AS green,
+    coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0)::bigint AS yellow,
+    coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0)::bigint AS orange,
+    coalesce(sum(f.red) FILTER (WHERE NOT f.normal), 0)::bigint AS red
+  FROM analysis.condition_count f WHERE f.period = $1
 ) c

@@ -65,7 +65,7 @@ struct DoctorInteractor: Sendable {
       ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
       SessionChecks(), HorizonChecks(),
       VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
-      RightsChecks(), WorkerChecks(), QueueChecks(),
+      RightsChecks(), OwnershipCheck(), ViewerCheck(), WorkerChecks(), QueueChecks(),
       ImageChecks(keys: request.keys, environment: environment),
     ]
     return request.isDeep ? checks + [ReconcileCheck()] : checks
@@ -78,7 +78,7 @@ struct DoctorInteractor: Sendable {
     case "42501":
       return .skipped(
         group, "this role may not look",
-        "Run doctor as the schema's owner, or as a role with the duty of a reader.")
+        "Run doctor as the schema's owner, or as a member of analysis_auditor.")
     case "3F000", "42P01", "42883", "42703":
       return .skipped(group, "the schema lacks what is looked at", "Run analysisctl migrate.")
     default:

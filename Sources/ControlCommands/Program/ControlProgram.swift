@@ -37,9 +37,10 @@ public enum ControlProgram {
         MigrateCommand.command(surroundings), SubmitCommand.command(surroundings),
         StatusCommand.command(surroundings), JobsCommand.command(surroundings),
         PauseCommand.command(surroundings), ResumeCommand.command(surroundings),
-        UsersCommand.command(surroundings), PlansCommand.command(surroundings),
-        KeysCommand.command(surroundings), ReportCommand.command(surroundings),
-        ReconcileCommand.command(surroundings), DoctorCommand.command(surroundings),
+        UsersCommand.command(surroundings), ClinicsCommand.command(surroundings),
+        PlansCommand.command(surroundings), KeysCommand.command(surroundings),
+        ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
+        DoctorCommand.command(surroundings),
       ],
       exitCodes: ExitCode.all)
   }

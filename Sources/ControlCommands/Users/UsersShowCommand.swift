@@ -39,7 +39,8 @@ enum UsersShowPresenter: Presenter {
   static func json(_ user: UserDetail) -> JSONValue {
     [
       "user": .string(user.reference), "id": .string(String(user.userID)), "shard": .count(user.shard),
-      "zone": .string(user.zone), "created_at": .time(user.createdAt), "plan": .text(user.plan),
+      "zone": .string(user.zone), "clinic": .text(user.clinic), "created_at": .time(user.createdAt),
+      "plan": .text(user.plan),
       "plan_name": .text(user.planDisplayName), "month": .month(user.period), "limit": .count(user.limit),
       "used": .count(user.used), "remaining": .count(user.remaining), "analysed": .count(user.analysed),
       "open": .count(user.open), "refunded": .count(user.refunded), "refused": .count(user.refused),
@@ -59,7 +60,8 @@ enum UsersShowPresenter: Presenter {
 
   static func text(_ user: UserDetail, width: Int?, paint: Paint) -> String {
     var facts = Facts([
-      ("user", user.reference), ("plan", plan(user)), ("zone", user.zone), ("month", user.period.description),
+      ("user", user.reference), ("clinic", user.clinic), ("plan", plan(user)), ("zone", user.zone),
+      ("month", user.period.description),
       ("limit", user.limit.map(String.init) ?? "unlimited"), ("used", String(user.used)),
       ("remaining", user.remaining.map(String.init)), ("analysed", String(user.analysed)),
       ("open", String(user.open)), ("refunded", String(user.refunded)), ("refused", String(user.refused)),

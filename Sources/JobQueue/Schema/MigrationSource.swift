@@ -47,11 +47,11 @@ public struct MigrationSource: Sendable {
     self.finally = finally
   }
 
-  /// What is compiled into this program; at the end the partitions of the coming months are made.
+  /// What is compiled into this program; at the end rights are granted and the partitions of the coming months made.
   public static let embedded = MigrationSource(
     migrations: SQLFiles.migrations.map { Migration(number: $0.number, name: $0.name, text: $0.text) },
     functions: SQLFiles.files(in: "functions").map { FunctionGroup(name: $0.name, text: $0.text) },
-    finally: QueueSQL.partitions)
+    finally: QueueSQL.text("migrator/finally.sql"))
 
   /// The highest number; 0 when there are no migrations.
   public var version: Int { migrations.last?.number ?? 0 }

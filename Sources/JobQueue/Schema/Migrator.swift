@@ -61,18 +61,33 @@ public struct Migrator: Sendable {
     _ applied: (MigrationStep) -> Void = { _ in }
   ) async throws(JobQueueError) -> [MigrationStep] {
     var done: [MigrationStep] = []
-    while let step = try await next() {
+    while let step = try await nextInPeace() {
       done.append(step)
       applied(step)
     }
     if let finally = source.finally {
-      _ = try await Statement(finally, [], while: "preparing the coming months") { _ in }
+      _ = try await Statement(finally, [], while: "granting rights and preparing the coming months") { _ in }
         .run(on: database, deadline: deadline)
     }
     return done
   }
 
-  /// Makes the first step that is missing; nil when there is none.
+  /// How often a step is made again that the server ended in favour of others.
+  private static let tries = 10
+
+  /// Makes the first step that is missing; nil when there is none. A step locks whole tables while workers hold rows of
+  /// several: of two that wait for each other the server ends one, and it may be this one.
+  private func nextInPeace() async throws(JobQueueError) -> MigrationStep? {
+    for _ in 1..<Self.tries {
+      do throws(JobQueueError) {
+        return try await next()
+      } catch {
+        guard error.code == .conflict else { throw error }
+      }
+    }
+    return try await next()
+  }
+
   private func next() async throws(JobQueueError) -> MigrationStep? {
     guard try await !state(in: database).steps().isEmpty else { return nil }
     var running: MigrationStep?
@@ -83,6 +98,8 @@ public struct Migrator: Sendable {
         running = step
         try await transaction.execute(script: step.sql, deadline: deadline)
         try await record(step, in: transaction)
+        // Before anybody sees it: the functions of before run with the owner's rights, and may need it at once.
+        try await transaction.execute(script: QueueSQL.text("migrator/ownership.sql"), deadline: deadline)
         return step
       }
     } catch {

@@ -3,9 +3,11 @@ import PostgreSQL
 
 extension UserDetail {
   /// Reads a row of `sql/users/show.sql`.
-  init(_ row: Row, reference: String, shard: Int16, planHistory: [PlanEntry], profile: Profile?) throws {
+  init(
+    _ row: Row, reference: String, shard: Int16, clinic: String?, planHistory: [PlanEntry], profile: Profile?
+  ) throws {
     self.init(
-      reference: reference, shard: shard, userID: try row.int64(0), zone: try row.string(1),
+      reference: reference, shard: shard, userID: try row.int64(0), zone: try row.string(1), clinic: clinic,
       createdAt: try row.double(2), plan: try row.stringIfPresent(3),
       planDisplayName: try row.stringIfPresent(4),
       planHistory: planHistory, period: try row.period(6), limit: try row.int32IfPresent(5).map(Int.init),

@@ -45,6 +45,8 @@ public struct UserDetail: Sendable, Equatable {
   public let userID: Int64
   /// The zone in which the user's months are counted.
   public let zone: String
+  /// The clinic whose the user is; nil for none.
+  public var clinic: String?
   /// When the user was added, in seconds since 1970.
   public let createdAt: Double
   /// The plan in force; nil when there is none yet.

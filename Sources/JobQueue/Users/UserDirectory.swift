@@ -48,9 +48,10 @@ public struct UserDirectory: Sendable {
     }
     let history = try await planHistory(shard, userID)
     let profile = try await profile(shard, userID)
+    let clinic = try await ClinicDirectory(database).clinic(of: userID, in: shard)
     do {
       return try UserDetail(
-        account, reference: reference, shard: shard, planHistory: history, profile: profile)
+        account, reference: reference, shard: shard, clinic: clinic, planHistory: history, profile: profile)
     } catch {
       throw JobQueueError(error, while: "reading user \(reference)")
     }
@@ -97,13 +98,13 @@ public struct UserDirectory: Sendable {
   public func setZone(_ reference: String, zone: String) async throws(JobQueueError) {
     try await requireZone(zone)
     let shard = try await shards.shard(of: reference)
-    let changed = try await Statement(
+    let isDone = try await Statement(
       QueueSQL.text("users/set_zone.sql"), [.int16(shard), .text(reference), .text(zone)],
       while: "setting the zone of user \(reference)"
     ) { rows in
-      rows.affectedRows
+      try rows.single().bool(0)
     }.run(on: database)
-    guard changed > 0 else { throw Self.unknown(reference) }
+    guard isDone else { throw Self.unknown(reference) }
   }
 
   static func unknown(_ reference: String) -> JobQueueError {

@@ -45,6 +45,8 @@ struct HelpSnapshotTests {
                        endpoint.
           resume       End a pause.
           users        Add users, look at them, and set their plan and zone.
+          clinics      Add clinics, give users to them, and say which database role sees
+                       which.
           plans        Show the plans, and set their monthly limits.
           keys         Make, list, change and remove the keys under which images are
                        encrypted.

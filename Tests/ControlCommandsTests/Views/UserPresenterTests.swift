@@ -36,7 +36,8 @@ struct UserPresenterTests {
     #expect(
       Fixed.json(try detail(), UsersShowPresenter.self)
         == [
-          #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","created_at":"2026-10-01T00:00:00.250Z","#,
+          #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","clinic":null,"#,
+          #""created_at":"2026-10-01T00:00:00.250Z","#,
           #""plan":"free","plan_name":"Basic","month":"2026-10","limit":5,"used":3,"remaining":2,"analysed":2,"#,
           #""open":1,"refunded":1,"refused":2,"plans":[{"plan":"free","from":null}],"profile":null}"#,
         ].joined())

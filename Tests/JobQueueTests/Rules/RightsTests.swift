@@ -1,3 +1,4 @@
+import JobQueue
 import PostgreSQL
 import Testing
 
@@ -8,7 +9,7 @@ struct RightsTests {
 
   @Test("Nobody but the owner may do anything to begin with")
   func closed() async throws {
-    try await RuleQueue.run { queue in
+    try await RuleQueue.run { (queue) async throws in
       #expect(
         try await queue.texts("SELECT has_schema_privilege('\(role)', 'analysis', 'USAGE')::text") == [
           "false"
@@ -29,9 +30,19 @@ struct RightsTests {
       ("worker", ["claim", "complete", "rescue"], ["submit", "cancel", "retry_dead"]),
       ("submitter", ["submit", "submit_image", "result_of"], ["claim", "complete", "retry_dead"]),
       ("reader", ["result_of"], ["submit", "cancel", "claim"]),
+      ("reporter", ["usage_report", "close_usage"], ["result_of", "cancel", "add_user", "set_plan"]),
+      ("diagnoses", [], ["result_of", "close_usage", "cancel"]),
+      (
+        "operator", ["pause", "resume", "retry_dead", "cancel"],
+        ["submit", "claim", "add_user", "close_usage"]
+      ),
+      (
+        "auditor", ["usage_report"],
+        ["close_usage", "pause", "cancel", "retry_dead", "add_user", "result_of"]
+      ),
     ])
   func duties(duty: String, may: [String], mayNot: [String]) async throws {
-    try await RuleQueue.run { queue in
+    try await RuleQueue.run { (queue) async throws in
       try await queue.execute("SELECT analysis.allow('\(role)', '\(duty)')")
       let open = try await queue.texts(
         """
@@ -58,9 +69,116 @@ struct RightsTests {
     }
   }
 
+  @Test("A duty names only what there is")
+  func names() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      let unknown = try await queue.texts(
+        """
+        SELECT f FROM analysis.duties() d, unnest(d.o_functions) f
+        WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace AND p.proname = f)
+        UNION
+        SELECT t FROM analysis.duties() d, unnest(d.o_tables) t
+        WHERE to_regclass('analysis.' || split_part(t, '(', 1)) IS NULL OR EXISTS (
+          SELECT FROM unnest(string_to_array(rtrim(split_part(t, '(', 2), ')'), ',')) c
+          WHERE NOT EXISTS (
+            SELECT FROM pg_attribute a
+            WHERE a.attrelid = to_regclass('analysis.' || split_part(t, '(', 1)) AND a.attname = c))
+        """)
+      #expect(unknown == [])
+    }
+  }
+
+  @Test("A duty is remembered and given again with what is missing of it, until it is taken away")
+  func remembered() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      func missing(_ duty: String) async throws -> [String] {
+        try await queue.texts("SELECT o_name FROM analysis.missing_rights('\(role)', '\(duty)') ORDER BY 1")
+      }
+      try await queue.execute("SELECT analysis.allow('\(role)', 'worker')")
+      try await queue.execute("SELECT analysis.allow('\(role)', 'reporter')")
+      try await queue.execute("REVOKE EXECUTE ON FUNCTION analysis.tell FROM \(role)")
+      try await queue.execute("REVOKE SELECT (zone) ON analysis.account FROM \(role)")
+      #expect(try await missing("worker") == ["tell"])
+      #expect(try await missing("reporter") == ["account"])
+      _ = try await Migrator(queue.pool).migrate()
+      #expect(try await missing("worker") == [])
+      #expect(try await missing("reporter") == [])
+
+      try await queue.execute("SELECT analysis.disallow('\(role)', 'worker')")
+      _ = try await Migrator(queue.pool).migrate()
+      #expect(try await missing("reporter") == [])
+      #expect(
+        try await queue.texts(
+          "SELECT has_function_privilege('\(role)', 'analysis.tell(smallint, bigint, jsonb)', 'EXECUTE')::text"
+        )
+          == ["false"])
+      try await queue.execute("SELECT analysis.disallow('\(role)', 'reporter')")
+      #expect(
+        try await queue.texts("SELECT has_schema_privilege('\(role)', 'analysis', 'USAGE')::text") == [
+          "false"
+        ])
+    }
+  }
+
+  @Test("A role from which the schema was taken by hand has its duty no more")
+  func forgotten() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      try await queue.execute("SELECT analysis.allow('\(role)', 'worker')")
+      try await queue.execute("REVOKE USAGE ON SCHEMA analysis FROM \(role)")
+      _ = try await Migrator(queue.pool).migrate()
+      #expect(try await queue.number("SELECT count(*) FROM analysis.duty_granted") == 0)
+      #expect(
+        try await queue.texts("SELECT has_schema_privilege('\(role)', 'analysis', 'USAGE')::text") == [
+          "false"
+        ])
+    }
+  }
+
+  @Test("What there is no duty or no role of is refused by name")
+  func unknown() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      for (call, state) in [("'\(role)', 'king'", "22023"), ("'nobody_at_all', 'worker'", "42704")] {
+        let error = await #expect(throws: PostgreSQLError.self) {
+          try await queue.execute("SELECT analysis.allow(\(call))")
+        }
+        #expect(error?.sqlState == state)
+      }
+    }
+  }
+
+  @Test("Everything in the schema belongs to a role that cannot log in and is no superuser")
+  func ownership() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      let others = try await queue.texts(
+        """
+        SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'analysis'::regnamespace
+          AND c.relowner <> 'analysis_owner'::regrole
+        UNION
+        SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace
+          AND p.proowner <> 'analysis_owner'::regrole AND p.proname <> 'broken_invariants' -- the tests' own
+        UNION
+        SELECT t.typname FROM pg_type t WHERE t.typnamespace = 'analysis'::regnamespace
+          AND t.typowner <> 'analysis_owner'::regrole
+        UNION
+        SELECT 'the schema' FROM pg_namespace n WHERE n.nspname = 'analysis' AND n.nspowner <> 'analysis_owner'::regrole
+        """)
+      #expect(others == [])
+      #expect(
+        try await queue.texts(
+          """
+          SELECT rolname FROM pg_roles
+          WHERE rolname ~ '^analysis_(owner|submitter|worker|reporter|auditor)$'
+            AND NOT (rolsuper OR rolcanlogin OR rolbypassrls OR rolcreaterole) ORDER BY 1
+          """) == [
+            "analysis_auditor", "analysis_owner", "analysis_reporter", "analysis_submitter",
+            "analysis_worker",
+          ])
+    }
+  }
+
   @Test("Every function that a role may call keeps its own search path")
   func searchPath() async throws {
-    try await RuleQueue.run { queue in
+    try await RuleQueue.run { (queue) async throws in
       let open = try await queue.texts(
         """
         SELECT p.proname FROM pg_proc p

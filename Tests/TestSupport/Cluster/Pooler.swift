@@ -17,6 +17,7 @@ public final class Pooler: Sendable {
   private let programs: ServerPrograms
   private let janitor: Supervisor
   private let settings: [String: String]
+  private let users: [String]
   private let running = Mutex<RunningProgram?>(nil)
 
   /// Makes a pooler, which is not started.
@@ -24,7 +25,8 @@ public final class Pooler: Sendable {
   /// - Parameters:
   ///   - server: How it reaches the server, as a connection string without a database.
   ///   - settings: Of its section `pgbouncer`.
-  init(to server: String, settings: [String: String]) throws {
+  ///   - users: Who may come and is passed on under the same name; nobody for all to be passed on as the superuser.
+  init(to server: String, settings: [String: String], users: [String]) throws {
     programs = try ServerPrograms()
     var template = Array("/tmp/aqpool-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestSupportError("mkdtemp failed with errno \(errno)") }
@@ -32,14 +34,17 @@ public final class Pooler: Sendable {
     janitor = try Supervisor(script: ServerJanitor.script, arguments: [folder, folder])
     port = try FreePort.find()
     // It names the user itself.
-    self.server = server.split(separator: " ").filter { !$0.hasPrefix("dbname=") }.joined(separator: " ")
+    self.server = server.split(separator: " ").filter {
+      !$0.hasPrefix("dbname=") && (users.isEmpty || !$0.hasPrefix("user="))
+    }.joined(separator: " ")
     self.settings = settings
+    self.users = users.isEmpty ? ["postgres"] : users
     try programs.own(folder)
   }
 
-  /// A connection string through it, as the superuser.
-  public func conninfo(database: String) -> String {
-    "host=127.0.0.1 port=\(port) user=postgres dbname=\(database)"
+  /// A connection string through it, as the superuser unless another is named.
+  public func conninfo(database: String, user: String = "postgres") -> String {
+    "host=127.0.0.1 port=\(port) user=\(user) dbname=\(database)"
   }
 
   /// What it has logged since it was last started.
@@ -89,7 +94,7 @@ public final class Pooler: Sendable {
     all.merge(settings) { _, new in new }
     let lines = all.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
     let texts = [
-      "users": "\"postgres\" \"\"\n",
+      "users": users.map { "\"\($0)\" \"\"\n" }.joined(),
       "pooler.ini": "[databases]\n* = \(server)\n[pgbouncer]\n\(lines)",
     ]
     for (name, text) in texts {
@@ -101,11 +106,14 @@ public final class Pooler: Sendable {
 
 /// Puts a pooler of the test's own, started, before a server, and removes it afterwards.
 ///
-/// - Parameter server: A connection string to the server.
+/// - Parameters:
+///   - server: A connection string to the server.
+///   - users: Who is passed on under their own names; nobody for all to be passed on as the superuser.
 public func withPooler<R>(
-  to server: String, settings: [String: String] = [:], _ body: (Pooler) async throws -> R
+  to server: String, settings: [String: String] = [:], users: [String] = [],
+  _ body: (Pooler) async throws -> R
 ) async throws -> R {
-  let pooler = try Pooler(to: server, settings: settings)
+  let pooler = try Pooler(to: server, settings: settings, users: users)
   let outcome: Result<R, any Error>
   do {
     try await pooler.start()

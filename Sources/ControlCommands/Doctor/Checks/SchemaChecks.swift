@@ -40,7 +40,7 @@ struct SchemaChecks: DatabaseCheck {
     guard status.pending.isEmpty else {
       return .warning(
         check, "\(name), one before this program's \(Migrator.version), which still works with it",
-        "Run analysisctl migrate, then grant each role its duty again.")
+        "Run analysisctl migrate.")
     }
     return .ok(check, name)
   }

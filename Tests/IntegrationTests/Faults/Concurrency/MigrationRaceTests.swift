@@ -83,6 +83,49 @@ struct MigrationRaceTests {
     }
   }
 
+  @Test("A worker goes on with its jobs while the schema comes to the role that owns it from then on")
+  func ownership() async throws {
+    let picture = try await drawnPicture()
+    try await withTestDatabase { database in
+      try await Installation.open(database) { installation in
+        let known = MigrationSource.embedded
+        // As it was before there were roles, as far as the queue is concerned.
+        let later = ["clinics", "ownership", "views", "zz_rights"]
+        let before = MigrationSource(
+          migrations: known.migrations.filter { $0.number < 9 },
+          functions: known.functions.filter { !later.contains($0.name) }, finally: nil)
+        _ = try await Migrator(installation.pool, source: before).migrate()
+        let month = "analysis.period_of(now(), 'UTC')"
+        try await installation.pool.execute(
+          script: "SELECT analysis.ensure_partitions((\(month) - 1)::smallint, (\(month) + 3)::smallint)")
+        try await installation.addUser("clinic-1")
+        let jobs = try await installation.submit(150, user: "clinic-1", image: picture)
+        try await RunningEndpoint.with(["--delay", "20ms"]) { endpoint in
+          let workers = try (0..<2).map { _ in
+            try Executable(
+              "analysis-worker", ["--endpoint", endpoint.url, "--concurrency", "2", "--prefetch", "2"],
+              environment: installation.environment)
+          }
+          let results = "SELECT count(*)::int FROM analysis.result"
+          try await eventually { try await installation.number(results) >= 10 }
+          _ = try await Migrator(installation.pool).migrate()
+          let done = try await installation.number(results)
+          #expect(done < jobs.count, "all was done before the schema changed")
+          try await eventually { try await installation.number(results) == jobs.count }
+          for worker in workers {
+            worker.send(SIGTERM)
+            let ended = await worker.ended()
+            #expect(ended.code == 0, "\(ended.messages)")
+          }
+          #expect(try await installation.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
+          #expect(try endpoint.calls.count == jobs.count)
+          try await Installation.addChecks(to: installation.pool)
+          try await installation.expectInvariants()
+        }
+      }
+    }
+  }
+
   @Test("An older program refuses to migrate a newer schema, and changes nothing")
   func olderMigrator() async throws {
     try await Installation.with { installation in

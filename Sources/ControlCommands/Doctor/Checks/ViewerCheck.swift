@@ -1,0 +1,37 @@
+import PostgreSQL
+
+/// Whether the roles that are to see some clinics only are kept to them by what they may do.
+struct ViewerCheck: DatabaseCheck {
+  let group = "rights.clinics"
+  let needsSchema = true
+
+  /// A role that is restricted to clinics.
+  struct Viewer: Sendable, Equatable {
+    let role: String
+    let isThere: Bool
+    /// Its duties beside those of reports.
+    let duties: [String]
+  }
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let viewers = try await database.rows("viewers").map { row in
+      Viewer(role: try row.string(0), isThere: try row.bool(1), duties: try row.array(2, of: String.self))
+    }
+    return viewers.compactMap(Self.judge)
+  }
+
+  static func judge(_ viewer: Viewer) -> Finding? {
+    let check = "rights.clinics"
+    guard viewer.isThere else {
+      return .warning(
+        check, "role \(viewer.role) is restricted to clinics, and there is no such role",
+        "If it was dropped for good: analysisctl clinics grant \(viewer.role) --all.")
+    }
+    guard !viewer.duties.isEmpty else { return nil }
+    return .warning(
+      check,
+      "role \(viewer.role) is restricted to clinics, and as \(viewer.duties.joined(separator: " and ")) it meets "
+        + "the jobs of all",
+      "Give it the duty of a reporter only, and another role the others.")
+  }
+}

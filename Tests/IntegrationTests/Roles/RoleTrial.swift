@@ -1,0 +1,169 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+/// Login roles of an installation, each with what is its own, and the programs run as them.
+struct RoleTrial: Sendable {
+  /// Who runs a program.
+  enum Who: String, CaseIterable {
+    /// Looks after users, plans and clinics.
+    case office
+    case backend
+    case worker
+    case accounts
+    case auditor
+    /// Pauses, retries and cancels.
+    case operations
+    /// May read whose picture showed what.
+    case clinician
+    /// Owns the schema by membership.
+    case administrator
+
+    /// Of which of the installation's roles it is a member.
+    var groups: [String] {
+      switch self {
+      case .backend: ["analysis_submitter"]
+      case .worker: ["analysis_worker"]
+      case .accounts, .clinician: ["analysis_reporter"]
+      case .auditor: ["analysis_auditor"]
+      case .administrator: ["analysis_owner"]
+      case .office, .operations: []
+      }
+    }
+
+    /// Which duty it was given beside that.
+    var duty: String? {
+      switch self {
+      case .office: "administrator"
+      case .operations: "operator"
+      case .clinician: "diagnoses"
+      default: nil
+      }
+    }
+  }
+
+  let installation: Installation
+  let reach: @Sendable (_ role: String) -> String
+
+  /// The roles' names in a database: roles belong to the whole server.
+  static func names(in database: String) -> [String] { Who.allCases.map { "\(database)_\($0.rawValue)" } }
+
+  /// Makes the roles for as long as the closure runs.
+  static func with(
+    _ installation: Installation, reach: @escaping @Sendable (String) -> String,
+    _ body: (RoleTrial) async throws -> Void
+  ) async throws {
+    let trial = RoleTrial(installation: installation, reach: reach)
+    try await trial.make(Who.allCases[...], body)
+  }
+
+  private func make(_ rest: ArraySlice<Who>, _ body: (RoleTrial) async throws -> Void) async throws {
+    guard let who = rest.first else { return try await body(self) }
+    try await withLoginRole(on: installation.pool, named: who.rawValue, in: who.groups) { role in
+      if let duty = who.duty {
+        _ = try await installation.pool.query(
+          "SELECT analysis.allow($1::name, $2)", [.text(role), .text(duty)])
+      }
+      try await make(rest.dropFirst(), body)
+    }
+  }
+
+  func name(_ who: Who) -> String { "\(installation.database.name)_\(who.rawValue)" }
+
+  private func environment(_ who: Who) -> [String: String] { ["ANALYSIS_DATABASE": reach(name(who))] }
+
+  func run(_ who: Who, _ words: [String]) async throws -> Executable.Ended {
+    try await Executable("analysisctl", words, environment: environment(who)).ended()
+  }
+
+  /// Runs a command that is to end with a code.
+  func expect(
+    _ who: Who, _ words: [String], code: Int32 = 0, _ location: SourceLocation = #_sourceLocation
+  ) async throws {
+    let ended = try await run(who, words)
+    #expect(ended.code == code, "\(who) \(words): \(ended.messages)", sourceLocation: location)
+  }
+
+  /// From the first user to the closed month, each step by whose it is; and what is not somebody's is refused.
+  func wholeJob() async throws {
+    try await RunningEndpoint.with { endpoint in
+      try await expect(.office, ["plans", "list"])
+      try await expect(.office, ["users", "add", "clinic-1", "--plan", "premium", "--name", "N N"])
+      try await expect(.office, ["users", "show", "clinic-1"])
+      let pictures = try await drawnPictures.folder().path
+      let submit = ["submit", "--user", "clinic-1", "--type", "throat", pictures]
+      for who in [Who.worker, .accounts, .auditor, .operations] { try await expect(who, submit, code: 77) }
+
+      let worker = try Executable(
+        "analysis-worker", ["--endpoint", endpoint.url, "--concurrency", "4"],
+        environment: environment(.worker))
+      let submitted = try await run(.backend, submit + ["--wait", "--json"])
+      #expect(submitted.code == 4, "the bad files are refused by name: \(submitted.messages)")
+      try await expect(.operations, ["pause", "--type", "ear", "--reason", "trial"])
+      try await expect(.operations, ["resume", "--type", "ear"])
+      worker.send(SIGTERM)
+      let ended = await worker.ended()
+      #expect(ended.code == 0 && !ended.messages.contains("may not"), "\(ended.messages)")
+      #expect(
+        try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 6)
+      // One that empties the queue asks what is left of it.
+      let drain = try await Executable(
+        "analysis-worker", ["--drain", "--endpoint", endpoint.url], environment: environment(.worker)
+      ).ended()
+      #expect(drain.code == 0, "\(drain.messages)")
+
+      try await look()
+      try await report()
+      try await expectDenials()
+    }
+  }
+
+  private func look() async throws {
+    try await expect(.backend, ["jobs", "list", "--user", "clinic-1"], code: 77)
+    try await expect(.operations, ["jobs", "list"])
+    try await expect(.operations, ["status"])
+    try await expect(.auditor, ["status"])
+    try await expect(.auditor, ["reconcile"])
+    try await expect(.auditor, ["users", "list"])
+    try await expect(.auditor, ["clinics"])
+    for who in [Who.worker, .backend, .accounts, .auditor, .operations, .office] {
+      let found = try Diagnosis(try await run(who, ["doctor", "--json"]).output)
+      #expect(found.state("rights.role") == "ok", "\(who): \(found.findings)")
+      #expect(
+        found.of("rights.superuser").isEmpty && found.of("rights.duties").isEmpty, "\(who): \(found.findings)"
+      )
+    }
+  }
+
+  private func report() async throws {
+    for kind in ["usage", "conditions", "summary"] { try await expect(.accounts, ["report", kind]) }
+    try await expect(.accounts, ["report", "analyses"], code: 77)
+    let analyses = try await run(.clinician, ["report", "analyses", "--format", "csv"])
+    #expect(analyses.code == 0 && analyses.output.contains("clinic-1"), "\(analyses.messages)")
+    // A month that is long over is closed by its first report, of those who may.
+    try await expect(.auditor, ["report", "usage", "--month", "2024-01"], code: 77)
+    try await expect(.accounts, ["report", "usage", "--month", "2024-01"])
+    try await expect(.auditor, ["report", "usage", "--month", "2024-01"])
+  }
+
+  private func expectDenials() async throws {
+    try await expect(.worker, ["users", "show", "clinic-1"], code: 77)
+    try await expect(.worker, ["jobs", "list"], code: 77)
+    try await expect(.backend, ["pause"], code: 77)
+    try await expect(.backend, ["users", "set-plan", "clinic-1", "free"], code: 77)
+    try await expect(.accounts, ["users", "show", "clinic-1"], code: 77)
+    try await expect(.auditor, ["jobs", "retry", "--state", "dead"], code: 77)
+    try await expect(.office, ["report", "analyses"], code: 77)
+    for who in Who.allCases where who != .administrator { try await expect(who, ["migrate"], code: 77) }
+    try await expect(.administrator, ["migrate"])
+    // The backend that submits them cannot read pictures back.
+    let loop = installation.loop
+    let backend = ConnectionPool(ConnectionConfiguration(reach(name(.backend))), on: loop, size: 1)
+    let error = await #expect(throws: PostgreSQLError.self) {
+      try await backend.query("SELECT bytes FROM analysis.image")
+    }
+    #expect(error?.sqlState == "42501")
+    await backend.close()
+  }
+}

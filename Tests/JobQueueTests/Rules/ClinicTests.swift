@@ -1,0 +1,219 @@
+import EventLoop
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("Roles that see some clinics only")
+struct ClinicTests {
+  /// Two clinics with a user each, who have used one unit, and a user of no clinic.
+  private func with(_ body: (RuleQueue, TestDatabase) async throws -> Void) async throws {
+    try await withTestDatabase(RuleSchema.template) { (database) async throws in
+      let loop = try EventLoop(name: "clinics")
+      defer { loop.shutdown() }
+      let queue = RuleQueue(pool: ConnectionPool(database.configuration, on: loop, size: 2))
+      for user in ["n1", "s1", "x1"] {
+        try await queue.add(user)
+        _ = try await queue.create([Ask(user)])
+      }
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.add_clinic('south');
+        SELECT analysis.assign_clinic(0::smallint, 'n1', 'north'), analysis.assign_clinic(0::smallint, 's1', 'south')
+        """)
+      try await body(queue, database)
+      await queue.pool.close()
+    }
+  }
+
+  /// The users whom a session of a role sees.
+  private func seen(
+    _ database: TestDatabase, as role: String, acting other: String? = nil,
+    _ sql: String = "SELECT user_ref FROM analysis.account ORDER BY 1"
+  ) async throws -> [String] {
+    var configuration = database.configuration
+    configuration.keywords["user"] = role
+    if let other { configuration.keywords["options"] = "-c role=\(other)" }
+    let loop = try EventLoop(name: "seen")
+    defer { loop.shutdown() }
+    let pool = ConnectionPool(configuration, on: loop, size: 1)
+    let outcome: Result<[String], any Error>
+    do {
+      outcome = .success(try await pool.query(sql).map { try $0.string(0) })
+    } catch {
+      outcome = .failure(error)
+    }
+    await pool.close()
+    return try outcome.get()
+  }
+
+  @Test("A role sees the users of its clinics in every table that tells of users; others see all, as before")
+  func tables() async throws {
+    try await with { (queue, database) async throws in
+      let groups = ["analysis_reporter", "analysis_auditor"]
+      try await withLoginRole(on: queue.pool, named: "north", in: groups) { (north) async throws in
+        try await withLoginRole(on: queue.pool, named: "all", in: groups) { (all) async throws in
+          try await queue.execute(
+            """
+            SELECT analysis.grant_clinics('\(north)', '{north}');
+            INSERT INTO analysis.refund (shard, period, user_id, job_id, reason)
+              SELECT shard, period, user_id, 1, 'x' FROM analysis.usage;
+            INSERT INTO analysis.statement VALUES ('usage', 24300, now());
+            INSERT INTO analysis.statement_line (report, period, line, for_period, shard, user_id, user_ref, zone, used, over,
+                refunded, refused, last_reset, last_reset_local)
+              SELECT 'usage', 24300, user_id, 24300, shard, user_id, user_ref, zone, 0, 0, 0, 0, now(), now() FROM analysis.account;
+            """)
+          for table in ["account", "account_plan", "usage", "refund", "statement_line"] {
+            let sql = "SELECT count(*)::text FROM (SELECT user_id FROM analysis.\(table)) t"
+            #expect(try await seen(database, as: north, sql) == ["1"], "\(table)")
+            #expect(try await seen(database, as: all, sql) == ["3"], "\(table)")
+          }
+          #expect(try await seen(database, as: north) == ["n1"])
+          #expect(try await seen(database, as: all) == ["n1", "s1", "x1"])
+        }
+      }
+    }
+  }
+
+  @Test("A restricted role that takes on another of its roles, or is renamed, sees no more by it")
+  func evasion() async throws {
+    try await with { (queue, database) async throws in
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) {
+        (north) async throws in
+        try await queue.execute("SELECT analysis.grant_clinics('\(north)', '{north}')")
+        #expect(try await seen(database, as: north, acting: "analysis_reporter") == ["n1"])
+        #expect(try await seen(database, as: "postgres", acting: north) == ["n1"])
+        try await queue.execute("ALTER ROLE \(north) RENAME TO \(north)_late")
+        #expect(try await seen(database, as: "\(north)_late") == ["n1"])
+        try await queue.execute("ALTER ROLE \(north)_late RENAME TO \(north)")
+        // What would fail for a row that is not seen never meets it.
+        let kept = try await seen(
+          database, as: north,
+          "SELECT user_ref FROM analysis.account WHERE 1 / CASE user_ref WHEN 's1' THEN 0 ELSE 1 END > 0")
+        #expect(kept == ["n1"])
+      }
+    }
+  }
+
+  @Test("Members of a restricted group are restricted; one of two groups sees the users of both")
+  func groups() async throws {
+    try await with { (queue, database) async throws in
+      try await withLoginRole(on: queue.pool, named: "north_group", in: ["analysis_reporter"]) {
+        (north) async throws in
+        try await withLoginRole(on: queue.pool, named: "south_group", in: ["analysis_reporter"]) {
+          (south) async throws in
+          try await queue.execute(
+            "SELECT analysis.grant_clinics('\(north)', '{north}'), analysis.grant_clinics('\(south)', '{south}')"
+          )
+          try await withLoginRole(on: queue.pool, named: "one", in: [north]) { (one) async throws in
+            #expect(try await seen(database, as: one) == ["n1"])
+          }
+          try await withLoginRole(on: queue.pool, named: "two", in: [north, south]) { (two) async throws in
+            #expect(try await seen(database, as: two) == ["n1", "s1"])
+            // As one of the two it acts for that one alone.
+            #expect(try await seen(database, as: two, acting: south) == ["s1"])
+          }
+        }
+      }
+    }
+  }
+
+  @Test("Granting adds, revoking takes away; from which the last is taken sees nobody, and lifting shows all")
+  func changes() async throws {
+    try await with { (queue, database) async throws in
+      try await withLoginRole(on: queue.pool, named: "role", in: ["analysis_reporter"]) {
+        (role) async throws in
+        #expect(try await seen(database, as: role).count == 3)
+        try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')")
+        try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{south,north}')")
+        #expect(try await seen(database, as: role) == ["n1", "s1"])
+        try await queue.execute("SELECT analysis.revoke_clinics('\(role)', '{south}')")
+        #expect(try await seen(database, as: role) == ["n1"])
+        try await queue.execute("SELECT analysis.revoke_clinics('\(role)', '{north}')")
+        #expect(try await seen(database, as: role) == [])
+        try await queue.execute("SELECT analysis.lift_clinics('\(role)')")
+        #expect(try await seen(database, as: role).count == 3)
+      }
+    }
+  }
+
+  @Test(
+    "What cannot be meant is refused",
+    arguments: [
+      "SELECT analysis.grant_clinics('nobody_at_all', '{north}')",
+      "SELECT analysis.grant_clinics('postgres', '{north}')",
+      "SELECT analysis.grant_clinics('analysis_owner', '{north}')",
+      "SELECT analysis.grant_clinics('analysis_worker', '{west}')",
+      "SELECT analysis.assign_clinic(0::smallint, 'n1', 'west')",
+    ])
+  func refused(sql: String) async throws {
+    try await with { (queue, _) async throws in
+      let error = await #expect(throws: PostgreSQLError.self) { try await queue.execute(sql) }
+      #expect(error?.sqlState == "22023")
+      #expect(try await queue.number("SELECT count(*) FROM analysis.clinic_viewer") == 0)
+    }
+  }
+
+  @Test("Views of jobs and results and the counts are kept to the clinics of who reads them")
+  func views() async throws {
+    try await with { (queue, database) async throws in
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) {
+        (north) async throws in
+        try await queue.execute(
+          "SELECT analysis.allow('\(north)', 'reader'), analysis.grant_clinics('\(north)', '{north}')")
+        let claimed = try await queue.claim()
+        _ = try await queue.complete(claimed)
+        for view in ["job_status", "user_result"] {
+          #expect(try await seen(database, as: north, "SELECT user_ref FROM analysis.\(view)") == ["n1"])
+        }
+        #expect(
+          try await seen(database, as: north, "SELECT sum(throat)::text FROM analysis.analysis_count") == [
+            "1"
+          ])
+        #expect(
+          try await seen(database, as: north, "SELECT sum(total)::text FROM analysis.condition_count") == [
+            "1"
+          ])
+        // A function runs as the owner, and still knows who has logged in.
+        let other = try await queue.number(
+          "SELECT max(job_id)::bigint FROM analysis.user_result WHERE user_ref = 's1'")
+        #expect(
+          try await seen(database, as: north, "SELECT user_ref FROM analysis.result_of('s1', \(other))") == []
+        )
+      }
+    }
+  }
+
+  @Test(
+    "The rules are asked once a statement, and where the owner's functions read they are not asked at all")
+  func plans() async throws {
+    try await with { (queue, _) async throws in
+      func plan(_ role: String, _ sql: String) async throws -> String {
+        try await queue.pool.transaction { (transaction) async throws in
+          _ = try await transaction.query("SET LOCAL ROLE \(role)")
+          _ = try await transaction.query("SET LOCAL enable_seqscan = off")
+          return try await transaction.query("EXPLAIN (VERBOSE) \(sql)").map { try $0.string(0) }
+            .joined(separator: "\n")
+        }
+      }
+      let worker = try await plan(
+        "analysis_worker", "SELECT d.class FROM analysis.dead d WHERE d.shard = 0 AND d.job_id = 7")
+      #expect(worker.contains("Index Scan using dead_pkey") && worker.contains("InitPlan"), "\(worker)")
+      #expect(worker.contains("Index Cond: ((d.shard = 0) AND (d.job_id = 7))"), "\(worker)")
+      let reporter = try await plan(
+        "analysis_reporter",
+        "SELECT used FROM analysis.usage WHERE shard = 0 AND user_id = 1 AND period = 24300")
+      #expect(
+        reporter.contains("Index Scan using usage_pkey") && reporter.contains("hashed SubPlan"), "\(reporter)"
+      )
+      for table in [
+        "account", "account_plan", "usage", "refund", "result", "dead", "attempt_error", "statement_line",
+      ] {
+        let owner = try await plan("analysis_owner", "SELECT shard FROM analysis.\(table)")
+        #expect(!owner.contains("clinics_seen"), "\(owner)")
+      }
+      #expect(
+        try await queue.texts("SELECT relname FROM pg_class WHERE relforcerowsecurity") == [],
+        "the owner is bound")
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import AnalysisCore
+import EventLoop
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import Reports
+
+@Suite("Reports of roles that see some clinics only")
+struct ClinicReportTests {
+  /// The planted month, in which Ana is of the north and Bob of the south, and a role that sees the north.
+  private func with(_ body: (_ all: ReportsDatabase, _ north: ReportsDatabase) async throws -> Void)
+    async throws
+  {
+    try await ReportsDatabase.with { (database) async throws in
+      try await database.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.add_clinic('south');
+        SELECT analysis.assign_clinic(0::smallint, 'ana', 'north'), analysis.assign_clinic(0::smallint, 'bob', 'south')
+        """)
+      try await withLoginRole(on: database.pool, named: "north", in: ["analysis_reporter"]) {
+        (role) async throws in
+        try await database.execute(
+          "SELECT analysis.allow('\(role)', 'diagnoses'), analysis.grant_clinics('\(role)', '{north}')")
+        try await acting(as: role, on: database) { try await body(database, $0) }
+      }
+    }
+  }
+
+  private func acting(
+    as role: String, on database: ReportsDatabase, _ body: (ReportsDatabase) async throws -> Void
+  ) async throws {
+    var configuration = database.pool.configuration
+    configuration.keywords["user"] = role
+    let pool = ConnectionPool(configuration, on: try EventLoop(name: "reports as a role"), size: 2)
+    let outcome: Result<Void, any Error>
+    do { outcome = .success(try await body(ReportsDatabase(pool: pool))) } catch { outcome = .failure(error) }
+    await pool.close()
+    try outcome.get()
+  }
+
+  /// The first field of each line of a CSV but the first.
+  private func column(_ place: Int, of text: String) -> Set<String> {
+    Set(
+      text.split(separator: "\r\n").dropFirst().map { line in
+        String(line.split(separator: ",", omittingEmptySubsequences: false)[place])
+      })
+  }
+
+  @Test("usage and analyses are of their users, conditions and totals count no others")
+  func drafts() async throws {
+    try await with { (all, north) async throws in
+      #expect(column(0, of: try await all.text(.usage, .csv)).count == 4)
+      #expect(column(0, of: try await north.text(.usage, .csv)) == ["ana"])
+      let (whole, part) = (try await all.text(.analyses, .csv), try await north.text(.analyses, .csv))
+      #expect(whole.contains("bob") && part.contains("ana") && !part.contains("bob"))
+      #expect(part.split(separator: "\r\n").count == 1 + 3)
+      let (conditions, fewer) = (
+        try await all.text(.conditions, .csv), try await north.text(.conditions, .csv)
+      )
+      #expect(conditions.contains("HYPERLINK") && !fewer.contains("HYPERLINK"))
+      let (totals, theirs) = (try await all.text(.summary, .csv), try await north.text(.summary, .csv))
+      #expect(totals.contains("users,4\r\n") && theirs.contains("users,1\r\n"), "\(totals) \(theirs)")
+      #expect(totals.contains("throat,3\r\n") && theirs.contains("throat,2\r\n"), "\(totals) \(theirs)")
+    }
+  }
+
+  @Test(
+    "a month that could be closed is not closed by them, and they are told who has to; then its lines are theirs"
+  )
+  func closing() async throws {
+    try await with { (all, north) async throws in
+      let due = StatementTests.due
+      let error = await #expect(throws: ReportsError.self) { try await north.text(.usage, .csv, at: due) }
+      #expect(error?.description.contains("sees some clinics only and cannot close 2026-10 for all") == true)
+      #expect(error?.advice?.contains("a role that is not restricted to clinics") == true)
+      #expect((error?.underlying as? PostgreSQLError)?.sqlState == "42501")
+      #expect(try await all.number("SELECT count(*)::int FROM analysis.statement") == 0)
+      // Taking on another of its roles does not help.
+      let other = await #expect(throws: PostgreSQLError.self) {
+        try await north.execute(
+          "SET ROLE analysis_reporter; SELECT analysis.close_usage(24321::smallint, '2026-11-05Z')")
+      }
+      #expect(other?.sqlState == "42501")
+
+      let closed = try await all.text(.usage, .csv, at: due)
+      #expect(column(0, of: closed).count == 4)
+      let theirs = try await north.text(.usage, .csv, at: due)
+      #expect(column(0, of: theirs) == ["ana"])
+      #expect(closed.contains(theirs.split(separator: "\r\n")[1]))
+      #expect(try await north.text(.usage, .csv, at: "2027-01-01T00:00:00Z") == theirs)
+    }
+  }
+
+  @Test(
+    "an unrestricted member of the reporters reports and closes as the owner does",
+    arguments: ReportKind.allCases)
+  func unrestricted(kind: ReportKind) async throws {
+    try await ReportsDatabase.with { (database) async throws in
+      try await withLoginRole(on: database.pool, named: "reporter", in: ["analysis_reporter"]) {
+        (role) async throws in
+        try await database.execute("SELECT analysis.allow('\(role)', 'diagnoses')")
+        try await acting(as: role, on: database) { (reporter) async throws in
+          let before = try await database.text(kind, .csv)
+          #expect(try await reporter.text(kind, .csv) == before)
+          if kind == .usage { #expect(try await reporter.text(kind, .csv, at: StatementTests.due) == before) }
+        }
+      }
+    }
+  }
+
+  @Test("what was found in whose picture takes the duty of its own")
+  func diagnoses() async throws {
+    try await ReportsDatabase.with { (database) async throws in
+      try await withLoginRole(on: database.pool, named: "reporter", in: ["analysis_reporter"]) {
+        (role) async throws in
+        try await acting(as: role, on: database) { (reporter) async throws in
+          let error = await #expect(throws: ReportsError.self) { try await reporter.text(.analyses, .csv) }
+          #expect(error?.advice?.contains("diagnoses") == true)
+          #expect((error?.underlying as? PostgreSQLError)?.sqlState == "42501")
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,21 @@
+public import PostgreSQL
+
+/// Makes a role that can log in, for as long as the closure runs. Roles belong to the whole server, which the tests share:
+/// its name is made from the database's.
+///
+/// - Parameters:
+///   - suffix: What distinguishes it from others of the same test.
+///   - groups: The roles of which it is a member.
+///   - body: Is given the role's name.
+public func withLoginRole<R>(
+  on database: some Queryable, named suffix: String = "login", in groups: [String] = [],
+  _ body: (String) async throws -> R
+) async throws -> R {
+  let role = try await database.query("SELECT current_database()::text").single().string(0) + "_" + suffix
+  let membership = groups.isEmpty ? "" : " IN ROLE \(groups.joined(separator: ", "))"
+  try await database.execute(script: "CREATE ROLE \(role) LOGIN\(membership)")
+  let outcome: Result<R, any Error>
+  do { outcome = .success(try await body(role)) } catch { outcome = .failure(error) }
+  try await database.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+  return try outcome.get()
+}

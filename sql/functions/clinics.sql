@@ -1,0 +1,75 @@
+-- Clinics, and which roles see which. What the rules of the rows ask (clinics_seen, users_seen) came with the tables.
+
+-- Adds a clinic; false if it is there already.
+CREATE OR REPLACE FUNCTION analysis.add_clinic(p_name text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO analysis.clinic (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
+  RETURN FOUND;
+END $$;
+
+-- Gives a user to a clinic, or to none (NULL); false if there is no such user.
+CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text, p_clinic text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = p_clinic);
+BEGIN
+  IF p_clinic IS NOT NULL AND v_clinic IS NULL THEN
+    RAISE EXCEPTION 'no clinic is called %', p_clinic USING ERRCODE = '22023';
+  END IF;
+  UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user;
+  RETURN FOUND;
+END $$;
+
+-- The numbers of clinics by their names, in order. Called by functions alone, whose settings hold.
+CREATE OR REPLACE FUNCTION analysis.clinics_named(p_clinics text[]) RETURNS int[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_unknown text := (
+    SELECT min(g.name) FROM unnest(p_clinics) g(name)
+    WHERE NOT EXISTS (SELECT FROM analysis.clinic c WHERE c.name = g.name));
+BEGIN
+  IF v_unknown IS NOT NULL THEN
+    RAISE EXCEPTION 'no clinic is called %', v_unknown USING ERRCODE = '22023';
+  END IF;
+  RETURN ARRAY(SELECT c.id FROM analysis.clinic c WHERE c.name = ANY (p_clinics) ORDER BY c.id);
+END $$;
+
+-- Has a role see the users of clinics, beside those that it has seen; from the first time on it sees no others.
+CREATE OR REPLACE FUNCTION analysis.grant_clinics(p_role name, p_clinics text[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_role pg_roles;
+BEGIN
+  SELECT r.* INTO v_role FROM pg_roles r WHERE r.rolname = p_role;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'there is no role %', p_role USING ERRCODE = '22023';
+  ELSIF v_role.rolsuper OR v_role.rolbypassrls OR pg_has_role(v_role.oid, current_user, 'USAGE') THEN
+    RAISE EXCEPTION 'role % is a superuser or owns the schema: no clinic restricts it', p_role USING ERRCODE = '22023';
+  END IF;
+  INSERT INTO analysis.clinic_viewer AS v (role, role_id, clinic_ids)
+  VALUES (p_role, v_role.oid, analysis.clinics_named(p_clinics))
+  ON CONFLICT (role) DO UPDATE
+    SET role_id = EXCLUDED.role_id,
+        clinic_ids = ARRAY(SELECT unnest(v.clinic_ids) UNION SELECT unnest(EXCLUDED.clinic_ids) ORDER BY 1);
+END $$;
+
+-- Has a role see the users of clinics no more; one from which the last is taken sees nobody. False if it was not restricted.
+CREATE OR REPLACE FUNCTION analysis.revoke_clinics(p_role name, p_clinics text[]) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_clinics int[] := analysis.clinics_named(p_clinics);
+BEGIN
+  UPDATE analysis.clinic_viewer v
+  SET clinic_ids = ARRAY(SELECT unnest(v.clinic_ids) EXCEPT SELECT unnest(v_clinics) ORDER BY 1)
+  WHERE v.role = p_role;
+  RETURN FOUND;
+END $$;
+
+-- Has a role see the users of all clinics and of none again; false if it was not restricted.
+CREATE OR REPLACE FUNCTION analysis.lift_clinics(p_role name) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  DELETE FROM analysis.clinic_viewer v WHERE v.role = p_role;
+  RETURN FOUND;
+END $$;
