@@ -5,7 +5,7 @@ extension TransferError {
       case refusedByPolicy, invalidRequest, nameNotResolved, connectionRefused, connectFailed, tlsFailed
       case certificateRefused, timedOut, connectionReset, sendFailed, receiveFailed, answerTruncated
       case answerTooLarge, headersTooLarge, answerEncoded, protocolViolation, cancelled, closed
-      case outOfDescriptors, outOfMemory, internalFailure
+      case outOfDescriptors, outOfMemory, internalFailure, addressRefused
     }
 
     private let value: Value
@@ -54,6 +54,8 @@ extension TransferError {
     public static let outOfDescriptors = Code(.outOfDescriptors)
     /// This process is out of memory.
     public static let outOfMemory = Code(.outOfMemory)
+    /// The connection led to another address than the request is fixed to; nothing was sent.
+    public static let addressRefused = Code(.addressRefused)
     /// libcurl refused something that it should not.
     public static let internalFailure = Code(.internalFailure)
 

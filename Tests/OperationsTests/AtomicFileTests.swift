@@ -21,6 +21,18 @@ struct AtomicFileTests {
     #expect(try folder.names == ["report.csv"])
   }
 
+  @Test("a file that need not be on the disk is there as whole")
+  func unsynced() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/cached"
+    var file = try AtomicFile(path, isSynced: false)
+    try file.write("abc")
+    #expect(!FileManager.default.fileExists(atPath: path))
+    _ = try file.commit()
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "abc")
+    #expect(try folder.names == ["cached"])
+  }
+
   @Test("an empty file is a file")
   func empty() throws {
     let folder = try TemporaryFolder()

@@ -10,6 +10,7 @@ final class EasyHandle {
   var transfer: Transfer?
   private let errorText: UnsafeMutablePointer<CChar>
   private var headerList: UnsafeMutablePointer<curl_slist>?
+  private var resolutionList: UnsafeMutablePointer<curl_slist>?
 
   /// Makes a handle; nil when libcurl is out of memory or lacks an option.
   static func make(_ configuration: Configuration) -> EasyHandle? {
@@ -37,7 +38,9 @@ final class EasyHandle {
     transfer = nil
     curl_easy_cleanup(pointer)
     curl_slist_free_all(headerList)
+    curl_slist_free_all(resolutionList)
     headerList = nil
+    resolutionList = nil
     if isRetainedByCurl {
       isRetainedByCurl = false
       Unmanaged.passUnretained(self).release()
@@ -76,6 +79,17 @@ final class EasyHandle {
       headerList = longer
     }
     return curl_setopt_list(pointer, CURLOPT_HTTPHEADER, headerList) == CURLE_OK
+  }
+
+  /// Says where the request's host is, instead of looking its name up; false when out of memory.
+  func setResolution(_ entry: String?) -> Bool {
+    curl_setopt_list(pointer, CURLOPT_RESOLVE, nil)
+    curl_slist_free_all(resolutionList)
+    resolutionList = nil
+    guard let entry else { return true }
+    guard let list = curl_slist_append(nil, entry) else { return false }
+    resolutionList = list
+    return curl_setopt_list(pointer, CURLOPT_RESOLVE, list) == CURLE_OK
   }
 
   func clearError() {
@@ -141,11 +155,12 @@ final class EasyHandle {
       guard let context, let transfer = EasyHandle.from(context).transfer else { return 0 }
       return transfer.receiveHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
     }
-    curl_setopt_prereq_function(pointer) { context, _, _, _, _ in
+    curl_setopt_prereq_function(pointer) { context, address, _, _, _ in
       guard let context, let transfer = EasyHandle.from(context).transfer else {
         return CURL_PREREQFUNC_ABORT
       }
-      return transfer.mayStartSending() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      let peer = address.map { String(cString: $0) } ?? ""
+      return transfer.mayStartSending(to: peer) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
   }
 

@@ -73,7 +73,7 @@ public actor HTTPClient {
   ) {
     let transfer = Transfer(
       number: number, host: prepared.destination.host, mayBeRepeated: prepared.request.mayBeRepeated,
-      segments: prepared.body.segments, configuration: configuration)
+      pin: prepared.request.pin, segments: prepared.body.segments, configuration: configuration)
     transfer.continuation = continuation
     startMultiHandle()
     guard let handle = transfers.takeHandle() else { return transfer.end(.failure(.noHandle)) }

@@ -121,6 +121,9 @@ struct Outcome {
       return failure(.headersTooLarge, "The header of the answer of \(host) is longer than the limit.")
     case .answerEncoded:
       return failure(.answerEncoded, "\(host) sent a compressed answer, which was not asked for.")
+    case .otherAddress:
+      return failure(
+        .addressRefused, "The connection to \(host) led to an address that the request may not go to.")
     case .repeatedSending:
       return failure(
         .connectionReset, "\(host) closed a kept-alive connection while the request was being sent on it.")

@@ -7,6 +7,8 @@ struct PreparedRequest {
   let body: RequestBody
   private let deadline: Int
   private let connectTimeout: Int
+  /// Where the host is, in libcurl's form; nil to look its name up, or where it is an address itself.
+  private let resolution: String?
 
   /// Checks a request to an address that was checked.
   ///
@@ -25,6 +27,26 @@ struct PreparedRequest {
     connectTimeout = max(1, min(self.deadline, configuration.connectTimeout.wholeMilliseconds))
     body = try RequestBody(request.body)
     for field in request.headers.fields { try FieldRules.check(field) }
+    resolution = try request.pin.flatMap { pin throws(TransferError) in
+      try Self.resolution(of: request.url, pin, configuration)
+    }
+  }
+
+  private static func resolution(
+    of url: String, _ pin: AddressPin, _ configuration: Configuration
+  ) throws(TransferError) -> String? {
+    // A proxy looks names up by itself, and the connection is to the proxy.
+    guard case .none = configuration.proxy else {
+      throw .refusedByPolicy("its addresses are fixed, which no proxy would heed")
+    }
+    guard let parts = URLParts(url), parts.url == url else {
+      throw .invalidRequest("its addresses are fixed, and it is not written as it will be read")
+    }
+    guard let entry = pin.entry(host: parts.host, port: parts.port) else {
+      throw .invalidRequest("an address that it is fixed to is none")
+    }
+    // libcurl takes no name with colons there; an address in figures is not looked up anyway.
+    return parts.host.hasPrefix("[") ? nil : entry
   }
 
   /// Sets everything that differs between requests; false when libcurl is out of memory.
@@ -36,6 +58,7 @@ struct PreparedRequest {
     handle.set(CURLOPT_PIPEWAIT, destination.scheme == "https" ? 1 : 0)
     return handle.set(CURLOPT_URL, request.url)
       && handle.set(CURLOPT_PROTOCOLS_STR, destination.scheme)
+      && handle.setResolution(resolution)
       && handle.setHeaderLines(body.headerLines + request.headers.fields.map(Self.line))
       && setMethod(handle)
   }

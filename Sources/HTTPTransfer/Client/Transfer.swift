@@ -6,12 +6,13 @@ final class Transfer {
 
   /// Why a callback of ours told libcurl to stop.
   enum Refusal {
-    case answerTooLarge, headersTooLarge, answerEncoded, repeatedSending
+    case answerTooLarge, headersTooLarge, answerEncoded, repeatedSending, otherAddress
   }
 
   let number: UInt64
   let host: String
   let mayBeRepeated: Bool
+  private let pin: AddressPin?
   var continuation: CheckedContinuation<Ending, Never>?
   private(set) var refusal: Refusal?
   /// Whether libcurl has begun to send the request at least once.
@@ -28,12 +29,13 @@ final class Transfer {
   private let headerLimit: Int
 
   init(
-    number: UInt64, host: String, mayBeRepeated: Bool, segments: [any BodyBytes],
+    number: UInt64, host: String, mayBeRepeated: Bool, pin: AddressPin?, segments: [any BodyBytes],
     configuration: Configuration
   ) {
     self.number = number
     self.host = host
     self.mayBeRepeated = mayBeRepeated
+    self.pin = pin
     self.segments = segments
     var end = 0
     ends = segments.map { segment in
@@ -52,7 +54,13 @@ final class Transfer {
 
   /// Called before each sending of the request, of which there are two when a kept-alive connection was
   /// dead: the server may have acted on the first, so only a harmless request goes out again.
-  func mayStartSending() -> Bool {
+  ///
+  /// - Parameter peer: The address that the connection leads to, in figures.
+  func mayStartSending(to peer: String) -> Bool {
+    if let pin, !pin.permits(peer) {
+      refusal = .otherAddress
+      return false
+    }
     if startedSending, !mayBeRepeated {
       refusal = .repeatedSending
       return false

@@ -12,17 +12,20 @@ public struct Request: Sendable, CustomStringConvertible {
   ///
   /// The transfer then sends it again by itself. Otherwise such a request fails with its outcome unknown.
   public var mayBeRepeated: Bool
+  /// The only addresses that it may go to; nil for wherever the name leads.
+  public var pin: AddressPin?
 
   /// A request; it may be repeated when its method is idempotent.
   public init(
     _ method: Method = .get, _ url: String, headers: Headers = Headers(), body: Body = .none,
-    mayBeRepeated: Bool? = nil
+    mayBeRepeated: Bool? = nil, pin: AddressPin? = nil
   ) {
     self.method = method
     self.url = url
     self.headers = headers
     self.body = body
     self.mayBeRepeated = mayBeRepeated ?? method.isIdempotent
+    self.pin = pin
   }
 
   /// Method and address without its query and fragment, which may hold secrets; no header and no body.

@@ -8,6 +8,7 @@ public struct AtomicFile: ~Copyable {
   private let path: String
   private let temporary: String
   private let descriptor: Int32
+  private let isSynced: Bool
   private var buffer: [UInt8] = []
   private var hash = SHA256()
   private var isCommitted = false
@@ -15,8 +16,11 @@ public struct AtomicFile: ~Copyable {
   private static let bufferSize = 65536
 
   /// Starts a file that will be at `path`, with the given permissions whatever the umask is.
+  ///
+  /// With `isSynced` false it is not waited for until it is on the disk: after a crash of the machine it may be
+  /// missing or damaged, which a cache can bear.
   /// Throws `unwritable`.
-  public init(_ path: String, mode: UInt32 = 0o600) throws(OperationsError) {
+  public init(_ path: String, mode: UInt32 = 0o600, isSynced: Bool = true) throws(OperationsError) {
     guard let name = path.split(separator: "/", omittingEmptySubsequences: false).last, !name.isEmpty else {
       throw OperationsError(.unwritable, "is not a path of a file", path: path)
     }
@@ -34,6 +38,7 @@ public struct AtomicFile: ~Copyable {
     self.path = path
     self.temporary = temporary
     self.descriptor = descriptor
+    self.isSynced = isSynced
   }
 
   deinit {
@@ -74,12 +79,14 @@ public struct AtomicFile: ~Copyable {
   /// the folder's sync failed.
   public consuming func commit() throws(OperationsError) -> WrittenFile {
     try flush()
-    guard fsync(descriptor) == 0 else { throw .lastCall(.unwritable, "cannot be synced to disk", path: path) }
+    guard !isSynced || fsync(descriptor) == 0 else {
+      throw .lastCall(.unwritable, "cannot be synced to disk", path: path)
+    }
     guard rename(temporary, path) == 0 else {
       throw .lastCall(.unwritable, "cannot be put in its place", path: path)
     }
     isCommitted = true
-    try Self.syncFolder(of: path)
+    if isSynced { try Self.syncFolder(of: path) }
     return WrittenFile(path: path, byteCount: byteCount, sha256: sha256)
   }
 

@@ -1,17 +1,20 @@
 import Glibc
 
 /// Reads small files whole, with a limit, so that a device or a huge file given by mistake is refused.
-enum FileContent {
+public enum FileContent {
   /// What the system says of an open file.
-  struct Facts {
-    let isRegular: Bool
-    let permissions: UInt32
-    let owner: UInt32
+  public struct Facts: Sendable {
+    /// Whether it is a file and not a folder, a device or a pipe.
+    public let isRegular: Bool
+    /// The lowest twelve bits of its mode.
+    public let permissions: UInt32
+    /// The number of the user to whom it belongs.
+    public let owner: UInt32
   }
 
   /// The file's bytes, after `check` has accepted the opened file's facts: the facts are those of the very
-  /// file that is read, whatever happens to its name meanwhile.
-  static func read(
+  /// file that is read, whatever happens to its name meanwhile. Throws `unreadable`, and `invalid` for more bytes.
+  public static func read(
     _ path: String, limit: Int, check: (Facts) throws(OperationsError) -> Void = { _ in }
   ) throws(OperationsError) -> [UInt8] {
     // Not blocking, or opening a named pipe would wait for a writer.

@@ -1,5 +1,5 @@
 internal import Clibpq
-internal import Glibc
+internal import EventLoop
 
 /// The right to ask the server to stop what one connection is doing, over a connection of its own.
 ///

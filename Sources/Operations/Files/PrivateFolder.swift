@@ -1,0 +1,35 @@
+import Glibc
+
+/// Folders that only their owner may look into.
+public enum PrivateFolder {
+  /// Makes a folder of mode 0700, or makes sure that the one that is there is a folder of this user and closed to
+  /// all others. The folder above must be there.
+  ///
+  /// Throws `unwritable`, `invalid` or `notPrivate`.
+  public static func prepare(_ path: String) throws(OperationsError) {
+    if mkdir(path, 0o700) == 0 {
+      // The umask may have taken more than it should.
+      guard chmod(path, 0o700) == 0 else {
+        throw .lastCall(.unwritable, "its permissions cannot be set", path: path)
+      }
+      return
+    }
+    guard errno == EEXIST else { throw .lastCall(.unwritable, "the folder cannot be made", path: path) }
+    var status = stat()
+    // Not following a link: whoever may place one could lead elsewhere what is kept here.
+    guard lstat(path, &status) == 0 else { throw .lastCall(.unwritable, "cannot be looked at", path: path) }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      throw OperationsError(.invalid, "is not a folder", path: path)
+    }
+    guard status.st_uid == geteuid() else {
+      throw OperationsError(
+        .notPrivate, "belongs to user \(status.st_uid); it must belong to the user that runs this", path: path
+      )
+    }
+    guard status.st_mode & 0o077 == 0 else {
+      let mode = String(status.st_mode & 0o777, radix: 8)
+      throw OperationsError(
+        .notPrivate, "keeps private data but has mode 0\(mode); run 'chmod 700' on it", path: path)
+    }
+  }
+}
