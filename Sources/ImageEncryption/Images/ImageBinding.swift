@@ -23,20 +23,13 @@ public struct ImageBinding: Sendable, Equatable {
     self.userSHA256 = userSHA256
     self.sha256 = sha256
   }
+}
 
-  /// What the image's bytes are bound to.
+extension ImageBinding: SealBinding {
   var ofBytes: [UInt8] { context("analysis-image 1") }
-  /// What the image's own key is bound to.
   var ofKey: [UInt8] { context("analysis-image-key 1") }
 
-  /// Each part after its length, so that no two bindings look alike.
   private func context(_ label: String) -> [UInt8] {
-    var context: [UInt8] = []
-    context.reserveCapacity(12 + label.utf8.count + userSHA256.count + sha256.count)
-    for part in [Array(label.utf8), userSHA256, sha256] {
-      withUnsafeBytes(of: UInt32(truncatingIfNeeded: part.count).bigEndian) { context.append(contentsOf: $0) }
-      context.append(contentsOf: part)
-    }
-    return context
+    Self.context(Array(label.utf8), userSHA256, sha256)
   }
 }

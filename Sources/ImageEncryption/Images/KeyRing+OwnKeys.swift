@@ -1,0 +1,58 @@
+import Csodium
+
+extension KeyRing {
+  /// Encrypts bytes under a random key of their own, which is encrypted under the current key.
+  ///
+  /// - Throws: `noKey` or `unavailable`.
+  func seal(
+    _ plain: [UInt8], bound binding: some SealBinding
+  ) throws(ImageEncryptionError) -> (bytes: [UInt8], key: WrappedKey) {
+    let wrapping = try current()
+    let (bytes, key) = Self.withKeyMemory { own in
+      randombytes_buf(own, AEAD.keyBytes)
+      return (
+        plain.withUnsafeBytes { AEAD.seal($0, key: own, context: binding.ofBytes) },
+        wrapping.wrap(own, binding)
+      )
+    }
+    return (bytes, WrappedKey(keyID: wrapping.id, bytes: key))
+  }
+
+  /// Lends the own key of encrypted bytes, which is zeroed afterwards; nil when it was changed or is bound to something
+  /// else.
+  ///
+  /// - Throws: `noKey`.
+  func withOwnKey<R>(
+    _ key: WrappedKey, _ binding: some SealBinding, _ body: (UnsafePointer<UInt8>) -> R
+  ) throws(ImageEncryptionError) -> R? {
+    guard let wrapping = self[key.keyID] else { throw .noKey(key.keyID) }
+    return Self.withKeyMemory { own in
+      let isOpen = key.bytes.withUnsafeBytes { wrapped in
+        wrapped.count == WrappedKey.byteCount
+          && wrapping.memory.withKey { key in
+            AEAD.open(
+              wrapped, into: UnsafeMutableBufferPointer(start: own, count: AEAD.keyBytes), key: key,
+              context: binding.ofKey)
+          }
+      }
+      return isOpen ? body(own) : nil
+    }
+  }
+
+  /// Memory for a key, on the stack, zeroed in the end.
+  private static func withKeyMemory<R>(_ body: (UnsafeMutablePointer<UInt8>) -> R) -> R {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: AEAD.keyBytes) { own in
+      guard let start = own.baseAddress else { preconditionFailure("A key has 32 bytes.") }
+      defer { sodium_memzero(start, AEAD.keyBytes) }
+      return body(start)
+    }
+  }
+}
+
+extension WrappingKey {
+  /// An own key of other bytes, encrypted under this one.
+  func wrap(_ own: UnsafePointer<UInt8>, _ binding: some SealBinding) -> [UInt8] {
+    let plain = UnsafeRawBufferPointer(start: own, count: AEAD.keyBytes)
+    return memory.withKey { AEAD.seal(plain, key: $0, context: binding.ofKey) }
+  }
+}
