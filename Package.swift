@@ -49,6 +49,7 @@ let fuzzers: [Target] = [
   fuzzer("FuzzImage", ["Images"]),
   fuzzer("FuzzManifest", ["ControlCommands"]),
   fuzzer("FuzzConfiguration", ["Operations"]),
+  fuzzer("FuzzAddress", ["RemoteImages", "HTTPTransfer"]),
 ]
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
@@ -92,6 +93,7 @@ let package = Package(
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
     module("ImageEncryption", ["Operations", "Csodium"]),
+    module("RemoteImages", ["Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
     module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
@@ -110,7 +112,8 @@ let package = Package(
       "ControlCommands",
       [
         "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue", "Images",
-        "ImageEncryption", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
+        "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings",
+        "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
@@ -137,6 +140,9 @@ let package = Package(
     tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "Operations", "TestSupport"]),
     tests(
+      "RemoteImagesTests",
+      ["RemoteImages", "ImageEncryption", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
+    tests(
       "ModelClientTests",
       ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
@@ -154,7 +160,7 @@ let package = Package(
       "ControlCommandsTests",
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL",
-        "JobQueue", "Images", "ImageEncryption", "TestSupport",
+        "JobQueue", "Images", "ImageEncryption", "RemoteImages", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests", ["DevelopmentEndpoint", "Cturbojpeg", "model-endpoint", "TestSupport"]),

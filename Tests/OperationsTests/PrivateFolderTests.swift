@@ -34,7 +34,9 @@ struct PrivateFolderTests {
     let file = try folder.file("file", "x")
     #expect(throws: OperationsError.self) { try PrivateFolder.prepare(file) }
     symlink(folder.path, "\(folder.path)/link")
-    #expect(throws: OperationsError.self) { try PrivateFolder.prepare("\(folder.path)/link") }
+    for link in ["link", "link/", "link//"] {
+      #expect(throws: OperationsError.self) { try PrivateFolder.prepare("\(folder.path)/\(link)") }
+    }
     let error = #expect(throws: OperationsError.self) { try PrivateFolder.prepare("\(folder.path)/a/b") }
     #expect(error?.code == .unwritable)
   }

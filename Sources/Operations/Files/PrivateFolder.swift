@@ -7,6 +7,9 @@ public enum PrivateFolder {
   ///
   /// Throws `unwritable`, `invalid` or `notPrivate`.
   public static func prepare(_ path: String) throws(OperationsError) {
+    var path = path
+    // With a slash behind it, a link would be followed.
+    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
     if mkdir(path, 0o700) == 0 {
       // The umask may have taken more than it should.
       guard chmod(path, 0o700) == 0 else {

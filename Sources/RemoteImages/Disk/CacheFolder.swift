@@ -1,0 +1,67 @@
+internal import Glibc
+internal import Operations
+
+/// The files of a disk cache's folder, by name. Blocks: call it where a thread may wait.
+struct CacheFolder: Sendable {
+  /// A file of an image.
+  struct Listed {
+    let name: String
+    let size: Int
+    /// When it was stored, in seconds since 1970.
+    let stored: Double
+  }
+
+  let path: String
+
+  /// A file that was being written when its program ended; one of another that runs is younger.
+  private static let abandonedAfter = 3600.0
+
+  /// The files of images, the oldest first. What an interrupted program left half written is taken away.
+  func list(now: Double) -> [Listed] {
+    guard let stream = opendir(path) else { return [] }
+    defer { closedir(stream) }
+    var found: [Listed] = []
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      var status = stat()
+      guard lstat(place(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+      let stored = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
+      if Self.isImage(name) {
+        found.append(Listed(name: name, size: Int(status.st_size), stored: stored))
+      } else if name.hasPrefix("."), name.hasSuffix(".tmp"), stored < now - Self.abandonedAfter {
+        remove(name)
+      }
+    }
+    return found.sorted { ($0.stored, $0.name) < ($1.stored, $1.name) }
+  }
+
+  /// A file's bytes; nil when it is not there, cannot be read or is larger than the limit.
+  func read(_ name: String, limit: Int) -> [UInt8]? {
+    try? FileContent.read(place(name), limit: limit)
+  }
+
+  /// Puts a file in its place, whole, with a time of our own.
+  func write(_ name: String, _ bytes: [UInt8], stored: Double) throws(OperationsError) {
+    var file = try AtomicFile(place(name), mode: 0o600, isSynced: false)
+    try file.write(bytes)
+    _ = try file.commit()
+    let whole = stored.rounded(.down)
+    let time = timespec(tv_sec: Int(whole), tv_nsec: Int((stored - whole) * 1e9))
+    // Only the order of the files hangs on it.
+    _ = utimensat(AT_FDCWD, place(name), [time, time], 0)
+  }
+
+  func remove(_ name: String) {
+    unlink(place(name))
+  }
+
+  /// Whether a name is a digest, as the files of images have.
+  private static func isImage(_ name: String) -> Bool {
+    name.utf8.count == 64
+      && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  }
+
+  private func place(_ name: String) -> String { "\(path)/\(name)" }
+}

@@ -1,0 +1,158 @@
+internal import Glibc
+public import ImageEncryption
+internal import Operations
+internal import Synchronization
+
+/// Images on a disk, encrypted with the keys of the images in the database, bounded in bytes: the oldest go first.
+///
+/// What lies there tells nothing: a file is called by a digest of its image's address and a random key that is
+/// encrypted too, and holds the image and its time, bound to that name. What cannot be opened is dropped. Of two
+/// processes with one folder each keeps to the bound with the files that it knows; the next to start takes away
+/// what is too much.
+///
+/// All of it blocks: call it where a thread may wait.
+public final class DiskCache: Sendable {
+  fileprivate struct State {
+    var sizes: [String: Int] = [:]
+    var line = EvictionLine()
+    var byteCount = 0
+  }
+
+  private let folder: CacheFolder
+  private let limit: Int
+  private let keys: KeyRing
+  private let nameKey: [UInt8]
+  private let state: Mutex<State>
+
+  private static let nameKeyFile = "names"
+  private static let nameKeyCount = 32
+
+  /// Opens a folder, which is made where it is not there, and drops what is too old or too much.
+  ///
+  /// - Parameters:
+  ///   - limit: The most bytes of all files.
+  ///   - keys: The current one is for what is kept from now on; all of them for what is there.
+  ///   - maximumAge: What is older goes, in seconds.
+  ///   - now: In seconds since 1970.
+  /// - Throws: `OperationsError` when the folder cannot be used or is open to others.
+  public init(
+    _ folder: String, limit: Int, keys: KeyRing, maximumAge: Double, now: Double
+  ) throws {
+    try PrivateFolder.prepare(folder)
+    let place = CacheFolder(path: folder)
+    var files = place.list(now: now)
+    if let key = Self.storedNameKey(in: place, keys, now: now) {
+      nameKey = key
+    } else {
+      // Without the key of the names, or without the key that it is under, nobody will open these again.
+      for file in files { place.remove(file.name) }
+      files = []
+      nameKey = try Self.newNameKey(in: place, keys, now: now)
+    }
+    var state = State()
+    for file in files {
+      if file.stored + maximumAge > now { state.add(file.name, file.size) } else { place.remove(file.name) }
+    }
+    for name in state.makeRoom(limit) { place.remove(name) }
+    self.folder = place
+    self.limit = limit
+    self.keys = keys
+    self.state = Mutex(state)
+  }
+
+  /// How many bytes its files have.
+  public var byteCount: Int { state.withLock { $0.byteCount } }
+
+  /// The image of an address and until when it is kept; nil when it is not there (any more).
+  func image(_ url: String, now: Double) -> CachedFile? {
+    let name = name(of: url)
+    let bytes = state.withLock { state -> [UInt8]? in
+      guard state.sizes[name] != nil else { return nil }
+      if let bytes = folder.read(name, limit: limit) { return bytes }
+      drop(name, from: &state)
+      return nil
+    }
+    guard let bytes else { return nil }
+    let file = (try? keys.openFile(bytes, name: Self.binding(name))).flatMap { CachedFile($0) }
+    guard let file, file.end > now else {
+      state.withLock { drop(name, from: &$0) }
+      return nil
+    }
+    return file
+  }
+
+  /// Keeps an image until a time, at the cost of the oldest.
+  func keep(_ url: String, _ file: CachedFile, now: Double) throws {
+    let name = name(of: url)
+    let bytes = try keys.sealFile(file.content, name: Self.binding(name))
+    try state.withLock { state in
+      drop(name, from: &state)
+      guard bytes.count <= limit else { return }
+      for oldest in state.makeRoom(limit - bytes.count) { folder.remove(oldest) }
+      try folder.write(name, bytes, stored: now)
+      state.add(name, bytes.count)
+    }
+  }
+
+  private func drop(_ name: String, from state: inout State) {
+    guard state.sizes[name] != nil else { return }
+    state.remove(name)
+    folder.remove(name)
+  }
+
+  private func name(of url: String) -> String {
+    Hexadecimal.text(of: SHA256.digest(of: nameKey + Array(url.utf8)))
+  }
+
+  /// What a file is bound to: nothing else that is encrypted with these keys has such a name.
+  private static func binding(_ name: String) -> String { "remote-image \(name)" }
+
+  // MARK: - The key of the names
+
+  private static func storedNameKey(in folder: CacheFolder, _ keys: KeyRing, now: Double) -> [UInt8]? {
+    guard let file = folder.read(nameKeyFile, limit: 4096),
+      let key = try? keys.openFile(file, name: binding(nameKeyFile)), key.count == nameKeyCount
+    else { return nil }
+    if KeyRing.keyID(ofFile: file) != keys.currentID {
+      // So that the key of before can be taken out of the key file. Where it fails, the next start does it.
+      try? write(key, in: folder, keys, now: now)
+    }
+    return key
+  }
+
+  private static func newNameKey(in folder: CacheFolder, _ keys: KeyRing, now: Double) throws -> [UInt8] {
+    let key = (0..<nameKeyCount).map { _ in UInt8.random(in: .min ... .max) }
+    try write(key, in: folder, keys, now: now)
+    return key
+  }
+
+  private static func write(
+    _ nameKey: [UInt8], in folder: CacheFolder, _ keys: KeyRing, now: Double
+  ) throws {
+    try folder.write(nameKeyFile, keys.sealFile(nameKey, name: binding(nameKeyFile)), stored: now)
+  }
+}
+
+extension DiskCache.State {
+  /// Puts a file behind all others.
+  mutating func add(_ name: String, _ size: Int) {
+    sizes[name] = size
+    byteCount += size
+    line.putLast(name)
+  }
+
+  mutating func remove(_ name: String) {
+    byteCount -= sizes.removeValue(forKey: name) ?? 0
+    line.remove(name)
+  }
+
+  /// Takes out the oldest until no more than so many bytes are left, and answers which.
+  mutating func makeRoom(_ most: Int) -> [String] {
+    var gone: [String] = []
+    while byteCount > most, let oldest = line.takeFirst() {
+      remove(oldest)
+      gone.append(oldest)
+    }
+    return gone
+  }
+}

@@ -1,0 +1,124 @@
+public import EventLoop
+internal import HTTPTransfer
+
+/// Fetches images from hosts that are allowed, and from nowhere else.
+///
+/// A name is looked up once; when any of its addresses is not a public one the host is refused, and otherwise the
+/// transfer is held to the addresses that were judged, which a second look-up could not change any more. The
+/// connection's own address is looked at again before anything is sent. No redirect is followed; there is no
+/// proxy, no cookie and no account; the size is cut while it comes in.
+public actor RemoteImageFetcher {
+  /// The loop's own executor, which the transfers run on too.
+  nonisolated public var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  private let loop: EventLoop
+  private let limits: FetchLimits
+  private let network: NetworkSurroundings
+  private let client: HTTPClient
+  private let line: FetchLine
+  private var nextNumber: UInt64 = 0
+
+  /// The most addresses of a host that are tried.
+  private static let mostAddresses = 16
+
+  /// A fetcher that opens nothing before its first fetch. Close it before the loop is shut down.
+  public init(loop: EventLoop, limits: FetchLimits = FetchLimits(), network: NetworkSurroundings = .system) {
+    self.loop = loop
+    self.limits = limits
+    self.network = network
+    line = FetchLine(places: limits.atOnce)
+    var configuration = HTTPTransfer.Configuration()
+    configuration.maximumConnections = limits.atOnce
+    configuration.connectTimeout = limits.connect
+    configuration.answerLimit = limits.bytes
+    configuration.certificateAuthorityFile = network.certificateAuthorityFile
+    configuration.proxy = .none
+    if network.allowsPlainHTTP { configuration.plainHTTP = .anywhere }
+    client = HTTPClient(loop: loop, configuration: configuration)
+  }
+
+  /// Ends what is being fetched.
+  public func close() async {
+    await client.close()
+  }
+
+  /// Fetches what is at an address. Cancelling the task takes it off its connection at once.
+  func fetch(_ address: RemoteAddress) async throws(RemoteImageError) -> FetchedImage {
+    nextNumber += 1
+    let number = nextNumber
+    let isIn = await withTaskCancellationHandler {
+      await line.enter(number)
+    } onCancel: {
+      loop.execute { self.assumeIsolated { $0.line.remove(number) } }
+    }
+    guard isIn else { throw .cancelled }
+    defer { line.leave() }
+    let end = EventLoop.now + limits.whole
+    let places = try await places(of: address.host)
+    let response = try await response(of: address, at: places, until: end)
+    switch response.status {
+    case 200: return FetchedImage(bytes: response.body, freshness: Freshness(response.headers))
+    case 300..<400: throw .redirected(address.host)
+    default: throw .badStatus(address.host, response.status)
+    }
+  }
+
+  private func response(
+    of address: RemoteAddress, at places: [IPAddress], until end: ContinuousClock.Instant
+  ) async throws(RemoteImageError) -> Response {
+    let network = network
+    let pin = AddressPin(places.map(\.description)) { peer in
+      IPAddress(peer).map { network.refusal(of: $0) == nil } ?? false
+    }
+    let request = Request(.get, address.url, headers: ["Accept": "image/jpeg, image/png"], pin: pin)
+    do throws(TransferError) {
+      return try await client.send(request, deadline: end - EventLoop.now)
+    } catch {
+      throw RemoteImageError(error, host: address.host, limit: limits.bytes)
+    }
+  }
+
+  // MARK: - Where a host is
+
+  /// The addresses of a host, each of them judged.
+  private func places(of host: String) async throws(RemoteImageError) -> [IPAddress] {
+    let found = if let address = IPAddress(host) { [address] } else { try await lookUp(host) }
+    guard !found.isEmpty else { throw .nowhere(host) }
+    // One refused is enough: whoever owns the name mixes public and private ones for no good reason.
+    for address in found {
+      if let words = network.refusal(of: address) { throw .refused(host, because: words) }
+    }
+    return Array(found.prefix(Self.mostAddresses))
+  }
+
+  private func lookUp(_ host: String) async throws(RemoteImageError) -> [IPAddress] {
+    let (loop, limit, resolver) = (loop, limits.connect, network.resolver)
+    let answer = await withTaskGroup(of: Result<[IPAddress], RemoteImageError>.self) { group in
+      group.addTask { await resolver.answer(for: host) }
+      group.addTask {
+        // Ended early only by cancellation: then nobody asks for the answer.
+        do { try await loop.sleep(for: limit) } catch { return .failure(.cancelled) }
+        return .failure(.tooSlow(host))
+      }
+      let first = await group.next() ?? .failure(.cancelled)
+      group.cancelAll()
+      return first
+    }
+    return try answer.get()
+  }
+}
+
+extension NameResolver {
+  /// The addresses, or why there are none, in words that name the host alone.
+  func answer(for host: String) async -> Result<[IPAddress], RemoteImageError> {
+    do {
+      return .success(try await addresses(host))
+    } catch is CancellationError {
+      return .failure(.cancelled)
+    } catch let failure as Failure {
+      return .failure(.notResolved(host, failure.description))
+    } catch {
+      return .failure(.notResolved(host, "the look-up failed"))
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Testing
+
+@testable import RemoteImages
+
+@Suite("The system's look-up of names")
+struct ResolverTests {
+  @Test("finds this machine, each address once")
+  func localhost() async throws {
+    let found = try await NameResolver.system.addresses("localhost")
+    #expect(!found.isEmpty)
+    #expect(Set(found).count == found.count)
+    #expect(found.allSatisfy { AddressRules.refusal(of: $0) != nil })
+  }
+
+  @Test("says in words that name nothing of the question that there is no answer")
+  func unknown() async throws {
+    // A name that no server may give an address to (RFC 6761).
+    let answer = await NameResolver.system.answer(for: "secret.invalid")
+    guard case .failure(let error) = answer else {
+      Issue.record("the name was found")
+      return
+    }
+    #expect(error.code == .unreachable)
+    #expect(error.message.hasPrefix("The name secret.invalid cannot be looked up: "))
+  }
+
+  @Test("is not waited for by whoever is cancelled")
+  func cancelled() async throws {
+    let task = Task { try await NameResolver.system.addresses("localhost") }
+    task.cancel()
+    // Whichever came first.
+    let result = await task.result
+    if case .failure(let error) = result { #expect(error is CancellationError) }
+  }
+}
