@@ -57,8 +57,8 @@ enum Manifest {
       }
       columns.append(column)
     }
-    guard columns.contains(.file) else {
-      throw ControlError(.unreadableInput, "\(place): the column 'file' is missing")
+    guard columns.contains(.file) || columns.contains(.url) else {
+      throw ControlError(.unreadableInput, "\(place): there is no column 'file' and no column 'url'")
     }
     return columns
   }

@@ -1,6 +1,6 @@
 /// What a manifest may say of an image: the columns of its CSV form, the members of its JSON form.
 enum ManifestColumn: String, CaseIterable, Sendable {
-  case file, user, type, priority, at, key, expires
+  case file, url, user, type, priority, at, key, expires
 
   /// The names as a sentence lists them.
   static let list = allCases.map(\.rawValue).joined(separator: ", ")

@@ -9,9 +9,15 @@ struct ManifestRow: Sendable, Equatable {
   /// What it says, or why it cannot be used.
   let content: Result<Content, Fault>
 
+  /// Whether it names an image by URL.
+  var namesURL: Bool {
+    if case .success(let content) = content, case .url = content.source { true } else { false }
+  }
+
   /// What a row says; nil where it leaves the command line to say it.
   struct Content: Sendable, Equatable {
-    var file: String
+    /// Where the image is.
+    var source: ManifestRow.Source
     var user: String?
     var kind: AnalysisKind?
     var priority: Priority?
@@ -20,6 +26,12 @@ struct ManifestRow: Sendable, Equatable {
     var key: String?
     /// Seconds since 1970.
     var expires: Double?
+  }
+
+  /// Where an image is.
+  enum Source: Sendable, Equatable {
+    case file(String)
+    case url(String)
   }
 
   struct Fault: Error, Sendable, Equatable {
@@ -31,14 +43,24 @@ extension ManifestRow.Content {
   /// Reads the texts of a row. An empty text is as good as none.
   init(_ texts: [ManifestColumn: String]) throws(ManifestRow.Fault) {
     let texts = texts.filter { !$0.value.isEmpty }
-    guard let file = texts[.file] else { throw ManifestRow.Fault(sentence: "it names no file") }
-    self.file = file
+    source = try Self.source(texts[.file], texts[.url])
     user = texts[.user]
     kind = try Self.value(.type, texts, .choice(AnalysisKind.self))
     priority = try Self.value(.priority, texts, .choice(Priority.self))
     at = try Self.value(.at, texts, .time)?.timeIntervalSince1970
     key = try Self.value(.key, texts, SubmitLimitsOfText.key)
     expires = try Self.value(.expires, texts, .time)?.timeIntervalSince1970
+  }
+
+  private static func source(
+    _ file: String?, _ url: String?
+  ) throws(ManifestRow.Fault) -> ManifestRow.Source {
+    switch (file, url) {
+    case (let file?, nil): return .file(file)
+    case (nil, let url?): return .url(url)
+    case (nil, nil): throw ManifestRow.Fault(sentence: "it names no file and no url")
+    default: throw ManifestRow.Fault(sentence: "it names both a file and a url")
+    }
   }
 
   private static func value<Value>(

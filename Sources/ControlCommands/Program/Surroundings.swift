@@ -1,4 +1,5 @@
 public import Operations
+public import RemoteImages
 
 /// What the commands take from the process round them, so that tests can give their own.
 public struct Surroundings: Sendable {
@@ -8,16 +9,19 @@ public struct Surroundings: Sendable {
   public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
   /// A key that no run before had.
   public var runKey: @Sendable () -> String
+  /// The network from which images are fetched by URL.
+  public var network: NetworkSurroundings
 
   /// Surroundings of your own, for tests.
   public init(
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
-    runKey: @escaping @Sendable () -> String
+    runKey: @escaping @Sendable () -> String, network: NetworkSurroundings = .system
   ) {
     self.interruptions = interruptions
     self.standardInput = standardInput
     self.runKey = runKey
+    self.network = network
   }
 
   /// The process's own.

@@ -4,6 +4,7 @@ import ImageEncryption
 import JobQueue
 import Operations
 import PostgreSQL
+import RemoteImages
 import Reports
 
 /// What the errors of the modules below mean for the exit code, and in which words they are shown.
@@ -18,6 +19,7 @@ enum FailureWords {
     case let error as OperationsError: CommandFailure(exitCode(of: error), "\(error)")
     case let error as ImageEncryptionError:
       CommandFailure(exitCode(of: error), error.message, advice: error.advice)
+    case let error as RemoteImageError: CommandFailure(.refused, error.message, advice: error.advice)
     case let error as EventLoopError: CommandFailure(.internalError, "\(error)")
     case is CancellationError: interrupted
     default: nil

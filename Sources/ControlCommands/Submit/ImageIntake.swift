@@ -1,6 +1,7 @@
 import ImageEncryption
 import Images
 import JobQueue
+import RemoteImages
 
 /// Reads, cleans and encrypts images, a few at a time, on the threads that may be kept busy.
 struct ImageIntake: Sendable {
@@ -28,6 +29,8 @@ struct ImageIntake: Sendable {
   private let cleaner: ImageCleaner
   /// Under what images are encrypted; nil to leave them in the clear.
   private let keys: KeyRing?
+  /// Where images by URL come from; nil where there are none.
+  private let remote: RemoteImageCache?
   /// How many are worked on at once.
   private let width: Int
   /// A chunk is full when it has so many bytes of clean images.
@@ -36,11 +39,12 @@ struct ImageIntake: Sendable {
   private let chunkCount: Int
 
   init(
-    limits: ImageLimits, keys: KeyRing? = nil, width: Int = 4, chunkBytes: Int = 8_000_000,
-    chunkCount: Int = 200
+    limits: ImageLimits, keys: KeyRing? = nil, remote: RemoteImageCache? = nil, width: Int = 4,
+    chunkBytes: Int = 8_000_000, chunkCount: Int = 200
   ) {
     cleaner = ImageCleaner(limits: limits)
     self.keys = keys
+    self.remote = remote
     self.width = max(1, width)
     self.chunkBytes = chunkBytes
     self.chunkCount = chunkCount
@@ -61,7 +65,7 @@ struct ImageIntake: Sendable {
         {
           let (place, item) = (next, items[next])
           // Reading blocks and cleaning takes long: neither may keep the event loop's thread.
-          group.addTask(executorPreference: globalConcurrentExecutor) { (place, prepare(item)) }
+          group.addTask(executorPreference: globalConcurrentExecutor) { (place, await prepare(item)) }
           next += 1
           running += 1
         }
@@ -74,8 +78,12 @@ struct ImageIntake: Sendable {
     }
   }
 
-  private func prepare(_ item: SubmitItem) -> Prepared {
-    Prepared(item: item, image: Result { () throws(Refused) in try sealed(clean(item), of: item) })
+  private func prepare(_ item: SubmitItem) async -> Prepared {
+    do throws(Refused) {
+      return Prepared(item: item, image: .success(try sealed(try await clean(item), of: item)))
+    } catch {
+      return Prepared(item: item, image: .failure(error))
+    }
   }
 
   private func sealed(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
@@ -94,11 +102,14 @@ struct ImageIntake: Sendable {
     }
   }
 
-  private func clean(_ item: SubmitItem) throws(Refused) -> CleanImage {
+  private func clean(_ item: SubmitItem) async throws(Refused) -> CleanImage {
     do {
       switch item.source {
       case .none(let refusal): throw Refused(refusal: refusal)
       case .bytes(let bytes): return try cleaner.clean(bytes)
+      case .url(let url):
+        // Judged like a file, by its bytes alone.
+        return try cleaner.clean(await fetch(url))
       case .file(let path): return try cleaner.clean(InputFile.read(path, limit: cleaner.limits.maxBytes))
       }
     } catch let refused as Refused {
@@ -106,11 +117,19 @@ struct ImageIntake: Sendable {
     } catch let fault as InputFile.Fault {
       throw Refused(
         refusal: ItemRefusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
+    } catch let error as RemoteImageError {
+      throw Refused(
+        refusal: ItemRefusal(code: error.code.name, sentence: error.message, advice: error.advice))
     } catch let refusal as ImageRefusal {
       throw Refused(
         refusal: ItemRefusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
     } catch {
       throw Refused(refusal: ItemRefusal(code: "not_processed", sentence: "\(error)", advice: nil))
     }
+  }
+
+  private func fetch(_ url: String) async throws -> [UInt8] {
+    guard let remote else { throw RemoteImageOrder.off }
+    return try await remote.image(at: url)
   }
 }

@@ -24,6 +24,11 @@ enum SubmitCommand {
     "manifest", .path,
     help:
       "A list of images: CSV with a header of \(ManifestColumn.list), or JSON Lines; - for standard input.")
+  static let urls = Option<[String]>(
+    repeating: "url", .string, valueName: "URL",
+    help:
+      "An image by its https address, after the files; its host must be one of --url-hosts. An address that is "
+      + "a secret is better given in a manifest: other users of this machine can read command lines.")
   static let wait = Flag("wait", help: "Wait until the jobs have ended; exit 1 if one failed.")
   static let timeout = Option<Duration?>("timeout", .duration, help: "Wait at most so long; then exit 75.")
   static let maxDimension = Option<Int?>(
@@ -49,10 +54,14 @@ enum SubmitCommand {
         Example(
           "analysisctl submit --user u1 --type ear --key-file image.keys photos/",
           "Encrypted before they are stored."),
+        Example(
+          "analysisctl submit --user u1 --type ear --url https://img.example.org/7.jpg",
+          "One by its address, where --url-hosts allows it."),
       ],
       inputs: [
-        user, kind, priority, at, expires, key, manifest, wait, timeout, maxDimension, KeyFileOption.path,
-        files,
+        user, kind, priority, at, expires, key, manifest, urls, RemoteImageOptions.hosts,
+        RemoteImageOptions.cache, RemoteImageOptions.cacheSize, wait, timeout, maxDimension,
+        KeyFileOption.path, files,
       ],
       exitCodes: [
         .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable,
@@ -68,8 +77,13 @@ enum SubmitCommand {
     removed and the picture turned upright. A file that is refused does not stop the others.
 
     A manifest is CSV (RFC 4180, with a header) or JSON Lines, with these columns or members: \
-    \(ManifestColumn.list). Only file is needed, counted from the manifest's own folder; for what a row leaves out \
-    the options count. A row that cannot be used is refused with its line.
+    \(ManifestColumn.list). Only file, counted from the manifest's own folder, or url is needed; for what a row \
+    leaves out the options count. A row that cannot be used is refused with its line.
+
+    Images by URL are off unless --url-hosts names the hosts that they may come from. They are fetched by https \
+    alone, from public addresses alone, without following redirects, and then judged and cleaned like files. One \
+    that is refused or cannot be fetched does not stop the others. Messages name its host and never the rest of \
+    the address; the host is also what is stored as its name.
 
     A user's images are taken in the order given, as many as the monthly limit allows; the rest are refused by \
     name.
@@ -107,8 +121,14 @@ enum SubmitCommand {
     request.keys = try await KeyFileOption.read(context)
     return try await context.withSession(surroundings) { [request] session in
       let report = SubmitReport(view: session.view, total: items.count, isWaiting: order.waiting != .none)
-      let interactor = SubmitInteractor(database: session.database, interruption: session.interruption)
-      let response = await interactor.answer(request, telling: report)
+      let response = try await order.remote.withCache(
+        session, surroundings, keys: request.keys, limits: order.limits,
+        isNeeded: items.contains(where: \.isByURL)
+      ) { remote in
+        var interactor = SubmitInteractor(database: session.database, interruption: session.interruption)
+        interactor.remote = remote
+        return await interactor.answer(request, telling: report)
+      }
       try report.finish(response, runKey: runKey)
       if let failure = response.failure, !response.isInterrupted { throw failure }
       return response.isInterrupted ? .tryLater : response.tally.exitCode

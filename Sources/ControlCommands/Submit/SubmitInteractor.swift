@@ -2,12 +2,15 @@ import AnalysisCore
 import Images
 import JobQueue
 import PostgreSQL
+import RemoteImages
 import Synchronization
 
 /// Submits images in the order given: while one chunk is being submitted the next is read and cleaned.
 struct SubmitInteractor: Sendable {
   let database: ConnectionPool
   let interruption: Interruption
+  /// Where images by URL come from; nil where there are none.
+  var remote: RemoteImageCache?
 
   /// Where to tell how far it has come.
   protocol Audience: Sendable {
@@ -49,7 +52,7 @@ struct SubmitInteractor: Sendable {
   private func submit(
     _ request: SubmitRequest, into results: inout [SubmitResult], telling audience: any Audience
   ) async -> (any Error)? {
-    let intake = ImageIntake(limits: request.limits, keys: request.keys)
+    let intake = ImageIntake(limits: request.limits, keys: request.keys, remote: remote)
     let submitter = Submitter(database)
     let interruption = interruption
     let isStopped: @Sendable () -> Bool = { interruption.isAsked }
@@ -108,12 +111,12 @@ struct SubmitInteractor: Sendable {
       user: user, kind: kind, priority: item.priority,
       image: .bytes(
         image.bytes, sha256: image.sha256, width: image.width, height: image.height, seal: image.seal),
-      key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item.name))
+      key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item))
   }
 
-  /// The file's name without its folders.
-  private static func sourceName(_ name: String) -> String {
-    let last = name.split(separator: "/").last.map(String.init) ?? name
+  /// What is to be stored of its name, or the file's name without its folders.
+  private static func sourceName(_ item: SubmitItem) -> String {
+    let last = item.storedName ?? item.name.split(separator: "/").last.map(String.init) ?? item.name
     return String(String.UnicodeScalarView(last.unicodeScalars.prefix(SubmitLimitsOfText.sourceName)))
   }
 

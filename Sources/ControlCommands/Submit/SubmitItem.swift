@@ -7,11 +7,14 @@ struct SubmitItem: Sendable, Equatable {
     case file(String)
     /// Bytes that are here already.
     case bytes([UInt8])
+    /// What is at an address, fetched when its turn comes.
+    case url(String)
     /// Nothing that could be submitted, and why.
     case none(ItemRefusal)
   }
 
-  /// How the person who submits knows it: the path as given, or the manifest's line.
+  /// How the person who submits knows it: the path as given, the manifest's line, or the place of an address
+  /// among the others with its host. The rest of an address may be a secret and is shown nowhere.
   let name: String
   let source: Source
   /// Nil only where nothing can be submitted.
@@ -24,6 +27,13 @@ struct SubmitItem: Sendable, Equatable {
   /// Seconds since 1970.
   let expiresAt: Double?
   let key: String
+  /// What is stored of its name; nil for the name without its folders.
+  var storedName: String?
+
+  /// Whether it has to be fetched.
+  var isByURL: Bool {
+    if case .url = source { true } else { false }
+  }
 }
 
 /// Why one image was not submitted.

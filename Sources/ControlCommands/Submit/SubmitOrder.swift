@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import FoundationEssentials
 import Images
+import RemoteImages
 
 /// What the command line of a submit says, and the items that follow from it.
 struct SubmitOrder: Sendable {
@@ -13,6 +14,8 @@ struct SubmitOrder: Sendable {
   private let runKey: String
   private let manifest: String?
   private let files: [String]
+  private let urls: [String]
+  let remote: RemoteImageOrder
   let limits: ImageLimits
   let waiting: SubmitRequest.Waiting
 
@@ -28,6 +31,8 @@ struct SubmitOrder: Sendable {
     self.runKey = runKey
     manifest = try values[SubmitCommand.manifest]
     files = try values[SubmitCommand.files]
+    urls = try values[SubmitCommand.urls]
+    remote = try RemoteImageOrder(values)
     limits = ImageLimits(maxDimension: try values[SubmitCommand.maxDimension])
     let timeout = try values[SubmitCommand.timeout]
     let waits = try values[SubmitCommand.wait]
@@ -38,14 +43,15 @@ struct SubmitOrder: Sendable {
 
   private func check() throws(ControlError) {
     if manifest == nil {
-      guard !files.isEmpty else {
+      guard !files.isEmpty || !urls.isEmpty else {
         throw .usage("nothing to submit is named", advice: "Name files or a folder, or give --manifest.")
       }
       guard user != nil else { throw .usage("--user is required") }
       guard kind != nil else { throw .usage("--type is required: throat or ear") }
-    } else if !files.isEmpty {
+    } else if !files.isEmpty || !urls.isEmpty {
       throw .usage("files and --manifest cannot be given together")
     }
+    if !urls.isEmpty, !remote.isOn { throw RemoteImageOrder.off }
     if files.filter({ $0 == Self.standardInput }).count > 1 {
       throw .usage("standard input (-) can be submitted once")
     }
@@ -62,7 +68,7 @@ struct SubmitOrder: Sendable {
     return try await reading.value
   }
 
-  // MARK: - Files and folders
+  // MARK: - Files, folders and addresses
 
   private func named(_ surroundings: Surroundings, _ console: Console) throws -> [SubmitItem] {
     var sources: [(name: String, source: SubmitItem.Source)] = []
@@ -81,12 +87,29 @@ struct SubmitOrder: Sendable {
         sources.append((file, .file(file)))
       }
     }
-    var keys = KeyMaker(runKey: runKey, isSingle: sources.count == 1)
-    return sources.map { name, source in
+    var keys = KeyMaker(runKey: runKey, isSingle: sources.count + urls.count == 1)
+    let files = sources.map { name, source in
       SubmitItem(
         name: name, source: source, user: user, kind: kind, priority: priority, runAt: at, expiresAt: expires,
         key: keys.key(user: user ?? "", name: name))
     }
+    return files
+      + urls.enumerated().map { index, url in
+        SubmitItem(
+          name: Self.name(of: url, at: "URL \(index + 1)"), source: .url(url), user: user, kind: kind,
+          priority: priority, runAt: at, expiresAt: expires, key: keys.key(user: user ?? "", name: url),
+          storedName: Self.storedName(of: url))
+      }
+  }
+
+  /// How an address is known to people: by where it was given, and its host.
+  private static func name(of url: String, at place: String) -> String {
+    RemoteAddress.host(of: url).map { "\(place) (\($0))" } ?? place
+  }
+
+  /// What is stored of an address.
+  private static func storedName(of url: String) -> String {
+    RemoteAddress.host(of: url) ?? "URL"
   }
 
   // MARK: - Manifest
@@ -99,6 +122,7 @@ struct SubmitOrder: Sendable {
       ? try surroundings.standardInput(Manifest.limit)
       : try InputFile.readText(manifest, limit: Manifest.limit)
     let rows = try Manifest.rows(bytes, name: name)
+    if !remote.isOn, rows.contains(where: \.namesURL) { throw RemoteImageOrder.off }
     var keys = KeyMaker(runKey: runKey, isSingle: false)
     let folder = isStandardInput ? nil : Self.folder(of: manifest)
     return rows.map { item($0, of: name, in: folder, &keys) }
@@ -123,11 +147,23 @@ struct SubmitOrder: Sendable {
       guard let kind = content.kind ?? kind else {
         return refused(place, "it names no type, and there is no --type", &keys)
       }
-      let path = content.file.hasPrefix("/") ? content.file : (folder ?? "") + content.file
+      let (name, source, identity, storedName) = Self.source(content.source, place, in: folder)
       return SubmitItem(
-        name: path, source: .file(path), user: user, kind: kind, priority: content.priority ?? priority,
+        name: name, source: source, user: user, kind: kind, priority: content.priority ?? priority,
         runAt: content.at ?? at, expiresAt: content.expires ?? expires,
-        key: content.key ?? keys.key(user: user, name: path))
+        key: content.key ?? keys.key(user: user, name: identity), storedName: storedName)
+    }
+  }
+
+  /// How what a row names is shown, where it comes from, what its key is made of, and what is stored of its name.
+  private static func source(
+    _ source: ManifestRow.Source, _ place: String, in folder: String?
+  ) -> (name: String, SubmitItem.Source, identity: String, storedName: String?) {
+    switch source {
+    case .file(let file):
+      let path = file.hasPrefix("/") ? file : (folder ?? "") + file
+      return (path, .file(path), path, nil)
+    case .url(let url): return (name(of: url, at: place), .url(url), url, storedName(of: url))
     }
   }
 

@@ -119,6 +119,8 @@ struct HelpSnapshotTests {
               Safe to repeat; wait for the ends.
           analysisctl submit --user u1 --type ear --key-file image.keys photos/
               Encrypted before they are stored.
+          analysisctl submit --user u1 --type ear --url https://img.example.org/7.jpg
+              One by its address, where --url-hosts allows it.
 
         Usage:
           analysisctl submit [options] [<file>...]
@@ -128,9 +130,15 @@ struct HelpSnapshotTests {
         is refused does not stop the others.
 
         A manifest is CSV (RFC 4180, with a header) or JSON Lines, with these columns or
-        members: file, user, type, priority, at, key, expires. Only file is needed,
-        counted from the manifest's own folder; for what a row leaves out the options
-        count. A row that cannot be used is refused with its line.
+        members: file, url, user, type, priority, at, key, expires. Only file, counted
+        from the manifest's own folder, or url is needed; for what a row leaves out the
+        options count. A row that cannot be used is refused with its line.
+
+        Images by URL are off unless --url-hosts names the hosts that they may come
+        from. They are fetched by https alone, from public addresses alone, without
+        following redirects, and then judged and cleaned like files. One that is refused
+        or cannot be fetched does not stop the others. Messages name its host and never
+        the rest of the address; the host is also what is stored as its name.
 
         A user's images are taken in the order given, as many as the monthly limit
         allows; the rest are refused by name.
@@ -177,8 +185,25 @@ struct HelpSnapshotTests {
               --key <TEXT>                The run's idempotency key: what was submitted
                                           under it before is not submitted again.
               --manifest <FILE>           A list of images: CSV with a header of file,
-                                          user, type, priority, at, key, expires, or
-                                          JSON Lines; - for standard input.
+                                          url, user, type, priority, at, key, expires,
+                                          or JSON Lines; - for standard input.
+              --url <URL>                 An image by its https address, after the
+                                          files; its host must be one of --url-hosts. An
+                                          address that is a secret is better given in a
+                                          manifest: other users of this machine can read
+                                          command lines. (may be repeated)
+              --url-hosts <HOST>          A host from which images may be fetched by
+                                          URL: images.example.org, or *.example.org for
+                                          those below it. Without one nothing is
+                                          fetched. (may be repeated; environment:
+                                          ANALYSIS_URL_HOSTS; configuration: url-hosts)
+              --url-cache <FOLDER>        Keep what was fetched in this folder for a
+                                          day, encrypted with the keys of --key-file; it
+                                          is made if need be. Without a key file nothing
+                                          is kept there. (environment:
+                                          ANALYSIS_URL_CACHE; configuration: url-cache)
+              --url-cache-size <SIZE>     The most bytes in that folder. (default:
+                                          256MB; configuration: url-cache-size)
               --wait                      Wait until the jobs have ended; exit 1 if one
                                           failed.
               --timeout <DURATION>        Wait at most so long; then exit 75.

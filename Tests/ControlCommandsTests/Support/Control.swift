@@ -1,5 +1,6 @@
 import CommandLineTool
 import Operations
+import RemoteImages
 import Synchronization
 
 @testable import ControlCommands
@@ -22,6 +23,7 @@ struct Control: Sendable {
   /// In place of a writer that keeps what is written.
   var brokenOutput: (any TextWriter)?
   var outputTerminal = Terminal.plain
+  var network = NetworkSurroundings.system
   var interruptions: @Sendable () -> AsyncStream<Signal> = { AsyncStream { $0.finish() } }
 
   init(database: String? = nil) {
@@ -36,13 +38,13 @@ struct Control: Sendable {
     let (output, messages) = (MemoryWriter(), MemoryWriter())
     let console = Console(
       output: brokenOutput ?? output, messages: messages, outputTerminal: outputTerminal)
-    let (input, interruptions, runKey) = (input, interruptions, runKey)
+    let (input, interruptions, runKey, network) = (input, interruptions, runKey, network)
     let surroundings = Surroundings(
       interruptions: { interruptions() },
       standardInput: { limit in
         guard input.count <= limit else { throw ControlError(.unreadableInput, "standard input is too long") }
         return input
-      }, runKey: { runKey })
+      }, runKey: { runKey }, network: network)
     let code = await ControlProgram.tool(surroundings).run(
       arguments, environment: environment, console: console)
     return Ran(code: code, output: output.text, messages: messages.text)

@@ -29,8 +29,13 @@ struct Files {
     String(decoding: try Data(contentsOf: folder.url.appendingPathComponent(name)), as: UTF8.self)
   }
 
-  func names() throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+  func bytes(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: folder.url.appendingPathComponent(name)))
+  }
+
+  /// What lies in the folder, or in one below it.
+  func names(_ below: String? = nil) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: below.map { folder.path($0) } ?? path).sorted()
   }
 
   func remove(_ name: String) throws {

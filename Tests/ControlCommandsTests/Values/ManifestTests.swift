@@ -20,7 +20,7 @@ struct ManifestTests {
   }
 
   private let whole = ManifestRow.Content(
-    file: "a.jpg", user: "u1", kind: .ear, priority: .urgent, at: 1_790_812_800.25, key: "k",
+    source: .file("a.jpg"), user: "u1", kind: .ear, priority: .urgent, at: 1_790_812_800.25, key: "k",
     expires: 1_790_899_200)
 
   @Test("a CSV with every column, in any order")
@@ -43,25 +43,47 @@ struct ManifestTests {
     let found = try rows(text)
     #expect(found.map(\.line) == [2, 3])
     #expect(found.first?.content == .success(whole))
-    #expect(found.last?.content == .success(ManifestRow.Content(file: "b.jpg")))
+    #expect(found.last?.content == .success(ManifestRow.Content(source: .file("b.jpg"))))
+  }
+
+  @Test("an image by URL, in a column of its own or beside files")
+  func urls() throws {
+    let url = "https://img.example.org/a.jpg?x=1,2"
+    let row = ManifestRow.Content(source: .url(url))
+    #expect(try rows("url\n\"\(url)\"\n").map(\.content) == [.success(row)])
+    let mixed = try rows("file,url\na.jpg,\n,\"\(url)\"\n")
+    #expect(mixed.map(\.content) == [.success(ManifestRow.Content(source: .file("a.jpg"))), .success(row)])
+    #expect(mixed.map(\.namesURL) == [false, true])
+    #expect(try rows("{\"url\": \"\(url)\"}\n").map(\.content) == [.success(row)])
+  }
+
+  @Test("a row with a file and a URL, or with neither, is a fault, which does not repeat the URL")
+  func urlFaults() throws {
+    let found = try rows("file,url,user\na.jpg,https://img.example.org/SECRET,u1\n,,u1\n,https://x/SECRET\n")
+    #expect(
+      found.map(\.content) == [
+        .failure(ManifestRow.Fault(sentence: "it names both a file and a url")),
+        .failure(ManifestRow.Fault(sentence: "it names no file and no url")),
+        .failure(ManifestRow.Fault(sentence: "it has 2 cells, and the header 3")),
+      ])
   }
 
   @Test("an empty cell leaves it to the command line")
   func emptyCells() throws {
     let found = try rows("file,user,type,priority,at,key,expires\nb.jpg,,,,,,\n")
-    #expect(found.map(\.content) == [.success(ManifestRow.Content(file: "b.jpg"))])
+    #expect(found.map(\.content) == [.success(ManifestRow.Content(source: .file("b.jpg")))])
   }
 
   @Test("a byte order mark and CRLF, as spreadsheets write")
   func spreadsheet() throws {
     let found = try rows("\u{FEFF}file,user\r\na.jpg,u1\r\n", name: "batch.csv")
-    #expect(found.map(\.content) == [.success(ManifestRow.Content(file: "a.jpg", user: "u1"))])
+    #expect(found.map(\.content) == [.success(ManifestRow.Content(source: .file("a.jpg"), user: "u1"))])
   }
 
   @Test(
     "a row that cannot be used says why, and the others are used",
     arguments: [
-      (",u1,ear", "it names no file"),
+      (",u1,ear", "it names no file and no url"),
       ("a.jpg,u1,nose", "type 'nose' is not one of throat, ear"),
       ("a.jpg,u1", "it has 2 cells, and the header 3"),
       ("a.jpg,u1,\"ear", "the closing quote is missing"),
@@ -91,13 +113,16 @@ struct ManifestTests {
       ("{\"file\": 7}", "it is not a JSON object whose values are texts"),
       ("[1]", "it is not a JSON object whose values are texts"),
       ("{\"file\": \"a\"", "it is not a JSON object whose values are texts"),
-      ("{\"fiel\": \"a\"}", "there is no 'fiel'; it may hold file, user, type, priority, at, key, expires"),
+      (
+        "{\"fiel\": \"a\"}",
+        "there is no 'fiel'; it may hold file, url, user, type, priority, at, key, expires"
+      ),
     ])
   func badLine(line: String, sentence: String) throws {
     let found = try rows("\(line)\n{\"file\":\"a.jpg\"}\n", name: "batch.jsonl")
     #expect(found.map(\.line) == [1, 2])
     #expect(found.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
-    #expect(found.last?.content == .success(ManifestRow.Content(file: "a.jpg")))
+    #expect(found.last?.content == .success(ManifestRow.Content(source: .file("a.jpg"))))
   }
 
   @Test(
@@ -106,7 +131,7 @@ struct ManifestTests {
       ("", "batch.csv is empty"),
       ("file,colour\n", "batch.csv:1: there is no column 'colour'"),
       ("file,file\n", "batch.csv:1: the column 'file' is there twice"),
-      ("user,type\n", "batch.csv:1: the column 'file' is missing"),
+      ("user,type\n", "batch.csv:1: there is no column 'file' and no column 'url'"),
       ("\"file\n", "batch.csv:1: the closing quote is missing"),
     ])
   func badHeader(text: String, message: String) {
@@ -121,7 +146,7 @@ struct ManifestTests {
     let shown = "ty[2Jpe" + String(repeating: "\u{301}", count: 52) + "…"
     #expect(fault("file,ty\u{1B}[2Jpe\(marks)\n")?.message == "batch.csv:1: there is no column '\(shown)'")
     let json = try rows("{\"ty\\u001b[2Jpe\(marks)\": \"a\"}\n", name: "batch.jsonl")
-    let sentence = "there is no '\(shown)'; it may hold file, user, type, priority, at, key, expires"
+    let sentence = "there is no '\(shown)'; it may hold file, url, user, type, priority, at, key, expires"
     #expect(json.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
   }
 

@@ -22,7 +22,9 @@ import FuzzSupport
         last = row.line
         switch row.content {
         case .success(let content):
-          require(!content.file.isEmpty, "a row names a file")
+          switch content.source {
+          case .file(let place), .url(let place): require(!place.isEmpty, "a row names a file or a URL")
+          }
           require((content.key ?? "").unicodeScalars.count <= 200, "a key is bounded")
           require(content.at?.isFinite ?? true, "a time is a time")
         case .failure(let fault): requireShowable(fault.sentence, limit: 500, "the fault")
