@@ -10,6 +10,8 @@ enum ProfileFile {
 
   struct Fault: Error, Sendable, Equatable {
     let sentence: String
+    /// Whose answer it is, where that much could be read.
+    var user: String?
   }
 
   /// Reads a whole as one JSON text, or else each line as one.

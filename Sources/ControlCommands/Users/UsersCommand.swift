@@ -12,11 +12,13 @@ enum UsersCommand {
         Example("analysisctl users show u1", "A user's plan, limit and use."),
         Example("analysisctl users set-plan u1 premium", "Change the plan from now on."),
         Example("analysisctl users import profiles.jsonl", "Take over what the analysis backend says."),
+        Example("analysisctl users prefetch-photos", "Have the users' photos at hand."),
       ],
       subcommands: [
         UsersAddCommand.command(surroundings), UsersShowCommand.command(surroundings),
         UsersListCommand.command(surroundings), UsersSetCommand.plan(surroundings),
         UsersSetCommand.zone(surroundings), UsersImportCommand.command(surroundings),
+        UsersPhotoCommand.command(surroundings), UsersPrefetchCommand.command(surroundings),
       ])
   }
 }

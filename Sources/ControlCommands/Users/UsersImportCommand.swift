@@ -12,23 +12,26 @@ enum UsersImportCommand {
       discussion: """
         Reads a JSON profile answer ({"user": {…}}), a bare user, an array of them, or a line of JSON for each. \
         The id becomes the user's name here and the subscription their plan. An answer that is refused does not \
-        stop the others, and the exit code is 4.
+        stop the others, and the exit code is 4. A photo's address (photoUrl) is taken where --url-hosts allows its \
+        host, and passed over where nothing may be fetched by URL.
         """,
       examples: [
         Example("analysisctl users import profile.json", "One answer."),
         Example("analysisctl users import < profiles.jsonl", "Many, a line each."),
       ],
-      inputs: [file],
+      inputs: [RemoteImageOptions.hosts, file],
       exitCodes: [.done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater]
     ) { context in
       let path = try context.values[file]
+      let hosts = try context.values[RemoteImageOptions.hosts]
       let reading = Task(executorPreference: globalConcurrentExecutor) {
         try path.flatMap { $0 == "-" ? nil : try InputFile.readText($0, limit: Manifest.limit) }
           ?? surroundings.standardInput(Manifest.limit)
       }
       let entries = ProfileFile.entries(try await reading.value)
       return try await context.withSession(surroundings) { session in
-        let response = try await UsersImportInteractor(database: session.database).answer(entries)
+        let response = try await UsersImportInteractor(database: session.database, photoHosts: hosts)
+          .answer(entries)
         try session.view.show(response, by: UsersImportPresenter.self)
         return response.exitCode
       }

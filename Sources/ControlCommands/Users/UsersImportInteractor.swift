@@ -1,6 +1,7 @@
 import CommandLineTool
 import JobQueue
 import PostgreSQL
+import RemoteImages
 
 /// What became of each answer.
 struct UsersImportResponse: Sendable, Equatable {
@@ -23,19 +24,38 @@ struct UsersImportResponse: Sendable, Equatable {
 /// Imports profile answers.
 struct UsersImportInteractor: Sendable {
   let database: ConnectionPool
+  /// Where photos may come from; none for leaving photos out.
+  var photoHosts: [AllowedHost] = []
 
   func answer(_ entries: [ProfileFile.Entry]) async throws -> UsersImportResponse {
-    let answers = entries.compactMap { try? $0.answer.get() }
+    let judged = entries.map(judge)
+    let answers = judged.compactMap { try? $0.answer.get() }
     var outcomes = try await UserDirectory(database).importProfiles(answers)[...]
-    let lines = entries.map { entry -> UsersImportResponse.Line in
+    let lines = judged.map { entry -> UsersImportResponse.Line in
       switch entry.answer {
       case .failure(let fault):
-        return .init(line: entry.line, user: nil, outcome: .refused(fault.sentence))
+        return .init(line: entry.line, user: fault.user, outcome: .refused(fault.sentence))
       case .success(let answer):
         let outcome = outcomes.popFirst() ?? .refused("The database gave no answer.")
         return .init(line: entry.line, user: answer.id, outcome: outcome)
       }
     }
     return UsersImportResponse(lines: lines)
+  }
+
+  /// The same entry, without a photo that nobody may fetch; refused where its photo is elsewhere than allowed.
+  private func judge(_ entry: ProfileFile.Entry) -> ProfileFile.Entry {
+    guard case .success(var answer) = entry.answer, let photo = answer.photoURL else { return entry }
+    guard !photoHosts.isEmpty else {
+      answer.photoURL = nil
+      return ProfileFile.Entry(line: entry.line, answer: .success(answer))
+    }
+    do throws(RemoteImageError) {
+      _ = try RemoteAddress(photo, among: photoHosts)
+      return entry
+    } catch {
+      let fault = ProfileFile.Fault(sentence: "Photo: \(error.message)", user: answer.id)
+      return ProfileFile.Entry(line: entry.line, answer: .failure(fault))
+    }
   }
 }

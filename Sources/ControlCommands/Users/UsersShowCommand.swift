@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import JobQueue
 import PostgreSQL
+import RemoteImages
 
 /// `analysisctl users show`.
 enum UsersShowCommand {
@@ -54,8 +55,13 @@ enum UsersShowPresenter: Presenter {
       "name": .text(profile.name), "email": .text(profile.email),
       "backend_subscription": .text(profile.backendSubscription),
       "backend_count": .count(profile.backendCount), "last_reset": .time(profile.lastReset),
-      "updated_at": .time(profile.updatedAt),
+      "photo_host": .text(photoHost(profile)), "updated_at": .time(profile.updatedAt),
     ]
+  }
+
+  /// Where the photo is; the rest of its address may be a secret.
+  private static func photoHost(_ profile: Profile) -> String? {
+    profile.photoURL.map { RemoteAddress.host(of: $0) ?? "unknown" }
   }
 
   static func text(_ user: UserDetail, width: Int?, paint: Paint) -> String {
@@ -76,6 +82,7 @@ enum UsersShowPresenter: Presenter {
       facts.add("backend plan", profile.backendSubscription)
       facts.add("backend count", profile.backendCount.map(String.init))
       facts.add("backend reset", Moment.short(profile.lastReset))
+      facts.add("photo on", photoHost(profile))
     }
     return facts.text
   }

@@ -14,11 +14,13 @@ public struct ProfileAnswer: Sendable, Equatable {
   public var analysisCount: Int?
   /// When the backend last reset its count, in seconds since 1970.
   public var lastResetDate: Double?
+  /// Where the photo is: all of it may be a secret.
+  public var photoURL: String?
 
   /// A user with what is known.
   public init(
     id: String, email: String? = nil, name: String? = nil, subscription: String? = nil,
-    analysisCount: Int? = nil, lastResetDate: Double? = nil
+    analysisCount: Int? = nil, lastResetDate: Double? = nil, photoURL: String? = nil
   ) {
     self.id = id
     self.email = email
@@ -26,6 +28,7 @@ public struct ProfileAnswer: Sendable, Equatable {
     self.subscription = subscription
     self.analysisCount = analysisCount
     self.lastResetDate = lastResetDate
+    self.photoURL = photoURL
   }
 
   /// Reads one JSON text: an answer `{"user": {…}}`, a bare user, or an array of either.
@@ -88,6 +91,7 @@ private struct UserFields: Decodable {
   var subscription: String?
   var analysisCount: Int?
   var lastResetDate: String?
+  var photoUrl: String?
 
   /// Some backends give numbers for ids.
   struct Identifier: Decodable {
@@ -117,7 +121,7 @@ private struct UserFields: Decodable {
     }
     return ProfileAnswer(
       id: id.text, email: email, name: name, subscription: subscription, analysisCount: analysisCount,
-      lastResetDate: reset)
+      lastResetDate: reset, photoURL: photoUrl.flatMap { $0.isEmpty ? nil : $0 })
   }
 
   /// A time of ISO 8601 with or without fractions of a second.

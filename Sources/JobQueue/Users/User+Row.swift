@@ -31,6 +31,7 @@ extension Profile {
     self.init(
       name: try row.stringIfPresent(0), email: try row.stringIfPresent(1),
       backendSubscription: try row.stringIfPresent(2), backendCount: try row.int32IfPresent(3).map(Int.init),
-      lastReset: try row.doubleIfPresent(4), updatedAt: try row.double(5))
+      lastReset: try row.doubleIfPresent(4), updatedAt: try row.double(5),
+      photoURL: try row.stringIfPresent(6))
   }
 }

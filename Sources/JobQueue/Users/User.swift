@@ -105,6 +105,8 @@ public struct Profile: Sendable, Equatable {
   public let lastReset: Double?
   /// When this was last changed, in seconds since 1970.
   public let updatedAt: Double
+  /// Where the photo is: all of it may be a secret.
+  public var photoURL: String?
 }
 
 /// A line of the list of users.

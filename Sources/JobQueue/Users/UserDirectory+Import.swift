@@ -42,6 +42,8 @@ extension UserDirectory {
       ], while: "saving the profile of user \(answer.id)"
     ) { _ in
     }.run(on: database)
+    // A statement of its own, so that a schema without photos takes the others.
+    if let photo = answer.photoURL { try await setPhoto(answer.id, url: photo) }
     return added.isNew ? .created : .updated
   }
 }

@@ -34,6 +34,13 @@ struct UsageTests {
       ("submit --user u --type ear --max-dimension 4 a.jpg", "--max-dimension: '4' is outside the range"),
       ("submit --user u --type ear - -", "standard input (-) can be submitted once"),
       ("submit --manifest m.csv a.jpg", "files and --manifest cannot be given together"),
+      ("submit --manifest m.csv --url https://a.org/", "files and --manifest cannot be given together"),
+      ("submit --user u --type ear --url https://a.org/SECRET", "images by URL are not enabled"),
+      ("submit --user u --type ear --url-hosts a/b --url https://a/", "--url-hosts: 'a/b' is not a host"),
+      (
+        "submit --user u --type ear --url-hosts *.org --url https://a/",
+        "--url-hosts: '*.org' allows too much"
+      ),
       ("jobs", "'analysisctl jobs' needs a subcommand: list, show, retry, cancel"),
       ("jobs list --state done", "--state: 'done' is not one of waiting"),
       ("jobs list --month 2026-13", "--month: '2026-13' is not a month"),
@@ -48,6 +55,16 @@ struct UsageTests {
       ("jobs retry --state waiting", "a job that is waiting cannot be changed so"),
       ("jobs cancel --state dead", "a job that is dead cannot be changed so"),
       ("users", "'analysisctl users' needs a subcommand: add, show, list, set-plan, set-zone, import"),
+      ("users set-photo u", "neither an address nor --remove is given"),
+      ("users set-photo u https://a.org/ --remove", "an address and --remove cannot be given together"),
+      ("users set-photo u https://a.org/", "images by URL are not enabled"),
+      ("users prefetch-photos", "images by URL are not enabled"),
+      ("users prefetch-photos --url-hosts a.org", "there is no cache to fill"),
+      ("users prefetch-photos --url-hosts a.org --url-cache c", "no key file is named"),
+      (
+        "users prefetch-photos --url-hosts a.org --url-cache c --url-cache-size 5",
+        "--url-cache-size: '5' is outside"
+      ),
       ("users add", "<user> is missing"),
       ("users set-plan u", "<plan> is missing"),
       ("users set-zone u", "<zone> is missing"),
@@ -76,6 +93,21 @@ struct UsageTests {
     #expect(ran.output == "")
     #expect(ran.messages.hasPrefix("analysisctl: "))
     #expect(ran.messages.contains(words), "\(ran.messages)")
+  }
+
+  @Test("a URL is in no word of a refusal")
+  func url() async throws {
+    let files = try Files(["m.csv": Array("url\nhttps://img.example.org/private?key=SECRET\n".utf8)])
+    for line in [
+      ["submit", "--user", "u", "--type", "ear", "--url", "https://img.example.org/private?key=SECRET"],
+      ["submit", "--user", "u", "--type", "ear", "--manifest", files("m.csv")],
+      ["users", "set-photo", "u", "https://img.example.org/private?key=SECRET"],
+    ] {
+      let ran = await control.run(line)
+      #expect(ran.code == .usage)
+      #expect(ran.messages.contains("url-hosts = images.example.org in the configuration file"))
+      #expect(!(ran.output + ran.messages).contains("SECRET") && !ran.messages.contains("private"))
+    }
   }
 
   @Test("a key that is too long is refused")
@@ -111,7 +143,8 @@ struct UsageTests {
     "a server that is not there is code 69 for every command, and the password is in no word of it",
     arguments: [
       "migrate", "migrate --dry-run", "status", "jobs list", "jobs show 1", "jobs cancel 1", "jobs retry 1",
-      "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC", "plans",
+      "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC",
+      "users set-photo u --remove", "plans",
       "plans list", "plans set-limit free 1", "report usage", "report analyses", "report conditions",
       "report summary", "reconcile",
     ])

@@ -59,7 +59,7 @@ struct UserPresenterTests {
     #expect(
       json.hasSuffix(
         #""profile":{"name":"N","email":"n@example.org","backend_subscription":"premium","backend_count":4,"#
-          + #""last_reset":null,"updated_at":"2026-10-01T00:00:00.250Z"}}"#))
+          + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"}}"#))
   }
 
   @Test("a page of users")

@@ -20,13 +20,14 @@ struct ProfileAnswerTests {
   func fields(date: String) throws {
     let text = """
       {"user": {"id": "u", "email": "e", "name": "n", "subscription": "premium", "analysisCount": 4,
-       "lastResetDate": "\(date)"}}
+       "photoUrl": "https://x/1", "lastResetDate": "\(date)"}}
       """
     let answer = try #require(try ProfileAnswer.parse(Array(text.utf8)).first)
     #expect(answer.email == "e")
     #expect(answer.name == "n")
     #expect(answer.subscription == "premium")
     #expect(answer.analysisCount == 4)
+    #expect(answer.photoURL == "https://x/1")
     let reset = try #require(answer.lastResetDate)
     #expect(abs(reset - (date.contains(".") ? 1_742_646_896.789 : 1_742_646_896)) < 0.000_01)
   }

@@ -37,6 +37,43 @@ struct UserDirectoryTests {
     }
   }
 
+  @Test("A photo's address is set, listed by reference and removed, and shown by no description")
+  func photos() async throws {
+    try await withQueue { queue async throws in
+      let users = UserDirectory(queue.pool)
+      for reference in ["c", "a", "B", "d"] { _ = try await users.add(NewUser(reference: reference)) }
+      #expect(try await users.photos() == [])
+      for reference in ["c", "a", "B"] {
+        try await users.setPhoto(reference, url: "https://x/SECRET-\(reference)")
+      }
+      #expect(try await users.photos().map(\.reference) == ["B", "a", "c"])
+      #expect(try await users.photos(after: "B", limit: 1).map(\.url) == ["https://x/SECRET-a"])
+      #expect(try await users.show("a")?.profile?.photoURL == "https://x/SECRET-a")
+      try await users.setPhoto("a", url: nil)
+      #expect(try await users.photos().map(\.reference) == ["B", "c"])
+      #expect(try await users.show("a")?.profile?.photoURL == nil)
+      #expect(!"\(try await users.photos())".contains("SECRET"))
+
+      let nobody = await #expect(throws: JobQueueError.self) { try await users.setPhoto("nobody", url: nil) }
+      #expect(nobody?.code == .notFound)
+      let long = String(repeating: "x", count: 2001)
+      let refused = await #expect(throws: JobQueueError.self) { try await users.setPhoto("a", url: long) }
+      #expect(refused?.code == .invalid)
+    }
+  }
+
+  @Test("An imported profile brings its photo, and one without leaves it")
+  func importedPhoto() async throws {
+    try await withQueue { queue async throws in
+      let users = UserDirectory(queue.pool)
+      _ = try await users.importProfiles([
+        ProfileAnswer(id: "a", photoURL: "https://x/1"), ProfileAnswer(id: "b"),
+      ])
+      _ = try await users.importProfiles([ProfileAnswer(id: "a", name: "N")])
+      #expect(try await users.photos() == [UserPhoto(reference: "a", url: "https://x/1")])
+    }
+  }
+
   @Test("An unknown user, plan or zone is refused in words")
   func refused() async throws {
     try await withQueue { queue async throws in

@@ -1,0 +1,68 @@
+import CommandLineTool
+import JobQueue
+import RemoteImages
+
+/// `analysisctl users set-photo`.
+enum UsersPhotoCommand {
+  static let url = Argument(
+    optional: "url", .string,
+    help: "The photo's https address, or - to read it from standard input, where other users of this machine "
+      + "cannot see it.")
+  static let remove = Flag("remove", help: "Say that there is none any more.")
+
+  /// The most bytes of an address on standard input.
+  private static let longest = 8192
+
+  static func command(_ surroundings: Surroundings) -> Command {
+    Command(
+      "set-photo", abstract: "Set where a user's photo is.",
+      discussion: """
+        The photo is not fetched now, only its host looked at, which must be one of --url-hosts. No command shows \
+        more of the address than the host.
+        """,
+      examples: [
+        Example(
+          "analysisctl users set-photo u1 https://img.example.org/u1.jpg",
+          "A photo, where --url-hosts allows its host."),
+        Example("analysisctl users set-photo u1 - < address.txt", "One whose address is a secret."),
+        Example("analysisctl users set-photo u1 --remove", "None."),
+      ],
+      inputs: [remove, RemoteImageOptions.hosts, UsersCommand.user, url],
+      exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater]
+    ) { context in
+      let user = try context.values[UsersCommand.user]
+      let address = try await address(context, surroundings)
+      return try await context.withSession(surroundings) { session in
+        try await UserDirectory(session.database).setPhoto(user, url: address)
+        let host = address.flatMap { RemoteAddress.host(of: $0) } ?? "none"
+        let changed = UsersSetResponse(user: user, name: "photo", value: host, from: nil)
+        try session.view.show(changed, by: UsersSetPresenter.self)
+        return .done
+      }
+    }
+  }
+
+  /// The address, looked at; nil for none.
+  private static func address(_ context: Context, _ surroundings: Surroundings) async throws -> String? {
+    let given = try context.values[url]
+    if try context.values[remove] {
+      guard given == nil else { throw ControlError.usage("an address and --remove cannot be given together") }
+      return nil
+    }
+    guard let given else { throw ControlError.usage("neither an address nor --remove is given") }
+    let hosts = try context.values[RemoteImageOptions.hosts]
+    guard !hosts.isEmpty else { throw RemoteImageOrder.off }
+    let address = given == "-" ? try await standardInput(surroundings) : given
+    _ = try RemoteAddress(address, among: hosts)
+    return address
+  }
+
+  private static func standardInput(_ surroundings: Surroundings) async throws -> String {
+    // Reading blocks, so it is done where threads may wait.
+    let reading = Task(executorPreference: globalConcurrentExecutor) {
+      try surroundings.standardInput(longest)
+    }
+    let text = String(decoding: try await reading.value, as: UTF8.self)
+    return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+  }
+}

@@ -1,0 +1,125 @@
+import CommandLineTool
+import PostgreSQL
+import Testing
+
+@testable import ControlCommands
+
+@Suite("analysisctl users set-photo and prefetch-photos, against a server")
+struct PhotoTests {
+  @Test("a photo's address is set, shown by its host alone, and removed")
+  func set() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      var control = installed.control
+      let hosts = ["--url-hosts", "*.example.org"]
+      let secret = "https://img.example.org/private/u1.jpg?key=SECRET"
+      let set = await control.run(["users", "set-photo", "u1", secret] + hosts)
+      #expect(set.code == .done)
+      #expect(set.output == "photo of u1: img.example.org\n")
+      let shown = await control("users", "show", "u1")
+      #expect(shown.output.contains("photo on   img.example.org\n"))
+      let json = await control("users", "show", "u1", "--json")
+      #expect(json.output.contains(#""photo_host":"img.example.org""#))
+      #expect(!(shown.output + json.output).contains("SECRET") && !json.output.contains("private"))
+      let stored = "SELECT coalesce(photo_url, 'none') FROM analysis.profile"
+      #expect(try await installed.texts(stored) == [secret])
+      control.input = Array("  https://b.example.org/2.jpg\n".utf8)
+      #expect(await control.run(["users", "set-photo", "u1", "-"] + hosts).code == .done)
+      #expect(try await installed.texts(stored) == ["https://b.example.org/2.jpg"])
+      #expect(await control("users", "set-photo", "u1", "--remove").output == "photo of u1: none\n")
+      #expect(try await installed.texts(stored) == ["none"])
+    }
+  }
+
+  @Test("an address elsewhere, and an unknown user, are refused with code 4")
+  func refused() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      let hosts = ["--url-hosts", "img.example.org"]
+      for (user, url) in [
+        ("u1", "https://evil.org/SECRET"), ("u1", "http://img.example.org/SECRET"), ("u1", "SECRET"),
+        ("nobody", "https://img.example.org/SECRET"),
+      ] {
+        let ran = await installed.control.run(["users", "set-photo", user, url] + hosts)
+        #expect(ran.code == .refused)
+        #expect(!ran.messages.contains("SECRET"))
+      }
+      let long = "https://img.example.org/" + String(repeating: "a", count: 2000)
+      #expect(await installed.control.run(["users", "set-photo", "u1", long] + hosts).code == .usage)
+      #expect(
+        try await installed.number("SELECT count(*)::int FROM analysis.profile WHERE photo_url IS NOT NULL")
+          == 0)
+    }
+  }
+
+  @Test("an import takes photos over where their host is allowed, and passes them over where none is")
+  func imported() async throws {
+    try await Installed.with { (installed) async throws in
+      var control = installed.control
+      control.input = Array(
+        """
+        {"id": "u1", "photoUrl": "https://img.example.org/1.jpg"}
+        {"id": "u2", "photoUrl": "https://evil.org/SECRET"}
+        {"id": "u3", "photoUrl": ""}
+        """.utf8)
+      let off = await control("users", "import")
+      #expect(off.code == .done)
+      #expect(try await installed.number("SELECT count(photo_url)::int FROM analysis.profile") == 0)
+      let ran = await control("users", "import", "--url-hosts", "img.example.org")
+      #expect(ran.code == .refused)
+      #expect(ran.lines[0] == "updated u1")
+      #expect(ran.lines[1].hasPrefix("refused u2: Photo: The host evil.org at port 443 is not among"))
+      #expect(ran.lines[2] == "updated u3")
+      #expect(!(ran.output + ran.messages).contains("SECRET"))
+      #expect(
+        try await installed.texts("SELECT photo_url FROM analysis.profile WHERE photo_url IS NOT NULL")
+          == ["https://img.example.org/1.jpg"])
+      // What is imported without a photo leaves the photo.
+      control.input = Array(#"{"id": "u1"}"#.utf8)
+      #expect(await control("users", "import", "--url-hosts", "img.example.org").code == .done)
+      #expect(try await installed.number("SELECT count(photo_url)::int FROM analysis.profile") == 1)
+    }
+  }
+
+  @Test("a page of photos is fetched once; what fails is told apart, code 4; without photos code 5")
+  func prefetch() async throws {
+    try await Installed.with { (installed) async throws in
+      let (server, files) = (try ImageServer(), try Files())
+      var control = installed.control
+      control.network = server.network
+      #expect(await control("keys", "new", "--key-file", files("image.keys")).code == .done)
+      let options = [
+        "--url-hosts", server.host, "--url-cache", files("photos"), "--key-file", files("image.keys"),
+      ]
+      let prefetch = ["users", "prefetch-photos"] + options
+      let nothing = await control.run(prefetch)
+      #expect(nothing.code == .nothingToDo)
+      #expect(nothing.output == "No photos.\n")
+      for (user, path) in [
+        ("u1", "/1.png"), ("u2", "/missing.png?SECRET"), ("u3", "/3.png"), ("u4", "/4.png"),
+      ] {
+        try await installed.addUser(user)
+        // As if set when another network was allowed: what is fetched is judged again.
+        _ = try await installed.pool.query(
+          "UPDATE analysis.profile SET photo_url = $1 WHERE user_id = (SELECT user_id FROM analysis.account WHERE user_ref = $2)",
+          [.text(server.url(path)), .text(user)])
+      }
+      try await installed.addUser("u5")
+      let first = await control.run(prefetch + ["--limit", "3"])
+      #expect(first.code == .refused)
+      #expect(first.lines[0] == "ready u1")
+      #expect(first.lines[1].hasPrefix("failed u2: The host img.example.org answers with status 404"))
+      #expect(first.lines[2] == "ready u3")
+      #expect(first.messages == "There may be more: --after u3\n")
+      let second = await control.run(prefetch + ["--after", "u3", "--json"])
+      #expect(second.code == .done)
+      #expect(
+        second.output
+          == #"{"photos":[{"user":"u4","outcome":"ready","reason":null,"message":null}],"next":null}"# + "\n")
+      #expect(server.targets.count == 4)
+      #expect(await control.run(prefetch).code == .refused)
+      #expect(server.targets.count == 5, "only what was missing is asked for again")
+      #expect(!(first.output + first.messages + second.output).contains("SECRET"))
+    }
+  }
+}
