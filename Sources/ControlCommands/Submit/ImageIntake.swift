@@ -24,6 +24,8 @@ struct ImageIntake: Sendable {
 
   struct Refused: Error, Equatable {
     let refusal: ItemRefusal
+    /// Whether nobody waited for it any more, which says nothing of the image.
+    var wasCancelled = false
   }
 
   private let cleaner: ImageCleaner
@@ -119,7 +121,8 @@ struct ImageIntake: Sendable {
         refusal: ItemRefusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
     } catch let error as RemoteImageError {
       throw Refused(
-        refusal: ItemRefusal(code: error.code.name, sentence: error.message, advice: error.advice))
+        refusal: ItemRefusal(code: error.code.name, sentence: error.message, advice: error.advice),
+        wasCancelled: error.code == .cancelled || error.code == .closed)
     } catch let refusal as ImageRefusal {
       throw Refused(
         refusal: ItemRefusal(code: refusal.code.name, sentence: refusal.message, advice: nil))

@@ -83,7 +83,8 @@ struct SubmitInteractor: Sendable {
     _ chunk: [ImageIntake.Prepared], by submitter: Submitter
   ) async -> ([SubmitResult], (any Error)?) {
     var outcomes: [SubmitResult.Outcome?] = chunk.map { prepared in
-      if case .failure(let refused) = prepared.image { .refused(refused.refusal) } else { nil }
+      guard case .failure(let refused) = prepared.image else { return nil }
+      return refused.wasCancelled ? .notReached : .refused(refused.refusal)
     }
     let places = chunk.indices.filter { outcomes[$0] == nil }
     let submissions = places.compactMap { Self.submission(chunk[$0]) }

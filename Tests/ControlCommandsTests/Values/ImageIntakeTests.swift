@@ -1,9 +1,12 @@
 import AnalysisCore
+import EventLoop
 import Images
 import Operations
+import TestSupport
 import Testing
 
 @testable import ControlCommands
+@testable import RemoteImages
 
 @Suite("Images are read and cleaned a chunk at a time")
 struct ImageIntakeTests {
@@ -56,6 +59,36 @@ struct ImageIntakeTests {
     }
     #expect(
       codes == ["unreadable", "unreadable", "manifest_row", "unsupported_format", "file_too_large", "taken"])
+  }
+
+  @Test("one by URL that is being fetched when the command is cancelled is not refused, only not reached")
+  func cancelled() async throws {
+    let asked = Gate()
+    let server = try RawServer { connection in
+      asked.open()
+      connection.waitForClose()
+    }
+    defer { server.stop() }
+    let loop = try EventLoop(name: "intake")
+    var network = NetworkSurroundings(
+      resolver: NameResolver { _ in [IPAddress("127.0.0.1")].compactMap { $0 } }, now: { 0 })
+    network.exempt = Set([IPAddress("127.0.0.1")].compactMap { $0 })
+    network.allowsPlainHTTP = true
+    let remote = RemoteImageCache(
+      loop: loop, hosts: [try AllowedHost("img.example.org:\(server.port)")], network: network)
+    let item = item("URL 1", .url("http://img.example.org:\(server.port)/a.png"))
+    let intake = ImageIntake(limits: ImageLimits(), remote: remote)
+    let reading = Task { await intake.chunk([item][...]) { false } }
+    _ = await HelperThread.value { asked.wait() }
+    reading.cancel()
+    let chunk = await reading.value
+    await remote.close()
+    loop.shutdown()
+    guard case .failure(let refused) = chunk.first?.image else {
+      Issue.record("it was taken")
+      return
+    }
+    #expect(refused.wasCancelled)
   }
 
   @Test("what is taken is a clean JPEG with its own hash")
