@@ -94,6 +94,17 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
          updated_at = EXCLUDED.updated_at
 $$;
 
+-- Sets where a user's photo is (NULL: there is none); false if there is no such user.
+CREATE OR REPLACE FUNCTION analysis.set_photo(p_shard smallint, p_user text, p_url text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  INSERT INTO analysis.profile AS p (shard, user_id, photo_url, updated_at)
+  SELECT a.shard, a.user_id, p_url, clock_timestamp()
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user
+  ON CONFLICT (shard, user_id) DO UPDATE SET photo_url = EXCLUDED.photo_url, updated_at = EXCLUDED.updated_at;
+  RETURN FOUND;
+END $$;
+
 -- Gives a plan a monthly limit (NULL: none) from a moment on.
 CREATE OR REPLACE FUNCTION analysis.set_plan_limit(p_plan text, p_limit int, p_from timestamptz) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

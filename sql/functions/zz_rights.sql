@@ -52,7 +52,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ARRAY['job_status'] || status.tables || counts.tables FROM status, counts
   UNION ALL
   SELECT 'administrator', ARRAY[
-      'add_user', 'set_plan', 'set_zone', 'save_profile', 'set_plan_limit', 'limit_of', 'add_clinic', 'assign_clinic',
+      'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of', 'add_clinic', 'assign_clinic',
       'grant_clinics', 'revoke_clinics', 'lift_clinics'],
     ARRAY['account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan', 'plan_limit',
       'clinic', 'clinic_viewer', 'usage', 'refund(shard,user_id,period)', 'result(shard,period,outcome,user_id)']

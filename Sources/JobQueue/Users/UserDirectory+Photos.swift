@@ -12,13 +12,13 @@ extension UserDirectory {
       throw JobQueueError(.invalid, "A photo's address has at most \(Self.longestAddress) characters.")
     }
     let shard = try await shards.shard(of: reference)
-    let changed = try await Statement(
+    let isDone = try await Statement(
       QueueSQL.text("users/set_photo.sql"), [.int16(shard), .text(reference), .text(url.map(storable))],
       while: "setting the photo of user \(reference)"
     ) { rows in
-      rows.affectedRows
+      try rows.single().bool(0)
     }.run(on: database)
-    guard changed > 0 else { throw Self.unknown(reference) }
+    guard isDone else { throw Self.unknown(reference) }
   }
 
   /// A page of the photos of those users who have one, by their references.

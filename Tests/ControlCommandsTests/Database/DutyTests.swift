@@ -73,6 +73,7 @@ struct DutyTests {
       ("administrator", ["users", "add", "u2", "--name", "N N"]), ("administrator", ["users", "show", "u1"]),
       ("administrator", ["users", "list"]), ("administrator", ["users", "set-plan", "u1", "premium"]),
       ("administrator", ["users", "set-zone", "u1", "Asia/Jakarta"]), ("administrator", ["plans"]),
+      ("administrator", ["users", "set-photo", "u1", "--remove"]),
       ("administrator", ["plans", "set-limit", "free", "9"]), ("administrator", ["clinics"]),
       ("administrator", ["clinics", "add", "north"]),
       ("administrator", ["clinics", "assign", "u1", "--none"]),

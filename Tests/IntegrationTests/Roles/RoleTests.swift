@@ -65,7 +65,9 @@ struct RoleTests {
         let refused = try await trial.run(.accounts, due)
         #expect(refused.code == 77 && refused.messages.contains("for all"), "\(refused.messages)")
         // The month before may be due as well, as the day of the month has it.
-        try await trial.expect(.administrator, ["report", "usage", "--due", try TemporaryFolder().url.path])
+        let whole = try TemporaryFolder()
+        try await trial.expect(.administrator, ["report", "usage", "--due", whole.url.path])
+        withExtendedLifetime(whole) {}
         try await trial.expect(.accounts, due)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter {
           $0.hasSuffix(".csv")
