@@ -39,23 +39,28 @@ public struct Reporter: Sendable {
   /// Writes a report.
   ///
   /// A `usage` report whose month is past its time of grace closes the month first, unless another did.
+  /// `beforeReading` is called when everything else is sound and the rows are about to be read, so that who reads
+  /// them is recorded first; what it throws is the error's `underlying`.
   /// `progress` is told now and then how many rows are written, and at the end.
   /// Throws `unknownZone`, `unwritable`, `unreachable`, `database`, `schema` or `interrupted`; a file is then
   /// as it was before.
   public func run(
     _ request: ReportRequest, to destination: ReportDestination,
+    beforeReading: @Sendable () async throws -> Void = {},
     progress: @Sendable (_ rows: Int) -> Void = { _ in }
   ) async throws(ReportsError) -> ReportOutcome {
     do {
       switch destination {
       case .stream(let take):
-        let report = try await write(request, progress: progress) { chunk in
+        let report = try await write(request, beforeReading, progress: progress) { chunk in
           do { try take(chunk) } catch { throw ReportsError(interruptedBy: error) }
         }
         return report.outcome(sha256: nil, isNew: true)
       case .file(let path):
         var file = try ReportFile(path)
-        let report = try await write(request, progress: progress) { chunk in try file.write(chunk) }
+        let report = try await write(request, beforeReading, progress: progress) { chunk in
+          try file.write(chunk)
+        }
         let result = try file.finish(report.meta, format: request.format)
         return report.outcome(sha256: result.sha256, isNew: result.isNew)
       }
@@ -77,10 +82,12 @@ public struct Reporter: Sendable {
   }
 
   private func write(
-    _ request: ReportRequest, progress: (Int) -> Void, to sink: (_ chunk: [UInt8]) throws -> Void
+    _ request: ReportRequest, _ beforeReading: () async throws -> Void, progress: (Int) -> Void,
+    to sink: (_ chunk: [UInt8]) throws -> Void
   ) async throws -> Report {
     let zone = try await zone(named: request.zone)
     if request.kind == .usage { try await closeIfDue(request.month) }
+    try await beforeReading()
     return try await database.transaction(
       isolation: .repeatableRead, readOnly: true, deadline: timeout
     ) { transaction in

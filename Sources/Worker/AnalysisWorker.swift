@@ -16,6 +16,8 @@ public struct AnalysisWorker: Sendable {
   let log: Log
   let meters: Meters
   let identity: WorkerIdentity
+  /// Under whose account it runs, for the audit.
+  let actor: AuditActor
   let failpoints: Failpoints
 
   /// A worker that has not begun.
@@ -23,9 +25,11 @@ public struct AnalysisWorker: Sendable {
   /// - Parameters:
   ///   - clients: The endpoint of each kind; kinds without one are not taken on.
   ///   - loop: Where everything runs; the clients' HTTP transfers too.
+  ///   - user: The user of the operating system, for the audit; nil where it is not known.
   public init(
     _ configuration: WorkerConfiguration, clients: [AnalysisKind: ModelClient], loop: EventLoop, log: Log,
-    counters: Counters, host: String, processID: Int32, version: String, failpoints: Failpoints = .none
+    counters: Counters, user: String? = nil, host: String, processID: Int32, version: String,
+    failpoints: Failpoints = .none
   ) {
     var configuration = configuration
     configuration.kinds.removeAll { clients[$0] == nil }
@@ -37,6 +41,7 @@ public struct AnalysisWorker: Sendable {
     self.failpoints = failpoints
     var generator = SystemRandomNumberGenerator()
     identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
+    actor = AuditActor(user: user, host: host)
   }
 
   /// Runs until told to stop or, draining, until nothing can run within the horizon.

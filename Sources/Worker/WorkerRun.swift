@@ -62,6 +62,7 @@ struct WorkerRun {
       }
     }
     let summary = await summary(drain)
+    await ReaderRecord(worker: worker, databases: databases).stop()
     await retire()
     return summary
   }

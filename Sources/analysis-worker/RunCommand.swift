@@ -22,9 +22,10 @@ struct RunCommand {
     let service = ServiceNotification(environment: context.environment)
     let loop = try EventLoop(name: "worker")
     let http = HTTPClient(loop: loop, configuration: try transfer(sockets))
+    let owner = ProcessOwner.current()
     let worker = AnalysisWorker(
       try configuration(sockets), clients: try clients(http), loop: loop, log: log, counters: Counters(),
-      host: hostName(), processID: getpid(), version: WorkerOptions.version,
+      user: owner.user, host: owner.host, processID: getpid(), version: WorkerOptions.version,
       failpoints: try failpoints(loop, log))
     let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
     let watchdog = Task { await keepWatchdog(service, loop) }
@@ -132,12 +133,6 @@ struct RunCommand {
       credentials = { try Credentials.read(path, environment: environment) }
     }
     return ModelClient(endpoint: endpoint, http: http, credentials: credentials)
-  }
-
-  private func hostName() -> String {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   // MARK: Service manager

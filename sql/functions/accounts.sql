@@ -65,6 +65,10 @@ BEGIN
   WHERE p_from IS NOT NULL
      OR v_plan IS DISTINCT FROM (SELECT l.plan_id FROM analysis.limit_of(p_shard, v_user, clock_timestamp()) l)
   ON CONFLICT (shard, user_id, valid_from) DO UPDATE SET plan_id = EXCLUDED.plan_id;
+  IF FOUND THEN
+    PERFORM analysis.audit_add(
+      'set_plan', 'user:' || v_user, jsonb_strip_nulls(jsonb_build_object('plan', p_plan, 'from', analysis.audit_time(p_from))));
+  END IF;
   RETURN true;
 END $$;
 
@@ -115,6 +119,10 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
   END IF;
+  -- Without a limit is null, and from now on is without a time.
+  PERFORM analysis.audit_add(
+    'set_limit', 'plan:' || p_plan,
+    jsonb_build_object('limit', p_limit) || jsonb_strip_nulls(jsonb_build_object('from', analysis.audit_time(p_from))));
 END $$;
 
 -- The plan and limit in force for a user at a moment. A plan without any limit yet allows nothing. Inlined

@@ -19,6 +19,7 @@ DECLARE
   v_vt bigint[];
   v_open bigint[];
   v_cancelled bigint[];
+  v_owner bigint[];                    -- whose those are
 BEGIN
   -- 1. Lock the jobs' rows, in order.
   SELECT array_agg(j.id), array_agg(j.period), array_agg(j.user_id), array_agg(j.kind), array_agg(j.lane), array_agg(j.vt)
@@ -47,7 +48,7 @@ BEGIN
   owed AS (
     INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
     SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
-  SELECT array_agg(e.job_id) INTO v_cancelled FROM ended e;
+  SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
 
   -- 4. Close them, and take out what can be reached by key; each by its whole key, so that no plan can go
   --    through the queue.
@@ -60,6 +61,9 @@ BEGIN
       DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.job_id = v_job[i];
     END IF;
   END LOOP;
+  IF v_cancelled IS NOT NULL THEN
+    PERFORM analysis.audit_jobs('cancel', p_shard, v_cancelled, v_owner);
+  END IF;
 
   RETURN QUERY
   SELECT g.id, CASE WHEN t.id IS NULL THEN 'unknown'
@@ -136,6 +140,11 @@ BEGIN
     WHERE e.shard = p_shard AND e.user_id = v_row.user_id AND e.key_hash = v_row.key_hash AND e.job_id = v_row.id;
     DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = v_row.id;
   END LOOP;
+  IF cardinality(v_granted) > 0 THEN
+    PERFORM analysis.audit_jobs(
+      'retry', p_shard, v_granted,
+      ARRAY(SELECT t.user_id FROM (SELECT unnest(v_job) AS id, unnest(v_user) AS user_id) t WHERE t.id = ANY (v_granted)));
+  END IF;
 
   RETURN QUERY
   SELECT g.id, CASE WHEN t.id IS NULL THEN 'not_dead' WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,

@@ -31,7 +31,8 @@ END $$;
 -- were changed. They are reached by their rows' addresses and nothing else: by their keys, a plan that was made while
 -- the month was empty would go through all of it. An image whose own key or place is not what it was any more was
 -- changed by somebody else meanwhile, and one that a submit holds just now is left out rather than waited for, since
--- both hold many; they are found again when the caller looks for what is left.
+-- both hold many; they are found again when the caller looks for what is left. Each call is an entry of the audit: how
+-- many were under which key before.
 CREATE OR REPLACE FUNCTION analysis.rewrap_images(
   p_shard smallint, p_period smallint, p_images bigint[], p_places tid[], p_before bytea[], p_key bigint, p_after bytea[])
 RETURNS int
@@ -40,17 +41,26 @@ SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_count int;
+  v_from jsonb;
 BEGIN
   WITH held AS MATERIALIZED (
-    SELECT g.id, g.place, g.after
+    SELECT g.id, g.place, g.after, h.sealed_by
     FROM (SELECT unnest(p_images) AS id, unnest(p_places) AS place, unnest(p_before) AS before, unnest(p_after) AS after) g
     CROSS JOIN LATERAL (
-      SELECT FROM analysis.image k
+      SELECT k.sealed_by FROM analysis.image k
       WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id AND k.sealed_key = g.before
-      FOR NO KEY UPDATE SKIP LOCKED) h)
-  UPDATE analysis.image i SET sealed_by = p_key, sealed_key = h.after
-  FROM held h
-  WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x)) AND i.id = h.id;
-  GET DIAGNOSTICS v_count = ROW_COUNT;
+      FOR NO KEY UPDATE SKIP LOCKED) h),
+  changed AS (
+    UPDATE analysis.image i SET sealed_by = p_key, sealed_key = h.after
+    FROM held h
+    WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x)) AND i.id = h.id
+    RETURNING h.sealed_by)
+  SELECT coalesce(sum(c.images), 0), jsonb_object_agg(analysis.key_text(c.sealed_by), c.images) INTO v_count, v_from
+  FROM (SELECT d.sealed_by, count(*) AS images FROM changed d GROUP BY d.sealed_by) c;
+  IF v_count > 0 THEN
+    PERFORM analysis.audit_add(
+      'rotate_keys', 'key:' || analysis.key_text(p_key),
+      jsonb_build_object('shard', p_shard, 'month', analysis.period_text(p_period), 'images', v_count, 'from', v_from));
+  END IF;
   RETURN v_count;
 END $$;

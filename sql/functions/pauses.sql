@@ -1,5 +1,11 @@
 -- Pauses by operators. Workers read the table at their housekeeping and claim nothing of what is paused.
 
+-- What is paused, as the audit names it; an account that stands in an address is nobody's business.
+CREATE OR REPLACE FUNCTION analysis.pause_target(p_scope text, p_name text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE p_scope WHEN 'all' THEN 'everything' ELSE p_scope || ':' || regexp_replace(p_name, '//[^/]*@', '//') END
+$$;
+
 -- Pauses something until a time, or until it is resumed; answers paused, changed (it was paused with another
 -- reason or end) or unchanged.
 CREATE OR REPLACE FUNCTION analysis.pause(p_scope text, p_name text, p_reason text, p_until timestamptz) RETURNS text
@@ -23,6 +29,9 @@ BEGIN
   UPDATE analysis.pause p SET resumed_at = v_now, resumed_by = session_user WHERE p.id = v_open.id;
   INSERT INTO analysis.pause (scope, name, reason, until_at, paused_at)
   VALUES (p_scope, p_name, p_reason, p_until, v_now);
+  PERFORM analysis.audit_add(
+    'pause', analysis.pause_target(p_scope, p_name),
+    jsonb_strip_nulls(jsonb_build_object('until', analysis.audit_time(p_until))), p_reason);
   RETURN CASE WHEN v_open.id IS NULL THEN 'paused' ELSE 'changed' END;
 END $$;
 
@@ -38,5 +47,8 @@ BEGIN
   SET resumed_at = least(v_now, p.until_at), resumed_by = CASE WHEN p.until_at <= v_now THEN NULL ELSE session_user END
   WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL
   RETURNING p.resumed_by IS NOT NULL INTO v_in_force;
+  IF v_in_force THEN
+    PERFORM analysis.audit_add('resume', analysis.pause_target(p_scope, p_name));
+  END IF;
   RETURN coalesce(v_in_force, false);
 END $$;

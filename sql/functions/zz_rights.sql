@@ -11,7 +11,8 @@
 --   diagnoses      beside it the report of analyses: what was found in whose picture
 --   operator       pauses, retries and cancels, looks at the queue, recounts
 --   administrator  users, plans and clinics
---   auditor        looks at the queue, at usage, users, plans and clinics, recounts; no picture, no diagnosis, no name
+--   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit; no picture,
+--                  no diagnosis, no name
 CREATE OR REPLACE FUNCTION analysis.duties() RETURNS TABLE (o_duty text, o_functions text[], o_tables text[])
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH status AS (
@@ -32,7 +33,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   given AS (
   SELECT 'worker' AS duty, ARRAY[
       'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
-      'refresh_gauges', 'ensure_partitions'] AS functions,
+      'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
     ARRAY['image(shard,period,id,bytes,sha256)', 'image_to_send'] || status.tables AS tables
   FROM status
@@ -41,28 +42,28 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT 'submitter', ARRAY['submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'period_text'],
     ARRAY['result(shard,period,job_id,outcome)', 'dead(shard,job_id)']
   UNION ALL
-  SELECT 'reader', ARRAY['locate', 'result_of', 'attempts_of', 'period_text'],
+  SELECT 'reader', ARRAY['locate', 'result_of', 'attempts_of', 'period_text', 'audit_result'],
     jobs.tables || status.tables FROM jobs, status
   UNION ALL
-  SELECT 'reporter', usage.functions || ARRAY['close_usage'], usage.tables FROM usage
+  SELECT 'reporter', usage.functions || ARRAY['close_usage', 'audit_read'], usage.tables FROM usage
   UNION ALL
-  SELECT 'diagnoses', '{}', ARRAY['result', 'account(shard,user_id,user_ref,zone)']
+  SELECT 'diagnoses', ARRAY['audit_read'], ARRAY['result', 'account(shard,user_id,user_ref,zone)']
   UNION ALL
   SELECT 'operator', ARRAY['pause', 'resume', 'cancel', 'retry_dead', 'locate', 'notify_workers', 'period_text'],
     ARRAY['job_status'] || status.tables || counts.tables FROM status, counts
   UNION ALL
   SELECT 'administrator', ARRAY[
       'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of', 'add_clinic', 'assign_clinic',
-      'grant_clinics', 'revoke_clinics', 'lift_clinics'],
+      'grant_clinics', 'revoke_clinics', 'lift_clinics', 'audit_key'],
     ARRAY['account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan', 'plan_limit',
       'clinic', 'clinic_viewer', 'usage', 'refund(shard,user_id,period)', 'result(shard,period,outcome,user_id)']
   UNION ALL
-  SELECT 'auditor', usage.functions || ARRAY['period_text'],
+  SELECT 'auditor', usage.functions || ARRAY['period_text', 'audit_list', 'audit_verify', 'audit_ends'],
     usage.tables || status.tables || counts.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
   FROM usage, status, counts)
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.duty,
-    g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'clinics_seen', 'users_seen'],
+    g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'act_as', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'schema_migration', 'schema_function']
   FROM given g
 $$;

@@ -30,6 +30,7 @@ enum JobsChangeCommand {
         """,
       examples: [
         Example("analysisctl jobs cancel 123 124", "Two jobs."),
+        Example("analysisctl jobs cancel 123 --reason duplicate", "With the reason, for the audit."),
         Example("analysisctl jobs cancel --user u1 --state scheduled --dry-run", "What would be cancelled."),
       ], exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater], surroundings)
   }
@@ -40,11 +41,15 @@ enum JobsChangeCommand {
   ) -> Command {
     Command(
       name, abstract: abstract, discussion: discussion, examples: examples,
-      inputs: JobFilterOptions.all + [limit, dryRun, jobs], exitCodes: exitCodes
+      inputs: JobFilterOptions.all + [limit, dryRun, ReasonOption.reason, jobs], exitCodes: exitCodes
     ) { context in
       let request = try JobsChangeRequest(change, context.values)
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
-        let response = try await JobsChangeInteractor(database: session.database).answer(request)
+        let response = try await JobsChangeInteractor(
+          database: session.database, actor: session.actor(reason)
+        )
+        .answer(request)
         try session.view.show(response, by: JobsChangePresenter.self)
         return response.exitCode
       }

@@ -36,6 +36,8 @@ struct JobsChangeResponse: Sendable, Equatable {
 /// Retries or cancels jobs.
 struct JobsChangeInteractor: Sendable {
   let database: ConnectionPool
+  /// Who does it, for the audit.
+  let actor: AuditActor
 
   /// How many jobs one call to the database changes.
   private static let callSize = 500
@@ -98,13 +100,13 @@ struct JobsChangeInteractor: Sendable {
     let directory = JobDirectory(database)
     switch change {
     case .cancel:
-      let outcomes = try await directory.cancel(jobs)
+      let outcomes = try await directory.cancel(jobs, by: actor)
       return jobs.map { job in
         let outcome = outcomes[job] ?? .unknown
         return .init(job: job, outcome: outcome == .cancelled ? .cancelled : .untouched(outcome.rawValue))
       }
     case .retry:
-      let outcomes = try await directory.retryDead(jobs)
+      let outcomes = try await directory.retryDead(jobs, by: actor)
       return jobs.map { job in
         switch outcomes[job] {
         case .requeued(let period): .init(job: job, outcome: .requeued(period))

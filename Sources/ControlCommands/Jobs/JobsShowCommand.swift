@@ -14,13 +14,18 @@ enum JobsShowCommand {
         Each attempt that brought no result is listed, those of lost workers (worker_lost) too, with the \
         endpoint's status, code and error id. CALLS has a question mark where the endpoint may have counted a \
         call that brought nothing; COUNTS says whether it is one of the attempts that a job has.
+
+        Of an analysed job, who looks at it, and why, is recorded first: see analysisctl audit. A standby cannot, and \
+        refuses it.
         """,
       examples: [Example("analysisctl jobs show 123", "One job.")],
-      inputs: [job], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+      inputs: [ReasonOption.reason, job], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in
-      let job = try context.values[job]
+      let (job, reason) = (try context.values[job], try context.values[ReasonOption.reason])
       return try await context.withSession(surroundings) { session in
-        let detail = try await JobsShowInteractor(database: session.database).answer(job)
+        let detail = try await JobsShowInteractor(
+          database: session.database, actor: session.actor(reason)
+        ).answer(job)
         try session.view.show(detail, by: JobsShowPresenter.self)
         return .done
       }
@@ -31,9 +36,11 @@ enum JobsShowCommand {
 /// Reads a job.
 struct JobsShowInteractor: Sendable {
   let database: ConnectionPool
+  /// Who reads it, for the audit.
+  let actor: AuditActor
 
   func answer(_ job: JobID) async throws -> JobDetail {
-    guard let detail = try await JobDirectory(database).show(job) else {
+    guard let detail = try await JobDirectory(database).show(job, by: actor) else {
       throw ControlError(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
     }
     return detail

@@ -11,20 +11,20 @@ enum KeysRemoveCommand {
       discussion: """
         Refused, with exit code 4, while an image in the database is under the key, and for the current key. What \
         is in older backups under it can be read by nobody afterwards. See to it that nobody submits with an older \
-        copy of the file in which the key is the current one.
+        copy of the file in which the key is the current one. That it was removed is recorded in the audit.
         """,
       examples: [
         Example(
           "analysisctl keys remove 0f3a5c7e9b1d2468 --key-file /etc/analysis/image.keys",
           "After keys rotate.")
       ],
-      inputs: [key],
+      inputs: [ReasonOption.reason, key],
       exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
     ) { context in
       let path = try KeyFileOption.required(context.values)
-      let id = try context.values[key]
+      let (id, reason) = (try context.values[key], try context.values[ReasonOption.reason])
       return try await context.withSession(surroundings) { session in
-        let interactor = KeysRemoveInteractor(database: session.database)
+        let interactor = KeysRemoveInteractor(database: session.database, actor: session.actor(reason))
         try session.view.show(try await interactor.answer(id, from: path), by: KeyFilePresenter.self)
         return .done
       }

@@ -6,6 +6,8 @@ import PostgreSQL
 /// Removes a key under which nothing is.
 struct KeysRemoveInteractor: Sendable {
   let database: ConnectionPool
+  /// Who does it, for the audit.
+  let actor: AuditActor
 
   func answer(_ id: KeyID, from path: String) async throws -> KeyFileResponse {
     let images = try await ImageKeyDirectory(database).counts().sealed[id.value] ?? 0
@@ -14,10 +16,13 @@ struct KeysRemoveInteractor: Sendable {
         .refused, "\(images) images are under key \(id); without it nobody could read them.",
         advice: "Put them under the current key first: analysisctl keys rotate.")
     }
-    // Writing blocks, so it is done where threads may wait.
-    let changing = Task(executorPreference: globalConcurrentExecutor) {
-      try KeyFile.removeKey(id, from: path)
+    let ring = try await AuditLog(database).record(removing: id.value, by: actor) {
+      // Writing blocks, so it is done where threads may wait.
+      let changing = Task(executorPreference: globalConcurrentExecutor) {
+        try KeyFile.removeKey(id, from: path)
+      }
+      return try await changing.value
     }
-    return KeyFileResponse(path: path, ring: try await changing.value, removed: id)
+    return KeyFileResponse(path: path, ring: ring, removed: id)
   }
 }

@@ -31,6 +31,8 @@ struct KeysRotateResponse: Sendable, Equatable {
 struct KeysRotateInteractor: Sendable {
   let database: ConnectionPool
   let keys: KeyRing
+  /// Who does it, for the audit.
+  let actor: AuditActor
 
   /// How many are written in one statement.
   private static let pageSize = 1000
@@ -67,7 +69,8 @@ struct KeysRotateInteractor: Sendable {
         guard let end = page.last?.id else { break }
         last = end
         let (changed, failed) = await Self.rewrap(page, keys)
-        response.rewrapped += try await directory.rewrap(changed, under: keys.currentID.value, in: place)
+        response.rewrapped += try await directory.rewrap(
+          changed, under: keys.currentID.value, in: place, by: actor)
         for (record, words) in failed { response.add(record, words) }
         advanced(page.count)
       }

@@ -6,7 +6,7 @@ import JobQueue
 /// `analysisctl pause`.
 enum PauseCommand {
   static let reason = Option<String?>(
-    "reason", .string, help: "Why, for whoever looks at the status; at most 500 characters.")
+    "reason", .reason, help: "Why, for whoever looks at the status or the audit; at most 500 characters.")
   static let until = Option<Date?>(
     "until", .time, help: "When it ends by itself; unless given it lasts until it is resumed.")
 
@@ -32,7 +32,8 @@ enum PauseCommand {
         scope: try PauseTarget.scope(context.values), reason: try context.values[reason],
         until: try context.values[until]?.timeIntervalSince1970)
       return try await context.withSession(surroundings) { session in
-        let response = try await PauseInteractor(database: session.database).answer(request)
+        let actor = session.actor(request.reason)
+        let response = try await PauseInteractor(database: session.database, actor: actor).answer(request)
         for note in response.notes { session.console.say(note) }
         try session.view.show(response, by: PausesPresenter.self)
         return .done
@@ -54,11 +55,14 @@ enum ResumeCommand {
         Example("analysisctl resume --type ear", "Ear images are sent again."),
         Example("analysisctl resume", "End the pause of everything."),
       ],
-      inputs: PauseTarget.inputs, exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
+      inputs: PauseTarget.inputs + [ReasonOption.reason],
+      exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let scope = try PauseTarget.scope(context.values)
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
-        let response = try await ResumeInteractor(database: session.database).answer(scope)
+        let response = try await ResumeInteractor(database: session.database, actor: session.actor(reason))
+          .answer(scope)
         try session.view.show(response, by: PausesPresenter.self)
         return .done
       }

@@ -26,15 +26,15 @@ struct PausesResponse: Sendable, Equatable {
 /// Pauses.
 struct PauseInteractor: Sendable {
   let database: ConnectionPool
+  /// Who does it, for the audit.
+  let actor: AuditActor
 
   func answer(_ request: PauseRequest) async throws -> PausesResponse {
-    if let reason = request.reason, !(1...500).contains(reason.unicodeScalars.count) {
-      throw ControlError.usage("a reason has 1 to 500 characters")
-    }
     let pauses = PauseDirectory(database)
     let outcome: PauseDirectory.Outcome
     do {
-      outcome = try await pauses.pause(request.scope, reason: request.reason, until: request.until)
+      outcome = try await pauses.pause(
+        request.scope, reason: request.reason, until: request.until, by: actor)
     } catch let error where error.code == .badRow {
       throw ControlError(
         .refused, error.message, advice: "Give a time that is still to come by the server's clock.")
@@ -62,10 +62,12 @@ struct PauseInteractor: Sendable {
 /// Ends pauses.
 struct ResumeInteractor: Sendable {
   let database: ConnectionPool
+  /// Who does it, for the audit.
+  let actor: AuditActor
 
   func answer(_ scope: OperatorPause.Scope) async throws -> PausesResponse {
     let pauses = PauseDirectory(database)
-    let resumed = try await pauses.resume(scope)
+    let resumed = try await pauses.resume(scope, by: actor)
     return PausesResponse(
       scope: scope, outcome: resumed ? "resumed" : "unchanged", inForce: try await pauses.inForce())
   }

@@ -47,13 +47,16 @@ enum PlansCommand {
         Example("analysisctl plans set-limit free 2", "From now on."),
         Example("analysisctl plans set-limit premium unlimited", "As many as one likes."),
       ],
-      inputs: [from, plan, limit], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+      inputs: [from, ReasonOption.reason, plan, limit],
+      exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in
       let (plan, limit) = (try context.values[plan], try context.values[limit])
       let from = try context.values[from]?.timeIntervalSince1970
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
         let directory = PlanDirectory(session.database)
-        try await directory.setLimit(plan: plan, limit: limit.analyses, from: from)
+        try await directory.setLimit(
+          plan: plan, limit: limit.analyses, from: from, by: session.actor(reason))
         try session.view.show(try await directory.list(), by: PlansPresenter.self)
         return .done
       }

@@ -9,6 +9,8 @@ enum JSONValue: Sendable, Equatable {
   case string(String)
   case array([JSONValue])
   case object([Member])
+  /// What is JSON already, on one line.
+  case raw(String)
 
   struct Member: Sendable, Equatable {
     let name: String
@@ -62,6 +64,7 @@ enum JSONValue: Sendable, Equatable {
         member.value.write(to: &output)
       }
       output += "}"
+    case .raw(let json): output += json
     }
   }
 

@@ -11,17 +11,21 @@ public struct Surroundings: Sendable {
   public var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
   public var network: NetworkSurroundings
+  /// Who runs the program, and where.
+  public var owner: @Sendable () -> ProcessOwner
 
   /// Surroundings of your own, for tests.
   public init(
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
-    runKey: @escaping @Sendable () -> String, network: NetworkSurroundings = .system
+    runKey: @escaping @Sendable () -> String, network: NetworkSurroundings = .system,
+    owner: @escaping @Sendable () -> ProcessOwner = ProcessOwner.current
   ) {
     self.interruptions = interruptions
     self.standardInput = standardInput
     self.runKey = runKey
     self.network = network
+    self.owner = owner
   }
 
   /// The process's own.

@@ -49,9 +49,14 @@ enum ReportCommand {
   private static func leaf(
     _ kind: ReportKind, abstract: String, example: String, _ surroundings: Surroundings
   ) -> Command {
-    Command(
-      kind.rawValue, abstract: abstract, examples: [Example(example, "This report.")],
-      inputs: [month, zone, format, excel, out],
+    let inputs: [any Input] = [month, zone, format, excel, out]
+    return Command(
+      kind.rawValue, abstract: abstract,
+      discussion: kind.tellsDiagnoses
+        ? "Who reads it, and why, is recorded first: see analysisctl audit. A standby cannot, and refuses it."
+        : "",
+      examples: [Example(example, "This report.")],
+      inputs: kind.tellsDiagnoses ? inputs + [ReasonOption.reason] : inputs,
       exitCodes: [.done, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       try await run(try ReportOrder(kind, context.values), context, surroundings)

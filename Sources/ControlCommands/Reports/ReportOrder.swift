@@ -9,6 +9,8 @@ struct ReportOrder: Sendable {
   let format: ReportFormat
   let excel: Bool
   let out: String?
+  /// Why it is read, for the audit.
+  let reason: String?
 
   init(_ kind: ReportKind, _ values: Values) throws {
     self.kind = kind
@@ -17,6 +19,7 @@ struct ReportOrder: Sendable {
     excel = try values[ReportCommand.excel]
     // A dash is standard output, as it is without the option.
     out = try values[ReportCommand.out].flatMap { $0 == "-" ? nil : $0 }
+    reason = try kind.tellsDiagnoses ? values[ReasonOption.reason] : nil
     let given = try values[ReportCommand.format]
     let isJSON = try values[CommonOptions.json]
     if isJSON, let given, given != .json {

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import JobQueue
 import Reports
 
 /// Writes one report to standard output or a file. Interactor, presenter and view of its rows are the module
@@ -17,10 +18,12 @@ struct ReportRun: Sendable {
     defer { bar?.finish() }
     let outcome: ReportOutcome
     do {
-      outcome = try await Reporter(session.database).run(request, to: destination(order)) { rows in
-        bar?.update(done: rows, total: nil)
-      }
+      outcome = try await Reporter(session.database).run(
+        request, to: destination(order), beforeReading: { try await record(order, month) },
+        progress: { rows in bar?.update(done: rows, total: nil) })
     } catch {
+      // Nobody could record who reads: that is said in its own way too.
+      if let refused = error.underlying as? JobQueueError { throw refused }
       // Whoever reads our output has read enough: that is said in its own way.
       guard let gone = error.underlying as? WriteError else { throw error }
       // A report changes nothing, so it may well be asked for again.
@@ -36,6 +39,15 @@ struct ReportRun: Sendable {
       console.say("\(outcome.openJobs) jobs of \(month) are still open; this is a draft.")
       return .jobsStillOpen
     }
+  }
+
+  /// Records who reads diagnoses. What is used and what it costs tells of no person's health.
+  private func record(_ order: ReportOrder, _ month: Period) async throws {
+    guard order.kind.tellsDiagnoses else { return }
+    let detail: JSONValue = ["format": .string(order.format.rawValue), "file": .bool(order.out != nil)]
+    try await AuditLog(session.database).record(
+      reading: "report", of: "report:\(order.kind.rawValue):\(month)", detail: detail.text,
+      by: session.actor(order.reason))
   }
 
   private func destination(_ order: ReportOrder) -> ReportDestination {

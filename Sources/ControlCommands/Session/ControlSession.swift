@@ -9,8 +9,15 @@ struct ControlSession: Sendable {
   let database: ConnectionPool
   let view: View
   let interruption: Interruption
+  /// Who runs the command, and where.
+  let owner: ProcessOwner
 
   var console: Console { view.console }
+
+  /// Who acts, as the audit records it.
+  func actor(_ reason: String? = nil) -> AuditActor {
+    AuditActor(user: owner.user, host: owner.host, reason: reason)
+  }
 }
 
 /// What a command needs of the database's schema.
@@ -43,7 +50,8 @@ extension Context {
     defer { loop.shutdown() }
     let database = ConnectionPool(configuration, on: loop, size: Self.connections)
     let interruption = Interruption()
-    let session = ControlSession(database: database, view: view, interruption: interruption)
+    let session = ControlSession(
+      database: database, view: view, interruption: interruption, owner: surroundings.owner())
     let signals = try surroundings.interruptions()
     let outcome = await interruption.run(on: loop, signals) {
       if schema == .compatible { _ = try await Migrator(database).requireCompatible() }

@@ -19,10 +19,10 @@ enum UsersImportCommand {
         Example("analysisctl users import profile.json", "One answer."),
         Example("analysisctl users import < profiles.jsonl", "Many, a line each."),
       ],
-      inputs: [RemoteImageOptions.hosts, file],
+      inputs: [RemoteImageOptions.hosts, ReasonOption.reason, file],
       exitCodes: [.done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater]
     ) { context in
-      let path = try context.values[file]
+      let (path, reason) = (try context.values[file], try context.values[ReasonOption.reason])
       let hosts = try context.values[RemoteImageOptions.hosts]
       let reading = Task(executorPreference: globalConcurrentExecutor) {
         try path.flatMap { $0 == "-" ? nil : try InputFile.readText($0, limit: Manifest.limit) }
@@ -30,8 +30,9 @@ enum UsersImportCommand {
       }
       let entries = ProfileFile.entries(try await reading.value)
       return try await context.withSession(surroundings) { session in
-        let response = try await UsersImportInteractor(database: session.database, photoHosts: hosts)
-          .answer(entries)
+        let interactor = UsersImportInteractor(
+          database: session.database, photoHosts: hosts, actor: session.actor(reason))
+        let response = try await interactor.answer(entries)
         try session.view.show(response, by: UsersImportPresenter.self)
         return response.exitCode
       }

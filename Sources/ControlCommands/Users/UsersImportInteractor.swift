@@ -26,11 +26,13 @@ struct UsersImportInteractor: Sendable {
   let database: ConnectionPool
   /// Where photos may come from; none for leaving photos out.
   var photoHosts: [AllowedHost] = []
+  /// Who does it, for the audit.
+  let actor: AuditActor
 
   func answer(_ entries: [ProfileFile.Entry]) async throws -> UsersImportResponse {
     let judged = entries.map(judge)
     let answers = judged.compactMap { try? $0.answer.get() }
-    var outcomes = try await UserDirectory(database).importProfiles(answers)[...]
+    var outcomes = try await UserDirectory(database).importProfiles(answers, by: actor)[...]
     let lines = judged.map { entry -> UsersImportResponse.Line in
       switch entry.answer {
       case .failure(let fault):

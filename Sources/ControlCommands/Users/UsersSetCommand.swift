@@ -17,13 +17,15 @@ enum UsersSetCommand {
         Example("analysisctl users set-plan u1 premium", "From now on."),
         Example("analysisctl users set-plan u1 free --from 2026-12-01T00:00:00+07:00", "From a moment on."),
       ],
-      inputs: [from, UsersCommand.user, plan],
+      inputs: [from, ReasonOption.reason, UsersCommand.user, plan],
       exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in
       let (user, plan) = (try context.values[UsersCommand.user], try context.values[plan])
       let from = try context.values[from]?.timeIntervalSince1970
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
-        try await UserDirectory(session.database).setPlan(user, plan: plan, from: from)
+        try await UserDirectory(session.database).setPlan(
+          user, plan: plan, from: from, by: session.actor(reason))
         let changed = UsersSetResponse(user: user, name: "plan", value: plan, from: from)
         try session.view.show(changed, by: UsersSetPresenter.self)
         return .done

@@ -103,10 +103,11 @@ public struct ImageKeyDirectory: Sendable {
   /// Gives images of a place their own keys as they are under another key; the images stay as they are. One that was
   /// changed meanwhile, or that a submit holds just now, is left as it is.
   ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
   /// - Returns: How many were changed.
   public func rewrap(
     _ images: [(record: SealedImageRecord, seal: ImageSeal)], under key: Int64,
-    in place: (shard: Int16, period: Period)
+    in place: (shard: Int16, period: Period), by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {
     try await Statement(
       QueueSQL.text("queue/rewrap_images.sql"),
@@ -117,6 +118,6 @@ public struct ImageKeyDirectory: Sendable {
       ], while: "putting images under another key"
     ) { rows in
       try rows.single().int(0)
-    }.run(on: database, deadline: Self.patience)
+    }.run(on: database, as: actor, deadline: Self.patience)
   }
 }

@@ -26,7 +26,11 @@ public enum RetryOutcome: Sendable, Equatable {
 extension JobDirectory {
   /// Cancels jobs and gives their quota units back. A running job is cancelled too: what its worker brings
   /// is not stored.
-  public func cancel(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: CancelOutcome] {
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  public func cancel(
+    _ jobs: [JobID], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: CancelOutcome] {
     let places = try await shards.places(of: jobs)
     var outcomes = Dictionary(
       jobs.map { ($0, CancelOutcome.unknown) }, uniquingKeysWith: { first, _ in first })
@@ -36,28 +40,34 @@ extension JobDirectory {
         while: "cancelling jobs"
       ) { rows in
         try rows.map { (try $0.jobID(0), try $0.named(1, CancelOutcome.self)) }
-      }.run(on: database)
+      }.run(on: database, as: actor)
       for (job, outcome) in answers { outcomes[job] = outcome }
     }
     return outcomes
   }
 
   /// Queues dead jobs again; each takes a unit of the present month, the lowest numbers first.
-  public func retryDead(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: RetryOutcome] {
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  public func retryDead(
+    _ jobs: [JobID], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
     let places = try await shards.places(of: jobs)
     var outcomes = Dictionary(
       jobs.map { ($0, RetryOutcome.notDead) }, uniquingKeysWith: { first, _ in first })
     for (shard, jobs) in Self.byShard(places) {
-      outcomes.merge(try await retryDead(jobs, in: shard)) { $1 }
+      outcomes.merge(try await retryDead(jobs, in: shard, by: actor)) { $1 }
     }
     return outcomes
   }
 
   /// Queues the dead jobs again that a filter means, the lowest numbers first.
   ///
-  /// - Parameter limit: how many at most; those that the quota refuses count too.
+  /// - Parameters:
+  ///   - limit: how many at most; those that the quota refuses count too.
+  ///   - actor: who does it, for the audit; nil for what the server knows itself.
   public func retryDead(
-    matching filter: JobFilter, limit: Int = 10_000
+    matching filter: JobFilter, limit: Int = 10_000, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
     if let state = filter.state, state != .dead { return [:] }
     let shards: [Int16]
@@ -72,7 +82,7 @@ extension JobDirectory {
       while outcomes.count < limit {
         let page = try await deadJobs(filter, in: shard, after: last, limit: min(500, limit - outcomes.count))
         guard let end = page.last else { break }
-        outcomes.merge(try await retryDead(page, in: shard)) { $1 }
+        outcomes.merge(try await retryDead(page, in: shard, by: actor)) { $1 }
         last = end
       }
     }
@@ -80,7 +90,7 @@ extension JobDirectory {
   }
 
   private func retryDead(
-    _ jobs: [JobID], in shard: Int16
+    _ jobs: [JobID], in shard: Int16, by actor: AuditActor?
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
     try await Statement(
       "SELECT o_job, o_outcome, o_period FROM analysis.retry_dead($1, $2)",
@@ -95,7 +105,7 @@ extension JobDirectory {
         }
       }
       return outcomes
-    }.run(on: database)
+    }.run(on: database, as: actor)
   }
 
   private func deadJobs(

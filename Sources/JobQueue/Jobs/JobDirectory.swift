@@ -44,8 +44,11 @@ public struct JobDirectory: Sendable {
     return JobPage(jobs: jobs, next: nil)
   }
 
-  /// All that is kept of a job; nil when there is no such job.
-  public func show(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
+  /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
+  /// recorded first.
+  ///
+  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
+  public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
     guard let place = try await shards.places(of: [job])[job] else { return nil }
     guard let summary = try await summaries([job], at: place).first else { return nil }
     let key: [Parameter] = [.int16(place.shard), .int64(job.value)]
@@ -54,19 +57,30 @@ public struct JobDirectory: Sendable {
     ) { rows in
       try rows.map { try AttemptRecord($0) }
     }.run(on: database)
-    let result = try await Statement(
-      QueueSQL.text("queue/job_result.sql"),
-      [.int16(place.shard), .int16(place.period.label), .int64(job.value)],
-      while: "reading the result of job \(job)"
-    ) { rows in
-      try rows.first.map { try StoredResult($0) }
-    }.run(on: database)
+    let result = try await result(of: job, at: place, by: actor)
     let death = try await Statement(
       QueueSQL.text("queue/job_death.sql"), key, while: "reading why job \(job) is dead"
     ) { rows in
       try rows.first.map { try JobDeath($0) }
     }.run(on: database)
     return JobDetail(summary: summary, attempts: attempts, result: result, death: death)
+  }
+
+  private func result(
+    of job: JobID, at place: JobPlace, by actor: AuditActor?
+  ) async throws(JobQueueError) -> StoredResult? {
+    let key: [Parameter] = [.int16(place.shard), .int16(place.period.label), .int64(job.value)]
+    let isThere = try await Statement(
+      "SELECT analysis.audit_result($1, $2, $3)", key, while: "recording who reads the result of job \(job)"
+    ) { rows in
+      try rows.single().bool(0)
+    }.run(on: database, as: actor)
+    guard isThere else { return nil }
+    return try await Statement(
+      QueueSQL.text("queue/job_result.sql"), key, while: "reading the result of job \(job)"
+    ) { rows in
+      try rows.first.map { try StoredResult($0) }
+    }.run(on: database)
   }
 
   /// The state of each of some jobs; jobs that are unknown are left out.

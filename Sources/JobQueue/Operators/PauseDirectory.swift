@@ -37,9 +37,10 @@ public struct PauseDirectory: Sendable {
   /// - Parameters:
   ///   - reason: for whoever looks at it, at most 500 characters; nil for none.
   ///   - until: when it ends by itself, in seconds since 1970; nil for when it is resumed.
+  ///   - actor: who does it, for the audit; nil for what the server knows itself.
   /// - Throws: `badRow` for a time that has passed or a text that is too long.
   public func pause(
-    _ scope: OperatorPause.Scope, reason: String?, until: Double?
+    _ scope: OperatorPause.Scope, reason: String?, until: Double?, by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Outcome {
     let (scope, name) = scope.columns
     return try await Statement(
@@ -49,16 +50,20 @@ public struct PauseDirectory: Sendable {
       ], while: "pausing"
     ) { rows in
       try rows.single().named(0, Outcome.self)
-    }.run(on: database)
+    }.run(on: database, as: actor)
   }
 
   /// Ends a pause; answers whether there was one.
-  public func resume(_ scope: OperatorPause.Scope) async throws(JobQueueError) -> Bool {
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  public func resume(
+    _ scope: OperatorPause.Scope, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Bool {
     let (scope, name) = scope.columns
     return try await Statement(
       "SELECT analysis.resume($1, $2)", [.text(scope), .text(storable(name))], while: "resuming"
     ) { rows in
       try rows.single().bool(0)
-    }.run(on: database)
+    }.run(on: database, as: actor)
   }
 }

@@ -59,8 +59,11 @@ public struct PlanDirectory: Sendable {
   /// - Parameters:
   ///   - limit: analyses a month; nil for as many as one likes.
   ///   - from: seconds since 1970; nil for now.
+  ///   - actor: who does it, for the audit; nil for what the server knows itself.
   /// - Throws: `notFound` for an unknown plan, `invalid` for a negative limit.
-  public func setLimit(plan: String, limit: Int?, from: Double? = nil) async throws(JobQueueError) {
+  public func setLimit(
+    plan: String, limit: Int?, from: Double? = nil, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
     if let limit, limit < 0 || limit > Int(Int32.max) {
       throw JobQueueError(.invalid, "A monthly limit must be from 0 to \(Int32.max).")
     }
@@ -75,6 +78,6 @@ public struct PlanDirectory: Sendable {
       [.text(plan), .int32(limit.map { Int32(clamping: $0) }), .timestamp(timestamp(from))],
       while: "setting the limit of plan \(plan)"
     ) { _ in
-    }.run(on: database)
+    }.run(on: database, as: actor)
   }
 }

@@ -14,13 +14,16 @@ extension UserDirectory {
   /// Takes over what the analysis backend says of users: adds those who are new, and sets plan and profile
   /// of all. What an answer leaves out stays as it is.
   ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
   /// - Returns: an outcome for each answer, in order; one that is refused does not stop the others.
   /// - Throws: errors of the database as a whole.
-  public func importProfiles(_ answers: [ProfileAnswer]) async throws(JobQueueError) -> [ImportOutcome] {
+  public func importProfiles(
+    _ answers: [ProfileAnswer], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [ImportOutcome] {
     var outcomes: [ImportOutcome] = []
     for answer in answers {
       do {
-        outcomes.append(try await importProfile(answer))
+        outcomes.append(try await importProfile(answer, actor))
       } catch  where error.code == .invalid || error.code == .notFound || error.code == .badRow {
         outcomes.append(.refused(error.description))
       }
@@ -28,11 +31,13 @@ extension UserDirectory {
     return outcomes
   }
 
-  private func importProfile(_ answer: ProfileAnswer) async throws(JobQueueError) -> ImportOutcome {
+  private func importProfile(
+    _ answer: ProfileAnswer, _ actor: AuditActor?
+  ) async throws(JobQueueError) -> ImportOutcome {
     let added = try await add(
       NewUser(
         reference: answer.id, plan: answer.subscription ?? "free", name: answer.name, email: answer.email))
-    if let plan = answer.subscription, !added.isNew { try await setPlan(answer.id, plan: plan) }
+    if let plan = answer.subscription, !added.isNew { try await setPlan(answer.id, plan: plan, by: actor) }
     try await Statement(
       QueueSQL.text("users/save_profile.sql"),
       [

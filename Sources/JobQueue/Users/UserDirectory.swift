@@ -76,9 +76,10 @@ public struct UserDirectory: Sendable {
 
   /// Gives a user a plan from a time on; nil for now.
   ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
   /// - Throws: `notFound` for an unknown user or plan.
   public func setPlan(
-    _ reference: String, plan: String, from: Double? = nil
+    _ reference: String, plan: String, from: Double? = nil, by actor: AuditActor? = nil
   ) async throws(JobQueueError) {
     _ = try await requirePlan(plan)
     let shard = try await shards.shard(of: reference)
@@ -88,7 +89,7 @@ public struct UserDirectory: Sendable {
       while: "setting the plan of user \(reference)"
     ) { rows in
       try rows.single().bool(0)
-    }.run(on: database)
+    }.run(on: database, as: actor)
     guard isDone else { throw Self.unknown(reference) }
   }
 

@@ -9,3 +9,8 @@ public enum ReportKind: String, Sendable, CaseIterable {
   /// The month's totals: a row a number.
   case summary
 }
+
+extension ReportKind {
+  /// Whether it tells what was found in people's pictures, so that it has to be recorded who reads it.
+  public var tellsDiagnoses: Bool { self == .analyses || self == .conditions }
+}

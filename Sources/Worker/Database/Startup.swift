@@ -35,9 +35,11 @@ struct Startup {
     while true {
       do throws(JobQueueError) {
         _ = try await Migrator(databases.control).requireCompatible()
-        return Found(
+        let found = Found(
           shards: try await ShardDirectory(databases.control).shards(),
           pauses: try await OperatorLink.pauses(databases, worker))
+        try await ReaderRecord(worker: worker, databases: databases).start()
+        return found
       } catch {
         guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
         if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {

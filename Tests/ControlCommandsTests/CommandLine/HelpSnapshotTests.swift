@@ -52,6 +52,7 @@ struct HelpSnapshotTests {
                        encrypted.
           report       Print a month's usage, analyses, conditions or totals.
           reconcile    Recount everybody's use from the jobs themselves.
+          audit        Show who did what, and verify that nothing of it was changed.
           doctor       Look for what is wrong with the database, the workers and the
                        endpoint.
           completions  Print a completion script for bash, zsh or fish.

@@ -86,6 +86,10 @@ struct UsageTests {
       ("report usage --due x --month 2026-10", "--due and --month cannot be given together"),
       ("report usage --due x --out y", "--due and --out cannot be given together"),
       ("reconcile --month soon", "--month: 'soon' is not a month"),
+      ("audit", "'analysisctl audit' needs a subcommand: list, verify"),
+      ("audit list --since yesterday", "--since: 'yesterday'"),
+      ("audit list --limit 0", "--limit: '0' is outside the range"),
+      ("audit verify --expect 12", "--expect: '12' is not an end of the audit"),
     ])
   func usage(line: String, words: String) async {
     let ran = await control.run(line.split(separator: " ").map(String.init))
@@ -146,7 +150,7 @@ struct UsageTests {
       "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC",
       "users set-photo u --remove", "plans",
       "plans list", "plans set-limit free 1", "report usage", "report analyses", "report conditions",
-      "report summary", "reconcile",
+      "report summary", "reconcile", "audit list", "audit verify",
     ])
   func unreachable(line: String) async {
     let control = Control(database: "host=/nonexistent user=u password=hunter2")

@@ -221,6 +221,53 @@ struct KeysTests {
     }
   }
 
+  @Test("rotate and remove are recorded: from which key to which, how many, by whom and why")
+  func recorded() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 2)
+      try await installed.addUser("u1")
+      _ = await desk.run("keys", "new")
+      _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
+      let first = try desk.ring().currentID
+      _ = await desk.run("keys", "new")
+      let current = try desk.ring().currentID
+      // Refused, and nothing of it is recorded.
+      #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
+      #expect(await desk.run("keys", "remove", "\(current)").code == .refused)
+      #expect(await desk.run("keys", "list").code == .done)
+      for words in [
+        ["keys", "rotate", "--reason", "yearly"], ["keys", "rotate"],
+        ["keys", "remove", "\(first)", "--reason", "done"],
+      ] {
+        #expect(await installed.control.run(words + ["--key-file", desk.keys]).code == .done, "\(words)")
+      }
+      let entries = try await installed.texts(
+        "SELECT concat_ws(' ', action, object, os_user, host, reason) FROM analysis.audit ORDER BY id")
+      #expect(
+        entries == [
+          "rotate_keys key:\(current) olga ops-1 yearly", "remove_key key:\(first) olga ops-1 done",
+        ])
+      let detail = try await installed.texts(
+        "SELECT concat_ws(' ', detail -> 'images', detail -> 'from') FROM analysis.audit WHERE id = 1")
+      #expect(detail == [#"2 {"\#(first)": 2}"#])
+      #expect(await installed.control("audit", "verify").code == .done)
+    }
+  }
+
+  @Test("a key whose removal cannot be recorded stays in the file")
+  func unrecorded() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed)
+      _ = await desk.run("keys", "new")
+      let first = try desk.ring().currentID
+      _ = await desk.run("keys", "new")
+      try await installed.execute("DROP FUNCTION analysis.audit_key")
+      let ran = await desk.run("keys", "remove", "\(first)")
+      #expect(ran.code == .unreachable && ran.messages.contains("recording that a key is removed"))
+      #expect(try desk.ring().ids.count == 2)
+    }
+  }
+
   @Test("new says what it made, and shows no key")
   func new() async throws {
     try await Installed.with { (installed) async throws in

@@ -44,7 +44,7 @@ struct Control: Sendable {
       standardInput: { limit in
         guard input.count <= limit else { throw ControlError(.unreadableInput, "standard input is too long") }
         return input
-      }, runKey: { runKey }, network: network)
+      }, runKey: { runKey }, network: network, owner: { ProcessOwner(user: "olga", host: "ops-1") })
     let code = await ControlProgram.tool(surroundings).run(
       arguments, environment: environment, console: console)
     return Ran(code: code, output: output.text, messages: messages.text)

@@ -27,9 +27,9 @@ struct RightsTests {
   @Test(
     "A duty brings its functions and no others",
     arguments: [
-      ("worker", ["claim", "complete", "rescue"], ["submit", "cancel", "retry_dead"]),
+      ("worker", ["claim", "complete", "rescue"], ["submit", "cancel", "retry_dead", "audit_add"]),
       ("submitter", ["submit", "submit_image", "result_of"], ["claim", "complete", "retry_dead"]),
-      ("reader", ["result_of"], ["submit", "cancel", "claim"]),
+      ("reader", ["result_of", "audit_result"], ["submit", "cancel", "claim", "audit_add", "audit_list"]),
       ("reporter", ["usage_report", "close_usage"], ["result_of", "cancel", "add_user", "set_plan"]),
       ("diagnoses", [], ["result_of", "close_usage", "cancel"]),
       (
@@ -37,8 +37,8 @@ struct RightsTests {
         ["submit", "claim", "add_user", "close_usage"]
       ),
       (
-        "auditor", ["usage_report"],
-        ["close_usage", "pause", "cancel", "retry_dead", "add_user", "result_of"]
+        "auditor", ["usage_report", "audit_list", "audit_verify"],
+        ["close_usage", "pause", "cancel", "retry_dead", "add_user", "result_of", "audit_add"]
       ),
     ])
   func duties(duty: String, may: [String], mayNot: [String]) async throws {

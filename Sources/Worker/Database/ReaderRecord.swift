@@ -1,0 +1,36 @@
+internal import JobQueue
+internal import Operations
+
+/// A worker reads every image by its duty. That it does, under whose account and on which machine, is recorded where it
+/// begins and where it ends; each of its calls is known by the job's result or attempt.
+struct ReaderRecord {
+  let worker: AnalysisWorker
+  let databases: WorkerDatabases
+
+  /// Records the start, before the first image is read.
+  ///
+  /// - Throws: what passes by itself. A role whose rights are older than the audit, and a schema that has none, do not
+  ///   stop the work: that would be worse.
+  func start() async throws(JobQueueError) {
+    do {
+      try await WorkerStatements.recordStart(of: worker.identity, kinds: worker.configuration.kinds)
+        .run(on: databases.control, as: worker.actor, deadline: worker.configuration.statementDeadline)
+    } catch {
+      guard !error.isTemporary else { throw error }
+      guard error.code != .schemaMissing else { return }
+      worker.log.warning(
+        "The audit does not tell of this worker: its start cannot be recorded. Allow the role its duty again",
+        ["error": .string(error.description)])
+    }
+  }
+
+  /// Records the end, if the database answers.
+  func stop() async {
+    do throws(JobQueueError) {
+      try await WorkerStatements.recordStop(of: worker.identity)
+        .run(on: databases.control, as: worker.actor, deadline: .seconds(2))
+    } catch {
+      worker.log.info("The end of this worker was not recorded", ["error": .string(error.description)])
+    }
+  }
+}

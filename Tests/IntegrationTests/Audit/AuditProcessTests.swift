@@ -1,0 +1,129 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("The audit, by the real executables")
+struct AuditProcessTests {
+  private func run(_ words: [String], _ environment: [String: String]) async throws -> Executable.Ended {
+    try await Executable("analysisctl", words, environment: environment).ended()
+  }
+
+  @Test(
+    "what a command does is recorded with the account and the machine, and the exit codes are those promised")
+  func commands() async throws {
+    try await Installation.with { installation in
+      let environment = installation.environment
+      try await installation.addUser("clinic-1")
+      let jobs = try await installation.submit(2, user: "clinic-1", image: drawnPicture())
+      let cancelled = try await run(["jobs", "cancel", "\(jobs[0])", "--reason", "sent twice"], environment)
+      #expect(cancelled.code == 0, "\(cancelled.messages)")
+      let entry = try await installation.text(
+        "SELECT concat_ws('|', action, object, os_user, host, reason) FROM analysis.audit")
+      let (user, host) = (NSUserName(), try Self.host())
+      #expect(entry == "cancel|job:\(jobs[0])|\(user)|\(host)|sent twice")
+
+      let whole = try await run(["audit", "verify"], environment)
+      #expect(whole.code == 0, "\(whole.messages)")
+      let end = try #require(whole.output.split(separator: "\n").last.map(String.init))
+      #expect(try await run(["report", "analyses"], environment).code == 0)
+      #expect(try await run(["audit", "verify", "--expect", end], environment).code == 0)
+      #expect(
+        try await run(["audit", "list", "--action", "report", "--json"], environment).output.contains(
+          #""id":2"#))
+      try await installation.pool.execute(
+        script: """
+          SET session_replication_role = replica; DELETE FROM analysis.audit WHERE id = 1; SET session_replication_role = DEFAULT
+          """)
+      let broken = try await run(["audit", "verify"], environment)
+      #expect(broken.code == 1 && broken.output.contains("entry 1: the entry is missing"), "\(broken.output)")
+      #expect(try await run(["audit", "verify", "--expect", "1"], environment).code == 64)
+      #expect(try await run(["audit", "verify"], ["ANALYSIS_DATABASE": "host=/nonexistent"]).code == 69)
+    }
+  }
+
+  @Test(
+    "a worker is recorded where it begins to read images and where it ends, also one that was killed: by its beginning"
+  )
+  func worker() async throws {
+    try await Installation.with { installation in
+      try await RunningEndpoint.with { endpoint in
+        try await installation.addUser("clinic-1")
+        _ = try await installation.submit(3, user: "clinic-1", image: drawnPicture())
+        let drained = try await Executable(
+          "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
+          environment: installation.environment
+        ).ended()
+        #expect(drained.code == 0, "\(drained.messages)")
+        let entries =
+          "SELECT string_agg(concat_ws(' ', action, os_user, host), ', ' ORDER BY id) FROM analysis.audit"
+        let who = "\(NSUserName()) \(try Self.host())"
+        #expect(try await installation.text(entries) == "worker_start \(who), worker_stop \(who)")
+        #expect(try await installation.number("SELECT count(DISTINCT object)::int FROM analysis.audit") == 1)
+
+        let killed = try Executable(
+          "analysis-worker", ["--endpoint", endpoint.url], environment: installation.environment)
+        try await eventually {
+          try await installation.number("SELECT count(*)::int FROM analysis.worker") > 0
+        }
+        killed.send(SIGKILL)
+        _ = await killed.ended()
+        #expect(try await installation.text(entries).hasSuffix("worker_stop \(who), worker_start \(who)"))
+        #expect(try await run(["audit", "verify"], installation.environment).code == 0)
+      }
+    }
+  }
+
+  @Test("a worker whose role may not record itself works, and says so once")
+  func olderRights() async throws {
+    try await Installation.with { installation in
+      try await RunningEndpoint.with { endpoint in
+        try await installation.addUser("clinic-1")
+        _ = try await installation.submit(1, user: "clinic-1", image: drawnPicture())
+        let role = "worker_of_\(installation.database.name)"
+        try await installation.pool.execute(
+          script: """
+            CREATE ROLE \(role) LOGIN; SELECT analysis.allow('\(role)', 'worker');
+            REVOKE EXECUTE ON FUNCTION analysis.act_as FROM \(role)
+            """)
+        let drained = try await Executable(
+          "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
+          environment: ["ANALYSIS_DATABASE": installation.database.conninfo + " user=\(role)"]
+        ).ended()
+        try await installation.pool.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        #expect(drained.code == 0, "\(drained.messages)")
+        #expect(drained.messages.contains("its start cannot be recorded"), "\(drained.messages)")
+        #expect(try await installation.number("SELECT count(*)::int FROM analysis.result") == 1)
+      }
+    }
+  }
+
+  @Test(
+    "through a pooler in transaction mode who acts goes with the action, and with no other",
+    .enabled(if: Pooler.isAvailable, "PgBouncer is not installed (package pgbouncer)"),
+    .enabled(if: TestServer.isPrivate))
+  func pooled() async throws {
+    try await Installation.with { installation in
+      let target = installation.database
+      try await withPooler(to: target.conninfo, settings: ["default_pool_size": "1"]) { pooler in
+        let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: target.name)]
+        let plain = ConnectionPool(
+          ConnectionConfiguration(pooler.conninfo(database: target.name)), on: installation.loop)
+        for round in 1...3 {
+          let paused = try await run(["pause", "--reason", "round \(round)"], environment)
+          #expect(paused.code == 0, "\(paused.messages)")
+          _ = try await plain.query("SELECT analysis.resume('all', '')")
+        }
+        await plain.close()
+        let entries = try await installation.pool.query(
+          "SELECT concat_ws(' ', action, os_user, reason) FROM analysis.audit ORDER BY id"
+        ).map { try $0.string(0) }
+        #expect(entries == (1...3).flatMap { ["pause \(NSUserName()) round \($0)", "resume"] })
+      }
+    }
+  }
+
+  private static func host() throws -> String {
+    try String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8).trimmingCharacters(in: .newlines)
+  }
+}

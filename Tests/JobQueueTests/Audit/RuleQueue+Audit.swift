@@ -1,0 +1,38 @@
+import JobQueue
+import PostgreSQL
+
+extension RuleQueue {
+  /// Every entry of the audit, the oldest first.
+  func entries() async throws -> [AuditEntry] {
+    try await AuditLog(pool).list(limit: 10_000).reversed()
+  }
+
+  /// What does not fit in the chain: the entry and the words, with a colon between.
+  func faults(expecting mark: AuditMark? = nil) async throws -> [String] {
+    try await AuditLog(pool).verify(expecting: mark).faults.map {
+      "\($0.id.map(String.init) ?? "-"): \($0.words)"
+    }
+  }
+
+  /// Records something, in a transaction of its own.
+  func record(_ object: String, reason: String? = nil) async throws {
+    _ = try await pool.query(
+      "SELECT 1 FROM analysis.audit_add('test', $1, NULL, $2)", [.text(object), .text(reason)])
+  }
+
+  /// Does to the tables of the audit what only a superuser can, past their triggers.
+  func tamper(_ sql: String) async throws {
+    try await pool.withConnection { connection in
+      try await connection.execute(
+        script: "SET session_replication_role = replica; \(sql); SET session_replication_role = DEFAULT")
+    }
+  }
+
+  /// A job that has failed for good.
+  func deadJob(_ user: String, image: String = "photo") async throws -> Int64 {
+    let job = try await create([Ask(user, image: image)])[0]
+    let claimed = try await claim(1)
+    _ = try await fail([job], batches: [claimed[0].batch], delay: nil)
+    return job
+  }
+}
