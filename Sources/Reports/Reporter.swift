@@ -73,11 +73,13 @@ public struct Reporter: Sendable {
   private struct Report {
     let meta: ReportMeta
     let openJobs: Int
+    let removedSince: Timestamp?
 
     func outcome(sha256: String?, isNew: Bool) -> ReportOutcome {
       let kind: ReportOutcome.Kind = openJobs > 0 ? .openJobs : isNew ? .written : .nothingToDo
       return ReportOutcome(
-        kind: kind, rows: meta.rows, state: meta.state, openJobs: openJobs, sha256: sha256)
+        kind: kind, rows: meta.rows, state: meta.state, openJobs: openJobs, sha256: sha256,
+        removedSince: removedSince?.secondsSince1970)
     }
   }
 
@@ -100,7 +102,7 @@ public struct Reporter: Sendable {
       if facts.isOver, facts.state == .draft {
         openJobs = try await self.openJobs(of: request.month, in: transaction)
       }
-      return Report(meta: meta, openJobs: openJobs)
+      return Report(meta: meta, openJobs: openJobs, removedSince: meta.removedSince)
     }
   }
 
@@ -135,7 +137,8 @@ public struct Reporter: Sendable {
     let moment = request.kind == .usage ? facts.closedAt ?? facts.moment : facts.moment
     return ReportMeta(
       kind: request.kind, month: request.month, zone: zone, state: facts.state,
-      generatedAt: LocalTime.utcText(microseconds: moment.microsecondsSince1970))
+      generatedAt: LocalTime.utcText(microseconds: moment.microsecondsSince1970),
+      removedSince: request.kind == .usage ? nil : facts.purgedSince)
   }
 
   private func zone(named name: String?) async throws -> String? {

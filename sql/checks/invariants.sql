@@ -38,11 +38,12 @@ LANGUAGE sql STABLE AS $$
   SELECT 'I3 one result', r.shard, r.job_id, NULL, count(*) || ' results' FROM analysis.result r
   GROUP BY r.shard, r.job_id HAVING count(*) > 1
   UNION ALL
-  -- I4: what is counted is what was analysed or is still open.
+  -- I4: what is counted is what was analysed or is still open. Of a purged month nothing can be recounted.
   SELECT 'I4 usage', shard, NULL, user_id,
          format('month %s: used %s, owed %s, jobs %s', analysis.period_text(period), u.used, o.units, c.units)
   FROM analysis.usage u FULL JOIN counted c USING (shard, user_id, period) FULL JOIN owed o USING (shard, user_id, period)
   WHERE coalesce(u.used, 0) - coalesce(o.units, 0) <> coalesce(c.units, 0)
+    AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = coalesce(u.period, c.period, o.period))
   UNION ALL
   -- I5: nobody has more than the highest limit that was ever in force.
   SELECT 'I5 limit', u.shard, NULL, u.user_id, format('used %s of %s', u.used, l.highest)
@@ -67,7 +68,18 @@ LANGUAGE sql STABLE AS $$
   SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
   WHERE p.place = 'batch' GROUP BY p.shard, p.job_id HAVING count(*) > 1
   UNION ALL
-  -- A key answers a job that exists, in its month.
+  -- A key answers a job that exists, in its month, or that was removed after its time.
   SELECT 'key', i.shard, i.job_id, i.user_id, 'the key names a job that is not there' FROM analysis.idem i
   WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)
+    AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = i.period)
+  UNION ALL
+  -- An open job has its image, and what is said of the months' partitions is true.
+  SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone' FROM jobs o
+  JOIN analysis.job j ON j.shard = o.shard AND j.period = o.period AND j.id = o.id
+  WHERE o.places && ARRAY['ready', 'scheduled', 'batch'] AND NOT o.closed
+    AND NOT EXISTS (SELECT 1 FROM analysis.image m WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
+  UNION ALL
+  SELECT 'partition', NULL, NULL, NULL, format('%s of %s', n.name, analysis.period_text(m.period))
+  FROM analysis.partition_made m CROSS JOIN unnest(ARRAY['job', 'image', 'result', 'attempt_error']) n(name)
+  WHERE to_regclass(format('analysis.%I', n.name || '_p' || m.period)) IS NULL
 $$;

@@ -79,7 +79,8 @@ BEGIN
 END $$;
 
 -- Gives dead jobs another life in the present month: a unit of that month is taken, the job's row and its
--- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run.
+-- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run. One whose
+-- image was removed since cannot be run again, and stays as it is.
 CREATE OR REPLACE FUNCTION analysis.retry_dead(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -95,18 +96,29 @@ DECLARE
   v_quota int[];
   v_cost bigint[];
   v_granted bigint[];
+  v_blind bigint[];                    -- whose image is gone
   v_row analysis.job;
 BEGIN
-  -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone.
-  SELECT array_agg(d.job_id), array_agg(d.period), array_agg(d.user_id), array_agg(analysis.period_of(v_now, a.zone)),
-         array_agg(l.monthly_limit), array_agg(l.cost)
-  INTO v_job, v_old, v_user, v_new, v_quota, v_cost
+  -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone. Their images stay while this
+  --    transaction is open.
+  SELECT array_agg(d.job_id) FILTER (WHERE m.is_there), array_agg(d.period) FILTER (WHERE m.is_there),
+         array_agg(d.user_id) FILTER (WHERE m.is_there),
+         array_agg(analysis.period_of(v_now, a.zone)) FILTER (WHERE m.is_there),
+         array_agg(l.monthly_limit) FILTER (WHERE m.is_there), array_agg(l.cost) FILTER (WHERE m.is_there),
+         array_agg(d.job_id) FILTER (WHERE m.is_there IS NULL)
+  INTO v_job, v_old, v_user, v_new, v_quota, v_cost, v_blind
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
   CROSS JOIN LATERAL (
     SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id FOR UPDATE) d
   CROSS JOIN LATERAL (
     SELECT c.zone FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = d.user_id OFFSET 0) a
-  CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l;
+  CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l
+  CROSS JOIN LATERAL (
+    SELECT k.image_period, k.image_id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = d.period AND k.id = d.job_id OFFSET 0) j
+  LEFT JOIN LATERAL (
+    SELECT true AS is_there FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = j.image_period AND i.id = j.image_id FOR KEY SHARE) m ON true;
 
   -- 2. Take units of the present month, the lower numbers first.
   IF v_job IS NOT NULL THEN
@@ -147,7 +159,8 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT g.id, CASE WHEN t.id IS NULL THEN 'not_dead' WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
+  SELECT g.id, CASE WHEN g.id = ANY (v_blind) THEN 'image_gone'
+                    WHEN t.id IS NULL THEN 'not_dead' WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
          CASE WHEN n.id IS NOT NULL THEN t.period END
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
   LEFT JOIN unnest(v_job, v_new) t(id, period) USING (id)

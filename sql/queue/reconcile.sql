@@ -1,5 +1,6 @@
 -- Every user of one shard and month whose counter differs from what their jobs say: analysed jobs and
--- those still open hold a unit each; a unit whose refund is pending has been given back already.
+-- those still open hold a unit each; a unit whose refund is pending has been given back already. A month of which jobs
+-- have been removed cannot be recounted: it was stated before.
 WITH held AS (
   SELECT r.user_id, count(*)::int AS analysed, 0 AS open
     FROM analysis.result r
@@ -25,4 +26,5 @@ compared AS (
 SELECT coalesce(a.user_ref, '#' || x.user_id), x.used, x.pending, x.analysed, x.open
   FROM compared x LEFT JOIN analysis.account a ON a.shard = $1 AND a.user_id = x.user_id
  WHERE x.used - x.pending <> x.analysed + x.open
+   AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = $2)
  ORDER BY 1

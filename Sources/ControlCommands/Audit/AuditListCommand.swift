@@ -8,7 +8,7 @@ enum AuditListCommand {
   static let until = Option<Date?>("until", .time, help: "Before this time.")
   static let action = Option<String?>(
     "action", .string,
-    help: "What was done: report, read_result, cancel, retry, set_plan, rotate_keys and so on.")
+    help: "What was done: report, read_result, cancel, retry, set_plan, rotate_keys, purge and so on.")
   static let user = Option<String?>(
     "user", short: "u", .string,
     help: "About this user or their jobs; # and the internal number of one who was erased.")

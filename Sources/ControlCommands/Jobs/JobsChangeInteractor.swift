@@ -111,6 +111,7 @@ struct JobsChangeInteractor: Sendable {
         switch outcomes[job] {
         case .requeued(let period): .init(job: job, outcome: .requeued(period))
         case .quota: .init(job: job, outcome: .quota)
+        case .imageGone: .init(job: job, outcome: .untouched("image_gone"))
         case .notDead, nil: .init(job: job, outcome: .untouched("not_dead"))
         }
       }

@@ -34,7 +34,9 @@ enum JobsChangePresenter: Presenter {
 
   private static let reasons = [
     "finished": "it was analysed before", "dead": "it has failed for good", "unknown": "there is no such job",
-    "not_dead": "it is not dead, or there is no such job", "succeeded": "it was analysed before",
+    "not_dead": "it is not dead, or there is no such job",
+    "image_gone": "its image was removed after the time for which images are kept; submit the picture anew",
+    "succeeded": "it was analysed before",
     "cancelled": "it was cancelled before", "waiting": "it is waiting", "scheduled": "it is scheduled",
     "running": "it is running",
   ]

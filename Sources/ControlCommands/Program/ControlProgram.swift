@@ -40,7 +40,7 @@ public enum ControlProgram {
         UsersCommand.command(surroundings), ClinicsCommand.command(surroundings),
         PlansCommand.command(surroundings), KeysCommand.command(surroundings),
         ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
-        AuditCommand.command(surroundings),
+        AuditCommand.command(surroundings), PurgeCommand.command(surroundings),
         DoctorCommand.command(surroundings),
       ],
       exitCodes: ExitCode.all)

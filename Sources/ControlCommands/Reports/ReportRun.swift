@@ -32,6 +32,11 @@ struct ReportRun: Sendable {
     }
     bar?.finish()
     if let out = order.out { console.say(Self.sentence(outcome, month: month, file: out)) }
+    if let since = outcome.removedSince {
+      console.say(
+        "Results of \(month) have been removed since \(Moment.short(since)), after the time for which they are kept "
+          + "(keep_results); this report holds what is left of them.")
+    }
     switch outcome.kind {
     case .written: return .done
     case .nothingToDo: return .nothingToDo

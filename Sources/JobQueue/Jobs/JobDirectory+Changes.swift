@@ -19,6 +19,8 @@ public enum RetryOutcome: Sendable, Equatable {
   case requeued(Period)
   /// The user's limit of the present month is reached.
   case quota
+  /// Its image has been removed after the time for which images are kept.
+  case imageGone
   /// It is not dead, or there is no such job.
   case notDead
 }
@@ -101,6 +103,7 @@ extension JobDirectory {
         switch try row.string(1) {
         case "requeued": outcomes[try row.jobID(0)] = .requeued(try row.period(2))
         case "quota": outcomes[try row.jobID(0)] = .quota
+        case "image_gone": outcomes[try row.jobID(0)] = .imageGone
         default: outcomes[try row.jobID(0)] = .notDead
         }
       }

@@ -12,6 +12,8 @@ struct MonthFacts: Sendable {
   let isOver: Bool
   /// Whether the server is a replica, which cannot close a month.
   let isReplica: Bool
+  /// Since when results of it have been removed; nil while it is whole.
+  let purgedSince: Timestamp?
 
   var state: ReportState { closedAt == nil ? .draft : .closed }
 
@@ -21,5 +23,6 @@ struct MonthFacts: Sendable {
     isDue = try row.bool("is_due")
     isOver = try row.bool("is_over")
     isReplica = try row.bool("is_replica")
+    purgedSince = try row.timestampIfPresent("purged_since")
   }
 }

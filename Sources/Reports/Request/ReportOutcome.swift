@@ -21,4 +21,7 @@ public struct ReportOutcome: Sendable, Equatable {
   public let openJobs: Int
   /// The SHA-256 of the file's bytes as hexadecimal digits; nil when a stream was written.
   public let sha256: String?
+  /// Since when results of the month have been removed, in seconds since 1970: the report holds what is left of them.
+  /// Nil while the month is whole, and for usage, which was stated before.
+  public internal(set) var removedSince: Double?
 }

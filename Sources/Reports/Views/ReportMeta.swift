@@ -1,4 +1,5 @@
 import AnalysisCore
+import PostgreSQL
 
 /// What a report is, beside its rows; known in full when the last row is written.
 struct ReportMeta: Equatable, Sendable {
@@ -10,6 +11,8 @@ struct ReportMeta: Equatable, Sendable {
   /// The moment of the report in UTC as RFC 3339 has it: for a closed statement the moment of its closing,
   /// so that it comes out the same for ever.
   let generatedAt: String
+  /// Since when results of the month have been removed; nil while it is whole, or where that changes nothing.
+  var removedSince: Timestamp?
   var rows = 0
 
   /// The zone as JSON names it.
@@ -20,6 +23,14 @@ struct ReportMeta: Equatable, Sendable {
     [
       ("report", .text(kind.rawValue)), ("month", .text(month.description)), ("zone", .text(zoneText)),
       ("state", .text(state.rawValue)), ("rows", .number(Int64(rows))), ("generated_at", .text(generatedAt)),
+    ] + removal
+  }
+
+  /// What a file without rows would not tell: that there were some.
+  private var removal: [(String, JSONText.Value)] {
+    guard let removedSince else { return [] }
+    return [
+      ("results_removed_since", .text(LocalTime.utcText(microseconds: removedSince.microsecondsSince1970)))
     ]
   }
 }

@@ -90,6 +90,8 @@ struct UsageTests {
       ("audit list --since yesterday", "--since: 'yesterday'"),
       ("audit list --limit 0", "--limit: '0' is outside the range"),
       ("audit verify --expect 12", "--expect: '12' is not an end of the audit"),
+      ("purge --share 0", "--share: '0' is outside the range"),
+      ("purge now", "unexpected argument 'now'"),
     ])
   func usage(line: String, words: String) async {
     let ran = await control.run(line.split(separator: " ").map(String.init))
@@ -150,7 +152,7 @@ struct UsageTests {
       "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC",
       "users set-photo u --remove", "plans",
       "plans list", "plans set-limit free 1", "report usage", "report analyses", "report conditions",
-      "report summary", "reconcile", "audit list", "audit verify",
+      "report summary", "reconcile", "audit list", "audit verify", "purge", "purge --dry-run",
     ])
   func unreachable(line: String) async {
     let control = Control(database: "host=/nonexistent user=u password=hunter2")

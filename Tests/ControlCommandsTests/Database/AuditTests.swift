@@ -70,7 +70,7 @@ struct AuditTests {
         (["report", "usage"], .done), (["report", "summary"], .done),
         (["report", "analyses", "--zone", "Mars/Phobos"], .usage),
         (["report", "analyses", "--out", files("no/such/x.csv")], .permission),
-        (["audit", "list"], .done), (["audit", "verify"], .done),
+        (["purge"], .nothingToDo), (["audit", "list"], .done), (["audit", "verify"], .done),
       ]
       for (words, code) in runs { #expect(await control.run(words).code == code, "\(words)") }
       #expect(try await recorded(installed) == [])
@@ -158,7 +158,7 @@ struct AuditTests {
         #expect(await control("audit", "list").code == .done)
         #expect(await control("audit", "verify").code == .done)
         for words in [
-          ["jobs", "list"], ["jobs", "cancel", jobs[2]], ["status"], ["report", "analyses"],
+          ["jobs", "list"], ["jobs", "cancel", jobs[2]], ["status"], ["report", "analyses"], ["purge"],
           ["pause"],
         ] {
           #expect(await control.run(words).code == .permission, "\(words)")

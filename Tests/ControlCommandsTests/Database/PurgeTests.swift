@@ -1,0 +1,98 @@
+import CommandLineTool
+import PostgreSQL
+import Testing
+
+@testable import ControlCommands
+
+@Suite("analysisctl purge, against a server")
+struct PurgeTests {
+  /// A user with one analysed and one dead job of 30 months ago.
+  private func with(_ body: (Installed, _ month: String) async throws -> Void) async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1")
+      let files = try Files()
+      for grey in 1...2 { try files.write("p\(grey).png", TinyPicture.png(grey: UInt8(grey))) }
+      #expect(await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
+      let claimed = try await installed.claim()
+      try await installed.complete(claimed[0])
+      try await installed.kill(claimed[1])
+      try await installed.execute(Self.back)
+      try await body(
+        installed, try await installed.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0])
+    }
+  }
+
+  private static let back = """
+    SELECT analysis.settle_refunds(0::smallint, 10);
+    SELECT analysis.ensure_partitions((min(period) - 30)::smallint, (min(period) - 30)::smallint) FROM analysis.job;
+    UPDATE analysis.account SET created_at = created_at - interval '1000 days';
+    UPDATE analysis.usage SET period = period - 30;
+    UPDATE analysis.idem SET period = period - 30;
+    UPDATE analysis.job SET period = period - 30, image_period = image_period - 30;
+    UPDATE analysis.image SET period = period - 30, created_at = created_at - interval '900 days', used_at = used_at - interval '900 days';
+    UPDATE analysis.result SET period = period - 30, finished_at = finished_at - interval '900 days';
+    UPDATE analysis.attempt_error SET period = period - 30, at = at - interval '900 days';
+    UPDATE analysis.dead SET period = period - 30, failed_at = failed_at - interval '900 days'
+    """
+
+  @Test(
+    "a dry run says what goes and changes nothing, the run says the same, and then nothing is left: 0, 0, 5")
+  func run() async throws {
+    try await with { (installed, month) async throws in
+      let usage = await installed.control("report", "usage", "--month", month, "--format", "csv")
+      let dry = await installed.control("purge", "--dry-run", "--share", "100")
+      #expect(dry.code == .done && dry.lines.first == "Would be removed:")
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 2)
+      let ran = await installed.control("purge", "--share", "100", "--json")
+      #expect(ran.code == .done)
+      #expect(
+        ran.output.hasPrefix(
+          #"{"dry_run":false,"complete":true,"removed":[{"kind":"images","month":"\#(month)","rows":2,"#))
+      #expect(
+        ran.output.contains(#"{"kind":"results","month":"\#(month)","rows":1,"#)
+          && ran.output.contains(#""whole_month":true"#))
+      let again = await installed.control("purge")
+      #expect(again.code == .nothingToDo && again.output == "" && again.messages == "")
+      #expect(await installed.control("reconcile").code == .done)
+      // What was stated comes out as before, and what is gone is said to be.
+      let later = await installed.control("report", "usage", "--month", month, "--format", "csv")
+      #expect(later.output == usage.output && later.messages == "")
+      for kind in ["analyses", "conditions", "summary"] {
+        let report = await installed.control("report", kind, "--month", month, "--json")
+        #expect(
+          report.code == .done && report.messages.hasPrefix("Results of \(month) have been removed since 20"))
+        #expect(report.output.contains(#""results_removed_since":"20"#))
+        #expect(await installed.control("report", kind).messages == "")
+      }
+      #expect(await installed.control("audit", "verify").code == .done)
+    }
+  }
+
+  @Test("a month whose tables are in use is left, code 75, and goes with a later run")
+  func busy() async throws {
+    try await with { (installed, month) async throws in
+      try await installed.pool.withConnection { connection in
+        try await connection.execute(script: "BEGIN; SELECT 1 FROM analysis.result LIMIT 1")
+        let ran = await installed.control("purge", "--share", "100")
+        #expect(ran.code == .tryLater)
+        #expect(ran.output.contains("\(month) left: its tables were in use"))
+        try await connection.execute(script: "ROLLBACK")
+      }
+      #expect(await installed.control("purge", "--share", "100").code == .done)
+      #expect(try await installed.number("SELECT count(*)::int FROM analysis.result") == 0)
+    }
+  }
+
+  @Test("a dead job whose image is gone is not queued again, and that is said, code 4")
+  func retry() async throws {
+    try await with { (installed, month) async throws in
+      try await installed.execute(
+        "UPDATE analysis.setting SET value = '' WHERE name IN ('keep_dead', 'keep_results')")
+      #expect(await installed.control("purge", "--share", "100").code == .done)
+      let dead = try await installed.texts("SELECT job_id::text FROM analysis.dead")[0]
+      let ran = await installed.control("jobs", "retry", dead)
+      #expect(ran.code == .refused)
+      #expect(ran.output.contains("its image was removed after the time for which images are kept"))
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("A purge, by the real executable")
+struct PurgeProcessTests {
+  private func purge(_ installation: Installation, _ words: String...) throws -> Executable {
+    try Executable("analysisctl", ["purge"] + words, environment: installation.environment)
+  }
+
+  /// Jobs that ended two hours ago, where images are kept for one, each with a picture of its own.
+  private func plant(_ installation: Installation, _ count: Int) async throws {
+    try await installation.addUser("clinic-1")
+    try await installation.pool.execute(
+      script: """
+        SELECT count(*) FROM analysis.account a, generate_series(1, \(count)) g,
+          LATERAL analysis.submit_image(a.user_ref, 'ear', convert_to('image ' || g, 'UTF8')) s;
+        INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls)
+        SELECT shard, period, kind, 2, id, user_id, now() - interval '2 hours', 0, 0 FROM analysis.job;
+        UPDATE analysis.job SET closed = true;
+        DELETE FROM analysis.ready;
+        UPDATE analysis.usage SET used = 0, refunded = \(count);
+        UPDATE analysis.image SET used_at = now() - interval '3 hours';
+        UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images'
+        """)
+  }
+
+  @Test("says what would go, removes it, and has nothing to do then: 0, 0, 5")
+  func codes() async throws {
+    try await Installation.with { installation in
+      try await plant(installation, 3)
+      let dry = try await purge(installation, "--dry-run", "--json").ended()
+      #expect(dry.code == 0 && dry.output.contains(#""rows":3"#), "\(dry.output) \(dry.messages)")
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.image") == 3)
+      let done = try await purge(installation).ended()
+      #expect(done.code == 0 && done.output.hasPrefix("Removed:\n"), "\(done.output) \(done.messages)")
+      #expect(try await purge(installation).ended().code == 5)
+      #expect(try await purge(installation, "--share", "200").ended().code == 64)
+      try await installation.expectInvariants()
+    }
+  }
+
+  @Test(
+    "stopped by a signal it ends in good order with 75, killed it leaves nothing half done, and the next goes on"
+  )
+  func stopped() async throws {
+    try await Installation.with { installation in
+      try await plant(installation, 3000)
+      func left() async throws -> Int {
+        try await installation.number("SELECT count(*)::int FROM analysis.image")
+      }
+      for signal in [SIGTERM, SIGKILL] {
+        let before = try await left()
+        // So slow that it is surely met in the middle: a hundredth of the time.
+        let slow = try purge(installation, "--share", "1")
+        try await eventually { try await left() < before }
+        slow.send(signal)
+        let ended = await slow.ended()
+        if signal == SIGTERM {
+          #expect(ended.code == 75 && ended.output.contains("Stopped before the end"), "\(ended.messages)")
+        }
+        #expect(try await left() > 0)
+        try await installation.expectInvariants()
+      }
+      let rest = try await purge(installation, "--share", "100").ended()
+      #expect(rest.code == 0, "\(rest.messages)")
+      #expect(try await left() == 0)
+      try await installation.expectInvariants()
+    }
+  }
+}

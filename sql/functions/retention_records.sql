@@ -1,0 +1,79 @@
+-- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each month
+-- of which some went; no row means that nothing is left to do. A dry run answers all at once.
+
+-- The counters of months that are stated and of which nothing else is left. What is owed and not settled yet stays.
+CREATE OR REPLACE FUNCTION analysis.purge_usage(p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_until timestamptz := analysis.kept_until('keep_usage', p_now);
+BEGIN
+  FOR o_period IN
+    SELECT s.period FROM analysis.statement s
+    WHERE s.report = 'usage' AND analysis.period_start((s.period + 1)::smallint, 'Etc/GMT+12') <= v_until
+      AND NOT EXISTS (SELECT 1 FROM analysis.partition_made m WHERE m.period = s.period)
+    ORDER BY s.period
+  LOOP
+    IF p_dry THEN
+      SELECT count(*), coalesce(sum(pg_column_size(u.*)), 0) INTO o_rows, o_bytes FROM analysis.usage u
+      WHERE u.period = o_period
+        AND NOT EXISTS (SELECT 1 FROM analysis.refund f
+                        WHERE f.shard = u.shard AND f.user_id = u.user_id AND f.period = u.period);
+    ELSE
+      WITH gone AS (
+        DELETE FROM analysis.usage d WHERE d.ctid = ANY (ARRAY(
+          SELECT u.ctid FROM analysis.usage u
+          WHERE u.period = o_period
+            AND NOT EXISTS (SELECT 1 FROM analysis.refund f
+                            WHERE f.shard = u.shard AND f.user_id = u.user_id AND f.period = u.period)
+          LIMIT p_limit FOR UPDATE SKIP LOCKED))
+        RETURNING pg_column_size(d.*) AS size)
+      SELECT count(*), coalesce(sum(g.size), 0) INTO o_rows, o_bytes FROM gone g;
+      IF o_rows > 0 AND p_tell THEN
+        PERFORM analysis.audit_add('purge', 'usage', jsonb_build_object('until', analysis.audit_time(v_until)));
+      END IF;
+    END IF;
+    CONTINUE WHEN o_rows = 0;
+    RETURN NEXT;
+    EXIT WHEN NOT p_dry;
+  END LOOP;
+END $$;
+
+-- The oldest entries of the audit. The chain stays whole: the head keeps where it begins now and the hash before that,
+-- and the removal is an entry of its own that says both. p_through: the last entry that may go, so that a run never
+-- comes to its own.
+CREATE OR REPLACE FUNCTION analysis.purge_audit(p_limit int, p_now timestamptz, p_dry boolean, p_through bigint)
+RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_until timestamptz := analysis.kept_until('keep_audit', p_now);
+  v_head analysis.audit_head;
+  v_first bigint;                      -- of what stays
+  v_previous bytea;
+BEGIN
+  IF v_until IS NULL THEN
+    RETURN;
+  ELSIF p_dry THEN
+    SELECT h.* INTO v_head FROM analysis.audit_head h;
+  ELSE
+    SELECT h.* INTO v_head FROM analysis.audit_head h FOR UPDATE;
+  END IF;
+  -- Only from the beginning on, up to the first that is still to be kept.
+  v_first := least(coalesce((SELECT min(a.id) FROM analysis.audit a WHERE a.at > v_until), v_head.id + 1), p_through + 1);
+  IF NOT p_dry THEN
+    v_first := least(v_first, v_head.first_id + p_limit);
+  END IF;
+  IF v_first <= v_head.first_id THEN
+    RETURN;
+  END IF;
+  RETURN QUERY
+  SELECT analysis.period_of(a.at, 'UTC'), count(*), sum(pg_column_size(a.*)) FROM analysis.audit a
+  WHERE a.id < v_first GROUP BY 1 ORDER BY 1;
+  IF NOT p_dry THEN
+    v_previous := coalesce((SELECT a.previous FROM analysis.audit a WHERE a.id = v_first), v_head.hash);
+    UPDATE analysis.audit_head SET first_id = v_first, first_previous = v_previous;
+    DELETE FROM analysis.audit a WHERE a.id < v_first;
+    PERFORM analysis.audit_add(
+      'purge', 'audit', jsonb_build_object('first', v_first, 'previous', encode(v_previous, 'hex')));
+  END IF;
+END $$;

@@ -1,0 +1,207 @@
+-- Removing by row what is past its time in months that live on.
+--
+-- Each call looks at the next rows behind p_after by the primary key, p_limit at most, and is a short transaction. It
+-- answers the last key, how many rows it looked at (none: the end), and what went. p_tell: nothing has gone in this run
+-- yet, and the first that goes is recorded in the audit.
+
+-- Removes all that is kept of a job that has ended; the caller holds its row. Its key stays, so that a repeated submit
+-- is still answered and not done again.
+CREATE OR REPLACE FUNCTION analysis.remove_job(p_shard smallint, p_period smallint, p_job bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_created timestamptz;
+  v_month smallint;
+BEGIN
+  DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = p_period AND k.id = p_job
+  RETURNING k.created_at INTO v_created;
+  DELETE FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job;
+  DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job;
+  -- Attempts are of the months in which the job was: a retry moves it on.
+  FOR v_month IN
+    SELECT m.period FROM analysis.partition_made m
+    WHERE m.period BETWEEN analysis.period_of(v_created, 'UTC') - 1 AND p_period
+  LOOP
+    DELETE FROM analysis.attempt_error e WHERE e.shard = p_shard AND e.period = v_month AND e.job_id = p_job;
+  END LOOP;
+END $$;
+
+-- Gives a month the index by which its images find their jobs. Nothing is submitted into a month that is over, so that
+-- building it holds up none but who cancels or retries a job of that month; for one that is running the partition has it
+-- from its beginning, if images are kept for less than a month. Without it they are found too, by reading the month.
+-- Answers whether it was made; who cannot have the partition at once gets an error of class 55P03. Of two at once one
+-- waits and finds it made, or the month gone.
+CREATE OR REPLACE FUNCTION analysis.index_images(p_period smallint, p_now timestamptz) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
+DECLARE
+  v_index text := format('analysis.%I', 'job_p' || p_period || '_image');
+BEGIN
+  IF analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') > p_now OR to_regclass(v_index) IS NOT NULL THEN
+    RETURN false;
+  END IF;
+  BEGIN
+    EXECUTE format('LOCK TABLE analysis.%I IN SHARE ROW EXCLUSIVE MODE', 'job_p' || p_period);
+  EXCEPTION WHEN undefined_table THEN
+    RETURN false;
+  END;
+  IF to_regclass(v_index) IS NOT NULL THEN
+    RETURN false;
+  END IF;
+  EXECUTE format('CREATE INDEX %I ON analysis.%I (shard, image_id)', 'job_p' || p_period || '_image', 'job_p' || p_period);
+  RETURN true;
+END $$;
+
+-- Images of a month that no job needs any more: every job that shows one ended, and the last of them long enough ago.
+CREATE OR REPLACE FUNCTION analysis.purge_images(
+  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+  v_until timestamptz := analysis.kept_until('keep_images', p_now);
+  v_id bigint[];
+BEGIN
+  -- 1. The next images; one that was submitted lately is needed in any case. They are held, so that nobody can name
+  --    them: a submit or a retry that wants one at this moment either has it first, and it is left, or finds it gone.
+  SELECT max(i.id), count(*), array_agg(i.id) FILTER (WHERE i.used_at <= v_until) INTO o_last, o_looked, v_id
+  FROM (SELECT k.id, k.used_at FROM analysis.image k
+        WHERE k.shard = p_shard AND k.period = p_period AND k.id > p_after
+        ORDER BY k.shard, k.period, k.id LIMIT p_limit) i;
+  IF NOT p_dry THEN
+    v_id := ARRAY(
+      SELECT h.id FROM (SELECT unnest(v_id) AS id ORDER BY 1) g
+      CROSS JOIN LATERAL (
+        SELECT k.id FROM analysis.image k
+        WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id AND k.used_at <= v_until
+        FOR UPDATE SKIP LOCKED) h);
+  END IF;
+
+  -- 2. With the locks, in a statement that sees every job that named one before: those that no job needs. All at once,
+  --    so that a month without the index is read once for each call.
+  WITH shown AS MATERIALIZED (
+    SELECT k.image_id, k.period, k.id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = p_period AND k.image_period = p_period AND k.image_id = ANY (v_id)
+    UNION ALL
+    SELECT k.image_id, k.period, k.id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.image_period <> k.period AND k.image_period = p_period AND k.image_id = ANY (v_id)),
+  needed AS MATERIALIZED (
+    SELECT DISTINCT s.image_id FROM shown s
+    LEFT JOIN LATERAL (
+      SELECT f.finished_at FROM analysis.result f
+      WHERE f.shard = p_shard AND f.period = s.period AND f.job_id = s.id OFFSET 0) r ON true
+    LEFT JOIN LATERAL (
+      SELECT x.failed_at FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = s.id OFFSET 0) d ON true
+    WHERE coalesce(r.finished_at, d.failed_at, 'infinity') > v_until)
+  SELECT array_agg(i.id), count(*), coalesce(sum(i.byte_count), 0) INTO v_id, o_rows, o_bytes
+  FROM (SELECT unnest(v_id) AS id) g
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.byte_count FROM analysis.image k
+    WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id OFFSET 0) i
+  WHERE NOT EXISTS (SELECT 1 FROM needed n WHERE n.image_id = g.id);
+
+  -- 3. They go, each by its key.
+  IF o_rows > 0 AND NOT p_dry THEN
+    FOR i IN 1 .. cardinality(v_id) LOOP
+      DELETE FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = v_id[i];
+    END LOOP;
+    IF p_tell THEN
+      PERFORM analysis.audit_add('purge', 'images:' || analysis.period_text(p_period),
+                                 jsonb_build_object('until', analysis.audit_time(v_until)));
+    END IF;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Results and cancellations of a month, with their jobs and attempts. A job that a worker holds stays until that has
+-- let go.
+CREATE OR REPLACE FUNCTION analysis.purge_results(
+  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+  v_until timestamptz := analysis.kept_until('keep_results', p_now);
+  v_held bigint[] := ARRAY(SELECT unnest(b.job_ids) FROM analysis.batch b WHERE b.shard = p_shard);
+  v_job bigint[];
+  v_size int[];
+BEGIN
+  o_rows := 0;
+  o_bytes := 0;
+  SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past), array_agg(r.size) FILTER (WHERE r.is_past)
+  INTO o_last, o_looked, v_job, v_size
+  FROM (SELECT k.job_id, pg_column_size(k.*) AS size, k.finished_at <= v_until AND NOT (k.job_id = ANY (v_held)) AS is_past
+        FROM analysis.result k
+        WHERE k.shard = p_shard AND k.period = p_period AND k.job_id > p_after
+        ORDER BY k.shard, k.period, k.job_id LIMIT p_limit) r;
+  IF v_job IS NULL OR NOT analysis.is_stated(p_period, p_now, p_dry) THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+
+  FOR i IN 1 .. cardinality(v_job) LOOP
+    IF NOT p_dry THEN
+      -- Whoever cancels it at this moment has its row; it is left for the next run.
+      PERFORM 1 FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = p_period AND k.id = v_job[i] FOR UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND;
+      PERFORM analysis.remove_job(p_shard, p_period, v_job[i]);
+    END IF;
+    o_rows := o_rows + 1;
+    o_bytes := o_bytes + v_size[i];
+  END LOOP;
+  IF o_rows > 0 AND NOT p_dry THEN
+    PERFORM analysis.mark_purged(p_period, p_now);
+    IF p_tell THEN
+      PERFORM analysis.audit_add('purge', 'results:' || analysis.period_text(p_period),
+                                 jsonb_build_object('until', analysis.audit_time(v_until)));
+    END IF;
+  END IF;
+  RETURN NEXT;
+END $$;
+
+-- Jobs that failed for good, with their attempts: a row for each month in which some went, or one without a month.
+CREATE OR REPLACE FUNCTION analysis.purge_dead(
+  p_shard smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+RETURNS TABLE (o_last bigint, o_looked int, o_period smallint, o_rows bigint, o_bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+  v_until timestamptz := analysis.kept_until('keep_dead', p_now);
+  v_row record;
+  v_gone smallint[] := '{}';           -- the months of those that went, and their sizes
+  v_size int[] := '{}';
+BEGIN
+  SELECT max(d.job_id), count(*) INTO o_last, o_looked
+  FROM (SELECT k.job_id FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id > p_after
+        ORDER BY k.shard, k.job_id LIMIT p_limit) d;
+  FOR v_row IN
+    SELECT k.job_id, k.period, pg_column_size(k.*) AS size FROM analysis.dead k
+    WHERE k.shard = p_shard AND k.job_id > p_after AND k.job_id <= o_last AND k.failed_at <= v_until
+    ORDER BY k.job_id
+  LOOP
+    CONTINUE WHEN NOT analysis.is_stated(v_row.period, p_now, p_dry);
+    IF NOT p_dry THEN
+      -- The dead row first, as a retry does: it has it, or we have.
+      PERFORM 1 FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = v_row.job_id FOR UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND;
+      PERFORM 1 FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = v_row.period AND k.id = v_row.job_id FOR UPDATE SKIP LOCKED;
+      CONTINUE WHEN NOT FOUND;
+      PERFORM analysis.remove_job(p_shard, v_row.period, v_row.job_id);
+      PERFORM analysis.mark_purged(v_row.period, p_now);
+    END IF;
+    v_gone := v_gone || v_row.period;
+    v_size := v_size || v_row.size;
+  END LOOP;
+
+  IF p_tell AND NOT p_dry AND cardinality(v_gone) > 0 THEN
+    PERFORM analysis.audit_add('purge', 'dead', jsonb_build_object('until', analysis.audit_time(v_until)));
+  END IF;
+  RETURN QUERY
+  SELECT o_last, o_looked, g.period, count(g.period), coalesce(sum(g.size), 0)
+  FROM (SELECT NULL::smallint AS period, NULL::int AS size WHERE cardinality(v_gone) = 0
+        UNION ALL SELECT unnest(v_gone), unnest(v_size)) g
+  GROUP BY g.period ORDER BY g.period;
+END $$;
