@@ -34,6 +34,15 @@ struct WorkerProcessTests {
     #expect(ended.messages.contains("--endpoint"), "\(ended.messages)")
   }
 
+  @Test(
+    "with settings by which no database can ever be reached ends with 64, and does not wait",
+    arguments: ["host=192.0.2.1 sslmode=require", "host=192.0.2.1 sslmode=allow", "no such=setting"])
+  func hopelessSettings(conninfo: String) async throws {
+    let worker = try Executable("analysis-worker", endpoint, environment: ["ANALYSIS_DATABASE": conninfo])
+    let ended = await worker.ended()
+    #expect(ended.code == 64, "\(ended.messages)")
+  }
+
   @Test("that ends in order is not listed as alive any more")
   func retires() async throws {
     try await Installation.with { installation async throws in

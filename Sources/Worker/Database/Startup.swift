@@ -12,6 +12,13 @@ struct Startup {
   /// since it is started with the machine and the database may be later.
   static let drainPatience: Duration = .seconds(30)
 
+  /// Whether the settings of the connection can never lead anywhere, for instance a server that need not prove itself:
+  /// nobody but who wrote them mends that. What a server says of them may be mended there.
+  private static func isOfSettings(_ error: JobQueueError) -> Bool {
+    guard let cause = error.underlying as? PostgreSQLError else { return false }
+    return cause.phase == .configuration && cause.sqlState == nil
+  }
+
   private static func kind(of code: JobQueueError.Code) -> WorkerError.Kind {
     switch code {
     case .schemaMissing, .schemaTooOld, .schemaTooNew, .unreachable: .unreachable
@@ -41,6 +48,7 @@ struct Startup {
         try await ReaderRecord(worker: worker, databases: databases).start()
         return found
       } catch {
+        guard !Self.isOfSettings(error) else { throw WorkerError(error.description, kind: .configuration) }
         guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
         if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {
           throw WorkerError(error.description, kind: .unreachable)

@@ -93,24 +93,6 @@ struct FetchTests {
     #expect(target.connectionCount == 0)
   }
 
-  @Test("through no proxy, whatever the environment says")
-  func proxy() async {
-    // In a process of its own, since the environment is that of all tests.
-    await #expect(processExitsWith: .success) {
-      let proxy = try RawServer { try $0.respond(200, "from the proxy") }
-      for name in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
-        setenv(name, proxy.url, 1)
-      }
-      let server = try ImageHost()
-      try await Setting().with([server.host]) { (cache) async throws in
-        let image = try await cache.image(at: server.url("/1"))
-        try #require(image == "image of /1".bytes)
-      }
-      try #require(proxy.connectionCount == 0)
-      try #require(server.received.map(\.target) == ["/1"])
-    }
-  }
-
   @Test(
     "not where the host says there is none", arguments: [204, 206, 400, 401, 403, 404, 410, 429, 500, 503])
   func status(status: Int) async throws {

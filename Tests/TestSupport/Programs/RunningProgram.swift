@@ -42,9 +42,15 @@ public final class RunningProgram: Sendable {
     process.arguments = arguments
     if let environment { process.environment = environment }
     process.currentDirectoryURL = directory
-    process.standardInput = try FileHandle(forReadingFrom: files[0])
-    process.standardOutput = try FileHandle(forWritingTo: files[1])
-    process.standardError = try FileHandle(forWritingTo: files[2])
+    let handles = [
+      try FileHandle(forReadingFrom: files[0]), try FileHandle(forWritingTo: files[1]),
+      try FileHandle(forWritingTo: files[2]),
+    ]
+    // The program has them from its start on; here they would stay open for as long as the tests run.
+    defer { for handle in handles { try? handle.close() } }
+    (process.standardInput, process.standardOutput, process.standardError) = (
+      handles[0], handles[1], handles[2]
+    )
     let end = End()
     // The handler holds the folder, so that there is something to read also when nobody awaits the end.
     process.terminationHandler = { process in
