@@ -18,6 +18,16 @@ CREATE ROLE backend LOGIN IN ROLE analysis_submitter;
 CREATE ROLE accounts LOGIN IN ROLE analysis_reporter;
 \password accounts
 
+-- Removal of what has been kept for long enough.
+CREATE ROLE keeper LOGIN;
+SELECT analysis.allow('keeper', 'retention');
+\password keeper
+
+-- Whoever answers persons who ask for their data, or to be forgotten.
+CREATE ROLE privacy LOGIN;
+SELECT analysis.allow('privacy', 'privacy');
+\password privacy
+
 -- Whoever looks after users, plans and clinics, and whoever pauses and retries.
 CREATE ROLE office LOGIN;
 SELECT analysis.allow('office', 'administrator'), analysis.allow('office', 'operator');

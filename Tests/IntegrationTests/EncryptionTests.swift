@@ -11,16 +11,6 @@ struct EncryptionTests {
     try await Executable("analysisctl", words, environment: environment).ended()
   }
 
-  private func dump(_ installation: Installation) async throws -> String {
-    let program = try #require(HelperProgram.find("/usr/bin/pg_dump", "/usr/local/bin/pg_dump"))
-    let ended = await
-      (try RunningProgram(
-        program, ["-d", installation.database.conninfo],
-        environment: ProcessInfo.processInfo.environment)).ended()
-    try #require(ended.status == 0, "\(ended.errors)")
-    return String(decoding: ended.output, as: UTF8.self)
-  }
-
   /// Submits the drawn pictures and has a worker analyse them.
   private func wholeJob(
     _ installation: Installation, _ environment: [String: String], keys: String?
@@ -54,7 +44,7 @@ struct EncryptionTests {
         #expect(try await control(["keys", "new", "--key-file", keys], [:]).code == 0)
       }
       try await wholeJob(installation, installation.environment, keys: isEncrypted ? keys : nil)
-      let dump = try await dump(installation)
+      let dump = try await installation.dump()
       #expect(dump.contains("COPY analysis.image_p"))
       #expect(dump.contains(Self.jpeg) == !isEncrypted)
       #expect(dump.contains("\\\\xffd8ff") == !isEncrypted)

@@ -82,13 +82,14 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- Keeps what the backend says of a user: what it leaves out stays as it was.
+-- Keeps what the backend says of a user: what it leaves out stays as it was. Of one who was erased meanwhile nothing is kept.
 CREATE OR REPLACE FUNCTION analysis.save_profile(
   p_shard smallint, p_user_id bigint, p_name text, p_email text, p_subscription text, p_count int, p_last_reset timestamptz)
 RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   INSERT INTO analysis.profile AS p (shard, user_id, name, email, backend_subscription, backend_count, last_reset, updated_at)
-  VALUES (p_shard, p_user_id, p_name, p_email, p_subscription, p_count, p_last_reset, clock_timestamp())
+  SELECT a.shard, a.user_id, p_name, p_email, p_subscription, p_count, p_last_reset, clock_timestamp()
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE
      SET name = coalesce(EXCLUDED.name, p.name),
          email = coalesce(EXCLUDED.email, p.email),
@@ -104,7 +105,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   INSERT INTO analysis.profile AS p (shard, user_id, photo_url, updated_at)
   SELECT a.shard, a.user_id, p_url, clock_timestamp()
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE SET photo_url = EXCLUDED.photo_url, updated_at = EXCLUDED.updated_at;
   RETURN FOUND;
 END $$;

@@ -16,6 +16,12 @@ LANGUAGE sql STABLE AS $$
   SELECT to_char(p_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
+-- Who calls a function of the owner: as the session says, since in here it is the owner.
+CREATE OR REPLACE FUNCTION analysis.caller() RETURNS name
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(nullif(current_setting('role'), 'none'), session_user)::name
+$$;
+
 -- Says for the rest of the transaction who acts and why: the user of the operating system and the machine, as the
 -- client gives them. The role and the address are the server's own knowledge. Local to the transaction, so that it
 -- works through a pooler.
@@ -49,15 +55,21 @@ LANGUAGE sql AS $$
                        'users', (SELECT jsonb_agg(d.u) FROM (SELECT DISTINCT u FROM unnest(p_users) u ORDER BY u) d)))
 $$;
 
--- Records that somebody reads what tells of people: an image, an export, a report with diagnoses. For roles that may
--- read and may not write entries of any other kind.
+-- What a client says beside: bounded, and no word of whom or what it was about, by which entries are found.
+CREATE OR REPLACE FUNCTION analysis.audit_detail(p_detail jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN octet_length(p_detail::text) <= 2000 THEN p_detail - '{users,jobs}'::text[] END
+$$;
+
+-- Records that somebody reads a report with diagnoses. For roles that may read it and may not write entries of any other
+-- kind.
 CREATE OR REPLACE FUNCTION analysis.audit_read(p_action text, p_object text, p_detail jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF (p_action IN ('read_image', 'export', 'report')) IS NOT TRUE THEN
-    RAISE EXCEPTION 'read_image, export and report are what is read, not %', p_action USING ERRCODE = '22023';
+  IF (p_action = 'report' AND p_object ~ '^report:[a-z0-9:-]{1,100}$') IS NOT TRUE THEN
+    RAISE EXCEPTION 'report is what is read, not %', p_action USING ERRCODE = '22023';
   END IF;
-  PERFORM analysis.audit_add(p_action, p_object, p_detail);
+  PERFORM analysis.audit_add(p_action, p_object, analysis.audit_detail(p_detail));
 END $$;
 
 -- Records that somebody reads what was found in a job's picture, and answers whether anything was. For roles that may
@@ -99,5 +111,5 @@ BEGIN
   IF (p_event IN ('worker_start', 'worker_stop')) IS NOT TRUE THEN
     RAISE EXCEPTION 'a worker starts or stops; it does not %', p_event USING ERRCODE = '22023';
   END IF;
-  PERFORM analysis.audit_add(p_event, 'worker:' || p_worker, p_detail);
+  PERFORM analysis.audit_add(p_event, 'worker:' || p_worker, analysis.audit_detail(p_detail));
 END $$;

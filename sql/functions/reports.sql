@@ -127,8 +127,9 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  v_caller name := coalesce(nullif(current_setting('role'), 'none'), session_user);
+  v_caller name := analysis.caller();
 BEGIN
+  PERFORM analysis.check_moment(p_now);
   IF p_now < analysis.statement_due(p_period)
      OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
     RETURN false;

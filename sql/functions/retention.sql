@@ -7,8 +7,18 @@
 -- are those of the calendar in UTC, whatever the session's zone.
 CREATE OR REPLACE FUNCTION analysis.kept_until(p_setting text, p_now timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
-  SELECT (p_now AT TIME ZONE 'UTC' - nullif(s.value, '')::interval) AT TIME ZONE 'UTC'
+  SELECT (analysis.check_moment(p_now) AT TIME ZONE 'UTC' - nullif(s.value, '')::interval) AT TIME ZONE 'UTC'
   FROM analysis.setting s WHERE s.name = p_setting
+$$;
+
+-- Records that something is removed: when the caller says that it is the first of its run, and whatever the caller says
+-- when no entry of the last day tells of it.
+CREATE OR REPLACE FUNCTION analysis.tell_purge(p_object text, p_until timestamptz, p_tell boolean) RETURNS void
+LANGUAGE sql AS $$
+  SELECT analysis.audit_add('purge', p_object, jsonb_build_object('until', analysis.audit_time(p_until)))
+  WHERE p_tell OR NOT EXISTS (
+    SELECT 1 FROM analysis.audit a
+    WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'purge' AND a.object = p_object AND a.role = session_user)
 $$;
 
 -- The months in which something may be past its time, the oldest first: images, results, all of it. Nothing in a month
@@ -65,7 +75,7 @@ BEGIN
   -- What failed for good goes by row, before this; a dry run has left it where it is.
   IF EXISTS (SELECT 1 FROM analysis.dead d
              WHERE d.period = p_period AND NOT (p_dry AND coalesce(d.failed_at <= v_dead, false)))
-     OR (SELECT count(*) FROM analysis.image i WHERE i.period = p_period) > p_images
+     OR (SELECT count(*) FROM analysis.image i WHERE i.period = p_period) > p_images * p_dry::int
      OR EXISTS (SELECT 1 FROM analysis.result r WHERE r.period = p_period AND r.finished_at > v_results)
      OR EXISTS (SELECT 1 FROM analysis.job j
                 WHERE j.period = p_period

@@ -29,8 +29,8 @@ BEGIN
           LIMIT p_limit FOR UPDATE SKIP LOCKED))
         RETURNING pg_column_size(d.*) AS size)
       SELECT count(*), coalesce(sum(g.size), 0) INTO o_rows, o_bytes FROM gone g;
-      IF o_rows > 0 AND p_tell THEN
-        PERFORM analysis.audit_add('purge', 'usage', jsonb_build_object('until', analysis.audit_time(v_until)));
+      IF o_rows > 0 THEN
+        PERFORM analysis.tell_purge('usage', v_until, p_tell);
       END IF;
     END IF;
     CONTINUE WHEN o_rows = 0;

@@ -35,6 +35,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock
 DECLARE
   v_index text := format('analysis.%I', 'job_p' || p_period || '_image');
 BEGIN
+  PERFORM analysis.check_moment(p_now);
   IF analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') > p_now OR to_regclass(v_index) IS NOT NULL THEN
     RETURN false;
   END IF;
@@ -104,10 +105,7 @@ BEGIN
     FOR i IN 1 .. cardinality(v_id) LOOP
       DELETE FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = v_id[i];
     END LOOP;
-    IF p_tell THEN
-      PERFORM analysis.audit_add('purge', 'images:' || analysis.period_text(p_period),
-                                 jsonb_build_object('until', analysis.audit_time(v_until)));
-    END IF;
+    PERFORM analysis.tell_purge('images:' || analysis.period_text(p_period), v_until, p_tell);
   END IF;
   RETURN NEXT;
 END $$;
@@ -152,10 +150,7 @@ BEGIN
   END LOOP;
   IF o_rows > 0 AND NOT p_dry THEN
     PERFORM analysis.mark_purged(p_period, p_now);
-    IF p_tell THEN
-      PERFORM analysis.audit_add('purge', 'results:' || analysis.period_text(p_period),
-                                 jsonb_build_object('until', analysis.audit_time(v_until)));
-    END IF;
+    PERFORM analysis.tell_purge('results:' || analysis.period_text(p_period), v_until, p_tell);
   END IF;
   RETURN NEXT;
 END $$;
@@ -196,8 +191,8 @@ BEGIN
     v_size := v_size || v_row.size;
   END LOOP;
 
-  IF p_tell AND NOT p_dry AND cardinality(v_gone) > 0 THEN
-    PERFORM analysis.audit_add('purge', 'dead', jsonb_build_object('until', analysis.audit_time(v_until)));
+  IF NOT p_dry AND cardinality(v_gone) > 0 THEN
+    PERFORM analysis.tell_purge('dead', v_until, p_tell);
   END IF;
   RETURN QUERY
   SELECT o_last, o_looked, g.period, count(g.period), coalesce(sum(g.size), 0)

@@ -1,8 +1,8 @@
 -- What people and back-ends read. A view reads with its owner's rights, whom no rule of the rows concerns: each asks by
--- itself which clinics' users its reader sees.
+-- itself which clinics' users its reader sees, and lets no function of the reader's near the others.
 
 -- Every job and where it is. Name shard and month (analysis.locate answers a job's) to find one by its key.
-CREATE OR REPLACE VIEW analysis.job_status AS
+CREATE OR REPLACE VIEW analysis.job_status WITH (security_barrier) AS
 SELECT j.shard, j.id AS job_id, j.period, j.user_id, a.user_ref, j.kind, j.lane,
   CASE WHEN r.outcome = 1 THEN 'succeeded'
        WHEN r.outcome = 2 THEN 'cancelled'
@@ -30,8 +30,9 @@ LEFT JOIN (SELECT h.shard, u.job_id FROM analysis.batch h CROSS JOIN LATERAL unn
   ON b.shard = j.shard AND b.job_id = j.id
 WHERE (SELECT analysis.clinics_seen(current_user)) IS NULL OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)));
 
--- Results of analyses with the user they belong to.
-CREATE OR REPLACE VIEW analysis.user_result AS
+-- Results of analyses with the user they belong to. Those of persons who were erased tell nothing and have no number of
+-- conditions.
+CREATE OR REPLACE VIEW analysis.user_result WITH (security_barrier) AS
 SELECT r.shard, a.user_ref, r.job_id, r.period, CASE r.kind WHEN 1 THEN 'throat' WHEN 2 THEN 'ear' END AS kind,
   r.analysis_id, r.finished_at, r.answered_at,
   r.primary_id, r.primary_name, r.primary_confidence,
@@ -41,7 +42,7 @@ SELECT r.shard, a.user_ref, r.job_id, r.period, CASE r.kind WHEN 1 THEN 'throat'
   r.serious, r.consult, r.condition_count, r.conditions, r.endpoint, r.model, r.version, r.attempt
 FROM analysis.result r
 JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
-WHERE r.outcome = 1
+WHERE r.outcome = 1 AND r.condition_count IS NOT NULL
   AND ((SELECT analysis.clinics_seen(current_user)) IS NULL OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user))));
 
 -- What was found in a month, as counts: for reports of those who may not read whose analysis said what. No function of

@@ -11,6 +11,8 @@
 --   diagnoses      beside it the report of analyses: what was found in whose picture
 --   operator       pauses, retries and cancels, looks at the queue, recounts
 --   administrator  users, plans and clinics
+--   retention      removes what is past its time
+--   privacy        erases persons, and exports what is kept of one, with the images
 --   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit; no picture,
 --                  no diagnosis, no name
 CREATE OR REPLACE FUNCTION analysis.duties() RETURNS TABLE (o_duty text, o_functions text[], o_tables text[])
@@ -58,13 +60,18 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ARRAY['account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan', 'plan_limit',
       'clinic', 'clinic_viewer', 'usage', 'refund(shard,user_id,period)', 'result(shard,period,outcome,user_id)']
   UNION ALL
+  SELECT 'retention', ARRAY['purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
+      'purge_audit', 'index_images', 'audit_ends'], '{}'
+  UNION ALL
+  SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'export_user', 'export_jobs', 'export_images'], '{}'
+  UNION ALL
   SELECT 'auditor', usage.functions || ARRAY['period_text', 'audit_list', 'audit_verify', 'audit_ends'],
     usage.tables || status.tables || counts.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
   FROM usage, status, counts)
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.duty,
     g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'act_as', 'clinics_seen', 'users_seen'],
-    g.tables || ARRAY['setting', 'partition_made', 'schema_migration', 'schema_function']
+    g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;
 
@@ -167,6 +174,15 @@ BEGIN
   WHERE NOT EXISTS (
     SELECT FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) x JOIN pg_roles r ON r.oid = x.grantee
     WHERE n.nspname = 'analysis' AND r.rolname = g.role);
+  -- What came with a duty once and does not any more.
+  FOR v_change IN
+    SELECT format(x.revoke, g.role)
+    FROM (SELECT DISTINCT n.role FROM analysis.duty_granted n WHERE NOT n.is_narrowed) g
+    CROSS JOIN (VALUES ('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA analysis FROM %I'), ('REVOKE ALL ON ALL TABLES IN SCHEMA analysis FROM %I')) x(revoke)
+  LOOP
+    EXECUTE v_change;
+  END LOOP;
+  UPDATE analysis.duty_granted SET is_narrowed = true WHERE NOT is_narrowed;
   FOR v_change IN
     SELECT m.o_grant FROM analysis.duties_held() h CROSS JOIN LATERAL analysis.missing_rights(h.o_role, h.o_duty) m
   LOOP

@@ -1,4 +1,4 @@
--- A row an analysis, in the order in which they finished.
+-- A row an analysis, in the order in which they finished; those of persons who were erased tell nothing.
 -- What a zone's clocks show is answered as if it were UTC, so that it travels as a number.
 -- $1 the month's label, $2 the zone to show times in or NULL.
 SELECT r.job_id, a.user_ref, r.kind,
@@ -9,5 +9,5 @@ SELECT r.job_id, a.user_ref, r.kind,
   r.finished_at, timezone('UTC', timezone(coalesce($2, a.zone), r.finished_at)) AS finished_local
 FROM analysis.result r
 JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
-WHERE r.period = $1::smallint AND r.outcome = 1
+WHERE r.period = $1::smallint AND r.outcome = 1 AND r.condition_count IS NOT NULL
 ORDER BY r.finished_at, r.job_id

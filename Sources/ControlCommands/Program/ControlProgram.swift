@@ -41,6 +41,7 @@ public enum ControlProgram {
         PlansCommand.command(surroundings), KeysCommand.command(surroundings),
         ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
         AuditCommand.command(surroundings), PurgeCommand.command(surroundings),
+        EraseCommand.command(surroundings),
         DoctorCommand.command(surroundings),
       ],
       exitCodes: ExitCode.all)

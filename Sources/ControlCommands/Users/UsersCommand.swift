@@ -18,6 +18,7 @@ enum UsersCommand {
         UsersAddCommand.command(surroundings), UsersShowCommand.command(surroundings),
         UsersListCommand.command(surroundings), UsersSetCommand.plan(surroundings),
         UsersSetCommand.zone(surroundings), UsersImportCommand.command(surroundings),
+        UsersExportCommand.command(surroundings),
         UsersPhotoCommand.command(surroundings), UsersPrefetchCommand.command(surroundings),
       ])
   }

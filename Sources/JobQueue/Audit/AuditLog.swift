@@ -51,11 +51,11 @@ public struct AuditLog: Sendable {
     }
   }
 
-  /// Records that somebody reads what tells of people, before it is read.
+  /// Records that somebody reads a report that tells of people, before it is read.
   ///
   /// - Parameters:
-  ///   - action: `report`, `export` or `read_image`.
-  ///   - object: what is read.
+  ///   - action: `report`; there is no other by now.
+  ///   - object: what is read, beginning with `report:`.
   ///   - detail: what else matters, as a JSON object.
   public func record(
     reading action: String, of object: String, detail: String? = nil, by actor: AuditActor?

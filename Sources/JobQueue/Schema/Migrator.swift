@@ -61,13 +61,15 @@ public struct Migrator: Sendable {
     _ applied: (MigrationStep) -> Void = { _ in }
   ) async throws(JobQueueError) -> [MigrationStep] {
     var done: [MigrationStep] = []
-    while let step = try await nextInPeace() {
+    while let step = try await inPeace({ () async throws(JobQueueError) in try await next() }) {
       done.append(step)
       applied(step)
     }
     if let finally = source.finally {
-      _ = try await Statement(finally, [], while: "granting rights and preparing the coming months") { _ in }
-        .run(on: database, deadline: deadline)
+      let last = Statement(finally, [], while: "granting rights and preparing the coming months") { _ in }
+      try await inPeace { () async throws(JobQueueError) in
+        try await last.run(on: database, deadline: deadline)
+      }
     }
     return done
   }
@@ -75,19 +77,20 @@ public struct Migrator: Sendable {
   /// How often a step is made again that the server ended in favour of others.
   private static let tries = 10
 
-  /// Makes the first step that is missing; nil when there is none. A step locks whole tables while workers hold rows of
-  /// several: of two that wait for each other the server ends one, and it may be this one.
-  private func nextInPeace() async throws(JobQueueError) -> MigrationStep? {
+  /// Does a step, again and again if need be. It locks whole tables while workers hold rows of several: of two that wait
+  /// for each other the server ends one, and it may be this one.
+  private func inPeace<R>(_ step: () async throws(JobQueueError) -> R) async throws(JobQueueError) -> R {
     for _ in 1..<Self.tries {
       do throws(JobQueueError) {
-        return try await next()
+        return try await step()
       } catch {
         guard error.code == .conflict else { throw error }
       }
     }
-    return try await next()
+    return try await step()
   }
 
+  /// Makes the first step that is missing; nil when there is none.
   private func next() async throws(JobQueueError) -> MigrationStep? {
     guard try await !state(in: database).steps().isEmpty else { return nil }
     var running: MigrationStep?

@@ -54,6 +54,7 @@ struct HelpSnapshotTests {
           reconcile    Recount everybody's use from the jobs themselves.
           audit        Show who did what, and verify that nothing of it was changed.
           purge        Remove what has been kept for as long as the settings say.
+          erase        Remove everything that is kept of a person.
           doctor       Look for what is wrong with the database, the workers and the
                        endpoint.
           completions  Print a completion script for bash, zsh or fish.

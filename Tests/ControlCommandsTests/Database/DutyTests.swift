@@ -81,6 +81,8 @@ struct DutyTests {
       ("reporter", ["report", "conditions"]), ("reporter", ["report", "summary"]),
       ("reporter", ["users", "list"]),
       ("reporter", ["plans"]),
+      ("privacy", ["erase", "--user", "u1", "--dry-run"]), ("privacy", ["erase", "--user", "u1"]),
+      ("auditor", ["audit", "list"]), ("auditor", ["audit", "verify"]),
       ("auditor", ["status"]), ("auditor", ["reconcile"]), ("auditor", ["users", "list"]),
       ("auditor", ["plans"]),
       ("auditor", ["clinics"]), ("auditor", ["report", "usage"]), ("auditor", ["report", "summary"]),
@@ -97,7 +99,13 @@ struct DutyTests {
     #expect(cancelled.code == .refused, "\(cancelled.messages)")  // it has ended
     let retried = try await run("operator") { _, _ in ["jobs", "retry", "--state", "dead"] }
     #expect(retried.code == .nothingToDo, "\(retried.messages)")
+    let purged = try await run("retention") { _, _ in ["purge"] }
+    #expect(purged.code == .nothingToDo, "\(purged.messages)")
     let files = try Files()
+    let exported = try await run("privacy") { _, _ in ["users", "export", "u1", "--out", files("u1")] }
+    #expect(
+      exported.code == .done && exported.output.hasPrefix("1 jobs and 1 images of u1"), "\(exported.messages)"
+    )
     try files.write("profiles.json", #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#)
     let imported = try await run("administrator") { _, _ in ["users", "import", files("profiles.json")] }
     #expect(imported.code == .done && imported.output == "created u9\n", "\(imported.messages)")
@@ -118,6 +126,8 @@ struct DutyTests {
       ("auditor", ["report", "usage", "--month", "2024-01"]),
       ("auditor", ["clinics", "grant", "x", "--all"]),
       ("operator", ["users", "add", "u2"]), ("operator", ["report", "analyses"]),
+      ("operator", ["erase", "--user", "u1"]), ("administrator", ["purge"]), ("retention", ["status"]),
+      ("privacy", ["jobs", "list"]), ("privacy", ["purge"]), ("reporter", ["audit", "list"]),
       ("administrator", ["pause"]), ("administrator", ["report", "analyses"]),
       ("administrator", ["jobs", "list"]),
     ])

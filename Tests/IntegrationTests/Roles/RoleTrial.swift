@@ -17,6 +17,10 @@ struct RoleTrial: Sendable {
     case operations
     /// May read whose picture showed what.
     case clinician
+    /// Answers persons who ask for their data, or to be forgotten.
+    case privacy
+    /// Removes what is past its time.
+    case keeper
     /// Owns the schema by membership.
     case administrator
 
@@ -28,7 +32,7 @@ struct RoleTrial: Sendable {
       case .accounts, .clinician: ["analysis_reporter"]
       case .auditor: ["analysis_auditor"]
       case .administrator: ["analysis_owner"]
-      case .office, .operations: []
+      case .office, .operations, .privacy, .keeper: []
       }
     }
 
@@ -38,6 +42,8 @@ struct RoleTrial: Sendable {
       case .office: "administrator"
       case .operations: "operator"
       case .clinician: "diagnoses"
+      case .privacy: "privacy"
+      case .keeper: "retention"
       default: nil
       }
     }
@@ -85,18 +91,22 @@ struct RoleTrial: Sendable {
     #expect(ended.code == code, "\(who) \(words): \(ended.messages)", sourceLocation: location)
   }
 
-  /// From the first user to the closed month, each step by whose it is; and what is not somebody's is refused.
+  /// From the first user to the closed month and to the end of all that was kept, on encrypted images, each step by
+  /// whose it is; and what is not somebody's is refused.
   func wholeJob() async throws {
+    let folder = try TemporaryFolder()
+    let keys = ["--key-file", folder.path("image.keys")]
+    try await expect(.backend, ["keys", "new"] + keys)
     try await RunningEndpoint.with { endpoint in
       try await expect(.office, ["plans", "list"])
       try await expect(.office, ["users", "add", "clinic-1", "--plan", "premium", "--name", "N N"])
       try await expect(.office, ["users", "show", "clinic-1"])
       let pictures = try await drawnPictures.folder().path
-      let submit = ["submit", "--user", "clinic-1", "--type", "throat", pictures]
+      let submit = ["submit", "--user", "clinic-1", "--type", "throat", pictures] + keys
       for who in [Who.worker, .accounts, .auditor, .operations] { try await expect(who, submit, code: 77) }
 
       let worker = try Executable(
-        "analysis-worker", ["--endpoint", endpoint.url, "--concurrency", "4"],
+        "analysis-worker", ["--endpoint", endpoint.url, "--concurrency", "4"] + keys,
         environment: environment(.worker))
       let submitted = try await run(.backend, submit + ["--wait", "--json"])
       #expect(submitted.code == 4, "the bad files are refused by name: \(submitted.messages)")
@@ -117,6 +127,34 @@ struct RoleTrial: Sendable {
       try await report()
       try await expectDenials()
     }
+    try await endOfIt(folder, keys)
+  }
+
+  /// Another key, what the person gets, their erasure, and what the audit says of all that.
+  private func endOfIt(_ folder: TemporaryFolder, _ keys: [String]) async throws {
+    #expect(
+      try await installation.number("SELECT count(*)::int FROM analysis.image WHERE sealed_by IS NULL") == 0)
+    try await expect(.backend, ["keys", "new"] + keys)
+    for who in [Who.office, .keeper] { try await expect(who, ["keys", "rotate"] + keys, code: 77) }
+    try await expect(.administrator, ["keys", "rotate"] + keys)
+
+    let export = ["users", "export", "clinic-1", "--out", folder.path("export")] + keys
+    try await expect(.office, export, code: 77)
+    try await expect(.privacy, export)
+    let person = try await installation.number("SELECT user_id::int FROM analysis.account")
+    let erase = ["erase", "--user", "clinic-1", "--receipt", folder.path("receipt.json")]
+    for who in [Who.office, .operations, .backend] { try await expect(who, erase, code: 77) }
+    try await expect(.privacy, erase)
+    #expect(try await installation.number("SELECT count(*)::int FROM analysis.image") == 0)
+    try await expect(.keeper, ["purge"], code: 5)
+
+    try await expect(.auditor, ["audit", "verify"])
+    let told = try await run(.auditor, ["audit", "list", "--user", "#\(person)", "--json"])
+    for action in ["erase", "export", "read_image"] {
+      #expect(told.output.contains("\"\(action)\""), "\(action): \(told.output) \(told.messages)")
+    }
+    try await expect(.auditor, ["reconcile"])
+    try await installation.expectInvariants()
   }
 
   private func look() async throws {

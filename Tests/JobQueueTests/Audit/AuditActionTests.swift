@@ -48,7 +48,10 @@ struct AuditActionTests {
         _ = try await pauses.pause(.everything, reason: nil, until: 0, by: actor)
       }
       await #expect(throws: JobQueueError.self) {
-        try await AuditLog(queue.pool).record(reading: "everything", of: "thing:1", by: actor)
+        try await AuditLog(queue.pool).record(reading: "everything", of: "report:1", by: actor)
+      }
+      await #expect(throws: JobQueueError.self) {
+        try await AuditLog(queue.pool).record(reading: "report", of: "user:1", by: actor)
       }
       // A key that could not be removed, and a job without a result.
       await #expect(throws: CancellationError.self) {

@@ -5,7 +5,7 @@ import PostgreSQL
 /// What is audited, as a client of the queue does it.
 enum Deed: String, CaseIterable {
   case cancel, retry, plan, limit, pause, resume
-  case result, report, export, image
+  case result, report, export, erasure
   case rotate, removeKey
   case workerStart, workerStop
 
@@ -59,10 +59,15 @@ enum Deed: String, CaseIterable {
     case .removeKey:
       try await log.record(removing: 77, by: actor) {}
       return ("remove_key", "key:000000000000004d")
-    case .report, .export, .image:
-      let action = self == .image ? "read_image" : rawValue
-      try await log.record(reading: action, of: "thing:1", by: actor)
-      return (action, "thing:1")
+    case .report:
+      try await log.record(reading: "report", of: "report:analyses:2026-10", by: actor)
+      return ("report", "report:analyses:2026-10")
+    case .export:
+      _ = try await PersonExport(of: "user", in: pool, as: actor)
+      return ("export", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
+    case .erasure:
+      _ = try await PersonEraser(pool).erase(.reference("user"), cancelling: false, as: actor)
+      return ("erase", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
     case .workerStart, .workerStop:
       let worker = WorkerIdentity(id: 77, host: "test", pid: 1, version: "1.0")
       let statement =

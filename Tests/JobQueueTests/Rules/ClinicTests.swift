@@ -117,6 +117,31 @@ struct ClinicTests {
     }
   }
 
+  @Test("Who is restricted frees neither itself nor others, and changes of clinics are in the audit")
+  func restrictedAdministrator() async throws {
+    try await with { (queue, _) async throws in
+      try await withLoginRole(on: queue.pool, named: "office", in: []) { (role) async throws in
+        try await queue.execute("SELECT analysis.allow('\(role)', 'administrator')")
+        try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')")
+        for call in [
+          "SELECT analysis.lift_clinics('\(role)')", "SELECT analysis.grant_clinics('\(role)', '{south}')",
+          "SELECT analysis.assign_clinic(0::smallint, 's1', 'north')",
+        ] {
+          let error = await #expect(throws: PostgreSQLError.self) {
+            try await queue.pool.transaction { transaction in
+              _ = try await transaction.query("SET LOCAL ROLE \(role)")
+              _ = try await transaction.query(call)
+            }
+          }
+          #expect(error?.sqlState == "42501", "\(call)")
+        }
+        #expect(
+          try await queue.texts(
+            "SELECT object FROM analysis.audit WHERE action = 'grant_clinics'") == ["role:\(role)"])
+      }
+    }
+  }
+
   @Test("Granting adds, revoking takes away; from which the last is taken sees nobody, and lifting shows all")
   func changes() async throws {
     try await with { (queue, database) async throws in

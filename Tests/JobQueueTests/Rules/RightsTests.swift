@@ -69,6 +69,55 @@ struct RightsTests {
     }
   }
 
+  @Test("What is new in the schema is closed from the moment on at which anybody sees it")
+  func closedAtOnce() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      let source = MigrationSource.embedded
+      let more = MigrationSource(
+        migrations: source.migrations,
+        functions: source.functions + [
+          MigrationSource.FunctionGroup(
+            name: "zzz_new", text: "CREATE FUNCTION analysis.zzz() RETURNS int LANGUAGE sql AS 'SELECT 1'")
+        ], finally: nil)
+      _ = try await Migrator(queue.pool, source: more).migrate()
+      #expect(
+        try await queue.texts("SELECT has_function_privilege('\(role)', 'analysis.zzz()', 'EXECUTE')::text")
+          == ["false"])
+    }
+  }
+
+  @Test("A view that leaves rows out lets no function of its reader near them")
+  func barriers() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      let open = try await queue.texts(
+        """
+        SELECT c.relname FROM pg_class c
+        WHERE c.relnamespace = 'analysis'::regnamespace AND c.relkind = 'v' AND pg_get_viewdef(c.oid) LIKE '%clinics_seen%'
+          AND NOT coalesce(c.reloptions, '{}') && ARRAY['security_barrier=true', 'security_barrier=on']
+        """)
+      #expect(open == [])
+    }
+  }
+
+  @Test("Nobody but the owner says that it is later than it is, or takes away a month's images that are kept")
+  func moments() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      try await queue.execute("SELECT analysis.allow('\(role)', 'retention')")
+      for call in [
+        "SELECT * FROM analysis.purge_months(now() + interval '10 years')",
+        "SELECT analysis.index_images(24300::smallint, now() + interval '10 years')",
+      ] {
+        let error = await #expect(throws: PostgreSQLError.self) {
+          try await queue.pool.transaction { transaction in
+            _ = try await transaction.query("SET LOCAL ROLE \(role)")
+            _ = try await transaction.query(call)
+          }
+        }
+        #expect(error?.sqlState == "42501", "\(call)")
+      }
+    }
+  }
+
   @Test("A duty names only what there is")
   func names() async throws {
     try await RuleQueue.run { (queue) async throws in

@@ -42,6 +42,13 @@ struct RoleDenialTests {
     "SELECT analysis.disallow('analysis_worker', 'worker')",
     "SELECT analysis.apply_rights()", "SELECT analysis.settle_ownership()",
     "DELETE FROM analysis.duty_granted",
+    "SELECT * FROM analysis.audit", "DELETE FROM analysis.audit", "UPDATE analysis.audit SET role = 'nobody'",
+    "INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now(), 'x', 'x', 'x')",
+    "UPDATE analysis.audit_head SET id = 0", "SELECT analysis.audit_add('x', 'y')",
+    "SELECT analysis.erase_user(0::smallint, 'u', NULL, true)",
+    "SELECT analysis.export_user(0::smallint, 'u')",
+    "SELECT analysis.export_images(0::smallint, 1, 24300::smallint, 0, 1)",
+    "SELECT analysis.purge_months(now())", "SELECT analysis.purge_audit(1, now(), false, 1)",
     "SELECT analysis.add_clinic('x')", "SELECT analysis.grant_clinics('analysis_worker', '{}')",
     "SELECT analysis.lift_clinics('analysis_worker')",
     "SELECT analysis.assign_clinic(0::smallint, 'u', NULL)",
@@ -135,6 +142,9 @@ struct RoleDenialTests {
         "SELECT analysis.attempts_of(0::smallint, 1)", "SELECT analysis.cancel(0::smallint, '{1}')",
         "SELECT analysis.submit_image('u', 'throat', 'x'::bytea)",
         "SELECT analysis.pause('all', '', NULL, NULL)",
+        "SELECT analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)",
+        // Nobody has a month closed before it is over.
+        "SELECT analysis.close_usage(analysis.period_of(now(), 'UTC'), now() + interval '1 year')",
       ].map { Attempt("analysis_reporter", $0) })
   }
 

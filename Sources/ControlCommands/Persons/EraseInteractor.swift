@@ -1,0 +1,66 @@
+import CommandLineTool
+import EventLoop
+import Foundation
+import JobQueue
+import Operations
+import RemoteImages
+
+/// Whom to erase, and how.
+struct EraseRequest: Sendable {
+  let person: PersonEraser.Person
+  let isCancelling: Bool
+  let isDry: Bool
+  /// Where the receipt goes too.
+  let receipt: String?
+  let reason: String?
+}
+
+/// What an erasure came to: the receipt.
+struct EraseResponse: Sendable, Equatable {
+  let person: PersonEraser.Person
+  let isDry: Bool
+  let erasure: Erasure
+  /// When, in seconds since 1970.
+  let at: Double
+  /// Where the audit tells of it; nil when nothing was removed.
+  let entry: AuditMark?
+}
+
+/// Erases a person.
+struct EraseInteractor: Sendable {
+  let session: ControlSession
+  /// What this machine has of images by URL; nil when it keeps none.
+  let cache: RemoteImageCache?
+
+  func answer(_ request: EraseRequest) async throws -> EraseResponse {
+    // What cannot be written is found before anything is gone.
+    if let receipt = request.receipt, !request.isDry { try await Self.write(receipt, nil) }
+    let eraser = PersonEraser(session.database)
+    let erasure = try await eraser.erase(
+      request.person, cancelling: request.isCancelling, dry: request.isDry, as: session.actor(request.reason))
+    let isDone = erasure.open == 0 && !request.isDry
+    if isDone, let photo = erasure.photo { await cache?.forget(photo) }
+    // From here on nothing may keep the receipt from being written.
+    let response = EraseResponse(
+      person: request.person, isDry: request.isDry, erasure: erasure, at: Date().timeIntervalSince1970,
+      entry: isDone ? try? await eraser.entry(of: erasure) : nil)
+    if isDone, let receipt = request.receipt {
+      try await Self.write(receipt, ErasePresenter.json(response).text + "\n")
+    }
+    return response
+  }
+
+  /// Writes a file, or only tries whether one could be.
+  private static func write(_ path: String, _ text: String?) async throws {
+    let outcome = await HelperThread.value {
+      Result { () throws(OperationsError) in
+        var file = try AtomicFile(path)
+        guard let text else { return }
+        try file.write(text)
+        _ = try file.commit()
+      }
+    }
+    guard let outcome else { throw ControlError(.tryLater, "the system has no thread left") }
+    try outcome.get()
+  }
+}

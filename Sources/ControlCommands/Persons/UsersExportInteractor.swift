@@ -1,0 +1,65 @@
+import CommandLineTool
+import ImageEncryption
+import JobQueue
+import PostgreSQL
+
+/// What an export came to.
+struct UsersExportResponse: Sendable, Equatable {
+  let user: String
+  let folder: String
+  let jobs: Int
+  let images: Int
+}
+
+/// Writes what is kept of a person into a folder.
+struct UsersExportInteractor: Sendable {
+  let database: ConnectionPool
+  /// For images that are encrypted.
+  let keys: KeyRing?
+  let actor: AuditActor
+
+  /// Writes it.
+  ///
+  /// - Throws: what the database, the folder or the keys refuse; then there is no folder.
+  func answer(_ user: String, folder path: String) async throws -> UsersExportResponse {
+    let folder = try await ExportFolder(path)
+    do {
+      let export = try await PersonExport(of: user, in: database, as: actor)
+      var (jobs, images) = (0, 0)
+      try await folder.append("{\"account\":\(export.account),\n\"jobs\":[")
+      try await export.forEachJob { job in
+        try await folder.append(jobs == 0 ? "\n\(job)" : ",\n\(job)")
+        jobs += 1
+      }
+      try await folder.append("],\n\"images\":[")
+      try await export.forEachImage(as: actor) { image in
+        let line = try await folder.add(image, bytes: Self.opened(image, keys))
+        try await folder.append(images == 0 ? "\n\(line.text)" : ",\n\(line.text)")
+        images += 1
+      }
+      try await folder.append("]}\n")
+      try await folder.finish()
+      return UsersExportResponse(user: user, folder: path, jobs: jobs, images: images)
+    } catch {
+      await folder.abandon()
+      throw error
+    }
+  }
+
+  /// An image as it was before it was encrypted.
+  @concurrent
+  private static func opened(_ exported: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {
+    let image = exported.image
+    guard let seal = image.seal else { return image.bytes.withUnsafeBytes { Array($0) } }
+    guard let keys, let id = KeyID(seal.seal.keyID) else {
+      throw ControlError(
+        .unreadableInput, "image \(exported.id) is encrypted, and no key file is named",
+        advice: "Name it with --key-file.")
+    }
+    return try image.bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
+      try keys.open(
+        bytes, WrappedKey(keyID: id, bytes: seal.seal.sealedKey),
+        ImageBinding(userSHA256: seal.userSHA256, sha256: seal.sha256))
+    }
+  }
+}

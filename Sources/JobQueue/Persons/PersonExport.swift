@@ -1,0 +1,110 @@
+import AnalysisCore
+public import PostgreSQL
+
+/// An image of a person as it is stored.
+public struct ExportedImage: Sendable {
+  /// Its number.
+  public let id: Int64
+  /// The image, encrypted or in the clear.
+  public let image: StoredImage
+  /// Whether it is as it came in, not cleaned yet.
+  public let isRaw: Bool
+}
+
+/// Gives what is kept of one person.
+public struct PersonExport: Sendable {
+  /// What they are called, and the number of their counts.
+  public let reference: String
+  private let userID: Int64
+  private let shard: Int16
+  private let database: ConnectionPool
+
+  /// Who they are, their plans and what they used: a JSON object.
+  public let account: String
+
+  /// A person's jobs may be many.
+  private static let patience: Duration = .seconds(1800)
+
+  /// Begins an export, which is recorded in the audit.
+  ///
+  /// - Throws: `notFound` for an unknown user.
+  public init(
+    of reference: String, in database: ConnectionPool, as actor: AuditActor?
+  ) async throws(JobQueueError) {
+    let shard = try await ShardDirectory(database).shard(of: reference)
+    let found = try await Statement(
+      """
+      SELECT e.account::text, (e.account ->> 'number')::bigint
+        FROM (SELECT analysis.export_user($1, $2) AS account) e WHERE e.account IS NOT NULL
+      """, [.int16(shard), .text(reference)], while: "exporting user \(reference)"
+    ) { rows in
+      try rows.first.map { (account: try $0.string(0), userID: try $0.int64(1)) }
+    }.run(on: database, as: actor, deadline: Self.patience)
+    guard let found else { throw UserDirectory.unknown(reference) }
+    self.reference = reference
+    self.shard = shard
+    self.database = database
+    account = found.account
+    userID = found.userID
+  }
+
+  /// Hands over every job, a JSON object each, in the order in which they were submitted.
+  public func forEachJob(_ body: (String) async throws -> Void) async throws {
+    try await database.forEachRow(
+      SQLStatement(
+        "SELECT o_job::text FROM analysis.export_jobs($1, $2)", [.int16(shard), .int64(userID)],
+        label: "exporting a user's jobs"), deadline: Self.patience
+    ) { row in
+      try await body(try row.string(0))
+    }
+  }
+
+  /// Hands over every image that is kept, in the order of months and numbers. Each page of them is recorded in the audit.
+  public func forEachImage(
+    as actor: AuditActor?, _ body: (ExportedImage) async throws -> Void
+  ) async throws {
+    for place in try await ImageKeyDirectory(database).places() where place.shard == shard {
+      var last: Int64 = 0
+      var count = Self.pageSize
+      while count == Self.pageSize {
+        count = try await page(place.period, after: &last, as: actor, body)
+      }
+    }
+  }
+
+  /// So many images are read by one call, which the audit tells of.
+  private static let pageSize = 100
+
+  private func page(
+    _ period: Period, after last: inout Int64, as actor: AuditActor?,
+    _ body: (ExportedImage) async throws -> Void
+  ) async throws -> Int {
+    let after = last
+    var end = after
+    let count = try await database.transaction(deadline: Self.patience) { transaction in
+      if let actor { _ = try await transaction.query(actor.statement) }
+      return try await transaction.forEachRow(
+        SQLStatement(
+          QueueSQL.text("persons/images.sql"),
+          [
+            .int16(shard), .int64(userID), .int16(period.label), .int64(after),
+            .int32(Int32(Self.pageSize)),
+          ], label: "exporting a user's images"), deadline: Self.patience
+      ) { row in
+        let id = try row.int64(0)
+        end = max(end, id)
+        let seal = try row.int64IfPresent(3).map { key in
+          StoredImage.Seal(
+            ImageSeal(keyID: key, sealedKey: try row.bytes(4)), userSHA256: try row.bytes(6),
+            sha256: try row.bytes(5))
+        }
+        try await body(
+          ExportedImage(
+            id: id, image: StoredImage(bytes: try row.blob(1), mark: String(id), seal: seal),
+            isRaw: try row.bool(2)))
+      }
+    }
+    last = end
+    return count
+  }
+}

@@ -1,0 +1,93 @@
+-- Giving a person what is kept of them.
+
+-- Who they are and what they used: the first part of an export, and its entry in the audit. NULL: there is no such user.
+CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user text) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+DECLARE
+  v_answer jsonb;
+  v_user bigint;
+BEGIN
+  SELECT a.user_id, jsonb_build_object(
+    'user', a.user_ref, 'number', a.user_id, 'zone', a.zone, 'added_at', a.created_at, 'erased_at', a.erased_at,
+    'clinic', (SELECT c.name FROM analysis.clinic c WHERE c.id = a.clinic_id),
+    'profile', (
+      SELECT to_jsonb(p) - '{shard,user_id}'::text[] FROM analysis.profile p
+      WHERE p.shard = a.shard AND p.user_id = a.user_id),
+    'plans', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object('plan', p.name, 'from', nullif(h.valid_from, '-infinity')) ORDER BY h.valid_from), '[]')
+      FROM analysis.account_plan h JOIN analysis.plan p ON p.id = h.plan_id
+      WHERE h.shard = a.shard AND h.user_id = a.user_id),
+    'months', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused) ORDER BY u.period), '[]')
+      FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id))
+  INTO v_user, v_answer
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+  IF v_user IS NOT NULL THEN
+    PERFORM analysis.audit_add('export', 'user:' || v_user);
+  END IF;
+  RETURN v_answer;
+END $$;
+
+-- Every job of a user, in the order in which they came: what was submitted, what was found and what went wrong. An image by
+-- its number, as the next function has it, while it is kept. Each call is an entry in the audit.
+CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint) RETURNS TABLE (o_job jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET jit = off AS $$
+BEGIN
+  PERFORM analysis.audit_add('read_result', 'user:' || p_user_id);
+  RETURN QUERY
+  SELECT jsonb_build_object(
+    'job', j.id, 'month', analysis.period_text(j.period), 'type', CASE j.kind WHEN 1 THEN 'throat' ELSE 'ear' END,
+    'submitted_at', j.created_at, 'not_before', j.run_at, 'not_after', j.expires_at, 'file', j.source_name,
+    'state', CASE WHEN r.outcome = 1 THEN 'succeeded' WHEN r.outcome = 2 THEN 'cancelled'
+                  WHEN d.job_id IS NOT NULL THEN 'dead' ELSE 'open' END,
+    'ended_at', coalesce(r.finished_at, d.failed_at),
+    'image', CASE WHEN i.id IS NOT NULL THEN jsonb_build_object(
+      'image', i.id, 'sha256', encode(i.sha256, 'hex'), 'width', i.width, 'height', i.height) END,
+    'analysis', CASE WHEN r.outcome = 1 THEN jsonb_build_object(
+      'analysis', r.analysis_id, 'answered_at', r.answered_at, 'serious', r.serious, 'consult', r.consult, 'model', r.model,
+      'conditions', r.conditions) END,
+    'failure', CASE WHEN d.job_id IS NOT NULL THEN jsonb_build_object('class', d.class, 'code', d.code, 'message', d.message) END,
+    'attempts', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'at', e.at, 'class', e.class, 'code', e.code, 'message', e.message, 'error', e.error_id) ORDER BY e.at), '[]')
+      FROM analysis.attempts_of(p_shard, j.id) e))
+  FROM (SELECT x.o_period, x.o_job FROM analysis.jobs_of_user(p_shard, p_user_id, false) x) t
+  CROSS JOIN LATERAL (
+    SELECT k.* FROM analysis.job k WHERE k.shard = p_shard AND k.period = t.o_period AND k.id = t.o_job OFFSET 0) j
+  LEFT JOIN LATERAL (
+    SELECT k.* FROM analysis.result k WHERE k.shard = p_shard AND k.period = j.period AND k.job_id = j.id OFFSET 0) r ON true
+  LEFT JOIN LATERAL (
+    SELECT k.* FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = j.id OFFSET 0) d ON r.job_id IS NULL
+  LEFT JOIN LATERAL (
+    SELECT k.id, k.sha256, k.width, k.height FROM analysis.image k
+    WHERE k.shard = p_shard AND k.period = j.image_period AND k.id = j.image_id OFFSET 0) i ON true
+  ORDER BY j.id;
+END $$;
+
+-- The next images of a user's month that are kept, as they are stored, with what is needed to decrypt them, in the order of
+-- their numbers. Each call is an entry in the audit.
+CREATE OR REPLACE FUNCTION analysis.export_images(p_shard smallint, p_user_id bigint, p_period smallint, p_after bigint, p_limit int)
+RETURNS TABLE (
+  o_image bigint, o_bytes bytea, o_sha256 bytea, o_raw boolean, o_sealed_by bigint, o_sealed_key bytea, o_user_sha256 bytea)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_image bigint[] := ARRAY(
+    SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);
+BEGIN
+  IF cardinality(v_image) = 0 THEN
+    RETURN;
+  END IF;
+  PERFORM analysis.audit_add(
+    'read_image', 'user:' || p_user_id,
+    jsonb_build_object('month', analysis.period_text(p_period), 'images', to_jsonb(v_image)));
+  RETURN QUERY
+  SELECT i.id, i.bytes, i.sha256, i.raw, i.sealed_by, i.sealed_key, u.user_sha256
+  FROM (SELECT unnest(v_image) AS id) g
+  CROSS JOIN LATERAL (
+    SELECT k.* FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id OFFSET 0) i
+  CROSS JOIN (
+    SELECT sha256(convert_to(a.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_id = p_user_id) u
+  ORDER BY i.id;
+END $$;
