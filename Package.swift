@@ -92,7 +92,7 @@ let package = Package(
     module("PostgreSQL", ["Clibpq", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
-    module("ImageEncryption", ["Operations", "Csodium"]),
+    module("ImageEncryption", ["Operations", "Csodium", "Ccrypto"]),
     module("RemoteImages", ["Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
     module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
     module(
@@ -138,7 +138,7 @@ let package = Package(
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
-    tests("ImageEncryptionTests", ["ImageEncryption", "Operations", "TestSupport"]),
+    tests("ImageEncryptionTests", ["ImageEncryption", "Operations", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
       ["RemoteImages", "ImageEncryption", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),

@@ -2,12 +2,15 @@ import Csodium
 
 /// XChaCha20-Poly1305 in the form of the IETF: bytes that nobody reads and nobody changes without the key.
 ///
-/// Nonces are random: of 192 bits, none comes twice.
+/// Nonces are random: of 192 bits, none comes twice. As the draft has it, the first 128 of them and the key make a key of
+/// the message's own (HChaCha20, by libsodium), with which it is encrypted by ChaCha20-Poly1305 under the other 64. That
+/// last step is libcrypto's: with the processor's wide registers it takes two fifths of what libsodium's own takes for
+/// 120 kB, byte for byte the same.
 enum AEAD {
   /// Bytes of a key.
   static let keyBytes = Int(crypto_aead_xchacha20poly1305_ietf_KEYBYTES)
   /// By how many bytes what is sealed is longer than what it was made of: the nonce before it, the tag behind.
-  static let overhead = nonceBytes + Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
+  static let overhead = nonceBytes + ChaCha20Poly1305.tagBytes
 
   private static let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
 
@@ -18,12 +21,13 @@ enum AEAD {
     _ plain: UnsafeRawBufferPointer, key: UnsafePointer<UInt8>, context: [UInt8]
   ) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: plain.count + overhead) { sealed, count in
-      guard let nonce = sealed.baseAddress else { return }  // there is room for the nonce at least
-      randombytes_buf(nonce, nonceBytes)
-      // It always succeeds: it ends the process for more bytes than any memory holds.
-      _ = crypto_aead_xchacha20poly1305_ietf_encrypt(
-        nonce + nonceBytes, nil, plain.bindMemory(to: UInt8.self).baseAddress, UInt64(plain.count), context,
-        UInt64(context.count), nil, nonce, key)
+      guard let start = sealed.baseAddress else { return }  // there is room for the nonce at least
+      randombytes_buf(start, nonceBytes)
+      let isSealed = withMessageKey(start, key) { key, nonce in
+        ChaCha20Poly1305.seal(plain, into: start + nonceBytes, key: key, nonce: nonce, context: context)
+      }
+      // `Sodium.prepare` has seen that libcrypto does it; what is left is a want of memory.
+      precondition(isSealed, "libcrypto did not encrypt")
       count = plain.count + overhead
     }
   }
@@ -41,7 +45,8 @@ enum AEAD {
     return isGenuine ? plain : nil
   }
 
-  /// Opens into memory that has room for it; false when the key or the context is another, or a bit was changed.
+  /// Opens into memory that has room for it; false when the key or the context is another, or a bit was changed, and
+  /// then the memory is zeroed.
   static func open(
     _ sealed: UnsafeRawBufferPointer, into plain: UnsafeMutableBufferPointer<UInt8>,
     key: UnsafePointer<UInt8>, context: [UInt8]
@@ -49,8 +54,28 @@ enum AEAD {
     guard let nonce = sealed.bindMemory(to: UInt8.self).baseAddress,
       sealed.count >= overhead, plain.count >= sealed.count - overhead
     else { return false }
-    return crypto_aead_xchacha20poly1305_ietf_decrypt(
-      plain.baseAddress, nil, nil, nonce + nonceBytes, UInt64(sealed.count - nonceBytes), context,
-      UInt64(context.count), nonce, key) == 0
+    let message = UnsafeRawBufferPointer(rebasing: sealed[nonceBytes...])
+    let isGenuine = withMessageKey(nonce, key) { key, nonce in
+      ChaCha20Poly1305.open(message, into: plain.baseAddress, key: key, nonce: nonce, context: context)
+    }
+    if !isGenuine, let start = plain.baseAddress { sodium_memzero(start, sealed.count - overhead) }
+    return isGenuine
+  }
+
+  /// Gives `body` a message's own key and the nonce that goes with it; both are zeroed after it.
+  private static func withMessageKey<R>(
+    _ nonce: UnsafePointer<UInt8>, _ key: UnsafePointer<UInt8>,
+    _ body: (_ key: UnsafePointer<UInt8>, _ nonce: UnsafePointer<UInt8>) -> R
+  ) -> R {
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: keyBytes + ChaCha20Poly1305.nonceBytes) {
+      memory in
+      guard let own = memory.baseAddress else { preconditionFailure("A key has 32 bytes.") }
+      defer { sodium_memzero(own, memory.count) }
+      crypto_core_hchacha20(own, nonce, key, nil)
+      let short = own + keyBytes
+      short.initialize(repeating: 0, count: 4)
+      (short + 4).initialize(from: nonce + 16, count: 8)
+      return body(own, short)
+    }
   }
 }

@@ -14,5 +14,10 @@ enum Sodium {
         .unavailable, "libsodium finds no source of random numbers on this system.",
         advice: "Give the process /dev/urandom or the call getrandom.")
     }
+    guard ChaCha20Poly1305.isAvailable else {
+      throw ImageEncryptionError(
+        .unavailable, "libcrypto does not offer ChaCha20-Poly1305 on this system.",
+        advice: "See OPENSSL_CONF: a configuration that is confined to other algorithms leaves it out.")
+    }
   }
 }
