@@ -1,14 +1,13 @@
 -- Clinics, and which roles see which. What the rules of the rows ask (clinics_seen, users_seen) came with the tables.
 
--- Refuses a role that is itself restricted to clinics: it would free itself, or others. And records the change.
-CREATE OR REPLACE FUNCTION analysis.change_clinics(p_action text, p_object text, p_detail jsonb) RETURNS void
+-- Refuses a caller that is itself restricted to clinics: it would free itself, or others.
+CREATE OR REPLACE FUNCTION analysis.require_unrestricted() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF analysis.clinics_seen(analysis.caller()) IS NOT NULL THEN
     RAISE EXCEPTION 'role % sees some clinics only and cannot change who sees which', analysis.caller()
       USING ERRCODE = 'insufficient_privilege', HINT = 'Let a role do it that is not restricted to clinics.';
   END IF;
-  PERFORM analysis.audit_add(p_action, p_object, p_detail);
 END $$;
 
 -- Adds a clinic; false if it is there already.
@@ -28,7 +27,8 @@ BEGIN
   IF p_clinic IS NOT NULL AND v_clinic IS NULL THEN
     RAISE EXCEPTION 'no clinic is called %', p_clinic USING ERRCODE = '22023';
   END IF;
-  PERFORM analysis.change_clinics('assign_clinic', 'user:' || a.user_id, jsonb_build_object('clinic', v_clinic))
+  PERFORM analysis.require_unrestricted();
+  PERFORM analysis.audit_add('assign_clinic', 'user:' || a.user_id, jsonb_build_object('clinic', v_clinic))
   FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
   UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user;
   RETURN FOUND;
@@ -60,7 +60,8 @@ BEGIN
   ELSIF v_role.rolsuper OR v_role.rolbypassrls OR pg_has_role(v_role.oid, current_user, 'USAGE') THEN
     RAISE EXCEPTION 'role % is a superuser or owns the schema: no clinic restricts it', p_role USING ERRCODE = '22023';
   END IF;
-  PERFORM analysis.change_clinics('grant_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
+  PERFORM analysis.require_unrestricted();
+  PERFORM analysis.audit_add('grant_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
   INSERT INTO analysis.clinic_viewer AS v (role, role_id, clinic_ids)
   VALUES (p_role, v_role.oid, analysis.clinics_named(p_clinics))
   ON CONFLICT (role) DO UPDATE
@@ -74,18 +75,26 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_named(p_clinics);
 BEGIN
-  PERFORM analysis.change_clinics('revoke_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
+  PERFORM analysis.require_unrestricted();
   UPDATE analysis.clinic_viewer v
   SET clinic_ids = ARRAY(SELECT unnest(v.clinic_ids) EXCEPT SELECT unnest(v_clinics) ORDER BY 1)
   WHERE v.role = p_role;
-  RETURN FOUND;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM analysis.audit_add('revoke_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
+  RETURN true;
 END $$;
 
 -- Has a role see the users of all clinics and of none again; false if it was not restricted.
 CREATE OR REPLACE FUNCTION analysis.lift_clinics(p_role name) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM analysis.change_clinics('lift_clinics', 'role:' || p_role, NULL);
+  PERFORM analysis.require_unrestricted();
   DELETE FROM analysis.clinic_viewer v WHERE v.role = p_role;
-  RETURN FOUND;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  PERFORM analysis.audit_add('lift_clinics', 'role:' || p_role, NULL);
+  RETURN true;
 END $$;

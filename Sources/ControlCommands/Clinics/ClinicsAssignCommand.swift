@@ -15,15 +15,16 @@ enum ClinicsAssignCommand {
         Example("analysisctl clinics assign u1 north", "The user is of this clinic from now on."),
         Example("analysisctl clinics assign u1 --none", "The user is of no clinic."),
       ],
-      inputs: [none, UsersCommand.user, clinic],
+      inputs: [none, ReasonOption.reason, UsersCommand.user, clinic],
       exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let (user, clinic) = (try context.values[UsersCommand.user], try context.values[clinic])
       guard (clinic == nil) == (try context.values[none]) else {
         throw ControlError.usage("give either a clinic or --none")
       }
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
-        try await ClinicDirectory(session.database).assign(user, to: clinic)
+        try await ClinicDirectory(session.database).assign(user, to: clinic, by: session.actor(reason))
         let response = ClinicsAssignResponse(user: user, clinic: clinic)
         try session.view.show(response, by: ClinicsAssignPresenter.self)
         return .done

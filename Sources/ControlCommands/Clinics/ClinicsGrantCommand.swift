@@ -21,18 +21,19 @@ enum ClinicsGrantCommand {
         Example("analysisctl clinics grant region north east", "Of two."),
         Example("analysisctl clinics grant north_office --all", "The role sees everybody again."),
       ],
-      inputs: [all, role, clinics],
+      inputs: [all, ReasonOption.reason, role, clinics],
       exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let (role, clinics) = (try context.values[role], try context.values[clinics])
       let isLifted = try context.values[all]
       guard clinics.isEmpty == isLifted else { throw ControlError.usage("give either clinics or --all") }
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
         let directory = ClinicDirectory(session.database)
         if isLifted {
-          _ = try await directory.lift(role)
+          _ = try await directory.lift(role, by: session.actor(reason))
         } else {
-          try await directory.grant(clinics, to: role)
+          try await directory.grant(clinics, to: role, by: session.actor(reason))
         }
         return try await show(role, session)
       }
@@ -45,12 +46,15 @@ enum ClinicsGrantCommand {
       discussion:
         "A role from which the last clinic is taken sees nobody; grant --all lifts the restriction.",
       examples: [Example("analysisctl clinics revoke region east", "One clinic less.")],
-      inputs: [role, fewer],
+      inputs: [ReasonOption.reason, role, fewer],
       exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let (role, clinics) = (try context.values[role], try context.values[fewer])
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
-        guard try await ClinicDirectory(session.database).revoke(clinics, from: role) else {
+        guard
+          try await ClinicDirectory(session.database).revoke(clinics, from: role, by: session.actor(reason))
+        else {
           throw ControlError(
             .refused, "role \(printable(role)) is not restricted to clinics",
             advice: "Look with analysisctl clinics.")

@@ -27,7 +27,7 @@ struct UsersExportInteractor: Sendable {
       let export = try await PersonExport(of: user, in: database, as: actor)
       var (jobs, images) = (0, 0)
       try await folder.append("{\"account\":\(export.account),\n\"jobs\":[")
-      try await export.forEachJob { job in
+      try await export.forEachJob(as: actor) { job in
         try await folder.append(jobs == 0 ? "\n\(job)" : ",\n\(job)")
         jobs += 1
       }

@@ -48,14 +48,17 @@ public struct PersonExport: Sendable {
     userID = found.userID
   }
 
-  /// Hands over every job, a JSON object each, in the order in which they were submitted.
-  public func forEachJob(_ body: (String) async throws -> Void) async throws {
-    try await database.forEachRow(
-      SQLStatement(
-        "SELECT o_job::text FROM analysis.export_jobs($1, $2)", [.int16(shard), .int64(userID)],
-        label: "exporting a user's jobs"), deadline: Self.patience
-    ) { row in
-      try await body(try row.string(0))
+  /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit tells of it.
+  public func forEachJob(as actor: AuditActor?, _ body: (String) async throws -> Void) async throws {
+    try await database.transaction(deadline: Self.patience) { transaction in
+      if let actor { _ = try await transaction.query(actor.statement) }
+      try await transaction.forEachRow(
+        SQLStatement(
+          "SELECT o_job::text FROM analysis.export_jobs($1, $2)", [.int16(shard), .int64(userID)],
+          label: "exporting a user's jobs"), deadline: Self.patience
+      ) { row in
+        try await body(try row.string(0))
+      }
     }
   }
 

@@ -60,43 +60,49 @@ public struct ClinicDirectory: Sendable {
   /// Gives a user to a clinic, or to none.
   ///
   /// - Throws: `notFound` for an unknown user or clinic.
-  public func assign(_ user: String, to clinic: String?) async throws(JobQueueError) {
+  public func assign(
+    _ user: String, to clinic: String?, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
     if let clinic { try await require([clinic]) }
     let shard = try await ShardDirectory(database).shard(of: user)
     let isDone = try await Self.change(
       "SELECT analysis.assign_clinic($1, $2, $3)", [.int16(shard), .text(user), .text(clinic)],
       "giving user \(user) to a clinic"
-    ).run(on: database)
+    ).run(on: database, as: actor)
     guard isDone else { throw UserDirectory.unknown(user) }
   }
 
   /// Has a role see the users of clinics, beside those that it sees already; of others it sees none from then on.
   ///
   /// - Throws: `notFound` for an unknown clinic, `badRow` for an unknown role or one that nothing restricts.
-  public func grant(_ clinics: [String], to role: String) async throws(JobQueueError) {
+  public func grant(
+    _ clinics: [String], to role: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
     try await require(clinics)
     try await Statement(
       "SELECT analysis.grant_clinics($1::name, $2)", [.text(storable(role)), .array(clinics)],
       while: "restricting role \(role)"
     ) { _ in
-    }.run(on: database)
+    }.run(on: database, as: actor)
   }
 
   /// Has a role see the users of clinics no more; false if it was not restricted to any.
-  public func revoke(_ clinics: [String], from role: String) async throws(JobQueueError) -> Bool {
+  public func revoke(
+    _ clinics: [String], from role: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> Bool {
     try await require(clinics)
     return try await Self.change(
       "SELECT analysis.revoke_clinics($1::name, $2)", [.text(storable(role)), .array(clinics)],
       "restricting role \(role)"
-    ).run(on: database)
+    ).run(on: database, as: actor)
   }
 
   /// Has a role see everybody again; false if it was not restricted.
-  public func lift(_ role: String) async throws(JobQueueError) -> Bool {
+  public func lift(_ role: String, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
     try await Self.change(
       "SELECT analysis.lift_clinics($1::name)", [.text(storable(role))],
       "lifting the restriction of role \(role)"
-    ).run(on: database)
+    ).run(on: database, as: actor)
   }
 
   /// Whose a user is; nil for none, and in a schema that knows no clinics.

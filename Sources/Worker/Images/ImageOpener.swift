@@ -10,7 +10,7 @@ internal import PostgreSQL
 struct ImageOpener {
   let keys: KeyKeeper
 
-  /// Up to this size an image is decrypted on the loop, which takes a quarter of a millisecond at most: the way to
+  /// Up to this size an image is decrypted on the loop, which takes a tenth of a millisecond or so: the way to
   /// the pool and back costs as much for a usual one, and more processor.
   static let bytesOnLoop = 256 << 10
 

@@ -72,6 +72,12 @@ struct ClinicsTests {
         #expect(await users() == [])
         #expect(await control("clinics", "grant", role, "--all").output == "role \(role) sees everybody\n")
         #expect(await users() == ["n1", "s1", "x1"])
+        let told = try await installed.texts(
+          "SELECT format('%s %s %s', action, os_user, object) FROM analysis.audit WHERE object LIKE 'role:%' ORDER BY id"
+        )
+        #expect(
+          told
+            == ["grant", "grant", "revoke", "lift"].map { "\($0)_clinics olga role:\(role)" })
       }
     }
   }

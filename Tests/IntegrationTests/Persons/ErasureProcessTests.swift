@@ -178,6 +178,13 @@ struct ErasureProcessTests {
       let audit = try await Executable(
         "analysisctl", ["audit", "list", "--user", Self.user, "--json"], environment: installation.environment
       ).ended()
+      // Whoever it was, and why, is told of each part.
+      #expect(
+        try await installation.number(
+          """
+          SELECT count(DISTINCT action)::int FROM analysis.audit
+           WHERE action IN ('export', 'read_result', 'read_image') AND reason = 'request 113' AND os_user IS NOT NULL
+          """) == 3)
       #expect(audit.output.contains("read_image") && audit.output.contains("\"export\""), "\(audit.output)")
       let again = try await Executable("analysisctl", export + keys, environment: installation.environment)
         .ended()
