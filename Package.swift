@@ -133,7 +133,7 @@ let package = Package(
       dependencies: ["EventLoop", "Operations", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "Operations", "TestSupport"]),
-    tests("EventLoopTests", ["EventLoop"]),
+    tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("OperationsTests", ["Operations", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),

@@ -1,6 +1,6 @@
 import EventLoop
-import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("A helper thread")
@@ -8,14 +8,21 @@ struct HelperThreadTests {
   /// Threads that wait for each other.
   private final class Crowd: Sendable {
     private let missing: Mutex<Int>
+    private let gate = Gate()
 
     init(_ count: Int) {
       missing = Mutex(count)
     }
 
     func meet() {
-      missing.withLock { $0 -= 1 }
-      while missing.withLock({ $0 }) > 0 { usleep(1000) }
+      let isLast = missing.withLock { missing in
+        missing -= 1
+        return missing == 0
+      }
+      if isLast { gate.open() }
+      gate.wait()
+      // Each who is through lets the next one follow.
+      gate.open()
     }
   }
 

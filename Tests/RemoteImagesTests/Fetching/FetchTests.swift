@@ -162,7 +162,7 @@ struct FetchTests {
         try connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
         while true {  // until writing fails, since the client has gone
           try connection.write("x")
-          usleep(10_000)
+          usleep(10_000)  // its own pace, which is what is tried here
         }
       }
       connection.waitForClose()
