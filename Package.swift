@@ -203,7 +203,7 @@ let package = Package(
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "analysis-worker", "analysisctl",
+        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "Operations", "analysis-worker", "analysisctl",
         "model-endpoint",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
