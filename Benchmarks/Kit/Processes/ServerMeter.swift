@@ -15,16 +15,32 @@ public struct ServerMeter: Sendable {
   ///
   /// - Throws: ``BenchmarkError`` when the server does not run.
   public func seconds() throws -> Double {
-    guard let first = ProcessFiles.read(postmaster, "stat").flatMap(ProcessFiles.status) else {
-      throw BenchmarkError("The PostgreSQL server has ended in the middle of a run; its log says why.")
+    try seconds(
+      status: { ProcessFiles.read($0, "stat").flatMap(ProcessFiles.status) }, processes: ProcessFiles.all)
+  }
+
+  /// The same of what is told of the processes.
+  ///
+  /// A process that is waited for while they are looked at would be missed, or counted twice: then all of it is
+  /// looked at again.
+  func seconds(
+    status: (Int32) -> ProcessFiles.Status?, processes: () -> [Int32]
+  ) throws -> Double {
+    func first() throws -> ProcessFiles.Status {
+      guard let first = status(postmaster) else {
+        throw BenchmarkError("The PostgreSQL server has ended in the middle of a run; its log says why.")
+      }
+      return first
     }
-    var ticks = first.ticks + first.ticksOfEnded
-    for pid in ProcessFiles.all() {
-      guard let process = ProcessFiles.read(pid, "stat").flatMap(ProcessFiles.status),
-        process.parent == postmaster
-      else { continue }
-      ticks += process.ticks
+    var ended = try first().ticksOfEnded
+    while true {
+      let living = processes().compactMap(status).filter { $0.parent == postmaster }
+        .reduce(0) { $0 + $1.ticks }
+      let now = try first()
+      if now.ticksOfEnded == ended {
+        return Double(now.ticks + ended + living) / ProcessFiles.ticksPerSecond
+      }
+      ended = now.ticksOfEnded
     }
-    return Double(ticks) / ProcessFiles.ticksPerSecond
   }
 }
