@@ -3,6 +3,7 @@ import BenchmarkKit
 import CommandLineTool
 import EventLoop
 import Foundation
+import ImageEncryption
 import JobQueue
 import PostgreSQL
 
@@ -16,9 +17,12 @@ enum EnqueueDrive {
     "bytes", .int(in: 16...10_000_000),
     help: "Send an image of so many bytes with each job; else jobs name an image that is stored.")
 
+  static let keyFile = Option<String?>(
+    "key-file", .string, help: "Encrypt the images with the keys of this file.")
+
   static let command = Command(
-    "enqueue", abstract: "Submits jobs.", inputs: [DriveCommand.database, jobs, batch, connections, bytes],
-    run: run)
+    "enqueue", abstract: "Submits jobs.",
+    inputs: [DriveCommand.database, jobs, batch, connections, bytes, keyFile], run: run)
 
   @Sendable
   private static func run(_ context: Context) async throws -> ExitCode {
@@ -32,6 +36,7 @@ enum EnqueueDrive {
     let reader = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
     let pictures = try await QueueFixture.pictures(in: reader)
     await reader.close()
+    let keys = try values[keyFile].map { path throws(ImageEncryptionError) in try KeyFile.read(path) }
     let limits = SubmitLimits(maximumCount: size, deadline: .seconds(120))
     var lines: [EnqueueLine] = []
     for number in 0..<count {
@@ -42,7 +47,7 @@ enum EnqueueDrive {
       lines.append(
         EnqueueLine(
           submitter: Submitter(pool, limits: limits), pool: pool, number: number,
-          pictures: own.map(\.element), bytes: try values[bytes]))
+          pictures: own.map(\.element), bytes: try values[bytes], keys: keys))
     }
     let report = try await DriveCommand.report {
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -65,11 +70,12 @@ private struct EnqueueLine: Sendable {
   let number: Int
   let pictures: [QueueFixture.StoredPicture]
   let bytes: Int?
+  let keys: KeyRing?
 
   func run(jobs: Int, batch: Int) async throws -> Int {
     var done = 0
     while done < jobs {
-      let items = (done..<min(done + batch, jobs)).map(submission)
+      let items = try (done..<min(done + batch, jobs)).map(submission)
       for outcome in try await submitter.submit(items) {
         guard case .created = outcome else { throw BenchmarkError("A submit gave \(outcome).") }
       }
@@ -79,20 +85,26 @@ private struct EnqueueLine: Sendable {
     return done
   }
 
-  private func submission(_ place: Int) -> Submission {
+  private func submission(_ place: Int) throws -> Submission {
     let picture = pictures[place % pictures.count]
-    let image: SubmittedImage
-    if let bytes {
-      // What cleans an image also makes its hash; here any number that no other image has will do.
-      var random = SystemRandomNumberGenerator()
-      let sha256 = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
-      image = .bytes(
-        PictureBytes.picture(random.next(), bytes: bytes), sha256: sha256, width: 640, height: 480)
-    } else {
-      image = .known(sha256: picture.sha256)
-    }
+    let image =
+      if let bytes { try ownImage(of: picture.user, bytes: bytes) } else {
+        SubmittedImage.known(sha256: picture.sha256)
+      }
     return Submission(
       user: picture.user, kind: place.isMultiple(of: 2) ? .throat : .ear, image: image,
       key: "visit-\(number)-\(place)")
+  }
+
+  private func ownImage(of user: String, bytes: Int) throws -> SubmittedImage {
+    // What cleans an image also makes its hash; here any number that no other image has will do.
+    var random = SystemRandomNumberGenerator()
+    let sha256 = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
+    let image = PictureBytes.picture(random.next(), bytes: bytes)
+    guard let keys else { return .bytes(image, sha256: sha256, width: 640, height: 480) }
+    let sealed = try keys.seal(image, ImageBinding(user: user, sha256: sha256))
+    return .bytes(
+      sealed.bytes, sha256: sha256, width: 640, height: 480,
+      seal: ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes))
   }
 }

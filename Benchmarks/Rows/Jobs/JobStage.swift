@@ -50,7 +50,7 @@ final class JobStage: Sendable {
       let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
         try await bench.cluster.metered {
           try await WorkerDrain.start(
-            bench, database, endpoint: endpoint.url, inFlight: inFlight, keyFile: keys?.path
+            bench, database, endpoint: endpoint.url, inFlight: inFlight, keys: keys
           ).succeeded()
         }
       }

@@ -4,13 +4,13 @@ import BenchmarkKit
 enum WorkerDrain {
   /// Starts it.
   static func start(
-    _ bench: Bench, _ database: BenchmarkDatabase, endpoint: String, inFlight: Int, keyFile: String? = nil
+    _ bench: Bench, _ database: BenchmarkDatabase, endpoint: String, inFlight: Int, keys: PictureKeys? = nil
   ) throws -> MeasuredProcess {
     try MeasuredProcess(
       bench.settings.program("analysis-worker"),
       [
         "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--endpoint", endpoint,
         "--concurrency", "\(inFlight)",
-      ] + (keyFile.map { ["--key-file", $0] } ?? []))
+      ] + PictureKeys.option(keys))
   }
 }

@@ -4,8 +4,10 @@ import PostgreSQL
 /// What the rows that submit have in common.
 enum Enqueue {
   /// A database with users and images, to be copied for each run.
-  static func template(_ bench: Bench) async throws -> BenchmarkDatabase {
-    let template = try await bench.cluster.freshDatabase(named: "enqueue_template")
+  static func template(
+    _ bench: Bench, named name: String = "enqueue_template"
+  ) async throws -> BenchmarkDatabase {
+    let template = try await bench.cluster.freshDatabase(named: name)
     _ = try await QueueFixture.make(in: template, pictures: PictureBytes.pictures(200, bytes: 64))
     return template
   }

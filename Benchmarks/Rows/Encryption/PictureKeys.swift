@@ -17,6 +17,9 @@ struct PictureKeys: Sendable {
     ring = try KeyFile.addKey(path, at: 0)
   }
 
+  /// What tells a program of these keys; nothing when there are none.
+  static func option(_ keys: PictureKeys?) -> [String] { keys.map { ["--key-file", $0.path] } ?? [] }
+
   /// Encrypts a user's picture, as `analysisctl submit` does.
   func seal(_ user: String, _ picture: [UInt8]) throws -> QueueFixture.SealedPicture {
     let binding = ImageBinding(user: user, sha256: SHA256.digest(of: picture))
