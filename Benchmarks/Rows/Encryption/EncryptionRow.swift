@@ -18,7 +18,7 @@ struct EncryptionRow: BenchmarkRow {
     sentence:
       "processors of server and worker for a whole job, from its submit with a picture of 120 KB of its own to its result, in the clear and encrypted, 64 in flight"
   ) { bench, keys in
-    try await SubmittedJobs(bench, jobs: bench.givenSize(4000, quick: 100), keys: keys)
+    try await SubmittedJobs(bench, jobs: bench.givenSize(4000, quick: 400), keys: keys)
   }
 
   /// What the worker makes of jobs that wait, on a few images.
