@@ -1,4 +1,14 @@
--- Which keys the images are encrypted under, and changing them. The keys themselves are nowhere in the database.
+-- The images as workers read them, which keys they are encrypted under, and changing those. The keys themselves are nowhere
+-- in the database.
+
+-- What a worker reads of an image: of a user no more than the number, which the image's jobs have too, and the hash of the
+-- reference, to which an encrypted image is bound.
+CREATE OR REPLACE VIEW analysis.image_to_send AS
+SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id
+FROM analysis.image k
+LEFT JOIN LATERAL (
+  SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
 
 -- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)

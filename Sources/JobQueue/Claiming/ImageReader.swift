@@ -28,7 +28,10 @@ public enum ImageReader {
             let key = ImageKey(period: period, id: try row.int64(0))
             missing.remove(key)
             try await each(
-              key, StoredImage(bytes: try row.blob(1), mark: try row.string(2), seal: try seal(of: row)))
+              key,
+              StoredImage(
+                bytes: try row.blob(1), mark: try row.string(2), seal: try seal(of: row),
+                userID: try row.int64IfPresent(7)))
           }
         } catch let error as PostgreSQLError where error.sqlState == "42P01" {
           // There is no such view: the schema is the one before.

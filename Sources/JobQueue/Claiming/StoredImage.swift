@@ -25,11 +25,15 @@ public struct StoredImage: Sendable {
   public let mark: String
   /// How the bytes are encrypted; nil for an image in the clear.
   public let seal: Seal?
+  /// Whose it is, as ``ClaimedJob/userID`` has it; nil where the database does not say, which is one whose functions
+  /// are of an earlier program.
+  public let userID: Int64?
 
   /// An image with its mark.
-  public init(bytes: Blob, mark: String, seal: Seal? = nil) {
+  public init(bytes: Blob, mark: String, seal: Seal? = nil, userID: Int64? = nil) {
     self.bytes = bytes
     self.mark = mark
     self.seal = seal
+    self.userID = userID
   }
 }

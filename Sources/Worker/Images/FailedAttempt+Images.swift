@@ -25,7 +25,7 @@ extension FailedAttempt {
       code: "image_key_missing", message: words)
   }
 
-  /// A job whose image was changed since it was encrypted: no repeat mends that.
+  /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.
   static func tamperedImage(_ job: ClaimedJob, _ words: String) -> FailedAttempt {
     FailedAttempt(
       batch: job.batch, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",

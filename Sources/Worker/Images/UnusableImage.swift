@@ -6,6 +6,6 @@ enum UnusableImage: Error {
   case refused(ImageRefusal)
   /// It is encrypted under a key that is not here; what happened and what to do.
   case locked(String)
-  /// Under the right key it is not what was encrypted; what happened and what to do.
+  /// Under the right key it is not what was encrypted, or it is somebody else's; what happened and what to do.
   case tampered(String)
 }

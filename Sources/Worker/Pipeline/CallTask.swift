@@ -33,13 +33,16 @@ struct CallTask {
       let image = try await opener.open(ready.job, ready.image)
       // What was stored is needed no more: only one of the two is held while the call lasts.
       ready.letGoStored()
-      return await call(client, ready, image)
+      return try await call(client, ready, image)
     }
-    return await call(client, ready, UploadBytes(image: ready.image.bytes))
+    return try await call(client, ready, UploadBytes(image: ready.image.bytes))
   }
 
-  private func call(_ client: ModelClient, _ ready: ReadyJob, _ image: some BodyBytes) async -> CallOutcome {
-    await client.analyze(
+  private func call(
+    _ client: ModelClient, _ ready: ReadyJob, _ image: some BodyBytes
+  ) async throws(UnusableImage) -> CallOutcome {
+    try ready.checkOwner()
+    return await client.analyze(
       image: WatchedBytes(source: image, job: ready.job.id, failpoints: failpoints), kind: ready.job.kind,
       idempotencyKey: ready.idempotencyKey, deadline: deadline)
   }

@@ -19,7 +19,18 @@ struct ReadyJob: Sendable {
   var isSentAsStored: Bool { !job.isRaw && image.seal == nil }
 
   /// Gives the stored bytes away; what the image is known by stays.
-  mutating func letGoStored() { image = StoredImage(bytes: Blob([]), mark: image.mark, seal: image.seal) }
+  mutating func letGoStored() {
+    image = StoredImage(bytes: Blob([]), mark: image.mark, seal: image.seal, userID: image.userID)
+  }
+
+  /// Refuses an image of somebody else, to which the job's row was made to point: what is found in it would be told of
+  /// the wrong person.
+  func checkOwner() throws(UnusableImage) {
+    guard let owner = image.userID, owner != job.userID else { return }
+    throw .tampered(
+      "Job \(job.id): the image that it names belongs to another user, which no submit makes so. Restore the job's row "
+        + "from a backup, or submit the image anew.")
+  }
 
   /// What the call and its repeats are known by to the backend.
   ///

@@ -154,6 +154,56 @@ struct EncryptedImageTests {
     }
   }
 
+  @Test(
+    "of another user, to which a job was made to point, are not sent: the job is dead, encrypted or not",
+    arguments: [true, false])
+  func borrowed(isEncrypted: Bool) async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      try await queue.addUser("other")
+      let ring = try KeyRing(at: 0)
+      if isEncrypted {
+        _ = try await queue.submitSealed(2, under: ring)
+        try await queue.submit(sealing: [1, 2, 3], under: ring, of: "other")
+      } else {
+        try await queue.submit(2)
+        try await queue.submit(1, user: "other")
+      }
+      _ = try await queue.pool.query(
+        """
+        UPDATE analysis.job SET image_id = (SELECT id FROM analysis.image ORDER BY id DESC LIMIT 1)
+        WHERE id = (SELECT min(id) FROM analysis.job)
+        """)
+      let backend = try Backend()
+      let summary = try await Running.drain(queue, backend) { $0.imageKeys = ImageKeys(ring) }
+      #expect(summary.completed == 2 && summary.dead == 1 && summary.retried == 0)
+      #expect(backend.calls.count == 2)
+      let dead = try await queue.pool.query(
+        "SELECT code, message, job_id = (SELECT min(id) FROM analysis.job) FROM analysis.dead"
+      ).single()
+      #expect(try dead.string(0) == "image_tampered" && dead.bool(2))
+      #expect(try dead.string(1).contains("belongs to another user"))
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("are read too from a database whose view is of an earlier program, and says not whose they are")
+  func viewOfBefore() async throws {
+    try await Queue.with { queue in
+      try await queue.addUser()
+      let ring = try KeyRing(at: 0)
+      _ = try await queue.submitSealed(2, under: ring)
+      _ = try await queue.pool.query("ALTER VIEW analysis.image_to_send RENAME TO later")
+      _ = try await queue.pool.query(
+        """
+        CREATE VIEW analysis.image_to_send AS
+        SELECT shard, period, id, bytes, sha256, sealed_by, sealed_key, user_sha256 FROM analysis.later
+        """)
+      let summary = try await Running.drain(queue, try Backend()) { $0.imageKeys = ImageKeys(ring) }
+      #expect(summary.completed == 2)
+    }
+  }
+
   @Test("are read on under a newer key while a rotation goes on, by a worker that has both")
   func rotated() async throws {
     try await Queue.with { queue in
@@ -249,14 +299,14 @@ extension Queue {
 
   @discardableResult
   fileprivate func submit(
-    sealing image: [UInt8], under ring: KeyRing, raw: Bool = false
+    sealing image: [UInt8], under ring: KeyRing, raw: Bool = false, of user: String = "clinic"
   ) async throws -> Sealed {
     let sha256 = SHA256.digest(of: image)
-    let sealed = try ring.seal(image, ImageBinding(user: "clinic", sha256: sha256))
+    let sealed = try ring.seal(image, ImageBinding(user: user, sha256: sha256))
     let seal = ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes)
     let outcomes = try await Submitter(pool).submit([
       Submission(
-        user: "clinic", kind: .throat,
+        user: user, kind: .throat,
         image: .bytes(sealed.bytes, sha256: sha256, width: 64, height: 48, raw: raw, seal: seal))
     ])
     try #require(outcomes.allSatisfy { $0.job != nil }, "\(outcomes)")
