@@ -9,7 +9,7 @@ public enum AllRows {
     EnqueueBulkRow(),
     WholeJobRow.undelayed,
     WholeJobRow.delayed,
-    EncryptionRow.wholeJobs,
+    EncryptionRow.fromSubmit,
     EncryptionRow.fromClaim,
     LatencyRow(),
     ClaimCostRow(),

@@ -19,10 +19,12 @@ public struct ServerMeter: Sendable {
       status: { ProcessFiles.read($0, "stat").flatMap(ProcessFiles.status) }, processes: ProcessFiles.all)
   }
 
-  /// The same of what is told of the processes.
+  /// The same of any table of processes.
   ///
-  /// A process that is waited for while they are looked at would be missed, or counted twice: then all of it is
-  /// looked at again.
+  /// A process that ends and is reaped by the first one while they are looked at would be missed, or counted twice: then
+  /// all of them are looked at again.
+  ///
+  /// - Throws: ``BenchmarkError`` when the first process is not there, or others end without end.
   func seconds(
     status: (Int32) -> ProcessFiles.Status?, processes: () -> [Int32]
   ) throws -> Double {
@@ -32,15 +34,19 @@ public struct ServerMeter: Sendable {
       }
       return first
     }
-    var ended = try first().ticksOfEnded
-    while true {
+    var before = try first()
+    for _ in 1...Self.looks {
       let living = processes().compactMap(status).filter { $0.parent == postmaster }
         .reduce(0) { $0 + $1.ticks }
       let now = try first()
-      if now.ticksOfEnded == ended {
-        return Double(now.ticks + ended + living) / ProcessFiles.ticksPerSecond
+      if now.ticksOfEnded == before.ticksOfEnded {
+        return Double(now.ticks + now.ticksOfEnded + living) / ProcessFiles.ticksPerSecond
       }
-      ended = now.ticksOfEnded
+      before = now
     }
+    throw BenchmarkError(
+      "In each of \(Self.looks) looks a process of the server ended: what it has used cannot be told.")
   }
+
+  private static let looks = 100
 }

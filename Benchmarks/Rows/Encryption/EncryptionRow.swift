@@ -5,23 +5,25 @@ struct EncryptionRow: BenchmarkRow {
   let name: String
   let sentence: String
   let headline = Headline.figure(Self.figure, unit: "us/job")
-  /// What a run does, with images under these keys or, without any, in the clear.
+  /// Makes jobs on images under these keys or, without any, in the clear.
   private let makeJobs: @Sendable (Bench, PictureKeys?) async throws -> any EncryptionJobs
   private let made = Held<[any EncryptionJobs]>()
 
   private static let figure = "cpu_us"
   private static let inFlight = 64
 
-  /// Whole jobs: each brings an image of its own, which the server stores, and ends with its result.
-  static let wholeJobs = EncryptionRow(
+  /// From the submit of a job with an image of its own, which the server stores, to its result.
+  static let fromSubmit = EncryptionRow(
     name: "encryption",
     sentence:
-      "processors of server and worker for a whole job, from its submit with a picture of 120 KB of its own to its result, in the clear and encrypted, 64 in flight"
+      "processors of server and worker for a job from its submit with a picture of 120 KB of its own to its result, in the clear and encrypted, 64 in flight"
   ) { bench, keys in
-    try await SubmittedJobs(bench, jobs: bench.givenSize(4000, quick: 400), keys: keys)
+    try await SubmittedJobs(
+      bench, named: keys == nil ? "submitted_clear" : "submitted_sealed", jobs: bench.size(4000, quick: 400),
+      keys: keys)
   }
 
-  /// What the worker makes of jobs that wait, on a few images.
+  /// From the claim of a job that waits, on one of a few images, to its result.
   static let fromClaim = EncryptionRow(
     name: "encryption-from-claim",
     sentence:
@@ -29,7 +31,7 @@ struct EncryptionRow: BenchmarkRow {
   ) { bench, keys in
     try await JobStage(
       bench, named: keys == nil ? "encryption_clear" : "encryption_sealed",
-      jobs: bench.givenSize(20_000, quick: 400),
+      jobs: bench.size(20_000, quick: 400),
       pictures: bench.size(QueueFixture.usualPictures, quick: 20), keys: keys)
   }
 
@@ -50,18 +52,16 @@ struct EncryptionRow: BenchmarkRow {
     made.put([clear])
     let sealed = try await makeJobs(bench, try PictureKeys())
     made.put([clear, sealed])
-    let before = Held<Double>()
+    let before = Held<Sample>()
     return [
       Contender("in the clear") { bench in
         let sample = try await Self.run(clear, bench)
-        if let cost = sample.further[Self.figure] { before.put(cost) }
+        before.put(sample)
         return sample
       },
       Contender("encrypted") { bench in
         var sample = try await Self.run(sealed, bench)
-        if let cost = sample.further[Self.figure], let clear = before.take(), clear > 0 {
-          sample.further["more_percent"] = (cost / clear - 1) * 100
-        }
+        if let clear = before.take() { Self.compare(&sample, with: clear) }
         return sample
       },
     ]
@@ -72,19 +72,19 @@ struct EncryptionRow: BenchmarkRow {
   }
 
   private static func run(_ jobs: any EncryptionJobs, _ bench: Bench) async throws -> Sample {
-    var sample = try await jobs.drain(bench, inFlight: inFlight)
+    var sample = try await jobs.run(bench, inFlight: inFlight)
     let seconds = (sample.workerSeconds ?? 0) + (sample.serverSeconds ?? 0)
     sample.further[figure] = seconds * 1_000_000 / sample.amount
     return sample
   }
-}
 
-/// Jobs that can be run again and again, and what they need for it.
-protocol EncryptionJobs: Sendable {
-  /// One worker runs all of them; server and worker are metered.
-  func drain(_ bench: Bench, inFlight: Int) async throws -> Sample
-  /// Ends what was started for them.
-  func end() async
+  /// Adds what a run on encrypted images took more than the one in the clear before it.
+  private static func compare(_ sample: inout Sample, with clear: Sample) {
+    if let cost = sample.further[figure], let before = clear.further[figure], before > 0 {
+      sample.further["more_percent"] = (cost / before - 1) * 100
+    }
+    if let cost = sample.further["submitter_cpu_us"], let before = clear.further["submitter_cpu_us"] {
+      sample.further["more_of_submitter_us"] = cost - before
+    }
+  }
 }
-
-extension JobStage: EncryptionJobs {}

@@ -1,9 +1,11 @@
 import BenchmarkKit
+import PostgreSQL
 
-/// Whole jobs: submitted with an image of their own each, and run by a worker when all of them wait.
+/// Jobs that are submitted with an image of their own each, and run by a worker when all of them wait.
 final class SubmittedJobs: EncryptionJobs {
   private let jobs: Int
   private let endpoint: EndpointProcess
+  /// Users, and small images that nobody uses.
   private let template: BenchmarkDatabase
   /// Under what the submitter encrypts; nil for images in the clear.
   private let keys: PictureKeys?
@@ -12,45 +14,52 @@ final class SubmittedJobs: EncryptionJobs {
   private static let batch = 64
 
   /// Makes what they need; untimed.
-  init(_ bench: Bench, jobs: Int, keys: PictureKeys?) async throws {
+  init(_ bench: Bench, named name: String, jobs: Int, keys: PictureKeys?) async throws {
     self.jobs = jobs
     self.keys = keys
-    template = try await Enqueue.template(
-      bench, named: keys == nil ? "whole_clear" : "whole_sealed")
+    template = try await Enqueue.template(bench, named: name)
     endpoint = try await EndpointProcess(bench.settings)
   }
 
   /// Submits the jobs and lets one worker run them.
   ///
-  /// The time is that of both, without what lies between them. The server is metered in both; of the clients it is
-  /// the worker whose processors and memory are told, and the submitter's processors are a figure of their own:
-  /// they contain the drawing of the pictures.
-  func drain(_ bench: Bench, inFlight: Int) async throws -> Sample {
+  /// The server is metered in both, and its figures are the sums. Of the clients it is the worker whose processors and
+  /// memory are told: the submitter's processors are a figure of their own, and contain the drawing of the pictures. The
+  /// time is that of both, as each tells it of itself.
+  func run(_ bench: Bench, inFlight: Int) async throws -> Sample {
     try await bench.withDatabase(named: "\(template.name)_run", from: template) { database in
       try await bench.cluster.settle(database)
       let submit = try await bench.drive(
         [
           "enqueue", "--database", database.conninfo, "--jobs", "\(jobs)", "--batch", "\(Self.batch)",
           "--bytes", "\(QueueFixture.usualBytes)",
-        ] + PictureKeys.option(keys))
-      let (ended, meter) = try await bench.cluster.metered {
-        try await WorkerDrain.start(
-          bench, database, endpoint: endpoint.url, inFlight: inFlight, keys: keys
-        ).succeeded()
-      }
-      let span = try await ResultSpan.read(database.pool, expected: jobs)
+        ] + PictureKeys.arguments(keys))
+      var sample = try await WorkerDrain.run(
+        bench, database, endpoint: endpoint, jobs: jobs, inFlight: inFlight, keys: keys)
+      try await check(database)
       let perJob = 1_000_000 / Double(jobs)
-      let submitServer = submit.serverSeconds ?? 0
-      return Sample(
-        amount: Double(jobs), seconds: submit.seconds + span.seconds * Double(jobs) / Double(span.jobs),
-        workerSeconds: ended.usage.seconds, serverSeconds: submitServer + meter.serverSeconds,
-        peakMemory: ended.usage.peakMemory,
-        further: [
-          "server_for_submit_us": submitServer * perJob,
-          "submitter_cpu_us": (submit.workerSeconds ?? 0) * perJob,
-        ])
+      sample.seconds += submit.seconds
+      sample.serverSeconds = (sample.serverSeconds ?? 0) + (submit.serverSeconds ?? 0)
+      sample.further["wal_bytes_per_job", default: 0] += submit.further["wal_bytes_per_job"] ?? 0
+      sample.further["server_for_submit_us"] = (submit.serverSeconds ?? 0) * perJob
+      sample.further["submitter_cpu_us"] = (submit.workerSeconds ?? 0) * perJob
+      return sample
     }
   }
 
   func end() async { await endpoint.stop() }
+
+  /// Whether each job has an image of its own, and as it was to be.
+  private func check(_ database: BenchmarkDatabase) async throws {
+    let counts = try await database.pool.query(
+      """
+      SELECT count(*), count(k.sealed_by)
+      FROM analysis.image k WHERE EXISTS (SELECT FROM analysis.job j WHERE j.shard = k.shard AND j.image_id = k.id)
+      """
+    ).single()
+    let (images, sealed) = (try counts.int(0), try counts.int(1))
+    guard images == jobs, sealed == (keys == nil ? 0 : jobs) else {
+      throw BenchmarkError("\(jobs) jobs have \(images) images, of which \(sealed) are encrypted.")
+    }
+  }
 }

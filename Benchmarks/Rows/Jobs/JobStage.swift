@@ -40,31 +40,11 @@ final class JobStage: Sendable {
     }
   }
 
-  /// One worker runs all the jobs.
-  ///
-  /// The time is that of ``ResultSpan``, scaled to all the jobs. Processors and memory are those of the whole
-  /// process, its start and its end included.
+  /// One worker runs all the jobs; see ``WorkerDrain``.
   func drain(_ bench: Bench, inFlight: Int) async throws -> Sample {
     try await withJobs(bench) { database in
-      let endpointBefore = endpoint.process.usage.seconds
-      let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
-        try await bench.cluster.metered {
-          try await WorkerDrain.start(
-            bench, database, endpoint: endpoint.url, inFlight: inFlight, keys: keys
-          ).succeeded()
-        }
-      }
-      let endpointSeconds = endpoint.process.usage.seconds - endpointBefore
-      let span = try await ResultSpan.read(database.pool, expected: jobs)
-      let sample = Sample(
-        amount: Double(jobs), seconds: span.seconds * Double(jobs) / Double(span.jobs),
-        workerSeconds: ended.usage.seconds, serverSeconds: meter.serverSeconds,
-        peakMemory: ended.usage.peakMemory,
-        further: [
-          "endpoint_cpu_us": endpointSeconds * 1_000_000 / Double(jobs),
-          "wal_bytes_per_job": meter.logBytes / Double(jobs),
-          "transactions_per_job": transactions / Double(jobs),
-        ])
+      let sample = try await WorkerDrain.run(
+        bench, database, endpoint: endpoint, jobs: jobs, inFlight: inFlight, keys: keys)
       rates.note(sample.rate, inFlight: inFlight)
       return sample
     }

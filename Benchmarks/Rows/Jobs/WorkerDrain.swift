@@ -11,6 +11,33 @@ enum WorkerDrain {
       [
         "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--endpoint", endpoint,
         "--concurrency", "\(inFlight)",
-      ] + PictureKeys.option(keys))
+      ] + PictureKeys.arguments(keys))
+  }
+
+  /// Lets one run all the jobs of a database.
+  ///
+  /// The time is that of ``ResultSpan``, scaled to all the jobs. Processors and memory are those of the whole
+  /// process, its start and its end included.
+  static func run(
+    _ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, jobs: Int, inFlight: Int,
+    keys: PictureKeys?
+  ) async throws -> Sample {
+    let endpointBefore = endpoint.process.usage.seconds
+    let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
+      try await bench.cluster.metered {
+        try await start(bench, database, endpoint: endpoint.url, inFlight: inFlight, keys: keys).succeeded()
+      }
+    }
+    let endpointSeconds = endpoint.process.usage.seconds - endpointBefore
+    let span = try await ResultSpan.read(database.pool, expected: jobs)
+    return Sample(
+      amount: Double(jobs), seconds: span.seconds * Double(jobs) / Double(span.jobs),
+      workerSeconds: ended.usage.seconds, serverSeconds: meter.serverSeconds,
+      peakMemory: ended.usage.peakMemory,
+      further: [
+        "endpoint_cpu_us": endpointSeconds * 1_000_000 / Double(jobs),
+        "wal_bytes_per_job": meter.logBytes / Double(jobs),
+        "transactions_per_job": transactions / Double(jobs),
+      ])
   }
 }

@@ -8,8 +8,8 @@ struct ServerMeterTests {
   private final class Server {
     var living: [Int32: UInt64]
     var ended: UInt64 = 700
-    /// Who ends after so many looks at a process.
-    var ending: [Int: Int32]
+    /// Who ends after so many looks at a process, of which one time round takes six.
+    let ending: [Int: Int32]
     private var looks = 0
 
     init(living: [Int32: UInt64], ending: [Int: Int32] = [:]) {
@@ -39,12 +39,28 @@ struct ServerMeterTests {
     #expect(try Server(living: [11: 20, 12: 30]).seconds() == 7.55)
   }
 
-  @Test(
-    "A process that ends meanwhile is counted once, whenever it ends",
-    arguments: 1...12)
+  @Test("A process that ends meanwhile is counted once, whenever it ends", arguments: 1...5)
   func endingMeanwhile(look: Int) throws {
     let server = Server(living: [11: 20, 12: 30], ending: [look: 12])
     #expect(try server.seconds() == 7.55)
+  }
+
+  @Test("So is one that ends while they are looked at again")
+  func endingAgain() throws {
+    let server = Server(living: [11: 20, 12: 30], ending: [5: 12, 8: 11])
+    #expect(try server.seconds() == 7.55)
+  }
+
+  @Test("A server whose processes never stop ending is an error, and not a program that hangs")
+  func endless() {
+    var ended: UInt64 = 0
+    #expect(throws: BenchmarkError.self) {
+      try ServerMeter(postmaster: 10).seconds(
+        status: { _ in
+          ended += 1
+          return ProcessFiles.Status(parent: 1, ticks: 0, ticksOfEnded: ended)
+        }, processes: { [] })
+    }
   }
 
   @Test("A server that is gone is an error")

@@ -17,8 +17,8 @@ struct PictureKeys: Sendable {
     ring = try KeyFile.addKey(path, at: 0)
   }
 
-  /// What tells a program of these keys; nothing when there are none.
-  static func option(_ keys: PictureKeys?) -> [String] { keys.map { ["--key-file", $0.path] } ?? [] }
+  /// The arguments that give a program these keys; none when there are no keys.
+  static func arguments(_ keys: PictureKeys?) -> [String] { keys.map { ["--key-file", $0.path] } ?? [] }
 
   /// Encrypts a user's picture, as `analysisctl submit` does.
   func seal(_ user: String, _ picture: [UInt8]) throws -> QueueFixture.SealedPicture {
