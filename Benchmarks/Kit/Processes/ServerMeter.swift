@@ -13,7 +13,7 @@ public struct ServerMeter: Sendable {
 
   /// User and system seconds since the server was started, to a hundredth for each process.
   ///
-  /// - Throws: ``BenchmarkError`` when the server does not run.
+  /// - Throws: ``BenchmarkError`` when the server does not run, or its processes end without end.
   public func seconds() throws -> Double {
     try seconds(
       status: { ProcessFiles.read($0, "stat").flatMap(ProcessFiles.status) }, processes: ProcessFiles.all)

@@ -27,6 +27,9 @@ enum EnqueueDrive {
   @Sendable
   private static func run(_ context: Context) async throws -> ExitCode {
     let values = context.values
+    if try values[keyFile] != nil, try values[bytes] == nil {
+      throw CommandFailure(.usage, "Only images that are sent are encrypted.", advice: "Give --bytes too.")
+    }
     let conninfo = try DriveCommand.conninfo(context)
     let count = try values[connections]
     let each = (try values[jobs] + count - 1) / count
@@ -36,9 +39,6 @@ enum EnqueueDrive {
     let reader = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
     let pictures = try await QueueFixture.pictures(in: reader)
     await reader.close()
-    if try values[keyFile] != nil, try values[bytes] == nil {
-      throw CommandFailure(.usage, "Only images that are sent are encrypted.", advice: "Give --bytes too.")
-    }
     let keys = try values[keyFile].map { path throws(ImageEncryptionError) in try KeyFile.read(path) }
     let limits = SubmitLimits(maximumCount: size, deadline: .seconds(120))
     var lines: [EnqueueLine] = []

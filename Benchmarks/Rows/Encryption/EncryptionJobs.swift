@@ -8,8 +8,4 @@ protocol EncryptionJobs: Sendable {
   func end() async
 }
 
-extension JobStage: EncryptionJobs {
-  func run(_ bench: Bench, inFlight: Int) async throws -> Sample {
-    try await drain(bench, inFlight: inFlight)
-  }
-}
+extension JobStage: EncryptionJobs {}

@@ -41,7 +41,7 @@ final class JobStage: Sendable {
   }
 
   /// One worker runs all the jobs; see ``WorkerDrain``.
-  func drain(_ bench: Bench, inFlight: Int) async throws -> Sample {
+  func run(_ bench: Bench, inFlight: Int) async throws -> Sample {
     try await withJobs(bench) { database in
       let sample = try await WorkerDrain.run(
         bench, database, endpoint: endpoint, jobs: jobs, inFlight: inFlight, keys: keys)

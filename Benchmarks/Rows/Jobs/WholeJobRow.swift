@@ -36,7 +36,7 @@ struct WholeJobRow: BenchmarkRow {
     // The endpoint after the worker that it is set against.
     let ours = counts.flatMap { inFlight in
       [
-        Contender("\(inFlight) in flight") { try await stage.drain($0, inFlight: inFlight) },
+        Contender("\(inFlight) in flight") { try await stage.run($0, inFlight: inFlight) },
         Contender("the endpoint alone, \(inFlight) in flight", .limit) {
           try await stage.uploads($0, inFlight: inFlight)
         },

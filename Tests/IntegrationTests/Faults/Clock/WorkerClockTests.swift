@@ -96,10 +96,11 @@ struct WorkerClockTests {
   @Test("that is killed loses its jobs to a worker whose clock is wrong the other way, in due time")
   func rescued() async throws {
     try await Trial.with(jobs: 40, maxAttempts: 1) { trial in
-      let slow = Switch()
+      let gate = Gate()
       let backend = try Trial.backend { call in
-        // Never answers while the victim lives; its end closes the connection, whose thread is left behind.
-        if !slow.isOn { Thread.sleep(forTimeInterval: 600) }
+        // Nobody is answered while the victim lives; who passes afterwards lets the next one through.
+        gate.wait()
+        gate.open()
         return .analysis(call)
       }
       let victim = try trial.start(
@@ -107,7 +108,7 @@ struct WorkerClockTests {
       try await eventually { backend.calls.count >= 4 }
       victim.send(SIGKILL)
       #expect(await victim.ended().wasKilled)
-      slow.turnOn()
+      gate.open()
       let ended = try await trial.drain(backend.url, clock: WrongClock.both[1])
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(try await trial.results == 40)
