@@ -1,13 +1,43 @@
--- Giving a person what is kept of them.
+-- Giving a person what is kept of them: `open_export`, its commit, and then the parts. Nothing is read before the entry of
+-- the audit is there to stay: one that is written together with what is read would go with a rollback, or with a connection
+-- that is cut once the rows have come.
 
--- Who they are and what they used: the first part of an export, and its entry in the audit. NULL: there is no such user.
-CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user text) RETURNS jsonb
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
-DECLARE
-  v_answer jsonb;
-  v_user bigint;
+-- Records that a person's data, with the images, are read, and answers whom and by what the parts know it: the transaction's
+-- number. No row: there is no such user.
+CREATE OR REPLACE FUNCTION analysis.open_export(p_shard smallint, p_user text) RETURNS TABLE (o_user_id bigint, o_export text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  SELECT a.user_id, jsonb_build_object(
+  SELECT a.user_id INTO o_user_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  o_export := pg_current_xact_id()::text;
+  PERFORM analysis.audit_add('export', 'user:' || o_user_id, jsonb_build_object('export', o_export));
+  RETURN NEXT;
+END $$;
+
+-- Refuses what belongs to no export that this role has opened, of this user, today, and committed.
+CREATE OR REPLACE FUNCTION analysis.require_export(p_user_id bigint, p_export text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  -- What is seen of another transaction is committed.
+  IF p_export = pg_current_xact_id_if_assigned()::text OR NOT EXISTS (
+    SELECT FROM analysis.audit a
+    WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'export' AND a.object = 'user:' || p_user_id
+      AND a.role = session_user AND a.detail ->> 'export' = p_export)
+  THEN
+    RAISE EXCEPTION 'the audit has no entry of this export' USING ERRCODE = 'insufficient_privilege',
+      HINT = 'Call analysis.open_export, commit, and give what it answered.';
+  END IF;
+END $$;
+
+-- Who they are and what they used: the first part of an export. NULL: there is no such user.
+DROP FUNCTION IF EXISTS analysis.export_user(smallint, text);
+CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user_id bigint, p_export text) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
+BEGIN
+  PERFORM analysis.require_export(p_user_id, p_export);
+  RETURN (SELECT jsonb_build_object(
     'user', a.user_ref, 'number', a.user_id, 'zone', a.zone, 'added_at', a.created_at, 'erased_at', a.erased_at,
     'clinic', (SELECT c.name FROM analysis.clinic c WHERE c.id = a.clinic_id),
     'profile', (
@@ -21,19 +51,16 @@ BEGIN
       SELECT coalesce(jsonb_agg(jsonb_build_object(
         'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused) ORDER BY u.period), '[]')
       FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id))
-  INTO v_user, v_answer
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
-  IF v_user IS NOT NULL THEN
-    PERFORM analysis.audit_add('export', 'user:' || v_user);
-  END IF;
-  RETURN v_answer;
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id);
 END $$;
 
 -- Every job of a user, in the order in which they came: what was submitted, what was found and what went wrong. An image by
--- its number, as the next function has it, while it is kept. Each call is an entry in the audit.
-CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint) RETURNS TABLE (o_job jsonb)
+-- its number, as the next function has it, while it is kept. Each call is an entry in the audit, beside that of the export.
+DROP FUNCTION IF EXISTS analysis.export_jobs(smallint, bigint);
+CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint, p_export text) RETURNS TABLE (o_job jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET jit = off AS $$
 BEGIN
+  PERFORM analysis.require_export(p_user_id, p_export);
   PERFORM analysis.audit_add('read_result', 'user:' || p_user_id);
   RETURN QUERY
   SELECT jsonb_build_object(
@@ -66,8 +93,10 @@ BEGIN
 END $$;
 
 -- The next images of a user's month that are kept, as they are stored, with what is needed to decrypt them, in the order of
--- their numbers. Each call is an entry in the audit.
-CREATE OR REPLACE FUNCTION analysis.export_images(p_shard smallint, p_user_id bigint, p_period smallint, p_after bigint, p_limit int)
+-- their numbers. Each call is an entry in the audit, beside that of the export.
+DROP FUNCTION IF EXISTS analysis.export_images(smallint, bigint, smallint, bigint, int);
+CREATE OR REPLACE FUNCTION analysis.export_images(
+  p_shard smallint, p_user_id bigint, p_export text, p_period smallint, p_after bigint, p_limit int)
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_raw boolean, o_sealed_by bigint, o_sealed_key bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -75,6 +104,7 @@ DECLARE
   v_image bigint[] := ARRAY(
     SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);
 BEGIN
+  PERFORM analysis.require_export(p_user_id, p_export);
   IF cardinality(v_image) = 0 THEN
     RETURN;
   END IF;

@@ -8,6 +8,15 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WHERE s.name = 'shards'
 $$;
 
+-- What the functions below say in place of the server where a value breaks a rule of its column: the server shows the
+-- whole row, with the names and addresses in it, to the caller and in its log.
+CREATE OR REPLACE FUNCTION analysis.refuse_value(p_constraint text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% is too long, or is not as it has to be', regexp_replace(p_constraint, '^(account|profile)_(.+)_check$', '\2')
+    USING ERRCODE = '22023';
+END $$;
+
 CREATE OR REPLACE FUNCTION analysis.add_user(
   p_shard smallint, p_user text, p_plan text, p_zone text, p_name text, p_email text)
 RETURNS TABLE (o_user_id bigint, o_created boolean)
@@ -15,6 +24,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_plan smallint;
   v_zone text := coalesce(p_zone, (SELECT s.value FROM analysis.setting s WHERE s.name = 'zone'));
+  v_rule text;
 BEGIN
   IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
     RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard USING ERRCODE = '22023';
@@ -40,6 +50,9 @@ BEGIN
   INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id) VALUES (p_shard, o_user_id, '-infinity', v_plan);
   INSERT INTO analysis.profile (shard, user_id, name, email) VALUES (p_shard, o_user_id, p_name, p_email);
   RETURN NEXT;
+EXCEPTION WHEN check_violation THEN
+  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
+  PERFORM analysis.refuse_value(v_rule);
 END $$;
 
 -- Gives a user a plan from a moment on (now if none is given); false if there is no such user. The plan that
@@ -55,7 +68,7 @@ BEGIN
     RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
   END IF;
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = p_shard AND a.user_ref = p_user FOR NO KEY UPDATE;
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     RETURN false;
   END IF;
@@ -76,17 +89,32 @@ END $$;
 -- such user, or no such zone.
 CREATE OR REPLACE FUNCTION analysis.set_zone(p_shard smallint, p_user text, p_zone text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_user bigint;
+  v_rule text;
 BEGIN
   UPDATE analysis.account a SET zone = p_zone
-  WHERE a.shard = p_shard AND a.user_ref = p_user AND EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = p_zone);
-  RETURN FOUND;
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+    AND EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = p_zone)
+  RETURNING a.user_id INTO v_user;
+  IF v_user IS NULL THEN
+    RETURN false;
+  END IF;
+  PERFORM analysis.audit_add('set_zone', 'user:' || v_user, jsonb_build_object('zone', p_zone));
+  RETURN true;
+EXCEPTION WHEN check_violation THEN
+  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
+  PERFORM analysis.refuse_value(v_rule);
 END $$;
 
 -- Keeps what the backend says of a user: what it leaves out stays as it was. Of one who was erased meanwhile nothing is kept.
 CREATE OR REPLACE FUNCTION analysis.save_profile(
   p_shard smallint, p_user_id bigint, p_name text, p_email text, p_subscription text, p_count int, p_last_reset timestamptz)
 RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_rule text;
+BEGIN
   INSERT INTO analysis.profile AS p (shard, user_id, name, email, backend_subscription, backend_count, last_reset, updated_at)
   SELECT a.shard, a.user_id, p_name, p_email, p_subscription, p_count, p_last_reset, clock_timestamp()
   FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL FOR KEY SHARE
@@ -96,18 +124,26 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
          backend_subscription = coalesce(EXCLUDED.backend_subscription, p.backend_subscription),
          backend_count = coalesce(EXCLUDED.backend_count, p.backend_count),
          last_reset = coalesce(EXCLUDED.last_reset, p.last_reset),
-         updated_at = EXCLUDED.updated_at
-$$;
+         updated_at = EXCLUDED.updated_at;
+EXCEPTION WHEN check_violation THEN
+  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
+  PERFORM analysis.refuse_value(v_rule);
+END $$;
 
 -- Sets where a user's photo is (NULL: there is none); false if there is no such user.
 CREATE OR REPLACE FUNCTION analysis.set_photo(p_shard smallint, p_user text, p_url text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_rule text;
 BEGIN
   INSERT INTO analysis.profile AS p (shard, user_id, photo_url, updated_at)
   SELECT a.shard, a.user_id, p_url, clock_timestamp()
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user FOR KEY SHARE
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE SET photo_url = EXCLUDED.photo_url, updated_at = EXCLUDED.updated_at;
   RETURN FOUND;
+EXCEPTION WHEN check_violation THEN
+  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
+  PERFORM analysis.refuse_value(v_rule);
 END $$;
 
 -- Gives a plan a monthly limit (NULL: none) from a moment on.

@@ -29,8 +29,8 @@ BEGIN
   END IF;
   PERFORM analysis.require_unrestricted();
   PERFORM analysis.audit_add('assign_clinic', 'user:' || a.user_id, jsonb_build_object('clinic', v_clinic))
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
-  UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user;
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
+  UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
   RETURN FOUND;
 END $$;
 

@@ -129,7 +129,7 @@ BEGIN
   o_open := cardinality(v_job);
   o_cancelled := 0;
   IF o_open > 0 THEN
-    IF NOT p_cancel THEN
+    IF p_cancel IS NOT TRUE THEN
       RETURN NEXT;
       RETURN;
     END IF;

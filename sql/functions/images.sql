@@ -1,20 +1,37 @@
 -- The images as workers read them, which keys they are encrypted under, and changing those. The keys themselves are nowhere
 -- in the database.
 
--- What a worker reads of an image: of a user no more than the number, which the image's jobs have too, and the hash of the
--- reference, to which an encrypted image is bound.
+-- What workers read of images: those of jobs that a worker has under a lease, and no others. Name shard, batch and job. Of
+-- a user no more than the number, which the image's jobs have too, and the hash of the reference, to which an encrypted image
+-- is bound. Each step is a look-up by key, and no condition of a reader's is let near the rows before.
 CREATE OR REPLACE VIEW analysis.image_to_send AS
-SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id
-FROM analysis.image k
+SELECT b.shard, j.image_period AS period, j.image_id AS id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id,
+  b.id AS batch_id, u.job_id
+FROM analysis.batch b
+CROSS JOIN LATERAL (SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period) u
+CROSS JOIN LATERAL (
+  SELECT w.image_period, w.image_id FROM analysis.job w
+  WHERE w.shard = b.shard AND w.period = u.period AND w.id = u.job_id OFFSET 0) j
+CROSS JOIN LATERAL (
+  SELECT i.bytes, i.sha256, i.sealed_by, i.sealed_key, i.user_id FROM analysis.image i
+  WHERE i.shard = b.shard AND i.period = j.image_period AND i.id = j.image_id OFFSET 0) k
 LEFT JOIN LATERAL (
   SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+  WHERE k.sealed_by IS NOT NULL AND c.shard = b.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
 
 -- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 BEGIN
   RETURN QUERY SELECT k.sealed_by, count(*) FROM analysis.image k WHERE k.shard = p_shard GROUP BY k.sealed_by;
+END $$;
+
+-- Waits until all that has stored an image has committed, for two seconds at most, since whoever would store one meanwhile
+-- waits behind.
+CREATE OR REPLACE FUNCTION analysis.await_submits() RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+BEGIN
+  LOCK TABLE analysis.image IN SHARE MODE;
 END $$;
 
 -- The next encrypted images of a month that are not under a key, in the order of their numbers, with where each row is

@@ -122,7 +122,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already or
--- its grace is not over. Answers whether this call closed it. p_now is for tests; callers leave it out. A role that sees
+-- its grace is not over, or it is before the first in which anything was used. Answers whether this call closed it. p_now is
+-- for tests; callers leave it out. A role that sees
 -- some clinics only would state them for all: it may not. Who calls is told by the session, since in here it is the owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -130,7 +131,8 @@ DECLARE
   v_caller name := analysis.caller();
 BEGIN
   PERFORM analysis.check_moment(p_now);
-  IF p_now < analysis.statement_due(p_period)
+  IF p_period < coalesce((SELECT min(u.period) FROM analysis.usage u), (SELECT min(m.period) FROM analysis.partition_made m))
+     OR p_now < analysis.statement_due(p_period)
      OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
     RETURN false;
   END IF;

@@ -110,7 +110,7 @@ BEGIN
     FROM (SELECT DISTINCT t.user_ref, t.run_from FROM asked t WHERE t.sound) d
     LEFT JOIN LATERAL (
       SELECT c.user_id, c.zone, c.key_salt FROM analysis.account c
-      WHERE c.shard = p_shard AND c.user_ref = d.user_ref OFFSET 0) a ON true
+      WHERE c.shard = p_shard AND c.user_ref = d.user_ref AND c.erased_at IS NULL OFFSET 0) a ON true
     CROSS JOIN LATERAL (SELECT analysis.period_of(d.run_from, a.zone) AS period OFFSET 0) f
     LEFT JOIN LATERAL (
       SELECT q.plan_id, q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, d.run_from) q OFFSET 0) l ON true

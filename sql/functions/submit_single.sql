@@ -58,7 +58,7 @@ BEGIN
   CROSS JOIN LATERAL (SELECT analysis.period_of(p_now, a.zone) AS period OFFSET 0) f
   CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
   CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
-  WHERE a.shard = p_shard AND a.user_ref = p_user;
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
   IF NOT FOUND THEN
     RETURN;
   END IF;

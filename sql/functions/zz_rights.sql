@@ -37,7 +37,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
       'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-    ARRAY['image(shard,period,id,bytes,sha256)', 'image_to_send'] || status.tables AS tables
+    ARRAY['image_to_send'] || status.tables AS tables
   FROM status
   UNION ALL
   -- Of results it sees by itself only that there is one; what is in it, by result_of and a user's name.
@@ -56,14 +56,14 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   UNION ALL
   SELECT 'administrator', ARRAY[
       'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of', 'add_clinic', 'assign_clinic',
-      'grant_clinics', 'revoke_clinics', 'lift_clinics', 'audit_key'],
+      'grant_clinics', 'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key'],
     ARRAY['account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan', 'plan_limit',
       'clinic', 'clinic_viewer', 'usage', 'refund(shard,user_id,period)', 'result(shard,period,outcome,user_id)']
   UNION ALL
   SELECT 'retention', ARRAY['purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
       'purge_audit', 'index_images', 'audit_ends'], '{}'
   UNION ALL
-  SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'export_user', 'export_jobs', 'export_images'], '{}'
+  SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'], '{}'
   UNION ALL
   SELECT 'auditor', usage.functions || ARRAY['period_text', 'audit_list', 'audit_verify', 'audit_ends'],
     usage.tables || status.tables || counts.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
@@ -128,6 +128,9 @@ BEGIN
     RAISE EXCEPTION 'there is no role %', p_role USING ERRCODE = '42704';
   END IF;
   INSERT INTO analysis.duty_granted (role, duty) VALUES (p_role, p_duty) ON CONFLICT (role, duty) DO NOTHING;
+  IF FOUND THEN
+    PERFORM analysis.audit_add('allow', 'role:' || p_role, jsonb_build_object('duty', p_duty));
+  END IF;
   FOR v_grant IN SELECT m.o_grant FROM analysis.missing_rights(p_role, p_duty) m LOOP
     EXECUTE v_grant;
   END LOOP;
@@ -140,6 +143,9 @@ DECLARE
   v_grant text;
 BEGIN
   DELETE FROM analysis.duty_granted g WHERE g.role = p_role AND g.duty = p_duty;
+  IF FOUND THEN
+    PERFORM analysis.audit_add('disallow', 'role:' || p_role, jsonb_build_object('duty', p_duty));
+  END IF;
   EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA analysis FROM %I', p_role);
   EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA analysis FROM %I', p_role);
   EXECUTE format('REVOKE ALL ON SCHEMA analysis FROM %I', p_role);
@@ -183,6 +189,15 @@ BEGIN
     EXECUTE v_change;
   END LOOP;
   UPDATE analysis.duty_granted SET is_narrowed = true WHERE NOT is_narrowed;
+  -- Workers read the images of jobs that they have, by a view, and no others any more.
+  FOR v_change IN
+    SELECT DISTINCT format('REVOKE SELECT ON analysis.image FROM %I', h.o_role) FROM analysis.duties_held() h
+    WHERE h.o_duty = 'worker' AND EXISTS (
+      SELECT FROM pg_attribute a CROSS JOIN LATERAL aclexplode(a.attacl) x JOIN pg_roles r ON r.oid = x.grantee
+      WHERE a.attrelid = 'analysis.image'::regclass AND r.rolname = h.o_role)
+  LOOP
+    EXECUTE v_change;
+  END LOOP;
   FOR v_change IN
     SELECT m.o_grant FROM analysis.duties_held() h CROSS JOIN LATERAL analysis.missing_rights(h.o_role, h.o_duty) m
   LOOP

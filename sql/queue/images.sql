@@ -1,12 +1,8 @@
--- Images of one month with whose they are and with what is needed to send them; of an encrypted one also under which key
--- it is, its own key under that one, and what it is bound to: its user and the hash of what it was.
---
--- A database whose functions are of an earlier program has no user_id in the view: then the name means the NULL
--- outside.
-SELECT i.id, i.bytes, left(encode(i.sha256, 'hex'), 16), i.sealed_by, i.sealed_key,
-       CASE WHEN i.sealed_by IS NOT NULL THEN i.sha256 END, i.user_sha256, i.owner
-  FROM (SELECT NULL::bigint AS user_id) o
- CROSS JOIN LATERAL (
-       SELECT k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, k.user_sha256, user_id AS owner
-         FROM analysis.image_to_send k
-        WHERE k.shard = $1 AND k.period = $2 AND k.id = ANY ($3)) i
+-- Images of a worker's jobs with whose they are and with what is needed to send them; of an encrypted one also under which
+-- key it is, its own key under that one, and what it is bound to: its user and the hash of what it was. Once each: what is
+-- sorted are references to the bytes.
+SELECT DISTINCT ON (k.period, k.id) k.id, k.bytes, left(encode(k.sha256, 'hex'), 16), k.sealed_by, k.sealed_key,
+       CASE WHEN k.sealed_by IS NOT NULL THEN k.sha256 END, k.user_sha256, k.user_id, k.period
+  FROM analysis.image_to_send k
+ WHERE k.shard = $1 AND k.batch_id = ANY ($2) AND k.job_id = ANY ($3)
+ ORDER BY k.period, k.id

@@ -40,11 +40,14 @@ enum UsersSetCommand {
       examples: [
         Example("analysisctl users set-zone u1 Europe/Berlin", "For what is submitted from now on.")
       ],
-      inputs: [UsersCommand.user, zone], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+      inputs: [ReasonOption.reason, UsersCommand.user, zone],
+      exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in
       let (user, zone) = (try context.values[UsersCommand.user], try context.values[zone])
+      let reason = try context.values[ReasonOption.reason]
       return try await context.withSession(surroundings) { session in
-        try await UserDirectory(session.database).setZone(user, zone: zone)
+        try await UserDirectory(session.database).setZone(
+          user, zone: zone, by: session.actor(reason))
         let changed = UsersSetResponse(user: user, name: "zone", value: zone, from: nil)
         try session.view.show(changed, by: UsersSetPresenter.self)
         return .done

@@ -27,6 +27,12 @@ public struct KeyRing: Sendable {
   /// A key by its number.
   public subscript(id: KeyID) -> WrappingKey? { keys.first { $0.id == id } }
 
+  /// The key that was added after one; nil for the last, or one that is not there.
+  public func key(after id: KeyID) -> WrappingKey? {
+    guard let place = keys.firstIndex(where: { $0.id == id }), place + 1 < keys.count else { return nil }
+    return keys[place + 1]
+  }
+
   /// The key under which images are encrypted.
   ///
   /// - Throws: `noKey`, of a ring that was not made by this module.

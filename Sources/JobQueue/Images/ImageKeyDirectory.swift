@@ -50,6 +50,16 @@ public struct ImageKeyDirectory: Sendable {
     self.database = database
   }
 
+  /// Waits until every submit that has begun is committed, and counted therefore; those that come meanwhile wait too.
+  ///
+  /// - Throws: `conflict` when one takes longer than two seconds.
+  public func awaitSubmits() async throws(JobQueueError) {
+    try await Statement(
+      "SELECT analysis.await_submits()", [], while: "waiting for submits to end"
+    ) { _ in
+    }.run(on: database)
+  }
+
   /// Counts the images under each key.
   ///
   /// - Parameter deadline: How long that may take for each shard; ten minutes when nil.

@@ -16,6 +16,8 @@ public struct PersonExport: Sendable {
   /// What they are called, and the number of their counts.
   public let reference: String
   private let userID: Int64
+  /// What the parts know the export by.
+  private let mark: String
   private let shard: Int16
   private let database: ConnectionPool
 
@@ -25,27 +27,34 @@ public struct PersonExport: Sendable {
   /// A person's jobs may be many.
   private static let patience: Duration = .seconds(1800)
 
-  /// Begins an export, which is recorded in the audit.
+  /// Begins an export. The audit has it before anything is read.
   ///
   /// - Throws: `notFound` for an unknown user.
   public init(
     of reference: String, in database: ConnectionPool, as actor: AuditActor?
   ) async throws(JobQueueError) {
     let shard = try await ShardDirectory(database).shard(of: reference)
-    let found = try await Statement(
-      """
-      SELECT e.account::text, (e.account ->> 'number')::bigint
-        FROM (SELECT analysis.export_user($1, $2) AS account) e WHERE e.account IS NOT NULL
-      """, [.int16(shard), .text(reference)], while: "exporting user \(reference)"
+    let opened = try await Statement(
+      "SELECT o_user_id, o_export FROM analysis.open_export($1, $2)", [.int16(shard), .text(reference)],
+      while: "recording that a user is exported"
     ) { rows in
-      try rows.first.map { (account: try $0.string(0), userID: try $0.int64(1)) }
+      try rows.first.map { (userID: try $0.int64(0), mark: try $0.string(1)) }
+    }.run(on: database, as: actor)
+    guard let opened else { throw UserDirectory.unknown(reference) }
+    let account = try await Statement(
+      "SELECT analysis.export_user($1, $2, $3)::text",
+      [.int16(shard), .int64(opened.userID), .text(opened.mark)],
+      while: "exporting user \(reference)"
+    ) { rows in
+      try rows.single().stringIfPresent(0)
     }.run(on: database, as: actor, deadline: Self.patience)
-    guard let found else { throw UserDirectory.unknown(reference) }
+    guard let account else { throw UserDirectory.unknown(reference) }
     self.reference = reference
     self.shard = shard
     self.database = database
-    account = found.account
-    userID = found.userID
+    self.account = account
+    userID = opened.userID
+    mark = opened.mark
   }
 
   /// Hands over every job, a JSON object each, in the order in which they were submitted. The audit tells of it.
@@ -54,7 +63,8 @@ public struct PersonExport: Sendable {
       if let actor { _ = try await transaction.query(actor.statement) }
       try await transaction.forEachRow(
         SQLStatement(
-          "SELECT o_job::text FROM analysis.export_jobs($1, $2)", [.int16(shard), .int64(userID)],
+          "SELECT o_job::text FROM analysis.export_jobs($1, $2, $3)",
+          [.int16(shard), .int64(userID), .text(mark)],
           label: "exporting a user's jobs"), deadline: Self.patience
       ) { row in
         try await body(try row.string(0))
@@ -90,7 +100,7 @@ public struct PersonExport: Sendable {
         SQLStatement(
           QueueSQL.text("persons/images.sql"),
           [
-            .int16(shard), .int64(userID), .int16(period.label), .int64(after),
+            .int16(shard), .int64(userID), .text(mark), .int16(period.label), .int64(after),
             .int32(Int32(Self.pageSize)),
           ], label: "exporting a user's images"), deadline: Self.patience
       ) { row in

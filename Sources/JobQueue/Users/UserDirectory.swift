@@ -96,7 +96,9 @@ public struct UserDirectory: Sendable {
   /// Sets the zone in which a user's coming jobs are counted; jobs that exist keep their month.
   ///
   /// - Throws: `notFound` for an unknown user, `invalid` for an unknown zone.
-  public func setZone(_ reference: String, zone: String) async throws(JobQueueError) {
+  public func setZone(
+    _ reference: String, zone: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
     try await requireZone(zone)
     let shard = try await shards.shard(of: reference)
     let isDone = try await Statement(
@@ -104,7 +106,7 @@ public struct UserDirectory: Sendable {
       while: "setting the zone of user \(reference)"
     ) { rows in
       try rows.single().bool(0)
-    }.run(on: database)
+    }.run(on: database, as: actor)
     guard isDone else { throw Self.unknown(reference) }
   }
 

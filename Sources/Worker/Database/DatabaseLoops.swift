@@ -80,7 +80,7 @@ struct DatabaseLoops {
       var waiting = Dictionary(grouping: request.jobs, by: \.image)
       do throws(JobQueueError) {
         do throws(JobQueueError) {
-          try await read(request.keys, of: request.shard, &waiting)
+          try await read(request.jobs, of: request.shard, &waiting)
         } catch  where error.isOfRow {
           try await readApart(of: request.shard, &waiting)
         }
@@ -97,9 +97,9 @@ struct DatabaseLoops {
   private func readApart(
     of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
   ) async throws(JobQueueError) {
-    for key in Array(waiting.keys) {
+    for (key, jobs) in waiting {
       do throws(JobQueueError) {
-        try await read([key], of: shard, &waiting)
+        try await read(jobs, of: shard, &waiting)
       } catch  where error.isOfRow {
         await pipeline.imageUnreadable(waiting.removeValue(forKey: key) ?? [], error)
       }
@@ -107,12 +107,12 @@ struct DatabaseLoops {
   }
 
   private func read(
-    _ keys: [ImageKey], of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
+    _ jobs: [ClaimedJob], of shard: Int16, _ waiting: inout [ImageKey: [ClaimedJob]]
   ) async throws(JobQueueError) {
-    try await failpoints.tryToPass(.beforeImageRead, keys.flatMap { waiting[$0] ?? [] }.map(\.id))
+    try await failpoints.tryToPass(.beforeImageRead, jobs.map(\.id))
     do {
       let missing = try await ImageReader.read(
-        keys, shard: shard, on: databases.images, deadline: deadline
+        of: jobs, shard: shard, on: databases.images, deadline: deadline
       ) { key, image in
         try await failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
         guard let jobs = waiting.removeValue(forKey: key) else { return }

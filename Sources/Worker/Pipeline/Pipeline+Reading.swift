@@ -9,8 +9,6 @@ extension Pipeline {
   struct ReadRequest {
     let shard: Int16
     let jobs: [ClaimedJob]
-
-    var keys: [ImageKey] { Array(Set(jobs.map(\.image))) }
   }
 
   /// How many images one statement reads at most: few enough that both connections have work.
@@ -83,7 +81,8 @@ extension Pipeline {
     }
   }
 
-  /// The image is not in the database any more: the job can never run.
+  /// The image is not in the database any more: the job can never run. Or the job is not this worker's any more, and then
+  /// nothing that is said of it counts.
   func imageMissing(_ jobs: [ClaimedJob]) {
     for job in jobs {
       notRead(job)

@@ -193,7 +193,7 @@ struct KeysTests {
       #expect(ran.output.contains("moved from another user"))
       #expect(ran.output.contains("The key file has no key 000000000000004d"))
       #expect(!ran.output.contains("run the command again"))
-      let remove = await desk.run("keys", "remove", "\(first)")
+      let remove = await desk.run("keys", "remove", "\(first)", "--at-once")
       #expect(remove.code == .refused && remove.messages.contains("1 images are under key \(first)"))
     }
   }
@@ -209,15 +209,50 @@ struct KeysTests {
       #expect(current.code == .refused && current.messages.contains("encrypted now"))
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
       _ = await desk.run("keys", "new")
-      #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
+      #expect(await desk.run("keys", "remove", "\(first)", "--at-once").code == .refused)
       #expect(try desk.ring().ids.count == 2)
       _ = await desk.run("keys", "rotate")
-      let removed = await desk.run("keys", "remove", "\(first)", "--json")
+      let early = await desk.run("keys", "remove", "\(first)")
+      #expect(early.code == .refused && early.messages.contains("is not a day old"))
+      let removed = await desk.run("keys", "remove", "\(first)", "--at-once", "--json")
       #expect(removed.code == .done, "\(removed.messages)")
       #expect(removed.output.contains(#""removed":"\#(first)""#))
       #expect(try desk.ring().ids.count == 1)
       #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
       #expect(await desk.run("keys", "remove", "first").code == .usage)
+    }
+  }
+
+  @Test(
+    "remove does not take out what a submit that is not committed has used, and needs no flag after a day")
+  func removeWhileSubmitting() async throws {
+    try await Installed.with { (installed) async throws in
+      let desk = try Desk(installed, pictures: 1)
+      try await installed.addUser("u1")
+      let day = 86_400.0
+      let old = try KeyFile.addKey(desk.keys, at: Date().timeIntervalSince1970 - 3 * day)
+      _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
+      _ = try KeyFile.addKey(desk.keys, at: Date().timeIntervalSince1970 - 2 * day)
+      _ = await desk.run("keys", "rotate")
+      try await installed.pool.withConnection { (other) async throws in
+        try await other.execute(
+          script: """
+            BEGIN;
+            INSERT INTO analysis.image (shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at,
+              used_at, sealed_by, sealed_key)
+            SELECT shard, period, user_id, sha256(sha256), bytes, byte_count, width, height, raw, created_at, used_at,
+              \(old.currentID.value), sealed_key
+            FROM analysis.image;
+            """)
+        let busy = await desk.run("keys", "remove", "\(old.currentID)")
+        #expect(
+          busy.code == .tryLater && busy.messages.contains("waiting for submits to end"), "\(busy.messages)")
+        try await other.execute(script: "COMMIT")
+      }
+      let used = await desk.run("keys", "remove", "\(old.currentID)")
+      #expect(used.code == .refused && used.messages.contains("1 images are under key \(old.currentID)"))
+      try await installed.execute("DELETE FROM analysis.image WHERE sealed_by = \(old.currentID.value)")
+      #expect(await desk.run("keys", "remove", "\(old.currentID)").code == .done)
     }
   }
 
@@ -232,12 +267,12 @@ struct KeysTests {
       _ = await desk.run("keys", "new")
       let current = try desk.ring().currentID
       // Refused, and nothing of it is recorded.
-      #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
+      #expect(await desk.run("keys", "remove", "\(first)", "--at-once").code == .refused)
       #expect(await desk.run("keys", "remove", "\(current)").code == .refused)
       #expect(await desk.run("keys", "list").code == .done)
       for words in [
         ["keys", "rotate", "--reason", "yearly"], ["keys", "rotate"],
-        ["keys", "remove", "\(first)", "--reason", "done"],
+        ["keys", "remove", "\(first)", "--at-once", "--reason", "done"],
       ] {
         #expect(await installed.control.run(words + ["--key-file", desk.keys]).code == .done, "\(words)")
       }
@@ -262,7 +297,7 @@ struct KeysTests {
       let first = try desk.ring().currentID
       _ = await desk.run("keys", "new")
       try await installed.execute("DROP FUNCTION analysis.audit_key")
-      let ran = await desk.run("keys", "remove", "\(first)")
+      let ran = await desk.run("keys", "remove", "\(first)", "--at-once")
       #expect(ran.code == .unreachable && ran.messages.contains("recording that a key is removed"))
       #expect(try desk.ring().ids.count == 2)
     }

@@ -72,13 +72,13 @@ struct DoctorRightsTests {
       try await installed.execute(
         """
         ALTER FUNCTION analysis.tell OWNER TO postgres;
-        REVOKE SELECT ON analysis.image FROM analysis_worker
+        REVOKE SELECT ON analysis.image_to_send FROM analysis_worker
         """)
       let found = try await installed.doctor().found
       #expect(found.state("rights.owner") == "warning")
       #expect(found.of("rights.owner")[0].seen.contains("tell (postgres)"))
       #expect(
-        found.of("rights.duties").map(\.seen) == ["role analysis_worker is worker and may not use image"])
+        found.of("rights.duties").map(\.seen) == ["role analysis_worker is worker and may not use image_to_send"])
       #expect(await installed.control("migrate").code == .done)
       let mended = try await installed.doctor().found
       #expect(mended.state("rights.owner") == "ok" && mended.of("rights.duties").isEmpty)

@@ -97,7 +97,9 @@ struct AuditActionTests {
         _ = try await queue.cancel(jobs, on: connection)
         try await connection.execute(script: "RESET ROLE")
       }
-      let entry = try #require(try await queue.entries().first)
+      let entries = try await queue.entries()
+      #expect(entries.map(\.action).sorted() == ["allow", "cancel"])
+      let entry = try #require(entries.first { $0.action == "cancel" })
       #expect((entry.user, entry.host, entry.reason) == (nil, nil, nil))
       #expect(try await queue.texts("SELECT session_user::text") == [entry.role])
       let user = try await queue.number("SELECT user_id FROM analysis.account")

@@ -4,7 +4,8 @@ import PostgreSQL
 
 /// What is audited, as a client of the queue does it.
 enum Deed: String, CaseIterable {
-  case cancel, retry, plan, limit, pause, resume
+  case cancel, retry, plan, zone, limit, pause, resume
+  case allow, disallow
   case result, report, export, erasure
   case rotate, removeKey
   case workerStart, workerStop
@@ -26,6 +27,23 @@ enum Deed: String, CaseIterable {
     case .plan:
       try await UserDirectory(pool).setPlan("user", plan: "free", by: actor)
       return ("set_plan", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
+    case .zone:
+      try await UserDirectory(pool).setZone("user", zone: "Asia/Jakarta", by: actor)
+      return ("set_zone", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
+    case .allow, .disallow:
+      // The owner's, by SQL.
+      if self == .disallow {
+        try await queue.execute(
+          "INSERT INTO analysis.duty_granted (role, duty) VALUES ('analysis_worker', 'reporter')")
+      }
+      try await queue.execute(
+        """
+        BEGIN;
+        SELECT analysis.act_as('\(actor.user ?? "")', '\(actor.host ?? "")', '\(actor.reason ?? "")');
+        SELECT analysis.\(rawValue)('analysis_worker', 'reporter');
+        COMMIT
+        """)
+      return (rawValue, "role:analysis_worker")
     case .limit:
       try await PlanDirectory(pool).setLimit(plan: "free", limit: 7, by: actor)
       return ("set_limit", "plan:free")

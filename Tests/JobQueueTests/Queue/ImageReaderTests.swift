@@ -5,17 +5,28 @@ import Testing
 
 @Suite("The reader of images")
 struct ImageReaderTests {
-  @Test("hands over each image with the beginning of its SHA-256, and names those that are gone")
+  @Test(
+    "hands over each image with the beginning of its SHA-256, and names those that are gone, or another worker's"
+  )
   func read() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(3)
-      let claimed = try await queue.claim()
-      let gone = ImageKey(period: claimed[0].image.period, id: 1_000_000)
-      let other = ImageKey(period: try #require(claimed[0].image.period.next), id: claimed[0].image.id)
+      _ = try await queue.submitted(5)
+      let all = try await queue.claim()
+      let claimed = Array(all.prefix(3))
+      // One whose image was removed, one that a lease has no more, and one that says that it has another's image.
+      _ = try await queue.pool.query("DELETE FROM analysis.image WHERE id = \(all[3].image.id)")
+      let lost = all[4]
+      try await queue.pool.execute(
+        script: """
+          UPDATE analysis.batch
+          SET job_ids = job_ids[1:4], periods = periods[1:4], tries = tries[1:4], user_ids = user_ids[1:4]
+          """)
+      var other = claimed[0]
+      other.image = ImageKey(period: try #require(other.image.period.next), id: other.image.id)
       var images: [ImageKey: [UInt8]] = [:]
       let missing = try await ImageReader.read(
-        claimed.map(\.image) + [gone, other], shard: 0, on: queue.pool
+        of: claimed + [all[3], lost, other], shard: 0, on: queue.pool
       ) { key, image in
         images[key] = image.bytes.withUnsafeBytes { Array($0) }
         let hash = try await queue.pool.query(
@@ -23,13 +34,14 @@ struct ImageReaderTests {
         ).first?.string(0)
         #expect(image.mark.utf8.count == 16 && hash?.hasPrefix(image.mark) == true)
       }
-      #expect(missing == [gone, other])
-      #expect(
+      #expect(missing == [all[3].image, lost.image, other.image])
+      let isSame =
         images
-          == Dictionary(
-            uniqueKeysWithValues: claimed.enumerated().map {
-              ($0.element.image, QueueFixture.bytes($0.offset + 1))
-            }))
+        == Dictionary(
+          uniqueKeysWithValues: claimed.enumerated().map {
+            ($0.element.image, QueueFixture.bytes($0.offset + 1))
+          })
+      #expect(isSame)
     }
   }
 
@@ -41,7 +53,7 @@ struct ImageReaderTests {
       _ = try await queue.submitted(2)
       let claimed = try await queue.claim()
       await #expect(throws: Full.self) {
-        try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { _, _ in throw Full() }
+        try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, _ in throw Full() }
       }
       #expect(try await queue.number("SELECT 1") == 1)
     }
@@ -50,7 +62,7 @@ struct ImageReaderTests {
   @Test("reads nothing for no keys")
   func none() async throws {
     try await withQueue { queue async throws in
-      let missing = try await ImageReader.read([], shard: 0, on: queue.pool) { _, _ in
+      let missing = try await ImageReader.read(of: [], shard: 0, on: queue.pool) { _, _ in
         Issue.record("there is nothing to hand over")
       }
       #expect(missing.isEmpty)

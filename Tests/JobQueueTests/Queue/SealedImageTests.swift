@@ -35,7 +35,7 @@ struct SealedImageTests {
       #expect(outcomes.allSatisfy { $0.job != nil })
       let claimed = try await queue.claim()
       var seals: [Int64: StoredImage.Seal?] = [:]
-      _ = try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { key, image in
+      _ = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { key, image in
         seals[key.id] = image.seal
       }
       #expect(seals.count == count + 1)
@@ -171,12 +171,12 @@ struct SealedImageTests {
           """)
       // While the record says that the schema is the newer one, nobody knows what the bytes are.
       let unsure = await #expect(throws: JobQueueError.self) {
-        try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { _, _ in }
+        try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, _ in }
       }
       #expect(unsure?.isTemporary == true)
       try await queue.pool.execute(script: "DELETE FROM analysis.schema_migration WHERE number >= 8")
       var count = 0
-      let missing = try await ImageReader.read(claimed.map(\.image), shard: 0, on: queue.pool) { _, image in
+      let missing = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, image in
         #expect(image.seal == nil)
         count += 1
       }

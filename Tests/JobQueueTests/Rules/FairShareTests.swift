@@ -92,6 +92,17 @@ struct FairShareTests {
     }
   }
 
+  @Test("However far a worker says it has come, there is room behind it")
+  func farMark() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      _ = try await queue.tick([5: .max])
+      _ = try await queue.tick([5: .max])
+      let jobs = try await queue.create(Ask("a") * 3)
+      #expect(try await queue.claim(from: try await queue.tick([5: 0])[5] ?? 0).map(\.job) == jobs)
+    }
+  }
+
   @Test("Marks are published at most once a second, and scan_from is a mark of two seconds ago")
   func marks() async throws {
     try await RuleQueue.run { queue in

@@ -46,8 +46,10 @@ struct RoleDenialTests {
     "INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now(), 'x', 'x', 'x')",
     "UPDATE analysis.audit_head SET id = 0", "SELECT analysis.audit_add('x', 'y')",
     "SELECT analysis.erase_user(0::smallint, 'u', NULL, true)",
-    "SELECT analysis.export_user(0::smallint, 'u')",
-    "SELECT analysis.export_images(0::smallint, 1, 24300::smallint, 0, 1)",
+    "SELECT analysis.open_export(0::smallint, 'u')",
+    "SELECT analysis.export_user(0::smallint, 1, '1')",
+    "SELECT analysis.export_images(0::smallint, 1, '1', 24300::smallint, 0, 1)",
+    "SELECT analysis.await_submits()",
     "SELECT analysis.purge_months(now())", "SELECT analysis.purge_audit(1, now(), false, 1)",
     "SELECT analysis.add_clinic('x')", "SELECT analysis.grant_clinics('analysis_worker', '{}')",
     "SELECT analysis.lift_clinics('analysis_worker')",
@@ -93,6 +95,7 @@ struct RoleDenialTests {
         "SELECT email FROM analysis.profile", "SELECT name FROM analysis.profile",
         "SELECT user_ref FROM analysis.account",
         "SELECT source_name FROM analysis.job", "SELECT source_name FROM analysis.job_status",
+        "SELECT bytes FROM analysis.image", "SELECT id FROM analysis.image LIMIT 0",
         "SELECT conditions FROM analysis.result", "SELECT * FROM analysis.user_result",
         "SELECT * FROM analysis.usage",
         "SELECT analysis.submit_image('u', 'throat', 'x'::bytea)",
@@ -160,6 +163,26 @@ struct RoleDenialTests {
         "SELECT analysis.resume('all', '')", "SELECT analysis.cancel(0::smallint, '{1}')",
         "SELECT analysis.submit_image('u', 'throat', 'x'::bytea)",
       ].map { Attempt("analysis_auditor", $0) })
+  }
+
+  @Test("A worker sees the images of jobs that a worker has, for as long as it has them, and no others")
+  func workersImages() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      try await queue.add("u")
+      _ = try await queue.create(Ask("u") * 3)
+      func seen() async throws -> [Int64] {
+        try await queue.pool.transaction { transaction in
+          _ = try await transaction.query("SET LOCAL ROLE analysis_worker")
+          return try await transaction.query("SELECT job_id FROM analysis.image_to_send ORDER BY job_id")
+            .map { try $0.int64(0) }
+        }
+      }
+      #expect(try await seen() == [])
+      let claimed = try await queue.claim(2)
+      #expect(try await seen() == claimed.map(\.job).sorted())
+      _ = try await queue.complete([claimed[0]])
+      #expect(try await seen() == [claimed[1].job])
+    }
   }
 
   @Test("Each does by the functions what is its own")

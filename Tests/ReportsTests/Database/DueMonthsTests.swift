@@ -36,6 +36,15 @@ struct DueMonthsTests {
     }
   }
 
+  @Test("a month before the first use is never closed, nor a number that is no month")
+  func before() async throws {
+    try await ReportsDatabase.with { (database) async throws in
+      try await database.execute(
+        "SELECT analysis.close_usage(n::smallint, '2026-12-10Z') FROM unnest('{-1,13,24319}'::int[]) n")
+      #expect(try await due(database, at: "2026-11-01T00:00:00Z") == ["2026-09 true"])
+    }
+  }
+
   @Test("a month that is closed can be stated whatever the grace is set to afterwards")
   func closed() async throws {
     try await ReportsDatabase.with { (database) async throws in

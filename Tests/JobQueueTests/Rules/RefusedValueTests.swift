@@ -1,0 +1,31 @@
+import PostgreSQL
+import Testing
+
+@Suite("A value that breaks a rule is refused, and no row is shown")
+struct RefusedValueTests {
+  @Test(
+    "neither to the caller nor in the server's log",
+    arguments: [
+      (
+        "SELECT analysis.add_user(0::smallint, 'p1', NULL, NULL, 'Secret Name', repeat('secret@', 60))",
+        "email"
+      ),
+      ("SELECT analysis.add_user(0::smallint, 'p1', NULL, 'EST', 'Secret Name', NULL)", "zone"),
+      ("SELECT analysis.set_zone(0::smallint, 'secret-u', 'EST')", "zone"),
+      (
+        "SELECT analysis.save_profile(0::smallint, user_id, 'Secret Name', repeat('secret@', 60), NULL, NULL, NULL) FROM analysis.account",
+        "email"
+      ),
+      ("SELECT analysis.set_photo(0::smallint, 'secret-u', repeat('secret', 500))", "photo_url"),
+    ])
+  func hidden(sql: String, what: String) async throws {
+    try await RuleQueue.run { (queue) async throws in
+      try await queue.add("secret-u")
+      let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
+      #expect(
+        error?.sqlState == "22023" && error?.message == "\(what) is too long, or is not as it has to be")
+      #expect(error?.detail == nil)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.account") == 1)
+    }
+  }
+}
