@@ -1,23 +1,54 @@
 -- The images as workers read them, which keys they are encrypted under, and changing those. The keys themselves are nowhere
 -- in the database.
 
--- What workers read of images: those of jobs that a worker has under a lease, and no others. Name shard, batch and job. Of
--- a user no more than the number, which the image's jobs have too, and the hash of the reference, to which an encrypted image
--- is bound. Each step is a look-up by key, and no condition of a reader's is let near the rows before.
+-- The images of one month of jobs that a worker has under a lease, each once: with the mark that tells one from another, the
+-- user's number, which the jobs have too, and of an encrypted one under which key it is, its own key under that one, and
+-- what it is bound to: the hash of the user's reference and of the image as it was. No row: there is no such image, or
+-- the jobs are not in these batches. The bytes are fetched as each row is sent.
+CREATE OR REPLACE FUNCTION analysis.images_of_jobs(p_shard smallint, p_period smallint, p_batches bigint[], p_jobs bigint[])
+RETURNS TABLE (
+  o_image bigint, o_bytes bytea, o_mark text, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user_sha256 bytea,
+  o_user bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_memoize = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT k.id, k.bytes, left(encode(k.sha256, 'hex'), 16), k.sealed_by, k.sealed_key,
+         CASE WHEN k.sealed_by IS NOT NULL THEN k.sha256 END, a.user_sha256, k.user_id
+  FROM (
+    SELECT DISTINCT j.image_id
+    FROM (
+      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM analysis.batch b
+      WHERE b.shard = p_shard AND b.id = ANY (p_batches)) u
+    CROSS JOIN LATERAL (
+      SELECT w.image_id FROM analysis.job w
+      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id AND w.image_period = p_period OFFSET 0) j
+    WHERE u.job_id = ANY (p_jobs)) g
+  CROSS JOIN LATERAL (
+    SELECT i.id, i.bytes, i.sha256, i.sealed_by, i.sealed_key, i.user_id FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id = g.image_id OFFSET 0) k
+  LEFT JOIN LATERAL (
+    SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+    WHERE k.sealed_by IS NOT NULL AND c.shard = p_shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+END $$;
+
+-- The same for workers of the program before, which ask by image; it goes with the next schema.
 CREATE OR REPLACE VIEW analysis.image_to_send AS
-SELECT b.shard, j.image_period AS period, j.image_id AS id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id,
-  b.id AS batch_id, u.job_id
-FROM analysis.batch b
-CROSS JOIN LATERAL (SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period) u
+SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id
+FROM (
+  SELECT DISTINCT b.shard, j.image_period, j.image_id
+  FROM analysis.batch b
+  CROSS JOIN LATERAL (SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period) u
+  CROSS JOIN LATERAL (
+    SELECT w.image_period, w.image_id FROM analysis.job w
+    WHERE w.shard = b.shard AND w.period = u.period AND w.id = u.job_id OFFSET 0) j) g
 CROSS JOIN LATERAL (
-  SELECT w.image_period, w.image_id FROM analysis.job w
-  WHERE w.shard = b.shard AND w.period = u.period AND w.id = u.job_id OFFSET 0) j
-CROSS JOIN LATERAL (
-  SELECT i.bytes, i.sha256, i.sealed_by, i.sealed_key, i.user_id FROM analysis.image i
-  WHERE i.shard = b.shard AND i.period = j.image_period AND i.id = j.image_id OFFSET 0) k
+  SELECT i.* FROM analysis.image i WHERE i.shard = g.shard AND i.period = g.image_period AND i.id = g.image_id OFFSET 0) k
 LEFT JOIN LATERAL (
   SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-  WHERE k.sealed_by IS NOT NULL AND c.shard = b.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
 
 -- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)

@@ -35,7 +35,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   given AS (
   SELECT 'worker' AS duty, ARRAY[
       'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
-      'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
+      'images_of_jobs', 'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
     ARRAY['image_to_send'] || status.tables AS tables
   FROM status
@@ -189,7 +189,7 @@ BEGIN
     EXECUTE v_change;
   END LOOP;
   UPDATE analysis.duty_granted SET is_narrowed = true WHERE NOT is_narrowed;
-  -- Workers read the images of jobs that they have, by a view, and no others any more.
+  -- Workers read the images of jobs that they have, by a function, and no others any more.
   FOR v_change IN
     SELECT DISTINCT format('REVOKE SELECT ON analysis.image FROM %I', h.o_role) FROM analysis.duties_held() h
     WHERE h.o_duty = 'worker' AND EXISTS (

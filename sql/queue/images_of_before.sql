@@ -1,7 +1,7 @@
 -- The same of a database whose functions are of an earlier program: images of one month, which knows the jobs not, and not
 -- always whose they are. There the name means the NULL outside.
 SELECT i.id, i.bytes, left(encode(i.sha256, 'hex'), 16), i.sealed_by, i.sealed_key,
-       CASE WHEN i.sealed_by IS NOT NULL THEN i.sha256 END, i.user_sha256, i.owner, $2
+       CASE WHEN i.sealed_by IS NOT NULL THEN i.sha256 END, i.user_sha256, i.owner
   FROM (SELECT NULL::bigint AS user_id) o
  CROSS JOIN LATERAL (
        SELECT k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, k.user_sha256, user_id AS owner

@@ -15,62 +15,63 @@ public enum ImageReader {
     of jobs: [ClaimedJob], shard: Int16, on database: some Queryable, deadline: Duration? = nil,
     each: (ImageKey, StoredImage) async throws -> Void
   ) async throws -> Set<ImageKey> {
-    guard !jobs.isEmpty else { return [] }
-    var missing = Set(jobs.map(\.image))
-    do {
+    var missing: Set<ImageKey> = []
+    // One month a statement, so that one partition is looked at; jobs claimed together rarely have two.
+    for (period, jobs) in Dictionary(grouping: jobs, by: \.image.period).sorted(by: { $0.key < $1.key }) {
+      var awaited = Set(jobs.map(\.image))
       do {
-        let parameters: [Parameter] = [
-          .int16(shard), .array(Set(jobs.map(\.batch)).sorted()), .array(jobs.map(\.id.value).sorted()),
-        ]
-        try await database.forEachRow(
-          SQLStatement(QueueSQL.images, parameters, isRepeated: true), deadline: deadline
-        ) { row in
-          try await each(try key(of: row, &missing), try image(of: row))
+        do {
+          let parameters: [Parameter] = [
+            .int16(shard), .int16(period.label), .array(Set(jobs.map(\.batch)).sorted()),
+            .array(jobs.map(\.id.value).sorted()),
+          ]
+          try await database.forEachRow(
+            SQLStatement(QueueSQL.images, parameters, isRepeated: true), deadline: deadline
+          ) { row in
+            let key = ImageKey(period: period, id: try row.int64(0))
+            guard awaited.remove(key) != nil else { return }
+            try await each(key, try image(of: row))
+          }
+        } catch let error as PostgreSQLError where error.sqlState == "42883" {
+          try await readAsBefore(
+            &awaited, of: period, shard: shard, on: database, deadline: deadline, each: each)
         }
-      } catch let error as PostgreSQLError where error.sqlState == "42703" || error.sqlState == "42P01" {
-        try await readAsBefore(&missing, shard: shard, on: database, deadline: deadline, each: each)
+      } catch let error as PostgreSQLError {
+        throw JobQueueError(error, while: "reading images")
       }
-    } catch let error as PostgreSQLError {
-      throw JobQueueError(error, while: "reading images")
+      missing.formUnion(awaited)
     }
     return missing
   }
 
-  /// The same from a database whose functions are of an earlier program, and know images but not the jobs: the view has
-  /// another form, or in the schema before this program's there is none and all images are in the clear.
+  /// The same from a database whose functions are of an earlier program, and know images but not the jobs: of a view, or in
+  /// the schema before this program's, in which all images are in the clear, of the table.
   private static func readAsBefore(
-    _ missing: inout Set<ImageKey>, shard: Int16, on database: some Queryable, deadline: Duration?,
-    each: (ImageKey, StoredImage) async throws -> Void
+    _ awaited: inout Set<ImageKey>, of period: Period, shard: Int16, on database: some Queryable,
+    deadline: Duration?, each: (ImageKey, StoredImage) async throws -> Void
   ) async throws {
-    // One month a statement, so that one partition is looked at; jobs claimed together rarely have two.
-    for (period, keys) in Dictionary(grouping: missing, by: \.period).sorted(by: { $0.key < $1.key }) {
-      let parameters: [Parameter] = [
-        .int16(shard), .int16(period.label), .array(keys.map(\.id).sorted()),
-      ]
-      do {
-        try await database.forEachRow(
-          SQLStatement(QueueSQL.imagesOfBefore, parameters, isRepeated: true), deadline: deadline
-        ) { row in
-          try await each(try key(of: row, &missing), try image(of: row))
-        }
-      } catch let error as PostgreSQLError where error.sqlState == "42P01" {
-        try await database.forEachRow(
-          SQLStatement(QueueSQL.imagesUnsealed, parameters, isRepeated: true), deadline: deadline
-        ) { row in
-          // Migrated since: the bytes may be encrypted, and nobody may take them for an image.
-          guard try row.bool(3) else { throw migratedMeanwhile }
-          let key = ImageKey(period: period, id: try row.int64(0))
-          missing.remove(key)
-          try await each(key, StoredImage(bytes: try row.blob(1), mark: try row.string(2)))
-        }
+    let parameters: [Parameter] = [
+      .int16(shard), .int16(period.label), .array(awaited.map(\.id).sorted()),
+    ]
+    do {
+      try await database.forEachRow(
+        SQLStatement(QueueSQL.imagesOfBefore, parameters, isRepeated: true), deadline: deadline
+      ) { row in
+        let key = ImageKey(period: period, id: try row.int64(0))
+        awaited.remove(key)
+        try await each(key, try image(of: row))
+      }
+    } catch let error as PostgreSQLError where error.sqlState == "42P01" {
+      try await database.forEachRow(
+        SQLStatement(QueueSQL.imagesUnsealed, parameters, isRepeated: true), deadline: deadline
+      ) { row in
+        let key = ImageKey(period: period, id: try row.int64(0))
+        // Migrated since: the bytes may be encrypted, and nobody may take them for an image.
+        guard try row.bool(3) else { throw migratedMeanwhile }
+        awaited.remove(key)
+        try await each(key, StoredImage(bytes: try row.blob(1), mark: try row.string(2)))
       }
     }
-  }
-
-  private static func key(of row: Row, _ missing: inout Set<ImageKey>) throws -> ImageKey {
-    let key = ImageKey(period: try row.period(8), id: try row.int64(0))
-    missing.remove(key)
-    return key
   }
 
   private static func image(of row: Row) throws -> StoredImage {

@@ -167,6 +167,7 @@ struct SealedImageTests {
       let claimed = try await queue.claim()
       try await queue.pool.execute(
         script: """
+          DROP FUNCTION analysis.images_of_jobs;
           ALTER TABLE analysis.image DROP COLUMN sealed_by CASCADE, DROP COLUMN sealed_key CASCADE;
           """)
       // While the record says that the schema is the newer one, nobody knows what the bytes are.

@@ -119,6 +119,7 @@ struct RoleDenialTests {
         "SELECT user_id FROM analysis.result", "SELECT user_ref FROM analysis.account",
         "SELECT * FROM analysis.attempts_of(0::smallint, 1)", "SELECT message FROM analysis.dead",
         "SELECT * FROM analysis.image_to_send",
+        "SELECT * FROM analysis.images_of_jobs(0::smallint, 24300::smallint, '{1}', '{1}')",
         "SELECT analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 1000)",
         "SELECT * FROM analysis.usage",
         "SELECT analysis.heartbeat(0::smallint, 1, '{}', 1, 'h', 1, 'v', 0)",
@@ -169,19 +170,27 @@ struct RoleDenialTests {
   func workersImages() async throws {
     try await RuleQueue.run { (queue) async throws in
       try await queue.add("u")
-      _ = try await queue.create(Ask("u") * 3)
-      func seen() async throws -> [Int64] {
-        try await queue.pool.transaction { transaction in
+      _ = try await queue.create((1...3).map { Ask("u", image: "photo \($0)") })
+      // By the function, whatever is asked for; and by the view.
+      func seen() async throws -> [[Int64]] {
+        let jobs = try await queue.texts("SELECT array_agg(id)::text FROM analysis.job")[0]
+        let month = try await queue.number("SELECT max(period)::int FROM analysis.image")
+        return try await queue.pool.transaction { transaction in
           _ = try await transaction.query("SET LOCAL ROLE analysis_worker")
-          return try await transaction.query("SELECT job_id FROM analysis.image_to_send ORDER BY job_id")
-            .map { try $0.int64(0) }
+          let byFunction = try await transaction.query(
+            "SELECT o_image FROM analysis.images_of_jobs(0::smallint, \(month)::smallint, '{100,101}', '\(jobs)')"
+          )
+          let byView = try await transaction.query("SELECT id FROM analysis.image_to_send")
+          return [try byFunction.map { try $0.int64(0) }, try byView.map { try $0.int64(0) }]
         }
       }
-      #expect(try await seen() == [])
+      #expect(try await seen() == [[], []])
       let claimed = try await queue.claim(2)
-      #expect(try await seen() == claimed.map(\.job).sorted())
+      #expect(try await seen().map(\.count) == [2, 2])
       _ = try await queue.complete([claimed[0]])
-      #expect(try await seen() == [claimed[1].job])
+      let image = try await queue.numbers("SELECT image_id FROM analysis.job WHERE id = \(claimed[1].job)")
+        .map { Int64($0) }
+      #expect(try await seen() == [image, image])
     }
   }
 

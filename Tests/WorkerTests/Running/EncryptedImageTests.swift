@@ -197,6 +197,7 @@ struct EncryptedImageTests {
       _ = try await queue.submitSealed(2, under: ring)
       try await queue.pool.execute(
         script: """
+          DROP FUNCTION analysis.images_of_jobs;
           DROP VIEW analysis.image_to_send;
           CREATE VIEW analysis.image_to_send AS
           SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key,
