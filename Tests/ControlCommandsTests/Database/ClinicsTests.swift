@@ -90,7 +90,8 @@ struct ClinicsTests {
       _ = await installed.control("clinics", "assign", "n1", "north")
       // January 2024 is the first month in which anything was used.
       try await installed.execute(
-        "INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24288 FROM analysis.account")
+        "INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24288 FROM analysis.account"
+      )
       try await withLoginRole(on: installed.pool, named: "north", in: ["analysis_reporter"]) {
         (role) async throws in
         _ = await installed.control("clinics", "grant", role, "north")

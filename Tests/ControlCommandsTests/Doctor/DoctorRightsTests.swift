@@ -78,7 +78,9 @@ struct DoctorRightsTests {
       #expect(found.state("rights.owner") == "warning")
       #expect(found.of("rights.owner")[0].seen.contains("tell (postgres)"))
       #expect(
-        found.of("rights.duties").map(\.seen) == ["role analysis_worker is worker and may not use image_to_send"])
+        found.of("rights.duties").map(\.seen) == [
+          "role analysis_worker is worker and may not use image_to_send"
+        ])
       #expect(await installed.control("migrate").code == .done)
       let mended = try await installed.doctor().found
       #expect(mended.state("rights.owner") == "ok" && mended.of("rights.duties").isEmpty)
