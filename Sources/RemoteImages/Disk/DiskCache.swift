@@ -99,12 +99,6 @@ public final class DiskCache: Sendable {
     }
   }
 
-  /// Drops the image of an address.
-  func forget(_ url: String) {
-    let name = names.name(of: url)
-    state.withLock { drop(name, from: &$0) }
-  }
-
   private func drop(_ name: String, from state: inout State) {
     guard state.sizes[name] != nil else { return }
     state.remove(name)
