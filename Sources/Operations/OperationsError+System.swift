@@ -5,7 +5,7 @@ extension OperationsError {
   public var isFullDisk: Bool { errno == ENOSPC || errno == EDQUOT }
 
   /// An error of the call just made: `doing` stands before the system's words.
-  static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> OperationsError {
+  public static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> OperationsError {
     let number = Glibc.errno
     return OperationsError(
       code, "\(doing): \(String(cString: strerror(number)))", path: path, errno: number)

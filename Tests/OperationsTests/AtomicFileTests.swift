@@ -115,4 +115,16 @@ struct AtomicFileTests {
     _ = try AtomicFile("\(folder.path)/\(name)").commit()
     #expect(try folder.names == [name])
   }
+
+  @Test("that is not in its place yet has a name by which it is known")
+  func unfinished() throws {
+    let folder = try TemporaryFolder()
+    let file = try AtomicFile("\(folder.path)/\(String(repeating: "a", count: 64))")
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    #expect(names.count == 1 && names.allSatisfy(AtomicFile.isUnfinished))
+    _ = try file.commit()
+    let others =
+      try FileManager.default.contentsOfDirectory(atPath: folder.path) + [".tmp", "1a.tmp", ".1A.tmp"]
+    #expect(!others.contains(where: AtomicFile.isUnfinished))
+  }
 }

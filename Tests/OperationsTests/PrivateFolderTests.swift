@@ -40,4 +40,21 @@ struct PrivateFolderTests {
     let error = #expect(throws: OperationsError.self) { try PrivateFolder.prepare("\(folder.path)/a/b") }
     #expect(error?.code == .unwritable)
   }
+
+  @Test("is looked for without being made, and then held to the same")
+  func looked() throws {
+    let folder = try TemporaryFolder()
+    let path = "\(folder.path)/private"
+    for absent in [path, "\(folder.path)/a/b"] { #expect(try !PrivateFolder.isThere(absent)) }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    try PrivateFolder.prepare(path)
+    #expect(try PrivateFolder.isThere(path))
+    symlink(path, "\(folder.path)/link")
+    for link in ["link", "link/"] {
+      #expect(throws: OperationsError.self) { try PrivateFolder.isThere("\(folder.path)/\(link)") }
+    }
+    chmod(path, 0o750)
+    let error = #expect(throws: OperationsError.self) { try PrivateFolder.isThere(path) }
+    #expect(error?.code == .notPrivate)
+  }
 }

@@ -23,8 +23,12 @@ enum EraseCommand {
 
         The receipt says what went, and where the audit tells of it. It alone still names the person: keep it where \
         such things are kept. Not reached are backups, the server's write-ahead log and files that were written \
-        before, as reports and exports are. A photo that this machine has in --url-cache goes too; those of other \
-        machines go within a day.
+        before, as reports and exports are.
+
+        A photo that this machine has in the folder of --url-cache goes too, which needs --key-file, and the receipt \
+        says whether it did, was not there or could not be looked for. What other machines have of it, a photo that \
+        was replaced and pictures that were submitted by URL stay there, encrypted, until they are a day old and \
+        analysisctl purge or a fetch runs there.
         """,
       examples: [
         Example("analysisctl erase --user u1 --dry-run", "See what there is."),
@@ -33,9 +37,8 @@ enum EraseCommand {
           "Erase, and keep the receipt."),
       ],
       inputs: [
-        user, number, cancel, dryRun, receipt, ReasonOption.reason, KeyFileOption.path,
-        RemoteImageOptions.hosts,
-        RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
+        user, number, cancel, dryRun, receipt, ReasonOption.reason, RemoteImageOptions.keptCache,
+        KeyFileOption.path,
       ],
       exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
     ) { context in
@@ -49,13 +52,12 @@ enum EraseCommand {
       let request = EraseRequest(
         person: person, isCancelling: try context.values[cancel], isDry: try context.values[dryRun],
         receipt: try context.values[receipt], reason: try context.values[ReasonOption.reason])
-      let images = try RemoteImageOrder(context.values)
-      let keys = images.isKept ? try await KeyFileOption.read(context) : nil
+      let folder = try context.values[RemoteImageOptions.keptCache]
+      // What is wrong with the file is found before anything is gone.
+      let photos = PhotoRemover(
+        folder: folder, keys: folder == nil ? nil : try await KeyFileOption.read(context))
       return try await context.withSession(surroundings) { session in
-        let response = try await images.withCache(session, surroundings, keys: keys, isNeeded: images.isKept)
-        {
-          try await EraseInteractor(session: session, cache: $0).answer(request)
-        }
+        let response = try await EraseInteractor(session: session, photos: photos).answer(request)
         try session.view.show(response, by: ErasePresenter.self)
         return response.erasure.open > 0 || !response.erasure.isSettled ? .tryLater : .done
       }

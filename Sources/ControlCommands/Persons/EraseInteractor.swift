@@ -3,7 +3,6 @@ import EventLoop
 import Foundation
 import JobQueue
 import Operations
-import RemoteImages
 
 /// Whom to erase, and how.
 struct EraseRequest: Sendable {
@@ -20,6 +19,8 @@ struct EraseResponse: Sendable, Equatable {
   let person: PersonEraser.Person
   let isDry: Bool
   let erasure: Erasure
+  /// What became of their photo on this machine; nil when they had none, or nothing was removed.
+  let cachedPhoto: CachedPhoto?
   /// When, in seconds since 1970.
   let at: Double
   /// Where the audit tells of it; nil when nothing was removed.
@@ -29,8 +30,7 @@ struct EraseResponse: Sendable, Equatable {
 /// Erases a person.
 struct EraseInteractor: Sendable {
   let session: ControlSession
-  /// What this machine has of images by URL; nil when it keeps none.
-  let cache: RemoteImageCache?
+  let photos: PhotoRemover
 
   func answer(_ request: EraseRequest) async throws -> EraseResponse {
     // What cannot be written is found before anything is gone.
@@ -39,10 +39,14 @@ struct EraseInteractor: Sendable {
     let erasure = try await eraser.erase(
       request.person, cancelling: request.isCancelling, dry: request.isDry, as: session.actor(request.reason))
     let isDone = erasure.open == 0 && !request.isDry
-    if isDone, let photo = erasure.photo { await cache?.forget(photo) }
     // From here on nothing may keep the receipt from being written.
+    var cachedPhoto: CachedPhoto?
+    if erasure.open == 0, let photo = erasure.photo {
+      cachedPhoto = await photos.remove(photo, isDry: request.isDry)
+    }
     let response = EraseResponse(
-      person: request.person, isDry: request.isDry, erasure: erasure, at: Date().timeIntervalSince1970,
+      person: request.person, isDry: request.isDry, erasure: erasure, cachedPhoto: cachedPhoto,
+      at: Date().timeIntervalSince1970,
       entry: isDone ? try? await eraser.entry(of: erasure) : nil)
     if isDone, let receipt = request.receipt {
       try await Self.write(receipt, ErasePresenter.json(response).text + "\n")

@@ -13,7 +13,8 @@ enum ErasePresenter: Presenter {
       "image_bytes": .count(erasure.imageBytes), "results": .count(erasure.results),
       "dead": .count(erasure.dead), "attempts": .count(erasure.attempts), "jobs": .count(erasure.jobs),
       "keys": .count(erasure.keys), "profiles": .count(erasure.profiles),
-      "statement_lines": .count(erasure.statementLines), "audit": .text(response.entry?.description),
+      "statement_lines": .count(erasure.statementLines), "cached_photo": .text(response.cachedPhoto?.name),
+      "cached_photo_reason": .text(response.cachedPhoto?.reason), "audit": .text(response.entry?.description),
     ]
   }
 
@@ -31,6 +32,7 @@ enum ErasePresenter: Presenter {
       ("causes of dead jobs", String(erasure.dead)), ("failed attempts", String(erasure.attempts)),
       ("file names and keys", String(erasure.jobs + erasure.keys)), ("profiles", String(erasure.profiles)),
       ("lines of statements", String(erasure.statementLines)),
+      ("cached photo", response.cachedPhoto.map(words)),
       ("audit", response.entry?.description),
     ])
     let first =
@@ -43,6 +45,15 @@ enum ErasePresenter: Presenter {
       : paint.red("What came in meanwhile may be left")
         + ": run analysisctl erase --number \(erasure.userID) --cancel-open\n"
     return first + facts.text + rest
+  }
+
+  private static func words(_ photo: CachedPhoto) -> String {
+    switch photo {
+    case .removed: "removed from this machine"
+    case .absent: "not on this machine"
+    case .notLookedFor(let reason): "not looked for: \(reason)"
+    case .notRemoved(let reason): "not removed: \(reason)"
+    }
   }
 
   private static func reference(_ person: PersonEraser.Person) -> String? {

@@ -15,6 +15,16 @@ struct View: Sendable {
   let console: Console
   let isJSON: Bool
 
+  init(console: Console, isJSON: Bool) {
+    self.console = console
+    self.isJSON = isJSON
+  }
+
+  /// A command's own, for one that needs no session.
+  init(_ context: Context) throws(UsageError) {
+    self.init(console: context.console, isJSON: try context.values[CommonOptions.json])
+  }
+
   /// The width of the terminal; nil for a file or a pipe.
   var width: Int? { console.outputTerminal.isTerminal ? console.outputTerminal.width : nil }
 

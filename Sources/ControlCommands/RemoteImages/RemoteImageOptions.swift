@@ -11,8 +11,12 @@ enum RemoteImageOptions {
   static let cache = Option<String?>(
     "url-cache", .folder, environment: "ANALYSIS_URL_CACHE", key: "url-cache",
     help:
-      "Keep what was fetched in this folder for a day, encrypted with the keys of --key-file; it is made if "
-      + "need be. Without a key file nothing is kept there.")
+      "Keep what was fetched in this folder, encrypted with the keys of --key-file, and use it for a day; the "
+      + "next fetch or analysisctl purge removes it then. The folder is made if need be. Without a key file "
+      + "nothing is kept there.")
+  static let keptCache = Option<String?>(
+    "url-cache", .folder, environment: "ANALYSIS_URL_CACHE", key: "url-cache",
+    help: "The folder in which this machine keeps images that were fetched by URL. It is not made.")
   static let cacheSize = Option(
     "url-cache-size", .byteSize(in: 1_000_000...(1 << 50)), default: 256_000_000, key: "url-cache-size",
     help: "The most bytes in that folder.")

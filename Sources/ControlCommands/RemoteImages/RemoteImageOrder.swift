@@ -21,9 +21,6 @@ struct RemoteImageOrder: Sendable {
   /// Whether any image may be fetched by URL.
   var isOn: Bool { !hosts.isEmpty }
 
-  /// Whether images by URL are kept on this machine's disk.
-  var isKept: Bool { isOn && cache != nil }
-
   /// Images by URL are off until an operator says whence.
   static let off = ControlError.usage(
     "images by URL are not enabled",

@@ -14,6 +14,17 @@ public struct AtomicFile: ~Copyable {
   private var isCommitted = false
 
   private static let bufferSize = 65536
+  private static let ending = ".tmp"
+  private static let radix = 36
+
+  /// Whether a name is such as a file has that is not in its place yet, or that a program left when it was killed.
+  public static func isUnfinished(_ name: String) -> Bool {
+    guard name.hasPrefix("."), name.hasSuffix(ending), name.utf8.count > 1 + ending.utf8.count else {
+      return false
+    }
+    let number = name.dropFirst().dropLast(ending.utf8.count)
+    return number == number.lowercased() && UInt64(number, radix: radix) != nil
+  }
 
   /// Starts a file that will be at `path`, with the given permissions whatever the umask is.
   ///
@@ -26,7 +37,7 @@ public struct AtomicFile: ~Copyable {
     }
     let folder = path.dropLast(name.count)
     // Short and not made of the target's name, which may be as long as a name can be.
-    let temporary = "\(folder).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+    let temporary = "\(folder).\(String(UInt64.random(in: .min ... .max), radix: Self.radix))\(Self.ending)"
     let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else { throw .lastCall(.unwritable, "cannot be written", path: path) }
     guard fchmod(descriptor, mode) == 0 else {

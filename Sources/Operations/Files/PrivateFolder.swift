@@ -7,9 +7,7 @@ public enum PrivateFolder {
   ///
   /// Throws `unwritable`, `invalid` or `notPrivate`.
   public static func prepare(_ path: String) throws(OperationsError) {
-    var path = path
-    // With a slash behind it, a link would be followed.
-    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+    let path = withoutSlash(path)
     if mkdir(path, 0o700) == 0 {
       // The umask may have taken more than it should.
       guard chmod(path, 0o700) == 0 else {
@@ -19,8 +17,32 @@ public enum PrivateFolder {
     }
     guard errno == EEXIST else { throw .lastCall(.unwritable, "the folder cannot be made", path: path) }
     var status = stat()
-    // Not following a link: whoever may place one could lead elsewhere what is kept here.
     guard lstat(path, &status) == 0 else { throw .lastCall(.unwritable, "cannot be looked at", path: path) }
+    try check(status, path)
+  }
+
+  /// Whether a folder is there; then it is one of this user and closed to all others. Nothing is made.
+  ///
+  /// Throws `unreadable`, `invalid` or `notPrivate`.
+  public static func isThere(_ path: String) throws(OperationsError) -> Bool {
+    let path = withoutSlash(path)
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT { return false }
+      throw .lastCall(.unreadable, "cannot be looked at", path: path)
+    }
+    try check(status, path)
+    return true
+  }
+
+  /// With a slash behind it, a link would be followed: whoever may place one could lead elsewhere what is kept here.
+  private static func withoutSlash(_ path: String) -> String {
+    var path = path
+    while path.utf8.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+
+  private static func check(_ status: stat, _ path: String) throws(OperationsError) {
     guard status.st_mode & S_IFMT == S_IFDIR else {
       throw OperationsError(.invalid, "is not a folder", path: path)
     }

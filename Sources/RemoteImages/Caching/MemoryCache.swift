@@ -36,9 +36,6 @@ struct MemoryCache {
     line.putLast(key)
   }
 
-  /// Drops the image of a key.
-  mutating func forget(_ key: String) { remove(key) }
-
   private mutating func remove(_ key: String) {
     line.remove(key)
     guard let entry = entries.removeValue(forKey: key) else { return }

@@ -72,17 +72,6 @@ public actor RemoteImageCache {
     return try await join(address).get()
   }
 
-  /// Drops what is kept of an address, in memory and on the disk; of one that may not be fetched any more nothing is
-  /// given out either, and it goes in its time.
-  public func forget(_ address: String) async {
-    guard let address = try? RemoteAddress(address, among: hosts, allowsPlainHTTP: network.allowsPlainHTTP)
-    else { return }
-    memory.forget(address.url)
-    guard let disk else { return }
-    let url = address.url
-    _ = await HelperThread.value { disk.forget(url) }
-  }
-
   // MARK: - One fetch for all
 
   /// How many wait for a fetch.

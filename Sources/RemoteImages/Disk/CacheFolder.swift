@@ -3,38 +3,49 @@ internal import Operations
 
 /// The files of a disk cache's folder, by name. Blocks: call it where a thread may wait.
 struct CacheFolder: Sendable {
-  /// A file of an image.
+  /// A file of an image, or of one whose program ended while it was being written.
   struct Listed {
     let name: String
     let size: Int
     /// When it was stored, in seconds since 1970.
     let stored: Double
+    let isWhole: Bool
+
+    /// An unfinished file of a program that still runs is younger; and clocks that go right differ by less.
+    private static let tolerance = 3600.0
+
+    /// Whether it has been there for longer than it may be. How old a file is that bears a time to come nobody knows.
+    func isPast(_ maximumAge: Double, now: Double) -> Bool {
+      let age = now - stored
+      return age >= (isWhole ? maximumAge : Self.tolerance) || age < -Self.tolerance
+    }
   }
 
   let path: String
 
-  /// A file that was being written when its program ended; one of another that runs is younger.
-  private static let abandonedAfter = 3600.0
-
-  /// The files of images, the oldest first. What an interrupted program left half written is taken away.
-  func list(now: Double) -> [Listed] {
-    guard let stream = opendir(path) else { return [] }
+  /// The files of images, whole ones and others, the oldest first. What else is there, and every link, is not ours.
+  func list() throws(OperationsError) -> [Listed] {
+    guard let stream = opendir(path) else { throw .lastCall(.unreadable, "cannot be listed", path: path) }
     defer { closedir(stream) }
     var found: [Listed] = []
     while let entry = readdir(stream) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
+      let isWhole = Self.isImage(name)
+      guard isWhole || AtomicFile.isUnfinished(name) else { continue }
       var status = stat()
       guard lstat(place(name), &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
       let stored = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
-      if Self.isImage(name) {
-        found.append(Listed(name: name, size: Int(status.st_size), stored: stored))
-      } else if name.hasPrefix("."), name.hasSuffix(".tmp"), stored < now - Self.abandonedAfter {
-        remove(name)
-      }
+      found.append(Listed(name: name, size: Int(status.st_size), stored: stored, isWhole: isWhole))
     }
     return found.sorted { ($0.stored, $0.name) < ($1.stored, $1.name) }
+  }
+
+  /// Whether a name has a file, and not a link.
+  func has(_ name: String) -> Bool {
+    var status = stat()
+    return lstat(place(name), &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   /// A file's bytes; nil when it is not there, cannot be read or is larger than the limit.
@@ -55,6 +66,13 @@ struct CacheFolder: Sendable {
 
   func remove(_ name: String) {
     unlink(place(name))
+  }
+
+  /// Removes a file, or says why not; false when it was not there (any more).
+  func take(_ name: String) throws(OperationsError) -> Bool {
+    if unlink(place(name)) == 0 { return true }
+    if errno == ENOENT { return false }
+    throw .lastCall(.unwritable, "cannot be removed", path: place(name))
   }
 
   /// Whether a name is a digest, as the files of images have.

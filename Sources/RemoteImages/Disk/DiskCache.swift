@@ -21,11 +21,8 @@ public final class DiskCache: Sendable {
   private let folder: CacheFolder
   private let limit: Int
   private let keys: KeyRing
-  private let nameKey: [UInt8]
+  private let names: CacheNames
   private let state: Mutex<State>
-
-  private static let nameKeyFile = "names"
-  private static let nameKeyCount = 32
 
   /// Opens a folder, which is made where it is not there, and drops what is too old or too much.
   ///
@@ -40,19 +37,27 @@ public final class DiskCache: Sendable {
   ) throws {
     try PrivateFolder.prepare(folder)
     let place = CacheFolder(path: folder)
-    var files = place.list(now: now)
-    if let key = Self.storedNameKey(in: place, keys, now: now) {
-      nameKey = key
+    var files: [CacheFolder.Listed] = []
+    for file in try place.list() {
+      if file.isPast(maximumAge, now: now) {
+        place.remove(file.name)
+      } else if file.isWhole {
+        files.append(file)
+      }
+    }
+    if let stored = CacheNames(in: place, keys) {
+      names = stored
+      // So that the key of before can be taken out of the key file. Where it fails, the next start does it.
+      if !stored.isCurrent { try? stored.store(in: place, keys, now: now) }
     } else {
       // Without the key of the names, or without the key that it is under, nobody will open these again.
       for file in files { place.remove(file.name) }
       files = []
-      nameKey = try Self.newNameKey(in: place, keys, now: now)
+      names = CacheNames.random()
+      try names.store(in: place, keys, now: now)
     }
     var state = State()
-    for file in files {
-      if file.stored + maximumAge > now { state.add(file.name, file.size) } else { place.remove(file.name) }
-    }
+    for file in files { state.add(file.name, file.size) }
     for name in state.makeRoom(limit) { place.remove(name) }
     self.folder = place
     self.limit = limit
@@ -65,7 +70,7 @@ public final class DiskCache: Sendable {
 
   /// The image of an address and until when it is kept; nil when it is not there (any more).
   func image(_ url: String, now: Double) -> CachedFile? {
-    let name = name(of: url)
+    let name = names.name(of: url)
     let bytes = state.withLock { state -> [UInt8]? in
       guard state.sizes[name] != nil else { return nil }
       if let bytes = folder.read(name, limit: limit) { return bytes }
@@ -73,7 +78,7 @@ public final class DiskCache: Sendable {
       return nil
     }
     guard let bytes else { return nil }
-    let file = (try? keys.openFile(bytes, name: Self.binding(name))).flatMap { CachedFile($0) }
+    let file = (try? keys.openFile(bytes, name: CacheNames.binding(name))).flatMap { CachedFile($0) }
     guard let file, file.end > now else {
       state.withLock { drop(name, from: &$0) }
       return nil
@@ -83,8 +88,8 @@ public final class DiskCache: Sendable {
 
   /// Keeps an image until a time, at the cost of the oldest.
   func keep(_ url: String, _ file: CachedFile, now: Double) throws {
-    let name = name(of: url)
-    let bytes = try keys.sealFile(file.content, name: Self.binding(name))
+    let name = names.name(of: url)
+    let bytes = try keys.sealFile(file.content, name: CacheNames.binding(name))
     try state.withLock { state in
       drop(name, from: &state)
       guard bytes.count <= limit else { return }
@@ -94,48 +99,10 @@ public final class DiskCache: Sendable {
     }
   }
 
-  /// Drops the image of an address.
-  func forget(_ url: String) {
-    let name = name(of: url)
-    state.withLock { drop(name, from: &$0) }
-  }
-
   private func drop(_ name: String, from state: inout State) {
     guard state.sizes[name] != nil else { return }
     state.remove(name)
     folder.remove(name)
-  }
-
-  private func name(of url: String) -> String {
-    Hexadecimal.text(of: SHA256.digest(of: nameKey + Array(url.utf8)))
-  }
-
-  /// What a file is bound to: nothing else that is encrypted with these keys has such a name.
-  private static func binding(_ name: String) -> String { "remote-image \(name)" }
-
-  // MARK: - The key of the names
-
-  private static func storedNameKey(in folder: CacheFolder, _ keys: KeyRing, now: Double) -> [UInt8]? {
-    guard let file = folder.read(nameKeyFile, limit: 4096),
-      let key = try? keys.openFile(file, name: binding(nameKeyFile)), key.count == nameKeyCount
-    else { return nil }
-    if KeyRing.keyID(ofFile: file) != keys.currentID {
-      // So that the key of before can be taken out of the key file. Where it fails, the next start does it.
-      try? write(key, in: folder, keys, now: now)
-    }
-    return key
-  }
-
-  private static func newNameKey(in folder: CacheFolder, _ keys: KeyRing, now: Double) throws -> [UInt8] {
-    let key = (0..<nameKeyCount).map { _ in UInt8.random(in: .min ... .max) }
-    try write(key, in: folder, keys, now: now)
-    return key
-  }
-
-  private static func write(
-    _ nameKey: [UInt8], in folder: CacheFolder, _ keys: KeyRing, now: Double
-  ) throws {
-    try folder.write(nameKeyFile, keys.sealFile(nameKey, name: binding(nameKeyFile)), stored: now)
   }
 }
 

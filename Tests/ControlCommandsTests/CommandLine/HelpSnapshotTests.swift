@@ -200,11 +200,13 @@ struct HelpSnapshotTests {
                                           those below it. Without one nothing is
                                           fetched. (may be repeated; environment:
                                           ANALYSIS_URL_HOSTS; configuration: url-hosts)
-              --url-cache <FOLDER>        Keep what was fetched in this folder for a
-                                          day, encrypted with the keys of --key-file; it
-                                          is made if need be. Without a key file nothing
-                                          is kept there. (environment:
-                                          ANALYSIS_URL_CACHE; configuration: url-cache)
+              --url-cache <FOLDER>        Keep what was fetched in this folder,
+                                          encrypted with the keys of --key-file, and use
+                                          it for a day; the next fetch or analysisctl
+                                          purge removes it then. The folder is made if
+                                          need be. Without a key file nothing is kept
+                                          there. (environment: ANALYSIS_URL_CACHE;
+                                          configuration: url-cache)
               --url-cache-size <SIZE>     The most bytes in that folder. (default:
                                           256MB; configuration: url-cache-size)
               --wait                      Wait until the jobs have ended; exit 1 if one

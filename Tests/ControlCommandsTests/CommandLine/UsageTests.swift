@@ -92,6 +92,7 @@ struct UsageTests {
       ("audit verify --expect 12", "--expect: '12' is not an end of the audit"),
       ("purge --share 0", "--share: '0' is outside the range"),
       ("purge now", "unexpected argument 'now'"),
+      ("purge --cache-only", "there is no cache to sweep"),
     ])
   func usage(line: String, words: String) async {
     let ran = await control.run(line.split(separator: " ").map(String.init))

@@ -41,6 +41,54 @@ struct PurgeProcessTests {
     }
   }
 
+  /// A folder of images that were fetched: one two days ago, one now.
+  private func plantCache(_ folder: TemporaryFolder) throws -> (path: String, old: String, young: String) {
+    let path = folder.path("photos")
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    let names = ["a", "b"].map { String(repeating: $0, count: 64) }
+    for name in names + ["names", "notes.txt"] {
+      try Data("sealed".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+    }
+    for name in [names[0], "names", "notes.txt"] {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -172_800)], ofItemAtPath: "\(path)/\(name)")
+    }
+    return (path, names[0], names[1])
+  }
+
+  @Test("takes what was fetched a day ago from this machine's folder, and nothing else of it")
+  func cache() async throws {
+    try await Installation.with { installation in
+      let folder = try TemporaryFolder()
+      let (path, old, young) = try plantCache(folder)
+      func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+      let dry = try await purge(installation, "--url-cache", path, "--dry-run", "--json").ended()
+      let line = #"{"kind":"cache","month":null,"rows":1,"bytes":6,"whole_month":false}"#
+      #expect(dry.code == 0 && dry.output.contains(line), "\(dry.output) \(dry.messages)")
+      #expect(try names() == [old, young, "names", "notes.txt"])
+      let done = try await purge(installation, "--url-cache", path, "--json").ended()
+      #expect(done.code == 0 && done.output.contains(line), "\(done.output) \(done.messages)")
+      #expect(try names() == [young, "names", "notes.txt"])
+      #expect(try await purge(installation, "--url-cache", path).ended().code == 5)
+    }
+  }
+
+  @Test("of a machine that has no login at the database takes what was fetched a day ago")
+  func cacheAlone() async throws {
+    let folder = try TemporaryFolder()
+    let (path, old, young) = try plantCache(folder)
+    try Data("url-cache = \(path)\n".utf8).write(to: URL(fileURLWithPath: folder.path("ctl.conf")))
+    let words = ["purge", "--cache-only", "--config", folder.path("ctl.conf")]
+    let environment = ["ANALYSIS_DATABASE": "host=/nonexistent"]
+    let done = try await Executable("analysisctl", words, environment: environment).ended()
+    #expect(done.code == 0 && done.output.hasPrefix("Removed:\n"), "\(done.output) \(done.messages)")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: path).sorted() == [young, "names", "notes.txt"])
+    #expect(!FileManager.default.fileExists(atPath: "\(path)/\(old)"))
+    #expect(try await Executable("analysisctl", words, environment: environment).ended().code == 5)
+  }
+
   @Test(
     "stopped by a signal it ends in good order with 75, killed it leaves nothing half done, and the next goes on"
   )

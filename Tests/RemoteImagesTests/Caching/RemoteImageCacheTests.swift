@@ -43,25 +43,6 @@ struct RemoteImageCacheTests {
     #expect(server.received.count == requests)
   }
 
-  @Test("are forgotten when that is asked for, in memory and on the disk, and no others")
-  func forgotten() async throws {
-    let (folder, server) = (try TemporaryFolder(), try server())
-    var setting = Setting()
-    setting.disk = try DiskCache.test(folder)
-    try await setting.with([server.host]) { (cache) async throws in
-      for place in ["/1", "/2"] { _ = try await cache.image(at: server.url(place)) }
-      let kept = try folder.images()
-      #expect(kept.count == 2)
-      await cache.forget(server.url("/1"))
-      await cache.forget("https://elsewhere.example.org/1")
-      #expect(try folder.images().count == 1)
-      _ = try await cache.image(at: server.url("/2"))
-      #expect(server.received.count == 2)
-      _ = try await cache.image(at: server.url("/1"))
-      #expect(server.received.count == 3)
-    }
-  }
-
   @Test("are not given out where their host is not allowed any more")
   func disallowed() async throws {
     let (folder, server) = (try TemporaryFolder(), try server())
