@@ -68,7 +68,6 @@ public actor RemoteImageCache {
   public func image(at address: String) async throws(RemoteImageError) -> [UInt8] {
     guard !isClosed else { throw .closed }
     let address = try RemoteAddress(address, among: hosts, allowsPlainHTTP: network.allowsPlainHTTP)
-    if let image = memory.image(address.url, now: network.now()) { return image }
     return try await join(address).get()
   }
 
@@ -94,6 +93,10 @@ public actor RemoteImageCache {
   private func wait(
     _ continuation: CheckedContinuation<Outcome, Never>, _ number: UInt64, for address: RemoteAddress
   ) {
+    // Looked for here and not before: until here another may have come in between, with the end of the fetch.
+    if let image = memory.image(address.url, now: network.now()) {
+      return continuation.resume(returning: .success(image))
+    }
     if flights[address] == nil {
       flights[address] = Flight(number: number)
       // A task of its own, since it goes on for the others when the one that began it is cancelled.

@@ -32,6 +32,27 @@ struct CoalescingTests {
     #expect(setting.names.asked.count == 1)
   }
 
+  @Test("is fetched once too when some ask just as it comes")
+  func asItComes() async throws {
+    let server = try ImageHost()
+    let addresses = (0..<100).map { server.url("/\($0)") }
+    try await Setting().with([server.host]) { (cache) async throws in
+      for address in addresses {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+          for task in 0..<8 {
+            group.addTask {
+              // Each a little later than the one before, so that some are on their way when the image comes.
+              for _ in 0..<(task * 40) { await Task.yield() }
+              _ = try await cache.image(at: address)
+            }
+          }
+          try await group.waitForAll()
+        }
+      }
+    }
+    #expect(server.received.count == addresses.count)
+  }
+
   @Test("however they spell its address")
   func spellings() async throws {
     let server = try ImageHost()
