@@ -23,7 +23,7 @@ BEGIN
   -- What is seen of another transaction is committed.
   IF p_export = pg_current_xact_id_if_assigned()::text OR NOT EXISTS (
     SELECT FROM analysis.audit a
-    WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'export' AND a.object = 'user:' || p_user_id
+    WHERE a.at > now() - interval '1 day' AND a.action = 'export' AND a.object = 'user:' || p_user_id
       AND a.role = session_user AND a.detail ->> 'export' = p_export)
   THEN
     RAISE EXCEPTION 'the audit has no entry of this export' USING ERRCODE = 'insufficient_privilege',
@@ -101,10 +101,11 @@ RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_sha256 bytea, o_raw boolean, o_sealed_by bigint, o_sealed_key bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
-  v_image bigint[] := ARRAY(
-    SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);
+  v_image bigint[];
 BEGIN
   PERFORM analysis.require_export(p_user_id, p_export);
+  v_image := ARRAY(
+    SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);
   IF cardinality(v_image) = 0 THEN
     RETURN;
   END IF;

@@ -23,15 +23,19 @@ CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text,
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = p_clinic);
+  v_user bigint;
 BEGIN
   IF p_clinic IS NOT NULL AND v_clinic IS NULL THEN
     RAISE EXCEPTION 'no clinic is called %', p_clinic USING ERRCODE = '22023';
   END IF;
   PERFORM analysis.require_unrestricted();
-  PERFORM analysis.audit_add('assign_clinic', 'user:' || a.user_id, jsonb_build_object('clinic', v_clinic))
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
-  UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
-  RETURN FOUND;
+  UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  RETURNING a.user_id INTO v_user;
+  IF v_user IS NULL THEN
+    RETURN false;
+  END IF;
+  PERFORM analysis.audit_add('assign_clinic', 'user:' || v_user, jsonb_build_object('clinic', v_clinic));
+  RETURN true;
 END $$;
 
 -- The numbers of clinics by their names, in order. Called by functions alone, whose settings hold.

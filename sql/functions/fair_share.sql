@@ -24,7 +24,7 @@ END $$;
 
 -- Publishes how far the lanes were claimed (p_vt; what has not moved may be given as 0) and answers from
 -- where claims have to scan. A lane is written at most once a second, by one caller; no caller waits. Whatever a caller
--- says, there is room left for all that is ever submitted behind it.
+-- says, there is room left for all that is ever submitted behind it, though with no fair order any more.
 CREATE OR REPLACE FUNCTION analysis.tick(p_shard smallint, p_lanes smallint[], p_vt bigint[])
 RETURNS TABLE (o_lane smallint, o_scan_from bigint)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -58,7 +58,7 @@ BEGIN
     FROM (SELECT l.lane, l.now_vt, l.scan_from, l.staged, l.staged_at FROM analysis.lane_clock l
           WHERE l.shard = p_shard AND l.lane = ANY (p_lanes) AND l.at < v_due
           ORDER BY l.lane FOR NO KEY UPDATE SKIP LOCKED) k
-    JOIN (SELECT u.lane, least(max(u.vt), 4611686018427387904) AS vt FROM unnest(p_lanes, p_vt) u(lane, vt) GROUP BY u.lane) t ON t.lane = k.lane
+    JOIN (SELECT u.lane, least(coalesce(max(u.vt), 0), 4611686018427387904) AS vt FROM unnest(p_lanes, p_vt) u(lane, vt) GROUP BY u.lane) t ON t.lane = k.lane
     LEFT JOIN LATERAL (
       SELECT r.vt AS lowest FROM analysis.ready r
       WHERE k.staged_at <= v_aged AND r.shard = p_shard AND r.lane = k.lane AND r.vt >= k.scan_from

@@ -4,14 +4,16 @@
 -- The images of one month of jobs that a worker has under a lease, each once: with the mark that tells one from another, the
 -- user's number, which the jobs have too, and of an encrypted one under which key it is, its own key under that one, and
 -- what it is bound to: the hash of the user's reference and of the image as it was. No row: there is no such image, or
--- the jobs are not in these batches. The bytes are fetched as each row is sent.
+-- the jobs are not in these batches. The bytes are fetched as each row is sent. Images and users are reached in the
+-- order of their keys: of two keys that begin alike, a plan that was made while the table was empty would take any, and go
+-- through the table for each.
 CREATE OR REPLACE FUNCTION analysis.images_of_jobs(p_shard smallint, p_period smallint, p_batches bigint[], p_jobs bigint[])
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_mark text, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user_sha256 bytea,
   o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_memoize = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off SET enable_memoize = off
 AS $$
 BEGIN
   RETURN QUERY
@@ -28,27 +30,30 @@ BEGIN
     WHERE u.job_id = ANY (p_jobs)) g
   CROSS JOIN LATERAL (
     SELECT i.id, i.bytes, i.sha256, i.sealed_by, i.sealed_key, i.user_id FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = p_period AND i.id = g.image_id OFFSET 0) k
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id >= g.image_id
+    ORDER BY i.shard, i.period, i.id LIMIT 1) k
   LEFT JOIN LATERAL (
-    SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-    WHERE k.sealed_by IS NOT NULL AND c.shard = p_shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+    SELECT c.user_id, sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+    WHERE k.sealed_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
+    ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
+  WHERE k.id = g.image_id;
 END $$;
 
--- The same for workers of the program before, which ask by image; it goes with the next schema.
+-- The same for workers of the program before, which ask by image; it goes with the next schema. What all workers have is
+-- looked up once for each call.
 CREATE OR REPLACE VIEW analysis.image_to_send AS
 SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id
-FROM (
-  SELECT DISTINCT b.shard, j.image_period, j.image_id
+FROM analysis.image k
+LEFT JOIN LATERAL (
+  SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true
+WHERE k.id = ANY (ARRAY(
+  SELECT j.image_id
   FROM analysis.batch b
   CROSS JOIN LATERAL (SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period) u
   CROSS JOIN LATERAL (
-    SELECT w.image_period, w.image_id FROM analysis.job w
-    WHERE w.shard = b.shard AND w.period = u.period AND w.id = u.job_id OFFSET 0) j) g
-CROSS JOIN LATERAL (
-  SELECT i.* FROM analysis.image i WHERE i.shard = g.shard AND i.period = g.image_period AND i.id = g.image_id OFFSET 0) k
-LEFT JOIN LATERAL (
-  SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+    SELECT w.image_id FROM analysis.job w
+    WHERE w.shard = b.shard AND w.period = u.period AND w.id = u.job_id OFFSET 0) j));
 
 -- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)
@@ -58,11 +63,11 @@ BEGIN
 END $$;
 
 -- Waits until all that has stored an image has committed, for two seconds at most, since whoever would store one meanwhile
--- waits behind.
+-- waits behind. The lock of the whole is what each of them takes; those of the months are left alone.
 CREATE OR REPLACE FUNCTION analysis.await_submits() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 BEGIN
-  LOCK TABLE analysis.image IN SHARE MODE;
+  LOCK TABLE ONLY analysis.image IN SHARE MODE;
 END $$;
 
 -- The next encrypted images of a month that are not under a key, in the order of their numbers, with where each row is

@@ -121,19 +121,22 @@ LANGUAGE sql STABLE AS $$
     SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
 $$;
 
--- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already or
--- its grace is not over, or it is before the first in which anything was used. Answers whether this call closed it. p_now is
--- for tests; callers leave it out. A role that sees
--- some clinics only would state them for all: it may not. Who calls is told by the session, since in here it is the owner.
+-- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already, its grace is not
+-- over, or it is before the first in which anything was used or stated. Answers whether this call closed it. p_now is for
+-- tests; callers leave it out. A role that sees some clinics only would state them for all: it may not. Who calls is told
+-- by the session, since in here it is the owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_caller name := analysis.caller();
 BEGIN
   PERFORM analysis.check_moment(p_now);
-  IF p_period < coalesce((SELECT min(u.period) FROM analysis.usage u), (SELECT min(m.period) FROM analysis.partition_made m))
-     OR p_now < analysis.statement_due(p_period)
-     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
+  IF p_now < analysis.statement_due(p_period)
+     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
+     OR p_period < coalesce(
+       least((SELECT min(u.period) FROM analysis.usage u),
+             (SELECT min(s.period) FROM analysis.statement s WHERE s.report = 'usage')),
+       (SELECT min(m.period) FROM analysis.partition_made m)) THEN
     RETURN false;
   END IF;
   IF analysis.clinics_seen(v_caller) IS NOT NULL THEN

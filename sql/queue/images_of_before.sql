@@ -1,5 +1,5 @@
--- The same of a database whose functions are of an earlier program: images of one month, which knows the jobs not, and not
--- always whose they are. There the name means the NULL outside.
+-- Images of one month by a database whose functions are of an earlier program: it is asked by image and not by job, and may
+-- not know whose they are. There the name means the NULL outside.
 SELECT i.id, i.bytes, left(encode(i.sha256, 'hex'), 16), i.sealed_by, i.sealed_key,
        CASE WHEN i.sealed_by IS NOT NULL THEN i.sha256 END, i.user_sha256, i.owner
   FROM (SELECT NULL::bigint AS user_id) o

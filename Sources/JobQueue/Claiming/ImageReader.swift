@@ -32,7 +32,8 @@ public enum ImageReader {
             guard awaited.remove(key) != nil else { return }
             try await each(key, try image(of: row))
           }
-        } catch let error as PostgreSQLError where error.sqlState == "42883" {
+        } catch let error as PostgreSQLError where error.sqlState == "42883" || error.sqlState == "42501" {
+          // There is no such function, or just now and nobody may call it yet.
           try await readAsBefore(
             &awaited, of: period, shard: shard, on: database, deadline: deadline, each: each)
         }

@@ -81,8 +81,8 @@ extension Pipeline {
     }
   }
 
-  /// The image is not in the database any more: the job can never run. Or the job is not this worker's any more, and then
-  /// nothing that is said of it counts.
+  /// The image is not in the database any more: the job can never run. Where it is the lease that is lost, the job is not
+  /// this worker's, and what is said here of it is stored nowhere.
   func imageMissing(_ jobs: [ClaimedJob]) {
     for job in jobs {
       notRead(job)

@@ -96,6 +96,9 @@ struct FairShareTests {
   func farMark() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a")
+      // What is not said moves nothing.
+      try await queue.execute("SELECT analysis.tick(0::smallint, '{5,6}', '{NULL}')")
+      #expect(try await queue.numbers("SELECT max(now_vt) FROM analysis.lane_clock") == [0])
       _ = try await queue.tick([5: .max])
       _ = try await queue.tick([5: .max])
       let jobs = try await queue.create(Ask("a") * 3)

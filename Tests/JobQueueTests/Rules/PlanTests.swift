@@ -91,6 +91,48 @@ struct PlanTests {
     }
   }
 
+  @Test("A plan for images that was made in an empty month reaches each by its key, and its user")
+  func images() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.pool.withConnection { connection in
+        let month = try await queue.number("SELECT analysis.period_of(now(), 'UTC')::int")
+        let ask =
+          "SELECT o_image, o_user_sha256 FROM analysis.images_of_jobs(0::smallint, \(month)::smallint, "
+        #expect(try await connection.query(ask + "'{1}', '{1}')").count == 0)
+        try await connection.execute(
+          script: """
+            INSERT INTO analysis.account (shard, user_ref, zone, key_salt)
+            SELECT 0, 'u' || g, 'UTC', sha256('salt') FROM generate_series(1, 5000) g;
+            INSERT INTO analysis.image (shard, period, user_id, sha256, bytes, byte_count, raw, created_at, used_at, sealed_by, sealed_key)
+            SELECT 0, \(month), a.user_id, sha256(n::text::bytea), decode(repeat('01', 41), 'hex'), 41, false, now(), now(), 5,
+              decode(repeat('07', 72), 'hex')
+            FROM analysis.account a CROSS JOIN generate_series(1, 2) n;
+            INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+              max_attempts, image_raw)
+            SELECT 0, \(month), 1, 5, i.id, i.user_id, i.id, 0, now(), 41, \(month), 3, false FROM analysis.image i;
+            INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+            SELECT 0, 5, 1, 1, now() + interval '1 day', array_agg(j.id), array_agg(j.period), array_fill(0::smallint, ARRAY[64]),
+              array_agg(j.user_id)
+            FROM (SELECT k.id, k.period, k.user_id FROM analysis.job k ORDER BY k.id DESC LIMIT 64) j
+            """)
+        let jobs = try await queue.texts("SELECT job_ids[1:32]::text FROM analysis.batch")[0]
+        try await connection.execute(script: "BEGIN")
+        let tables = ["image_p%", "account", "job_p%", "batch"]
+        var before: [Reads] = []
+        for table in tables { before.append(try await read(table, on: connection)) }
+        let rows = try await connection.query(ask + "'{1}', '\(jobs)')")
+        #expect(rows.count == 32)
+        for row in rows { #expect(try row.bytes(1).count == 32) }
+        for (table, earlier) in zip(tables, before) {
+          let reads = try await read(table, on: connection) - earlier
+          #expect(reads.bySequence == 0 && reads.byIndex <= 32, "\(table)")
+        }
+        try await connection.execute(script: "ROLLBACK")
+      }
+      try await queue.execute("TRUNCATE analysis.job, analysis.image, analysis.batch")
+    }
+  }
+
   @Test(
     "The claim's statement reaches its rows by address or by its bounds, never by the whole lane",
     arguments: [0, 200_000])

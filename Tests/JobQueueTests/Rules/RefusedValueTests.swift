@@ -4,7 +4,7 @@ import Testing
 @Suite("A value that breaks a rule is refused, and no row is shown")
 struct RefusedValueTests {
   @Test(
-    "neither to the caller nor in the server's log",
+    "but the name of the column",
     arguments: [
       (
         "SELECT analysis.add_user(0::smallint, 'p1', NULL, NULL, 'Secret Name', repeat('secret@', 60))",
