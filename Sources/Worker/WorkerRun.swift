@@ -166,7 +166,8 @@ struct WorkerRun {
     for shard in shards {
       guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
       do throws(JobQueueError) {
-        try await statements.retire().run(on: databases.control, deadline: .seconds(2))
+        try await statements.retire()
+          .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
       } catch { return }
     }
   }

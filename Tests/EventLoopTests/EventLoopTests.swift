@@ -1,7 +1,8 @@
-import EventLoop
 import Glibc
 import Synchronization
 import Testing
+
+@testable import EventLoop
 
 @Suite("The event loop")
 struct EventLoopTests {
@@ -26,10 +27,14 @@ struct EventLoopTests {
     let seen = Mutex<[String]>([])
     await withCheckedContinuation { done in
       loop.execute {
-        _ = loop.schedule(after: .milliseconds(30)) { done.resume() }
-        _ = loop.schedule(after: .milliseconds(20)) { seen.withLock { $0.append("second") } }
-        let dropped = loop.schedule(after: .milliseconds(15)) { seen.withLock { $0.append("dropped") } }
-        _ = loop.schedule(after: .milliseconds(10)) { seen.withLock { $0.append("first") } }
+        // Counted from one moment, so that a pause between two of these lines changes no order.
+        let now = EventLoop.now
+        _ = loop.core.schedule(at: now + .milliseconds(30)) { done.resume() }
+        _ = loop.core.schedule(at: now + .milliseconds(20)) { seen.withLock { $0.append("second") } }
+        let dropped = loop.core.schedule(at: now + .milliseconds(15)) {
+          seen.withLock { $0.append("dropped") }
+        }
+        _ = loop.core.schedule(at: now + .milliseconds(10)) { seen.withLock { $0.append("first") } }
         loop.cancel(dropped)
       }
     }

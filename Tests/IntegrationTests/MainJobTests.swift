@@ -1,6 +1,7 @@
 import AnalysisCore
 import Foundation
 import JobQueue
+import PostgreSQL
 import TestSupport
 import Testing
 
@@ -52,39 +53,45 @@ struct MainJobTests {
   @Test("A worker killed in the middle of 1,000 jobs loses none: another takes over, and the quota is exact")
   func killedWorker() async throws {
     try await Installation.with { installation in
-      try await RunningEndpoint.with(["--delay", "20ms"]) { endpoint in
-        try await installation.addUser("clinic-1")
-        let ids = try await installation.submit(1000, user: "clinic-1", image: drawnPicture())
-        #expect(ids.count == 1000)
-        let options = ["--endpoint", endpoint.url, "--concurrency", "16", "--prefetch", "16"]
-        // A short lease for the one that dies only: the other must keep its own on a busy machine too.
-        let victim = try Executable(
-          "analysis-worker", options + ["--lease", "1s"], environment: installation.environment)
-        // In the middle: some results are stored, most are not.
-        try await eventually {
-          try await installation.number("SELECT count(*)::int FROM analysis.result") >= 150
-        }
-        victim.send(SIGKILL)
-        #expect(await victim.ended().wasKilled)
-        let held = try await installation.number(
-          "SELECT coalesce(sum(cardinality(job_ids)), 0)::int FROM analysis.batch")
-        #expect(held > 0, "the worker held nothing when it was killed")
-
-        let heir = try Executable(
-          "analysis-worker", options + ["--drain", "--drain-horizon", "30s"],
-          environment: installation.environment)
-        let ended = await heir.ended()
-        #expect(ended.code == 0, "\(ended.messages)")
-        #expect(
-          try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 1000
-        )
-        #expect(try await installation.number("SELECT sum(used)::int FROM analysis.usage") == 1000)
-        #expect(try await installation.number("SELECT count(*)::int FROM analysis.dead") == 0)
-        // Only what the victim held may have been called twice.
-        let calls = try endpoint.calls.count
-        #expect((1000...(1000 + held)).contains(calls), "\(calls) calls, \(held) held")
-        try await installation.expectInvariants()
+      let gate = Gate()
+      let backend = try Backend { call in
+        usleep(20_000)
+        // So that most of the work is still to be done when the worker dies, however late that is.
+        if call.number > 500 { gate.wait() }
+        return .analysis(call)
       }
+      try await installation.addUser("clinic-1")
+      let ids = try await installation.submit(1000, user: "clinic-1", image: drawnPicture())
+      #expect(ids.count == 1000)
+      let options = ["--endpoint", backend.url, "--concurrency", "16", "--prefetch", "16"]
+      let victim = try Executable("analysis-worker", options, environment: installation.environment)
+      // In the middle: some results are stored, most are not.
+      try await eventually {
+        try await installation.number("SELECT count(*)::int FROM analysis.result") >= 150
+      }
+      victim.send(SIGKILL)
+      #expect(await victim.ended().wasKilled)
+      for _ in 0..<1000 { gate.open() }
+      let held = try await installation.number(
+        "SELECT coalesce(sum(cardinality(job_ids)), 0)::int FROM analysis.batch")
+      #expect(held > 0, "the worker held nothing when it was killed")
+      // As if its leases' time were over.
+      _ = try await installation.pool.query("UPDATE analysis.batch SET deadline = '-infinity'")
+
+      let heir = try Executable(
+        "analysis-worker", options + ["--drain", "--drain-horizon", "30s"],
+        environment: installation.environment)
+      let ended = await heir.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(
+        try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 1000
+      )
+      #expect(try await installation.number("SELECT sum(used)::int FROM analysis.usage") == 1000)
+      #expect(try await installation.number("SELECT count(*)::int FROM analysis.dead") == 0)
+      // Only what the victim held may have been called twice.
+      let calls = backend.calls.count
+      #expect((1000...(1000 + held)).contains(calls), "\(calls) calls, \(held) held")
+      try await installation.expectInvariants()
     }
   }
 

@@ -28,7 +28,7 @@ struct ReaderRecord {
   func stop() async {
     do throws(JobQueueError) {
       try await WorkerStatements.recordStop(of: worker.identity)
-        .run(on: databases.control, as: worker.actor, deadline: .seconds(2))
+        .run(on: databases.control, as: worker.actor, deadline: worker.configuration.farewellDeadline)
     } catch {
       worker.log.info("The end of this worker was not recorded", ["error": .string(error.description)])
     }

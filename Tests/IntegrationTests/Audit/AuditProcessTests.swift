@@ -50,25 +50,32 @@ struct AuditProcessTests {
       try await RunningEndpoint.with { endpoint in
         try await installation.addUser("clinic-1")
         _ = try await installation.submit(3, user: "clinic-1", image: drawnPicture())
-        let drained = try await Executable(
-          "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
-          environment: installation.environment
-        ).ended()
-        #expect(drained.code == 0, "\(drained.messages)")
         let entries =
           "SELECT string_agg(concat_ws(' ', action, os_user, host), ', ' ORDER BY id) FROM analysis.audit"
         let who = "\(NSUserName()) \(try Self.host())"
-        #expect(try await installation.text(entries) == "worker_start \(who), worker_stop \(who)")
-        #expect(try await installation.number("SELECT count(DISTINCT object)::int FROM analysis.audit") == 1)
+        // For its last word a worker has little time: on a busy machine another one may be needed.
+        var workers = 0
+        repeat {
+          workers += 1
+          let drained = try await Executable(
+            "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
+            environment: installation.environment
+          ).ended()
+          #expect(drained.code == 0, "\(drained.messages)")
+        } while try await !installation.text(entries).hasSuffix("worker_stop \(who)") && workers < 5
+        let last = "WHERE object = (SELECT object FROM analysis.audit ORDER BY id DESC LIMIT 1)"
+        #expect(
+          try await installation.text("\(entries) \(last)") == "worker_start \(who), worker_stop \(who)")
+        #expect(
+          try await installation.number("SELECT count(DISTINCT object)::int FROM analysis.audit") == workers)
 
         let killed = try Executable(
           "analysis-worker", ["--endpoint", endpoint.url], environment: installation.environment)
-        try await eventually {
-          try await installation.number("SELECT count(*)::int FROM analysis.worker") > 0
-        }
+        let after = "worker_stop \(who), worker_start \(who)"
+        try await eventually { try await installation.text(entries).hasSuffix(after) }
         killed.send(SIGKILL)
         _ = await killed.ended()
-        #expect(try await installation.text(entries).hasSuffix("worker_stop \(who), worker_start \(who)"))
+        #expect(try await installation.text(entries).hasSuffix(after))
         #expect(try await run(["audit", "verify"], installation.environment).code == 0)
       }
     }

@@ -14,7 +14,7 @@ struct PlanTests {
             max_attempts, image_raw)
           SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids
-        """)
+        """, deadline: .seconds(300))
   }
 
   /// Rows that the connection has read of a table and not told the server's statistics yet: by sequential
@@ -141,7 +141,7 @@ struct PlanTests {
       try await queue.pool.withConnection { connection in
         if rows > 0 {
           try await fill(queue, on: connection, rows)
-          try await connection.execute(script: "ANALYZE analysis.ready")
+          try await connection.execute(script: "ANALYZE analysis.ready", deadline: .seconds(300))
         }
         // The function's own text, its variables turned into parameters.
         let source = try await queue.texts(

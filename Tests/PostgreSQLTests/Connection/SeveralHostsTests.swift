@@ -59,7 +59,8 @@ struct SeveralHostsTests {
     try await withTestDatabase { database in
       let doorman = try Doorman()
       let connection = try await connect(database, [doorman.folder, host(of: database)])
-      #expect(connection.isUsable && doorman.knocks == 1)
+      // It is asked again when the others take their time.
+      #expect(connection.isUsable && doorman.knocks >= 1)
       await connection.close()
       doorman.end()
     }
@@ -73,7 +74,7 @@ struct SeveralHostsTests {
     let failure = await error {
       try await Connection.connect(
         ConnectionConfiguration(
-          "host=\(folder.path),/nonexistent user=a", connectTimeout: .seconds(4)), on: EventLoop())
+          "host=\(folder.path),/nonexistent user=a", connectTimeout: .seconds(20)), on: EventLoop())
     }
     #expect(failure?.phase == .timeout)
     #expect(failure?.isTransient == true)

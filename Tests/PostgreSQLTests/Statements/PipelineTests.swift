@@ -87,7 +87,7 @@ struct PipelineTests {
     try await withTable { connection in
       let sleep = SQLStatement("SELECT pg_sleep(600)")
       let results = try await connection.pipeline(
-        [insert(1), sleep, sleep, insert(2)], deadline: .seconds(2))
+        [insert(1), sleep, sleep, insert(2)], deadline: .seconds(5))
       #expect((try? results[0].get()) != nil)
       #expect(await error { try results[1].get() }?.code == .deadlineExceeded)
       #expect(await error { try results[2].get() }?.code == .deadlineExceeded)

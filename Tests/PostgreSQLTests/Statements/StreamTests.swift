@@ -71,7 +71,9 @@ struct StreamTests {
       let observer = try await database.connect(on: loop)
       var waited = false
       await #expect(throws: Enough.self) {
-        try await connection.forEachRow("SELECT repeat('x', 100000) FROM generate_series(1, 2000)") { _ in
+        try await connection.forEachRow(
+          "SELECT repeat('x', 100000) FROM generate_series(1, 2000)", deadline: .seconds(300)
+        ) { _ in
           guard !waited else { throw Enough() }
           waited = true
           // The server has 200 MB to send, and must come to wait for us.

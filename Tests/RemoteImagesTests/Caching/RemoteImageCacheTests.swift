@@ -101,7 +101,16 @@ struct RemoteImageCacheTests {
 
   @Test("are fetched beforehand for a page, a few at once; failures are told apart")
   func prefetch() async throws {
+    // The first are answered when four are there.
+    let meeting = Meeting(4)
+    let open = Mutex((now: 0, most: 0))
     let server = try ImageHost { connection, request in
+      open.withLock {
+        $0.now += 1
+        $0.most = max($0.most, $0.now)
+      }
+      meeting.wait()
+      open.withLock { $0.now -= 1 }
       try connection.respond(request.target.hasPrefix("/missing") ? 404 : 200, request.target)
     }
     let told = Mutex<[Int: String]>([:])
@@ -110,6 +119,7 @@ struct RemoteImageCacheTests {
       await cache.prefetch(urls + ["https://elsewhere.org/"], atOnce: 4) { place, failure in
         told.withLock { $0[place] = failure?.code.name ?? "ready" }
       }
+      #expect(open.withLock { $0.most } == 4)
       let found = told.withLock { $0 }
       #expect(found.count == 41)
       for place in 0..<40 { #expect(found[place] == (place % 10 == 3 ? "url_bad_status" : "ready")) }

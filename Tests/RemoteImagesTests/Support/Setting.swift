@@ -11,7 +11,8 @@ struct Setting {
   var names = Names(["127.0.0.1"])
   var clock = ManualClock()
   var exempt = ["127.0.0.1"]
-  var limits = FetchLimits()
+  /// Longer than a busy machine takes.
+  var limits = FetchLimits(connect: .seconds(60), whole: .seconds(60))
   var settings = CacheSettings()
   var disk: DiskCache?
   var authority: String?

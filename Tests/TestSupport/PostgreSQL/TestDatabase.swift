@@ -31,9 +31,11 @@ public struct TestDatabase: Sendable {
   /// A configuration for it.
   public var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo) }
 
-  /// Connects to it.
+  /// Connects to it. A server on a busy machine may take its time to obey a cancellation.
   public func connect(on loop: EventLoop) async throws -> Connection {
-    try await Connection.connect(configuration, on: loop)
+    var configuration = configuration
+    configuration.cancelGrace = .seconds(60)
+    return try await Connection.connect(configuration, on: loop)
   }
 }
 

@@ -39,7 +39,7 @@ struct LeaseTests {
       try await queue.submit(2)
       let gate = Gate()
       let backend = try Backend(holding: gate)
-      let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(1) }
+      let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(10) }
       try await queue.wait(for: "calls") { backend.calls.count == 2 }
       try await queue.pool.transaction { locked in
         // Rescue, promotion and claims wait for this one; the signs of life need neither.
@@ -52,7 +52,7 @@ struct LeaseTests {
         let pushed = "SELECT (extract(epoch FROM max(deadline)) * 1000)::bigint FROM analysis.batch"
         let before = try await queue.pool.query(pushed).single().int64(0)
         try await queue.wait(for: "leases pushed on by more than one lease") {
-          try await queue.pool.query(pushed).single().int64(0) > before + 1500
+          try await queue.pool.query(pushed).single().int64(0) > before + 10_500
         }
       }
       gate.open()

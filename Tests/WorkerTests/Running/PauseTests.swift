@@ -22,6 +22,13 @@ struct PauseTests {
     try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE lane / 4 = \(kind.code)")
   }
 
+  /// Pauses something for two seconds from when the statement is carried out, by the server's clock.
+  private func pauseForAMoment(_ queue: Queue, _ scope: String, _ name: String) async throws {
+    _ = try await queue.pool.query(
+      "SELECT analysis.pause($1, $2, NULL, clock_timestamp() + interval '2 seconds')",
+      [.text(scope), .text(name)])
+  }
+
   private func kinds(_ backend: Backend) -> Set<String> { Set(backend.calls.map(\.kind)) }
 
   @Test("A worker that is started later claims nothing that was paused before, until it is resumed")
@@ -80,10 +87,8 @@ struct PauseTests {
 
   @Test("A pause that has an end is over by itself, by the server's clock")
   func ends() async throws {
-    try await withJobs { queue, pauses, backend in
-      let now = try await queue.pool.query("SELECT extract(epoch FROM clock_timestamp())::float8").single()
-        .double(0)
-      _ = try await pauses.pause(.everything, reason: nil, until: now + 2)
+    try await withJobs { queue, _, backend in
+      try await pauseForAMoment(queue, "all", "")
       let worker = try Running(queue, [.throat: backend, .ear: backend])
       try await queue.wait(for: "all") { try await queue.results == 6 }
       #expect(
@@ -112,10 +117,8 @@ struct PauseTests {
 
   @Test("A drain waits for a pause that ends within its horizon")
   func drainWaits() async throws {
-    try await withJobs { queue, pauses, backend in
-      let now = try await queue.pool.query("SELECT extract(epoch FROM clock_timestamp())::float8").single()
-        .double(0)
-      _ = try await pauses.pause(.kind(.ear), reason: nil, until: now + 2)
+    try await withJobs { queue, _, backend in
+      try await pauseForAMoment(queue, "type", "ear")
       let summary = try await Running.drain(queue, backend)
       #expect(summary.completed == 6 && !summary.isParked && summary.left == [])
     }

@@ -48,9 +48,11 @@ struct MigrationRaceTests {
   func olderWorker() async throws {
     try await Trial.with(jobs: 100) { trial in
       let installation = trial.installation
+      let gate = Gate()
       let backend = try Trial.backend { call in
-        // The model's own time, so that there is work left when the schema changes; looked at below.
+        // The model's own time, so that jobs pass while the schema changes; the last ones wait until it has.
         usleep(20_000)
+        if call.number > 90 { gate.wait() }
         return .analysis(call)
       }
       let worker = try trial.start(backend.url, ["--concurrency", "2", "--prefetch", "2"])
@@ -59,6 +61,7 @@ struct MigrationRaceTests {
       _ = try await Migrator(installation.pool, source: later(1)).migrate()
       let before = try await trial.results
       #expect(before < 100, "all was done before the schema changed")
+      for _ in 90..<120 { gate.open() }
       try await eventually { try await trial.results > before }
       let another = try trial.start(backend.url)
       try await eventually { another.messagesSoFar.contains("The worker runs") }
@@ -93,28 +96,34 @@ struct MigrationRaceTests {
         try await installation.pool.execute(script: "REASSIGN OWNED BY analysis_owner TO current_user")
         try await installation.addUser("clinic-1")
         let jobs = try await installation.submit(150, user: "clinic-1", image: picture)
-        try await RunningEndpoint.with(["--delay", "20ms"]) { endpoint in
-          let workers = try (0..<2).map { _ in
-            try Executable(
-              "analysis-worker", ["--endpoint", endpoint.url, "--concurrency", "2", "--prefetch", "2"],
-              environment: installation.environment)
-          }
-          let results = "SELECT count(*)::int FROM analysis.result"
-          try await eventually { try await installation.number(results) >= 10 }
-          _ = try await Migrator(installation.pool).migrate()
-          let done = try await installation.number(results)
-          #expect(done < jobs.count, "all was done before the schema changed")
-          try await eventually { try await installation.number(results) == jobs.count }
-          for worker in workers {
-            worker.send(SIGTERM)
-            let ended = await worker.ended()
-            #expect(ended.code == 0, "\(ended.messages)")
-          }
-          #expect(try await installation.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
-          #expect(try endpoint.calls.count == jobs.count)
-          try await Installation.addChecks(to: installation.pool)
-          try await installation.expectInvariants()
+        let gate = Gate()
+        let backend = try Backend { call in
+          // As above.
+          usleep(20_000)
+          if call.number > 140 { gate.wait() }
+          return .analysis(call)
         }
+        let workers = try (0..<2).map { _ in
+          try Executable(
+            "analysis-worker", ["--endpoint", backend.url, "--concurrency", "2", "--prefetch", "2"],
+            environment: installation.environment)
+        }
+        let results = "SELECT count(*)::int FROM analysis.result"
+        try await eventually { try await installation.number(results) >= 10 }
+        _ = try await Migrator(installation.pool).migrate()
+        let done = try await installation.number(results)
+        #expect(done < jobs.count, "all was done before the schema changed")
+        for _ in 140..<jobs.count { gate.open() }
+        try await eventually { try await installation.number(results) == jobs.count }
+        for worker in workers {
+          worker.send(SIGTERM)
+          let ended = await worker.ended()
+          #expect(ended.code == 0, "\(ended.messages)")
+        }
+        #expect(try await installation.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
+        #expect(backend.calls.count == jobs.count)
+        try await Installation.addChecks(to: installation.pool)
+        try await installation.expectInvariants()
       }
     }
   }
@@ -135,9 +144,12 @@ struct MigrationRaceTests {
   func functions() async throws {
     try await Trial.with(jobs: 150) { trial in
       let known = MigrationSource.embedded
+      let gate = Gate()
       let backend = try Trial.backend { call in
-        // The model's own time, so that functions are replaced while jobs are in flight.
+        // The model's own time, so that functions are replaced while jobs are in flight; the last ones wait until
+        // they were replaced a few times.
         usleep(5_000)
+        if call.number > 100 { gate.wait() }
         return .analysis(call)
       }
       let workers = try (0..<2).map { _ in
@@ -154,8 +166,9 @@ struct MigrationRaceTests {
           migrations: known.migrations, functions: changed, finally: known.finally)
         let done = try await Migrator(trial.installation.pool, source: source).migrate()
         #expect(done.count == known.functions.count)
+        if rounds == 3 { for _ in 100..<150 { gate.open() } }
       }
-      #expect(rounds > 0)
+      #expect(rounds >= 3)
       for worker in workers { _ = await trial.stop(worker) }
       #expect(try await trial.attempts() == [])
       #expect(backend.calls.count == 150)

@@ -5,13 +5,18 @@ import Testing
 
 @Suite("A call whose outcome is unknown")
 struct OutcomeUnknownTests {
-  static let once: [Row] = [
+  /// The calls that end by themselves.
+  static let ended: [Row] = [
     Row("the connection is reset when all was sent") { call in
       call.number == 1 ? .raw { $0.reset() } : .analysis(call)
     },
     Row("the connection is closed without an answer") { call in
       call.number == 1 ? .raw { $0.close() } : .analysis(call)
     },
+  ]
+
+  /// Those that only the deadline ends.
+  static let endless: [Row] = [
     Row("the answer does not come within the deadline") { call in
       call.number == 1 ? .raw { $0.waitForClose() } : .analysis(call)
     },
@@ -34,11 +39,21 @@ struct OutcomeUnknownTests {
     },
   ]
 
-  @Test("burns an attempt, is marked as maybe counted, and is repeated with the same key", arguments: once)
+  @Test("burns an attempt, is marked as maybe counted, and is repeated with the same key", arguments: ended)
   func unknown(row: Row) async throws {
+    try await expectOneRepeat(row, deadline: "60s")
+  }
+
+  @Test("does so too when its deadline ends it", arguments: endless)
+  func unknownAtDeadline(row: Row) async throws {
+    // Time enough to get as far as the row leads, and for the repeat to be answered.
+    try await expectOneRepeat(row, deadline: "10s")
+  }
+
+  private func expectOneRepeat(_ row: Row, deadline: String) async throws {
     try await Trial.with { trial in
       let backend = try Trial.backend(row.answer)
-      let ended = try await trial.drain(backend.url, ["--deadline", "2s"])
+      let ended = try await trial.drain(backend.url, ["--deadline", deadline])
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"])
@@ -100,26 +115,38 @@ struct OutcomeUnknownTests {
     "is not waited for longer than the deadline, though the server's own limit is later; a longer deadline waits"
   )
   func deadline() async throws {
-    // The server answers after 3 s, as one with a limit of 120 s may answer after 100.
+    // The server answers when the test lets it, as one with a limit of 120 s may answer after 100.
+    let gate = Gate()
     let slow: @Sendable (Backend.Call) -> Backend.Reply = { call in
-      sleep(3)
+      gate.wait()
       return .analysis(call)
     }
     try await Trial.with(maxAttempts: 1) { trial in
       let backend = try Trial.backend(slow)
-      let ended = try await trial.drain(backend.url, ["--deadline", "500ms"], account: false)
+      let ended = try await trial.drain(backend.url, ["--deadline", "5s"], account: false)
+      gate.open()
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"], "\(attempts)")
       #expect(try await trial.dead == 1)
       #expect(backend.calls.count == 1)
     }
-    // The call takes three leases; heartbeats keep the job, so that nobody calls for it again.
+    // The call takes longer than a lease; heartbeats keep the job, so that nobody calls for it again.
     try await Trial.with(maxAttempts: 1) { trial in
       let backend = try Trial.backend(slow)
-      let ended = try await trial.drain(backend.url, ["--deadline", "60s", "--lease", "1s"])
-      #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.results == 1)
+      let worker = try trial.start(backend.url, ["--deadline", "10m", "--lease", "10s"])
+      try await eventually { backend.calls.count == 1 }
+      let first = try await trial.installation.text("SELECT deadline::text FROM analysis.batch")
+      try await eventually {
+        try await trial.installation.number(
+          """
+          SELECT count(*)::int FROM analysis.batch
+          WHERE deadline > '\(first)' AND clock_timestamp() > '\(first)'
+          """) == 1
+      }
+      gate.open()
+      try await eventually { try await trial.results == 1 }
+      _ = await trial.stop(worker)
       #expect(backend.calls.count == 1)
     }
   }

@@ -11,14 +11,15 @@ struct TokenLifeTests {
     try Data(Trial.password.utf8).write(to: URL(filePath: folder.path("password")))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("password"))
     let options = [
-      "--require-auth", "--account", "\(Trial.email):\(folder.path("password"))", "--token-lifetime", "1s",
-      "--login-dialect", dialect, "--delay", "100ms",
+      "--require-auth", "--account", "\(Trial.email):\(folder.path("password"))", "--token-lifetime", "5s",
+      "--login-dialect", dialect, "--delay", "200ms",
     ]
     try await RunningEndpoint.with(options) { endpoint async throws in
-      try await Trial.with(jobs: 160, maxAttempts: 1) { trial in
-        let ended = try await trial.drain(endpoint.url, ["--concurrency", "4"])
+      // Three lifetimes at least.
+      try await Trial.with(jobs: 320, maxAttempts: 1) { trial in
+        let ended = try await trial.drain(endpoint.url, horizon: "120s", ["--concurrency", "4"])
         #expect(ended.code == 0, "\(ended.messages)")
-        #expect(try await trial.results == 160)
+        #expect(try await trial.results == 320)
         #expect(try await trial.dead == 0)
         #expect(try await trial.attempts(burntOnly: true) == [])
       }

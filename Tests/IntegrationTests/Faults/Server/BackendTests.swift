@@ -8,7 +8,8 @@ struct BackendTests {
     "Backends that are terminated or cancelled again and again cost no job and no attempt",
     arguments: ["pg_terminate_backend", "pg_cancel_backend"])
   func struck(function: String) async throws {
-    try await WorkerTrial.with(jobs: 400, endpoint: ["--delay", "10ms"]) { trial in
+    // Work for ten seconds at least, so that there is some left when the first is struck.
+    try await WorkerTrial.with(jobs: 1000, endpoint: ["--delay", "50ms"]) { trial in
       let worker = try trial.worker(["--drain", "--drain-horizon", "60s"])
       try await eventually { try await trial.results >= 10 }
       var struck = 0
@@ -36,7 +37,8 @@ struct BackendTests {
 
   @Test("A frozen backend holds the worker up for no longer than its deadline; it goes on with a new one")
   func frozen() async throws {
-    try await ServerTrial.with(jobs: 300) { trial in
+    // As above: with nothing left to do it needs fewer connections.
+    try await ServerTrial.with(jobs: 1000, endpoint: ["--delay", "50ms"]) { trial in
       let worker = try trial.trial.worker()
       try await eventually { try await trial.trial.results >= 20 }
       let frozen = try await trial.backends()

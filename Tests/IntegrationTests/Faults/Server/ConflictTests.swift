@@ -102,7 +102,7 @@ struct ConflictTests {
   func idleInTransaction() async throws {
     try await ServerTrial.with(jobs: 20) { trial in
       _ = try await trial.installation.pool.query(
-        "ALTER DATABASE postgres SET idle_in_transaction_session_timeout = '1s'")
+        "ALTER DATABASE postgres SET idle_in_transaction_session_timeout = '5s'")
       let dozing = try await Connection.connect(
         ConnectionConfiguration(trial.cluster.conninfo()), on: trial.installation.loop)
       _ = try await dozing.query("BEGIN")

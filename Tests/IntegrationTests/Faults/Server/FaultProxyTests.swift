@@ -1,5 +1,6 @@
 import EventLoop
 import PostgreSQL
+import Synchronization
 import TestSupport
 import Testing
 
@@ -45,10 +46,16 @@ struct FaultProxyTests {
       let one = try await pool.query("SELECT 1").single().int32(0)
       #expect(one == 1)
       proxy.freeze()
-      async let late = pool.query("SELECT 2", deadline: .seconds(60)).single().int32(0)
+      let isFrozen = Mutex(true)
+      let late = Task {
+        let two = try await pool.query("SELECT 2", deadline: .seconds(60)).single().int32(0)
+        #expect(!isFrozen.withLock { $0 }, "it was answered before the thaw")
+        return two
+      }
       try await loop.sleep(for: .milliseconds(200))
+      isFrozen.withLock { $0 = false }
       proxy.thaw()
-      let two = try await late
+      let two = try await late.value
       #expect(two == 2)
       proxy.refuse()
       proxy.cutAll()

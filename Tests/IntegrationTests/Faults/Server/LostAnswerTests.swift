@@ -79,14 +79,15 @@ struct LostAnswerTests {
     "Jobs that a stopping worker hands back are back once",
     arguments: [FaultProxy.Cut.beforeServer, .afterAnswer])
   func handBack(cut: FaultProxy.Cut) async throws {
-    try await ServerTrial.with(jobs: 40, endpoint: ["--delay", "200ms"]) { trial in
+    // So many that the worker holds some when it is told to stop, however late that is.
+    try await ServerTrial.with(jobs: 400, endpoint: ["--delay", "200ms"]) { trial in
       trial.proxy.cut(cut, at: "analysis.hand_back(", times: 1)
       let worker = try trial.trial.worker()
       try await eventually { try await trial.trial.results >= 4 }
       try await trial.stop(worker)
       #expect(trial.proxy.struck == 1)
       #expect(try await trial.trial.held == 0)
-      try await trial.trial.drain()
+      try await trial.trial.drain(concurrency: 64)
       try await trial.expectUnharmed()
     }
   }

@@ -32,7 +32,7 @@
     /// A worker that is told to stop while it holds more jobs than it has calls in flight.
     private func stopped(_ trial: WorkerTrial, _ failpoint: Failpoint) async throws -> Executable {
       let victim = try trial.worker(
-        lease: "1s", failpoints: "before-upload=delay:200,\(failpoint.rawValue)=kill")
+        lease: "1s", failpoints: "before-upload=delay:2000,\(failpoint.rawValue)=kill")
       try await eventually { try await trial.held(by: victim) > WorkerTrial.concurrency }
       victim.send(SIGTERM)
       return victim

@@ -36,7 +36,7 @@
     private func keepRunning(_ trial: WorkerTrial, _ killer: JobID) async throws -> Int {
       var crashes = 0
       while true {
-        let worker = try trial.worker(lease: "1s", failpoints: "before-upload(job=\(killer))=crash")
+        let worker = try trial.worker(failpoints: "before-upload(job=\(killer))=crash")
         try await eventually {
           if worker.hasEnded { return true }
           return try await trial.hasEnded(jobs: trial.jobs.count)
@@ -48,6 +48,7 @@
           return crashes
         }
         #expect(ended.code == SIGABRT, "\(ended.messages)")
+        try await trial.expireLeases(of: ended)
         crashes += 1
       }
     }

@@ -15,10 +15,8 @@
     func repeated(step: Failpoint) async throws {
       try await WorkerTrial.with(jobs: 40) { trial in
         let name = step.rawValue
-        // Of a batch whose claim was not heard of nobody gives a sign of life: it comes back by its lease.
-        let lease = step == .claimAnswered ? "3s" : nil
         let worker = try trial.worker(
-          ["--drain"], lease: lease, failpoints: "\(name)=error@1,\(name)=error@2,\(name)=error@4")
+          ["--drain"], failpoints: "\(name)=error@1,\(name)=error@2,\(name)=error@4")
         let ended = await worker.ended()
         #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
         #expect(ended.messages.contains("A failpoint is reached"))

@@ -16,7 +16,8 @@
       "finishes the calls in flight, hands the rest back untouched and ends with 0",
       arguments: [SIGTERM, SIGINT])
     func finishes(signal: Int32) async throws {
-      try await WorkerTrial.with(jobs: 40, endpoint: ["--delay", "300ms"]) { trial in
+      // So many that the worker is in their midst when it is told, however late that is.
+      try await WorkerTrial.with(jobs: 400, endpoint: ["--delay", "300ms"]) { trial in
         let worker = try trial.worker()
         try await eventually { try await trial.results >= WorkerTrial.concurrency }
         worker.send(signal)
@@ -30,7 +31,7 @@
           try await trial.installation.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0")
             == trial.jobs.count - results)
         try await trial.installation.expectInvariants()
-        try await trial.drain()
+        try await trial.drain(concurrency: 64)
         try await trial.expectEachEnded()
         #expect(try trial.calls.values.allSatisfy { $0 == 1 })
       }
@@ -75,7 +76,8 @@
       "stores and hands back all the same when the database is away for a moment just then",
       arguments: ["before-store", "store-answered", "before-hand-back", "hand-back-answered"])
     func databaseAway(failpoint: String) async throws {
-      try await WorkerTrial.with(jobs: 40, endpoint: ["--delay", "300ms"]) { trial in
+      // So many that the worker is in their midst when it is told, however late that is.
+      try await WorkerTrial.with(jobs: 400, endpoint: ["--delay", "300ms"]) { trial in
         let worker = try trial.worker(
           failpoints: "\(Self.tellsOfCalls),\(failpoint)=error@1,\(failpoint)=error@2")
         try await eventually { try await trial.held(by: worker) > WorkerTrial.concurrency }
@@ -86,7 +88,7 @@
         #expect(ended.messages.contains("\"failpoint\":\"\(failpoint)\""))
         try await trial.installation.expectInvariants()
         try await trial.expectNoAttemptBurnt()
-        try await trial.drain()
+        try await trial.drain(concurrency: 64)
         try await trial.expectEachEnded()
         #expect(try trial.calls.values.allSatisfy { $0 == 1 })
       }

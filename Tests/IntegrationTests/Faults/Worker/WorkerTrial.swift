@@ -64,8 +64,12 @@ struct WorkerTrial {
   }
 
   /// Runs a worker that nothing strikes until the queue is empty.
-  func drain(_ location: SourceLocation = #_sourceLocation) async throws {
-    let heir = try worker(["--drain", "--drain-horizon", "60s"])
+  ///
+  /// - Parameter concurrency: More for many jobs.
+  func drain(
+    concurrency: Int = concurrency, _ location: SourceLocation = #_sourceLocation
+  ) async throws {
+    let heir = try worker(["--drain", "--drain-horizon", "60s"], concurrency: concurrency)
     let ended = await heir.ended()
     #expect(ended.code == 0, "\(ended.messages)", sourceLocation: location)
   }
@@ -114,6 +118,16 @@ struct WorkerTrial {
     let text = Data(try #require(line, "\(ended.messages)").utf8)
     let fields = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
     return fields.compactMapValues { $0 as? Int }
+  }
+
+  /// Lets the leases of a worker that has died run out at once instead of when their time is over.
+  func expireLeases(of dead: Executable.Ended) async throws {
+    let line = dead.messages.split(separator: "\n").first { $0.contains("The worker runs") }
+    let text = Data(try #require(line, "\(dead.messages)").utf8)
+    let fields = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+    let id = try #require(fields["worker"] as? Int)
+    _ = try await installation.pool.query(
+      "UPDATE analysis.batch SET deadline = '-infinity' WHERE worker_id = \(id)")
   }
 
   /// Jobs in a worker's hands.
