@@ -89,7 +89,7 @@ let package = Package(
     module("AnalysisCore"),
     module("EventLoop", ["Clinux"]),
     module("Operations", ["Clinux", "Ccrypto"]),
-    module("PostgreSQL", ["Clibpq", "EventLoop"]),
+    module("PostgreSQL", ["Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
     module("ImageEncryption", ["Operations", "Csodium", "Ccrypto"]),

@@ -43,21 +43,18 @@ class Database:
         self.port = int(found.pop("port", None) or os.environ.get("PGPORT", "5432"))
         self.user = found.pop("user", None) or os.environ.get("PGUSER", "postgres")
         self.name = found.pop("dbname", None) or os.environ.get("PGDATABASE", self.user)
-        self.password = found.pop("password", None)
+        if "password" in found:
+            raise SystemExit("Take the password out of --dsn, and put it into a password file (PGPASSFILE).")
 
     @property
     def conninfo(self):
         """As libpq (psycopg) wants it."""
-        return make_conninfo(
-            host=self.host, port=self.port, user=self.user, dbname=self.name, password=self.password
-        )
+        return make_conninfo(host=self.host, port=self.port, user=self.user, dbname=self.name)
 
     @property
     def url(self):
         """As awa wants it; a socket's folder is a parameter there."""
         account = quote(self.user, safe="")
-        if self.password:
-            account += ":" + quote(self.password, safe="")
         name = quote(self.name, safe="")
         if self.host.startswith("/"):
             return f"postgres://{account}@localhost:{self.port}/{name}?{urlencode({'host': self.host})}"
@@ -65,10 +62,7 @@ class Database:
 
     @property
     def _arguments(self):
-        return {
-            "host": self.host, "port": self.port, "user": self.user, "database": self.name,
-            "password": self.password,
-        }
+        return {"host": self.host, "port": self.port, "user": self.user, "database": self.name}
 
     async def connect(self):
         return await asyncpg.connect(**self._arguments)

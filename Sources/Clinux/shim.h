@@ -1,5 +1,6 @@
 // The parts of Linux that Swift's Glibc module leaves out. Header only; nothing is compiled.
 #pragma once
+#include <linux/memfd.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <sys/epoll.h>
@@ -32,3 +33,7 @@ static inline _Bool linux_contains(
     const void *_Nonnull text, size_t count, const void *_Nonnull piece, size_t length) {
   return memmem(text, count, piece, length) != 0;
 }
+
+// Another one: a file without a name, in memory.
+int memfd_create(const char *_Nonnull, unsigned int);
+static const unsigned int linux_memfd_cloexec = MFD_CLOEXEC;

@@ -23,6 +23,7 @@ extension JobQueueError {
   private static func advice(_ phase: ConnectionPhase?) -> String {
     switch phase {
     case .some(.configuration): "Mend the connection settings (--database, or PG* variables and their files)."
+    case .some(.passwordFile): "Only its owner may be able to read a password file."
     case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
     case .some(.databaseMissing): "Check the database's name (PGDATABASE), or make it with createdb."
     case .some(.tls): "Check the certificates and PGSSLMODE."

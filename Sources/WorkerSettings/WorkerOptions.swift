@@ -16,7 +16,9 @@ public enum WorkerOptions {
   /// `--database`.
   public static let database = Option(
     "database", .string, valueName: "conninfo", environment: "ANALYSIS_DATABASE", key: "database",
-    help: "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files.")
+    help:
+      "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files. A "
+      + "password comes from a password file alone.")
   /// `--database-proof`.
   public static let databaseProof = Option(
     "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",

@@ -93,6 +93,7 @@ struct DoctorInteractor: Sendable {
       switch error.phase {
       case .some(.configuration):
         "Mend the connection settings: --database, or PG* variables and their files."
+      case .some(.passwordFile): "Only its owner may be able to read a password file: mode 0600."
       case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
       case .some(.databaseMissing): "Check the database's name, or make it with createdb."
       case .some(.tls): "Check the certificates and PGSSLMODE."

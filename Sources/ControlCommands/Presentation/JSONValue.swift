@@ -64,7 +64,15 @@ enum JSONValue: Sendable, Equatable {
         member.value.write(to: &output)
       }
       output += "}"
-    case .raw(let json): output += json
+    case .raw(let json):
+      for scalar in json.unicodeScalars {
+        // White space between values; in a text JSON has none of these.
+        if scalar.value < 0x20 {
+          output.unicodeScalars.append(scalar)
+        } else {
+          Self.write(shown: scalar, to: &output)
+        }
+      }
     }
   }
 
@@ -77,14 +85,23 @@ enum JSONValue: Sendable, Equatable {
       case "\n": output += "\\n"
       case "\r": output += "\\r"
       case "\t": output += "\\t"
-      // Besides the control characters, what a terminal or a script of JavaScript would take for one.
-      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
-        let digits = String(scalar.value, radix: 16)
-        output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      default: output.unicodeScalars.append(scalar)
+      default: write(shown: scalar, to: &output)
       }
     }
     output += "\""
+  }
+
+  /// Writes what a reader sees as it is and all else by number: control characters, what a script of JavaScript takes
+  /// for one, and what hides text or turns its order round on a terminal.
+  private static func write(shown scalar: Unicode.Scalar, to output: inout String) {
+    switch scalar.properties.generalCategory {
+    case .control, .format, .lineSeparator, .paragraphSeparator:
+      for unit in String(scalar).utf16 {
+        let digits = String(unit, radix: 16)
+        output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      }
+    default: output.unicodeScalars.append(scalar)
+    }
   }
 }
 

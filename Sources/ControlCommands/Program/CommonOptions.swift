@@ -7,7 +7,7 @@ enum CommonOptions {
   static let database = Option<String?>(
     "database", .string, valueName: "CONNINFO", environment: "ANALYSIS_DATABASE", key: "database",
     help: "How to reach PostgreSQL: a URI or key=value pairs, for instance service=analysis. Without it the "
-      + "usual PG* variables count. Keep the password in a password file.")
+      + "usual PG* variables count. A password comes from a password file alone.")
   static let databaseProof = Option(
     "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",
     key: "database-proof",

@@ -74,7 +74,7 @@ enum FailureWords {
   static func exitCode(of error: PostgreSQLError) -> ExitCode {
     switch error.phase {
     case .some(.tooManyClients), .some(.startingUp): return .tryLater
-    case .some(.authentication): return .permission
+    case .some(.authentication), .some(.passwordFile): return .permission
     case .some(.configuration): return .usage
     case .some: return .unreachable
     case nil: break

@@ -15,7 +15,7 @@ public struct UserDirectory: Sendable {
   /// Adds a user; one who is there already is left as it is.
   ///
   /// - Throws: `notFound` for an unknown plan, `invalid` for an unknown zone or a reference that is empty,
-  ///   longer than 200 characters or has a control character.
+  ///   longer than 200 characters or has a character that is not seen.
   public func add(_ user: NewUser) async throws(JobQueueError) -> AddedUser {
     try check(user.reference)
     _ = try await requirePlan(user.plan)
@@ -115,12 +115,16 @@ public struct UserDirectory: Sendable {
       .notFound, "There is no user \(reference).", advice: "Add the user with analysisctl users add.")
   }
 
+  /// With a mark that hides itself or turns text round, two users could look like one, and a list like another.
   private func check(_ reference: String) throws(JobQueueError) {
+    let unseen: [Unicode.GeneralCategory] = [.control, .format]
     guard !reference.isEmpty, reference.unicodeScalars.count <= 200,
-      !reference.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      !reference.unicodeScalars.contains(where: { unseen.contains($0.properties.generalCategory) })
     else {
       throw JobQueueError(
-        .invalid, "A user's reference must have from 1 to 200 characters, and no control character.")
+        .invalid,
+        "A user's reference must have from 1 to 200 characters, and no control or format character (such as"
+          + " marks that turn the order of text round).")
     }
   }
 

@@ -1,4 +1,3 @@
-internal import Clibpq
 internal import EventLoop
 internal import Glibc
 internal import Synchronization
@@ -76,33 +75,37 @@ final class ConnectAttempt: Sendable {
 
 extension ConnectAttempt {
   private func connect() -> Outcome {
-    if let error = unreadableConninfo() { return .failure(error) }
-    var race = HostRace(configuration, until: until) { self.isOver }
+    // libpq reads it whenever it begins with a server, so it has to be there until the end.
+    var credential: CredentialCopy?
+    defer { withExtendedLifetime(credential) {} }
     do throws(PostgreSQLError) {
+      var configuration = configuration
+      credential = try settle(&configuration)
+      var race = HostRace(configuration, until: until) { self.isOver }
       return .success(try race.run())
     } catch {
-      return .failure(error)
+      return .failure(credential?.named(in: error) ?? error)
     }
   }
 
-  /// A connection string that cannot be parsed is told apart here, where its words can be left out.
-  private func unreadableConninfo() -> PostgreSQLError? {
-    // A plain name is a database's, as everywhere in libpq.
-    guard let conninfo = configuration.conninfo, conninfo.contains("=") || conninfo.contains("://") else {
-      return nil
-    }
-    var message: UnsafeMutablePointer<CChar>?
-    let options = PQconninfoParse(conninfo, &message)
-    defer {
-      PQconninfoFree(options)
-      PQfreemem(message)
-    }
-    guard options == nil else { return nil }
-    let words = message.map { String(cString: $0) } ?? "out of memory"
-    var error = PostgreSQLError(
-      .connectionFailed,
-      "No connection: the connection string cannot be read: \(Redaction.withoutQuoted(words).trimmed).")
-    error.phase = .configuration
-    return error
+  /// Looks at what is given before anything is asked of a server.
+  private func settle(
+    _ configuration: inout ConnectionConfiguration
+  ) throws(PostgreSQLError) -> CredentialCopy? {
+    let settings = try configuration.conninfo.map(LibpqSettings.init(conninfo:))
+    if let settings { try PasswordRule.check(conninfo: settings) }
+    try PasswordRule.checkEnvironment(Self.variable)
+    guard
+      let file = configuration.keywords["passfile"] ?? settings?.values["passfile"]
+        ?? Self.variable("PGPASSFILE"),
+      let folder = Self.variable("CREDENTIALS_DIRECTORY"),
+      let credential = CredentialCopy(of: file, in: folder)
+    else { return nil }
+    configuration.keywords["passfile"] = credential.path
+    return credential
+  }
+
+  private static func variable(_ name: String) -> String? {
+    getenv(name).map { String(cString: $0) }
   }
 }

@@ -22,7 +22,7 @@ final class ConnectCandidate {
   private var connection: OpaquePointer?
 
   /// - Parameter isExpanded: Whether the database's name may be a whole connection string.
-  /// - Throws: When it fails at once.
+  /// - Throws: When it fails at once, and when a password comes from where it may not.
   init(
     _ parameters: [(keyword: String, value: String)], isExpanded: Bool,
     onNotice: (@Sendable (Notice) -> Void)?
@@ -38,6 +38,10 @@ final class ConnectCandidate {
     notices.install(on: connection)
     // Only so is the SQLSTATE part of what libpq says of a refused connection.
     _ = PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    // Only libpq knows what it found in a service file, and where it looked for passwords.
+    if isExpanded, let settings = LibpqSettings(of: connection) {
+      try PasswordRule.check(settings, given: parameters.map(\.keyword))
+    }
     guard PQstatus(connection) != CONNECTION_BAD else {
       throw failure(connection, whenUnknown: .configuration)
     }
@@ -52,7 +56,7 @@ final class ConnectCandidate {
   var descriptor: Int32 { connection.map { PQsocket($0) } ?? -1 }
 
   /// The servers it goes through.
-  var servers: HostList? { connection.flatMap { HostList(of: $0) } }
+  var servers: HostList? { connection.flatMap { LibpqSettings(of: $0) }.map(HostList.init) }
 
   /// Goes on when what it waits for has come.
   func step() -> Step {

@@ -1,4 +1,3 @@
-internal import Clibpq
 internal import Glibc
 
 /// The servers that a connection string names, and all else that libpq has made of it.
@@ -36,16 +35,9 @@ struct HostList {
     self.others = others
   }
 
-  /// What a connection that was begun goes by; nil without memory.
-  init?(of connection: OpaquePointer) {
-    guard let options = PQconninfo(connection) else { return nil }
-    defer { PQconninfoFree(options) }
-    var values: [String: String] = [:]
-    var option = options
-    while let keyword = option.pointee.keyword {
-      if let value = option.pointee.val { values[String(cString: keyword)] = String(cString: value) }
-      option += 1
-    }
+  /// What a connection that was begun goes by.
+  init(_ settings: LibpqSettings) {
+    let values = settings.values
     self.init(
       Self.hosts(values["host"] ?? "", values["hostaddr"] ?? "", values["port"] ?? ""),
       connectTimeout: values["connect_timeout"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil },

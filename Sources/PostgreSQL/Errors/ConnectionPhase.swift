@@ -2,7 +2,7 @@
 /// tells them apart.
 public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   private enum Value: String {
-    case configuration, nameResolution, refused, timeout, tls, authentication, databaseMissing
+    case configuration, passwordFile, nameResolution, refused, timeout, tls, authentication, databaseMissing
     case tooManyClients, startingUp, wrongServer, interrupted
   }
 
@@ -10,6 +10,8 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
 
   /// The connection string, service or password file cannot be used.
   public static let configuration = ConnectionPhase(value: .configuration)
+  /// A password file is not used, since others than its owner can read it.
+  public static let passwordFile = ConnectionPhase(value: .passwordFile)
   /// The host's name has no address.
   public static let nameResolution = ConnectionPhase(value: .nameResolution)
   /// Nobody listens at the address or socket, or it cannot be reached.
@@ -34,7 +36,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   /// Whether waiting may cure it, without anybody changing a setting.
   public var isTransient: Bool {
     switch value {
-    case .configuration, .tls, .authentication, .databaseMissing: false
+    case .configuration, .passwordFile, .tls, .authentication, .databaseMissing: false
     case .nameResolution, .refused, .timeout, .tooManyClients, .startingUp, .wrongServer, .interrupted: true
     }
   }
@@ -43,6 +45,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch value {
     case .configuration: "the connection settings cannot be used"
+    case .passwordFile: "others can read the password file"
     case .nameResolution: "the server's name was not found"
     case .refused: "the server cannot be reached"
     case .timeout: "the server did not answer in time"

@@ -40,7 +40,7 @@ public struct PostgreSQLError: Error, Sendable {
   /// The kind of failure.
   public let code: Code
   /// What happened, without row values.
-  public let message: String
+  public internal(set) var message: String
   /// How far connecting came; only with `connectionFailed`.
   public internal(set) var phase: ConnectionPhase?
   /// The server's five-character code, where it sent one.

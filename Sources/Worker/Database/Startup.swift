@@ -12,11 +12,15 @@ struct Startup {
   /// since it is started with the machine and the database may be later.
   static let drainPatience: Duration = .seconds(30)
 
-  /// Whether the settings of the connection can never lead anywhere, for instance a server that need not prove itself:
-  /// nobody but who wrote them mends that. What a server says of them may be mended there.
-  private static func isOfSettings(_ error: JobQueueError) -> Bool {
-    guard let cause = error.underlying as? PostgreSQLError else { return false }
-    return cause.phase == .configuration && cause.sqlState == nil
+  /// What it is when the settings of the connection can never lead anywhere, for instance with a server that need not
+  /// prove itself: nobody but who wrote them mends that. What a server says of them may be mended there.
+  private static func kind(ofSettings error: JobQueueError) -> WorkerError.Kind? {
+    guard let cause = error.underlying as? PostgreSQLError, cause.sqlState == nil else { return nil }
+    return switch cause.phase {
+    case .some(.configuration): .configuration
+    case .some(.passwordFile): .permission
+    default: nil
+    }
   }
 
   private static func kind(of code: JobQueueError.Code) -> WorkerError.Kind {
@@ -48,7 +52,7 @@ struct Startup {
         try await ReaderRecord(worker: worker, databases: databases).start()
         return found
       } catch {
-        guard !Self.isOfSettings(error) else { throw WorkerError(error.description, kind: .configuration) }
+        if let kind = Self.kind(ofSettings: error) { throw WorkerError(error.description, kind: kind) }
         guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
         if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {
           throw WorkerError(error.description, kind: .unreachable)

@@ -63,9 +63,10 @@ struct HelpSnapshotTests {
         Options:
               --database <CONNINFO>       How to reach PostgreSQL: a URI or key=value
                                           pairs, for instance service=analysis. Without
-                                          it the usual PG* variables count. Keep the
-                                          password in a password file. (environment:
-                                          ANALYSIS_DATABASE; configuration: database)
+                                          it the usual PG* variables count. A password
+                                          comes from a password file alone.
+                                          (environment: ANALYSIS_DATABASE;
+                                          configuration: database)
               --database-proof <verified|as-given>
                                           What a database server on another machine has
                                           to prove: verified asks for a certificate in
@@ -224,9 +225,10 @@ struct HelpSnapshotTests {
         Options of every subcommand:
               --database <CONNINFO>       How to reach PostgreSQL: a URI or key=value
                                           pairs, for instance service=analysis. Without
-                                          it the usual PG* variables count. Keep the
-                                          password in a password file. (environment:
-                                          ANALYSIS_DATABASE; configuration: database)
+                                          it the usual PG* variables count. A password
+                                          comes from a password file alone.
+                                          (environment: ANALYSIS_DATABASE;
+                                          configuration: database)
               --database-proof <verified|as-given>
                                           What a database server on another machine has
                                           to prove: verified asks for a certificate in

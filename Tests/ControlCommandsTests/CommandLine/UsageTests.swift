@@ -147,7 +147,7 @@ struct UsageTests {
   }
 
   @Test(
-    "a server that is not there is code 69 for every command, and the password is in no word of it",
+    "a server that is not there is code 69 for every command, and a password code 64 that is in no word of it",
     arguments: [
       "migrate", "migrate --dry-run", "status", "jobs list", "jobs show 1", "jobs cancel 1", "jobs retry 1",
       "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC",
@@ -156,10 +156,13 @@ struct UsageTests {
       "report summary", "reconcile", "audit list", "audit verify", "purge", "purge --dry-run",
     ])
   func unreachable(line: String) async {
-    let control = Control(database: "host=/nonexistent user=u password=hunter2")
-    let ran = await control.run(line.split(separator: " ").map(String.init))
+    let words = line.split(separator: " ").map(String.init)
+    let ran = await Control(database: "host=/nonexistent user=u").run(words)
     #expect(ran.code == .unreachable)
     #expect(ran.output == "")
-    #expect(!ran.messages.contains("hunter2"))
+    let refused = await Control(database: "host=/nonexistent user=u password=hunter2").run(words)
+    #expect(refused.code == .usage)
+    #expect(refused.output == "")
+    #expect(!refused.messages.contains("hunter2"))
   }
 }

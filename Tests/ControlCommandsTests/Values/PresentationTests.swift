@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import ControlCommands
@@ -20,10 +21,44 @@ struct PresentationTests {
     arguments: [
       ("a\"b\\c", #""a\"b\\c""#), ("\n\r\t", #""\n\r\t""#),
       ("\u{0}\u{1B}[31m\u{7F}", #""\u0000\u001b[31m\u007f""#),
-      ("\u{2028}\u{9B}", #""\u2028\u009b""#), ("zoë 😀", "\"zoë 😀\""),
+      ("\u{2028}\u{9B}", #""\u2028\u009b""#), ("\u{202E}\u{E0061}", #""\u202e\udb40\udc61""#),
+      ("zoë 😀", "\"zoë 😀\""),
     ])
   func escapes(text: String, expected: String) {
     #expect(JSONValue.string(text).text == expected)
+  }
+
+  @Test(
+    "JSON has nothing that hides text or turns its order round, and means the same",
+    arguments: [
+      "\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}", "\u{2066}\u{2067}\u{2068}\u{2069}",
+      "\u{200B}\u{200C}\u{200D}\u{200E}\u{200F}\u{2060}\u{FEFF}",
+      "\u{AD}\u{61C}\u{600}\u{180E}\u{206F}\u{FFF9}",
+      "\u{E0001}\u{E0061}\u{110BD}\u{1D173}",
+    ])
+  func invisible(marks: String) throws {
+    let text = marks.unicodeScalars.map { "a\($0)b" }.joined()
+    let written = ["\"\(text)\"", JSONValue.string(text).text]
+    let values: [JSONValue] = [
+      .string(text), .raw(written[0]), .object([JSONValue.Member(name: text, value: .raw(written[1]))]),
+    ]
+    for value in values {
+      #expect(
+        !value.text.unicodeScalars.contains { $0.properties.generalCategory == .format }, "\(value.text)")
+    }
+    #expect(try decoded(values[0]) == text)
+    #expect(try decoded(values[1]) == text)
+    let object = try JSONDecoder().decode([String: String].self, from: Data(values[2].text.utf8))
+    #expect(object.map { $0 == text && $1 == text } == [true])
+  }
+
+  @Test("JSON that is there already keeps its white space")
+  func whiteSpace() {
+    #expect(JSONValue.raw("{\t\"a\": 1 }").text == "{\t\"a\": 1 }")
+  }
+
+  private func decoded(_ value: JSONValue) throws -> String {
+    try JSONDecoder().decode(String.self, from: Data(value.text.utf8))
   }
 
   @Test(

@@ -93,10 +93,25 @@ struct UserDirectoryTests {
       let long = await #expect(throws: JobQueueError.self) {
         try await users.add(NewUser(reference: String(repeating: "x", count: 201)))
       }
-      await #expect(throws: JobQueueError.self) {
-        try await users.add(NewUser(reference: "a\nb"))
-      }
       #expect(long?.code == .invalid)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.account") == 0)
+    }
+  }
+
+  @Test(
+    "A user whose reference holds what cannot be seen, or turns text round, is not added",
+    arguments: [
+      "a\nb", "a\u{1B}b", "a\u{7F}", "\u{9B}a", "a\u{202E}b", "\u{2066}a\u{2069}", "a\u{200B}b", "\u{FEFF}a",
+      "a\u{AD}",
+      "a\u{E0061}b",
+    ])
+  func invisible(reference: String) async throws {
+    try await withQueue { queue async throws in
+      let refused = await #expect(throws: JobQueueError.self) {
+        try await UserDirectory(queue.pool).add(NewUser(reference: reference))
+      }
+      #expect(refused?.code == .invalid)
+      #expect(refused?.message.contains("control") == true && refused?.message.contains("format") == true)
       #expect(try await queue.number("SELECT count(*) FROM analysis.account") == 0)
     }
   }

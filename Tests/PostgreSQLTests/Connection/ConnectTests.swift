@@ -54,7 +54,7 @@ struct ConnectTests {
   @Test("to a socket where nobody listens is refused")
   func refused() async throws {
     let failure = try await failure(
-      ConnectionConfiguration("host=/nonexistent user=postgres password=hunter2"))
+      ConnectionConfiguration("host=/nonexistent user=postgres", keywords: ["password": "hunter2"]))
     #expect(failure.code == .connectionFailed)
     #expect(failure.phase == .refused)
     #expect(failure.isTransient && failure.isConnectionLoss && !failure.mayHaveTakenEffect)
@@ -80,13 +80,14 @@ struct ConnectTests {
     try await withTestDatabase { database in
       let connection = try await database.connect(on: try EventLoop())
       _ = try await connection.query("CREATE ROLE needs_password LOGIN PASSWORD 'correct-horse'")
-      var configuration = ConnectionConfiguration(database.conninfo + " user=needs_password password=hunter2")
+      var configuration = ConnectionConfiguration(
+        database.conninfo + " user=needs_password", keywords: ["password": "hunter2"])
       let wrong = try await failure(configuration)
       #expect(wrong.phase == .authentication)
       #expect(wrong.sqlState == "28P01")
       #expect(!wrong.isTransient)
       #expect(!"\(wrong) \(String(reflecting: wrong))".contains("hunter2"))
-      configuration.conninfo = database.conninfo + " user=needs_password passfile=/dev/null"
+      configuration.keywords = ["passfile": "/dev/null"]
       #expect(try await failure(configuration).phase == .authentication)
       configuration.keywords["password"] = "correct-horse"
       let accepted = try await Connection.connect(configuration, on: try EventLoop())

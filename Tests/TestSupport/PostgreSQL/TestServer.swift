@@ -3,7 +3,8 @@ import Glibc
 import PostgreSQL
 
 /// The PostgreSQL server of this test process: one of its own, started at first use, or the one that the
-/// connection string in `ANALYSIS_TEST_SERVER` names (as a role that may create databases).
+/// connection string in `ANALYSIS_TEST_SERVER` names (as a role that may create databases; its
+/// password, if it has one, in a password file).
 public actor TestServer {
   /// The process's server.
   public static let shared = TestServer()
