@@ -19,11 +19,13 @@ END $$;
 -- Refuses what belongs to no export that this role has opened, of this user, today, and committed.
 CREATE OR REPLACE FUNCTION analysis.require_export(p_user_id bigint, p_export text) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+  v_since timestamptz := clock_timestamp() - interval '1 day';       -- outside the statement, for the index
 BEGIN
   -- What is seen of another transaction is committed.
   IF p_export = pg_current_xact_id_if_assigned()::text OR NOT EXISTS (
     SELECT FROM analysis.audit a
-    WHERE a.at > now() - interval '1 day' AND a.action = 'export' AND a.object = 'user:' || p_user_id
+    WHERE a.at > v_since AND a.action = 'export' AND a.object = 'user:' || p_user_id
       AND a.role = session_user AND a.detail ->> 'export' = p_export)
   THEN
     RAISE EXCEPTION 'the audit has no entry of this export' USING ERRCODE = 'insufficient_privilege',

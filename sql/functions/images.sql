@@ -3,8 +3,9 @@
 
 -- The images of one month of jobs that a worker has under a lease, each once: with the mark that tells one from another, the
 -- user's number, which the jobs have too, and of an encrypted one under which key it is, its own key under that one, and
--- what it is bound to: the hash of the user's reference and of the image as it was. No row: there is no such image, or
--- the jobs are not in these batches. The bytes are fetched as each row is sent. Images and users are reached in the
+-- what it is bound to: the hash of the user's reference and of the image as it was. No row: there is no such image. That
+-- is final for a job, so it is said only where the leases are known: not by a server that was the primary once, and not of
+-- a lease that is lost. The bytes are fetched as each row is sent. Images and users are reached in the
 -- order of their keys: of two keys that begin alike, a plan that was made while the table was empty would take any, and go
 -- through the table for each.
 CREATE OR REPLACE FUNCTION analysis.images_of_jobs(p_shard smallint, p_period smallint, p_batches bigint[], p_jobs bigint[])
@@ -15,15 +16,29 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off SET enable_memoize = off
 AS $$
+DECLARE
+  v_found int;
 BEGIN
+  IF current_setting('transaction_read_only')::boolean THEN
+    RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
+  END IF;
+  SELECT count(*) INTO v_found
+  FROM (
+    SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_batches) AS id) g
+    CROSS JOIN LATERAL (SELECT k.job_ids FROM analysis.batch k WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
+  WHERE u.job_id = ANY (p_jobs);
+  IF v_found < cardinality(p_jobs) THEN
+    RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
+  END IF;
   RETURN QUERY
   SELECT k.id, k.bytes, left(encode(k.sha256, 'hex'), 16), k.sealed_by, k.sealed_key,
          CASE WHEN k.sealed_by IS NOT NULL THEN k.sha256 END, a.user_sha256, k.user_id
   FROM (
     SELECT DISTINCT j.image_id
     FROM (
-      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM analysis.batch b
-      WHERE b.shard = p_shard AND b.id = ANY (p_batches)) u
+      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_batches) AS id) h
+      CROSS JOIN LATERAL (
+        SELECT k.job_ids, k.periods FROM analysis.batch k WHERE k.shard = p_shard AND k.id = h.id OFFSET 0) b) u
     CROSS JOIN LATERAL (
       SELECT w.image_id FROM analysis.job w
       WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id AND w.image_period = p_period OFFSET 0) j

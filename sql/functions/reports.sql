@@ -122,21 +122,20 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already, its grace is not
--- over, or it is before the first in which anything was used or stated. Answers whether this call closed it. p_now is for
--- tests; callers leave it out. A role that sees some clinics only would state them for all: it may not. Who calls is told
--- by the session, since in here it is the owner.
+-- over, or its number is none that the programs know (the years 2000 to 2699). Answers whether this call closed it. p_now is
+-- for tests; callers leave it out. A role that sees some clinics only would state them for all: it may not. Who calls is
+-- told by the session, since in here it is the owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_caller name := analysis.caller();
 BEGIN
   PERFORM analysis.check_moment(p_now);
+  IF (p_period BETWEEN 24000 AND 32399) IS NOT TRUE THEN
+    RETURN false;
+  END IF;
   IF p_now < analysis.statement_due(p_period)
-     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
-     OR p_period < coalesce(
-       least((SELECT min(u.period) FROM analysis.usage u),
-             (SELECT min(s.period) FROM analysis.statement s WHERE s.report = 'usage')),
-       (SELECT min(m.period) FROM analysis.partition_made m)) THEN
+     OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
     RETURN false;
   END IF;
   IF analysis.clinics_seen(v_caller) IS NOT NULL THEN

@@ -9,8 +9,9 @@ public enum ImageReader {
   /// The bytes are not copied: each ``PostgreSQL/Blob`` keeps the part of the answer that it is a view of.
   /// Nothing is read ahead while `each` is suspended.
   ///
-  /// - Returns: the keys of which there is no image, or none any more to read: the lease of all its jobs may be lost.
-  /// - Throws: ``JobQueueError``, or what `each` throws.
+  /// - Returns: the keys of which there is no image.
+  /// - Throws: ``JobQueueError``, `conflict` where the lease of a job is lost or not known, so that nobody takes an image
+  ///   for gone of which the server knows nothing; or what `each` throws.
   public static func read(
     of jobs: [ClaimedJob], shard: Int16, on database: some Queryable, deadline: Duration? = nil,
     each: (ImageKey, StoredImage) async throws -> Void
@@ -23,7 +24,7 @@ public enum ImageReader {
         do {
           let parameters: [Parameter] = [
             .int16(shard), .int16(period.label), .array(Set(jobs.map(\.batch)).sorted()),
-            .array(jobs.map(\.id.value).sorted()),
+            .array(Set(jobs.map(\.id.value)).sorted()),
           ]
           try await database.forEachRow(
             SQLStatement(QueueSQL.images, parameters, isRepeated: true), deadline: deadline

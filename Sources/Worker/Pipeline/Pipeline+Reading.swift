@@ -81,8 +81,7 @@ extension Pipeline {
     }
   }
 
-  /// The image is not in the database any more: the job can never run. Where it is the lease that is lost, the job is not
-  /// this worker's, and what is said here of it is stored nowhere.
+  /// The image is not in the database any more: the job can never run.
   func imageMissing(_ jobs: [ClaimedJob]) {
     for job in jobs {
       notRead(job)

@@ -88,10 +88,6 @@ struct ClinicsTests {
       try await installed.addUser("n1")
       _ = await installed.control("clinics", "add", "north")
       _ = await installed.control("clinics", "assign", "n1", "north")
-      // January 2024 is the first month in which anything was used.
-      try await installed.execute(
-        "INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24288 FROM analysis.account"
-      )
       try await withLoginRole(on: installed.pool, named: "north", in: ["analysis_reporter"]) {
         (role) async throws in
         _ = await installed.control("clinics", "grant", role, "north")

@@ -98,7 +98,7 @@ struct PlanTests {
         let month = try await queue.number("SELECT analysis.period_of(now(), 'UTC')::int")
         let ask =
           "SELECT o_image, o_user_sha256 FROM analysis.images_of_jobs(0::smallint, \(month)::smallint, "
-        #expect(try await connection.query(ask + "'{1}', '{1}')").count == 0)
+        #expect(try await connection.query(ask + "'{1}', '{}')").count == 0)
         try await connection.execute(
           script: """
             INSERT INTO analysis.account (shard, user_ref, zone, key_salt)

@@ -36,11 +36,12 @@ struct DueMonthsTests {
     }
   }
 
-  @Test("a month before the first use is never closed, nor a number that is no month")
-  func before() async throws {
+  @Test("a number that is no month of the programs is never closed")
+  func noMonth() async throws {
     try await ReportsDatabase.with { (database) async throws in
       try await database.execute(
-        "SELECT analysis.close_usage(n::smallint, '2026-12-10Z') FROM unnest('{-1,13,24319}'::int[]) n")
+        "SELECT analysis.close_usage(n::smallint, '2026-12-10Z') FROM unnest('{-1,0,13,23999,32400,NULL}'::int[]) n"
+      )
       #expect(try await due(database, at: "2026-11-01T00:00:00Z") == ["2026-09 true"])
     }
   }
