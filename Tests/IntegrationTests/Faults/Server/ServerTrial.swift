@@ -84,6 +84,16 @@ struct ServerTrial {
     try await eventuallyThere(location) { try await trial.results == trial.jobs.count }
   }
 
+  /// The server's time, as soon as it answers.
+  func timeOfReturn(_ location: SourceLocation = #_sourceLocation) async throws -> String {
+    var time = ""
+    try await eventuallyThere(location) {
+      time = try await installation.text("SELECT clock_timestamp()::text")
+      return true
+    }
+    return time
+  }
+
   /// The backends of the workers.
   func backends(_ condition: String = "true") async throws -> [Int32] {
     try await installation.pool.query(
