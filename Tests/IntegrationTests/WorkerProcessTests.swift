@@ -46,19 +46,16 @@ struct WorkerProcessTests {
   @Test("that ends in order is not listed as alive any more")
   func retires() async throws {
     try await Installation.with { installation async throws in
-      // A courtesy, for which a worker has little time at its end: on a busy machine another one may be needed.
-      var listed = 1
-      for _ in 1...5 where listed > 0 {
-        let worker = try Executable("analysis-worker", endpoint, environment: installation.environment)
-        let itself = "SELECT count(*)::int FROM analysis.worker WHERE pid = \(worker.processID)"
-        while try await installation.number(itself) == 0 { try await Task.sleep(for: .milliseconds(10)) }
-        worker.send(SIGTERM)
-        let ended = await worker.ended()
-        #expect(ended.code == 0, "\(ended.messages)")
-        listed = try await installation.number(itself)
-        #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
+      let worker = try Executable("analysis-worker", endpoint, environment: installation.environment)
+      while try await installation.number("SELECT count(*)::int FROM analysis.worker") == 0 {
+        try await Task.sleep(for: .milliseconds(10))
       }
+      worker.send(SIGTERM)
+      let ended = await worker.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      let listed = try await installation.number("SELECT count(*)::int FROM analysis.worker")
       #expect(listed == 0)
+      #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
     }
   }
 }

@@ -53,21 +53,13 @@ struct AuditProcessTests {
         let entries =
           "SELECT string_agg(concat_ws(' ', action, os_user, host), ', ' ORDER BY id) FROM analysis.audit"
         let who = "\(NSUserName()) \(try Self.host())"
-        // For its last word a worker has little time: on a busy machine another one may be needed.
-        var workers = 0
-        repeat {
-          workers += 1
-          let drained = try await Executable(
-            "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
-            environment: installation.environment
-          ).ended()
-          #expect(drained.code == 0, "\(drained.messages)")
-        } while try await !installation.text(entries).hasSuffix("worker_stop \(who)") && workers < 5
-        let last = "WHERE object = (SELECT object FROM analysis.audit ORDER BY id DESC LIMIT 1)"
-        #expect(
-          try await installation.text("\(entries) \(last)") == "worker_start \(who), worker_stop \(who)")
-        #expect(
-          try await installation.number("SELECT count(DISTINCT object)::int FROM analysis.audit") == workers)
+        let drained = try await Executable(
+          "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
+          environment: installation.environment
+        ).ended()
+        #expect(drained.code == 0, "\(drained.messages)")
+        #expect(try await installation.text(entries) == "worker_start \(who), worker_stop \(who)")
+        #expect(try await installation.number("SELECT count(DISTINCT object)::int FROM analysis.audit") == 1)
 
         let killed = try Executable(
           "analysis-worker", ["--endpoint", endpoint.url], environment: installation.environment)
