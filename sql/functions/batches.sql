@@ -120,6 +120,7 @@ CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analy
 LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_again record;
 BEGIN
   -- 1. The history. What burns nothing can come again for weeks, as each probe of a paused endpoint does: a job
   --    with twenty such lines has its later ones counted into the latest of the same cause.
@@ -149,17 +150,24 @@ BEGIN
     SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
   END IF;
 
-  -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now.
-  WITH again AS (
-    SELECT e.lane, e.tries, e.period, e.job_id, e.delay_ms, greatest(e.vt, coalesce(c.now_vt, 0)) AS vt
+  -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now. Each job
+  --    knows where it waits, so that a cancellation finds it.
+  FOR v_again IN
+    SELECT e.lane, e.tries, e.period, e.job_id, e.user_id, e.delay_ms, greatest(e.vt, coalesce(c.now_vt, 0)) AS vt
     FROM unnest(p_ended) e
     LEFT JOIN LATERAL (
       SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = e.lane OFFSET 0) c ON true
-    WHERE e.outcome = 'retried'),
-  at_once AS (
-    INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-    SELECT p_shard, a.lane, a.tries, a.period, a.vt, a.job_id FROM again a WHERE a.delay_ms <= 0)
-  INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id)
-  SELECT p_shard, a.lane, a.tries, a.period, v_now + a.delay_ms * interval '1 millisecond', a.job_id
-  FROM again a WHERE a.delay_ms > 0;
+    WHERE e.outcome = 'retried'
+  LOOP
+    IF v_again.delay_ms > 0 THEN
+      INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+      VALUES (p_shard, v_again.lane, v_again.tries, v_again.period, v_now + v_again.delay_ms * interval '1 millisecond',
+              v_again.job_id, v_again.user_id);
+    ELSE
+      UPDATE analysis.job k SET vt = v_again.vt, line = 2
+      WHERE k.shard = p_shard AND k.period = v_again.period AND k.id = v_again.job_id;
+      INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+      VALUES (p_shard, v_again.lane, v_again.tries, v_again.period, v_again.vt, v_again.job_id);
+    END IF;
+  END LOOP;
 END $$;

@@ -1,36 +1,70 @@
 -- Cancelling and retrying, by an operator or a back-end.
 
--- Ends jobs that have not ended. What waits is taken out where it first queued; whatever finds it later (a
--- claim, a promotion, a rescue) sees the closed job and drops it. A running one is decided by who writes
--- the result's key first.
+-- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who writes the
+-- result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is answered with 'busy', and
+-- nothing is done to it.
 CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_job bigint[];
-  v_period smallint[];
-  v_user bigint[];
-  v_kind smallint[];
-  v_lane smallint[];
-  v_vt bigint[];
+  v_left bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_jobs) i WHERE i IS NOT NULL ORDER BY 1);  -- not found yet
+  v_busy bigint[] := '{}';
+  v_job bigint[] := '{}';
+  v_period smallint[] := '{}';
+  v_user bigint[] := '{}';
+  v_kind smallint[] := '{}';
+  v_lane smallint[] := '{}';
+  v_line smallint[] := '{}';
+  v_vt bigint[] := '{}';
+  v_found record;
   v_open bigint[];
   v_cancelled bigint[];
   v_owner bigint[];                    -- whose those are
+  v_freed_user bigint[] := '{}';       -- with the next three: places that are given up
+  v_freed_lane smallint[] := '{}';
+  v_freed_line smallint[] := '{}';
+  v_freed_later int[] := '{}';
 BEGIN
-  -- 1. Lock the jobs' rows, in order.
-  SELECT array_agg(j.id), array_agg(j.period), array_agg(j.user_id), array_agg(j.kind), array_agg(j.lane), array_agg(j.vt)
-  INTO v_job, v_period, v_user, v_kind, v_lane, v_vt
-  FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, p_jobs) l ORDER BY l.o_job) l
-  CROSS JOIN LATERAL (
-    SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.vt FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
-    FOR NO KEY UPDATE) j;
+  -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found there by a
+  --    second look. If a row cannot be had in time, those are taken that can.
+  FOR v_look IN 1 .. 2 LOOP
+    EXIT WHEN v_left = '{}';
+    BEGIN
+      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
+             array_agg(j.lane) AS lane, array_agg(j.line) AS line, array_agg(j.vt) AS vt
+      INTO v_found
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
+      CROSS JOIN LATERAL (
+        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.line, k.vt FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
+        FOR NO KEY UPDATE) j;
+    EXCEPTION WHEN lock_not_available THEN
+      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
+             array_agg(j.lane) AS lane, array_agg(j.line) AS line, array_agg(j.vt) AS vt
+      INTO v_found
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
+      CROSS JOIN LATERAL (
+        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.line, k.vt FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
+        FOR NO KEY UPDATE SKIP LOCKED) j;
+      v_busy := ARRAY(SELECT l.o_job FROM analysis.locate(p_shard, v_left) l
+                      WHERE NOT (l.o_job = ANY (coalesce(v_found.id, '{}'))));
+    END;
+    v_job := v_job || v_found.id;
+    v_period := v_period || v_found.period;
+    v_user := v_user || v_found.user_id;
+    v_kind := v_kind || v_found.kind;
+    v_lane := v_lane || v_found.lane;
+    v_line := v_line || v_found.line;
+    v_vt := v_vt || v_found.vt;
+    v_left := ARRAY(SELECT i FROM unnest(v_left) i WHERE NOT (i = ANY (v_job)) AND NOT (i = ANY (v_busy)) ORDER BY 1);
+  END LOOP;
 
-  -- 2. With the locks, which of them are dead is settled.
+  -- 2. With the locks, which of them are dead is decided.
   SELECT array_agg(t.id) INTO v_open
   FROM unnest(v_job) t(id)
   LEFT JOIN LATERAL (SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
@@ -50,23 +84,48 @@ BEGIN
     SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
   SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
 
-  -- 4. Close them, and take out what can be reached by key; each by its whole key, so that no plan can go
-  --    through the queue.
-  FOR i IN 1 .. coalesce(cardinality(v_job), 0) LOOP
+  -- 4. Close them, and take them out where they wait: in their own lane or in that of suspects; each by its whole key,
+  --    so that no plan can go through the queue. The job's lock keeps it from being moved meanwhile.
+  FOR i IN 1 .. cardinality(v_job) LOOP
     CONTINUE WHEN NOT (v_job[i] = ANY (v_cancelled)) IS TRUE;
     UPDATE analysis.job k SET closed = true WHERE k.shard = p_shard AND k.period = v_period[i] AND k.id = v_job[i];
     DELETE FROM analysis.ready r
     WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     IF NOT FOUND THEN
-      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.job_id = v_job[i];
+      v_lane[i] := v_kind[i] * 4 + 3;
+      DELETE FROM analysis.ready r
+      WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     END IF;
+    IF FOUND THEN
+      CONTINUE WHEN v_line[i] = 2;
+      v_freed_line := v_freed_line || v_line[i];
+      v_freed_later := v_freed_later || 0;
+    ELSE
+      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.job_id = v_job[i] RETURNING s.lane, s.is_counted INTO v_found;
+      CONTINUE WHEN v_found.is_counted IS NOT TRUE;
+      v_lane[i] := v_found.lane;
+      v_freed_line := v_freed_line || 0::smallint;
+      v_freed_later := v_freed_later || 1;
+    END IF;
+    v_freed_user := v_freed_user || v_user[i];
+    v_freed_lane := v_freed_lane || v_lane[i];
   END LOOP;
+
+  -- 5. The places that they had are their users' again.
+  INSERT INTO analysis.freed_place (shard, lane, line, later, user_id, vt)
+  SELECT p_shard, g.lane, g.line, g.later, g.user_id, (g.jobs - g.later) * c.cost
+  FROM (SELECT t.user_id, t.lane, t.line, sum(t.later)::int AS later, count(*) AS jobs
+        FROM unnest(v_freed_user, v_freed_lane, v_freed_line, v_freed_later) t(user_id, lane, line, later)
+        GROUP BY 1, 2, 3) g
+  CROSS JOIN LATERAL (
+    SELECT coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, v_now) l), 1000) AS cost OFFSET 0) c;
   IF v_cancelled IS NOT NULL THEN
     PERFORM analysis.audit_jobs('cancel', p_shard, v_cancelled, v_owner);
   END IF;
 
   RETURN QUERY
-  SELECT g.id, CASE WHEN t.id IS NULL THEN 'unknown'
+  SELECT g.id, CASE WHEN g.id = ANY (v_busy) THEN 'busy'
+                    WHEN t.id IS NULL THEN 'unknown'
                     WHEN o.id IS NULL THEN 'dead'
                     WHEN r.outcome = 1 THEN 'finished'
                     ELSE 'cancelled' END
@@ -141,8 +200,10 @@ BEGIN
     CONTINUE WHEN NOT (v_job[i] = ANY (v_granted));
     DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = v_old[i] AND k.id = v_job[i] RETURNING k.* INTO v_row;
     SELECT p.o_first INTO v_row.vt
-    FROM analysis.take_places(p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[v_cost[i]], ARRAY[1]) p;
+    FROM analysis.take_places(
+      p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[v_cost[i]], ARRAY[1], ARRAY[v_row.id]) p;
     v_row.period := v_new[i];
+    v_row.line := 0;
     v_row.run_at := NULL;
     v_row.expires_at := NULL;
     INSERT INTO analysis.job SELECT v_row.*;

@@ -1,8 +1,36 @@
 -- Claiming: the hottest statement.
 
+-- Takes rows of cancelled jobs out of a lane: of the first p_limit rows from virtual time p_from on. Answers how many they
+-- were, and from which virtual time on there may be others. Called by claim alone, whose settings hold.
+CREATE OR REPLACE FUNCTION analysis.drop_cancelled(
+  p_shard smallint, p_lane smallint, p_from bigint, p_limit int, OUT o_dropped int, OUT o_vt bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  WITH x AS MATERIALIZED (
+    SELECT r.ctid, r.vt, r.job_id, r.period FROM analysis.ready r
+    WHERE r.shard = p_shard AND r.lane = p_lane AND r.vt >= p_from
+    ORDER BY r.shard, r.lane, r.vt, r.job_id
+    LIMIT p_limit FOR UPDATE SKIP LOCKED),
+  judged AS MATERIALIZED (
+    SELECT x.ctid, x.vt, j.is_open FROM x
+    LEFT JOIN LATERAL (
+      SELECT true AS is_open FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id AND NOT k.closed OFFSET 0) j ON true),
+  gone AS (
+    DELETE FROM analysis.ready d
+    WHERE d.ctid = ANY (ARRAY(SELECT j.ctid FROM judged j WHERE j.is_open IS NULL)) AND d.shard IS NOT DISTINCT FROM p_shard
+    RETURNING 1)
+  SELECT (SELECT count(*) FROM gone), coalesce(min(j.vt) FILTER (WHERE j.is_open), max(j.vt), p_from)
+  INTO o_dropped, o_vt FROM judged j;
+END $$;
+
 -- Goes through the lanes in order until p_n jobs are taken, at most p_limits[i] from lane i beginning at
 -- virtual time p_from[i]. Each lane that yields gets a batch of its own, p_batch + i - 1. Of the lane of
 -- suspects a batch is one job, whatever the limit says.
+--
+-- A cancellation takes its job out of the queue; rows of cancelled jobs that are met all the same are dropped, for 50 ms
+-- at most, so that every claim is short and what it dropped stays dropped. A lane in which that happened has one row more,
+-- without a job: from which virtual time on to look the next time. It is not to be taken for empty.
 CREATE OR REPLACE FUNCTION analysis.claim(
   p_shard smallint, p_worker bigint, p_batch bigint, p_lanes smallint[], p_from bigint[], p_limits int[], p_n int, p_lease_ms int)
 RETURNS TABLE (
@@ -16,17 +44,20 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
+  v_until timestamptz := v_now + interval '50 milliseconds';
   v_left int := p_n;
   v_from bigint[] := p_from;           -- where each lane's scan begins; NULL: there is nothing in it
   v_take int;
   v_found int;
+  v_dropped int;                       -- rows of cancelled jobs, in this lane
   v_job bigint[];
   v_period smallint[];
   v_tries smallint[];
   v_vt bigint[];
+  v_last bigint;
 BEGIN
-  -- Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain;
-  -- and a lane that is not is scanned from its first row, so that what lies dead before it is stepped over once.
+  -- 1. Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain;
+  --    and a lane that is not is scanned from its first row, so that what lies dead before it is stepped over once.
   IF cardinality(p_lanes) > 1 THEN
     v_from := ARRAY(
       SELECT (SELECT r.vt FROM analysis.ready r
@@ -38,28 +69,27 @@ BEGIN
     v_take := CASE WHEN p_lanes[i] % 4 = 3 THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
     CONTINUE WHEN v_take <= 0 OR v_from[i] IS NULL;
     v_found := 0;
-    WHILE v_found = 0 LOOP
-      -- 1. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,
-      --    once; the DELETE reaches them by their address and is bounded by their least and greatest
-      --    virtual time, so that it stays small whichever of the two the planner uses.
+    v_dropped := 0;
+    LOOP
+      -- 2. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,
+      --    once; the DELETE reaches them by their address alone. No condition on it may be one that an index serves: by
+      --    an index a plan could go through the whole shard, or through all jobs of the same virtual time.
       WITH taken AS (
         WITH x AS MATERIALIZED (
-          SELECT r.ctid, r.vt FROM analysis.ready r
+          SELECT r.ctid FROM analysis.ready r
           WHERE r.shard = p_shard AND r.lane = p_lanes[i] AND r.vt >= v_from[i]
           ORDER BY r.shard, r.lane, r.vt, r.job_id
           LIMIT v_take FOR UPDATE SKIP LOCKED)
         DELETE FROM analysis.ready d
-        WHERE d.shard = p_shard AND d.lane = p_lanes[i]
-          AND d.vt >= (SELECT min(x.vt) FROM x) AND d.vt <= (SELECT max(x.vt) FROM x)
-          AND d.ctid = ANY (ARRAY(SELECT x.ctid FROM x))
+        WHERE d.ctid = ANY (ARRAY(SELECT x.ctid FROM x)) AND d.shard IS NOT DISTINCT FROM p_shard
         RETURNING d.job_id, d.period, d.tries, d.vt)
-      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt)
-      INTO v_job, v_period, v_tries, v_vt
+      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt), max(t.vt)
+      INTO v_job, v_period, v_tries, v_vt, v_last
       FROM taken t;
       EXIT WHEN v_job IS NULL;
 
       RETURN QUERY
-      -- 2. What the worker needs to know of them, each by its whole key: a set of keys could become a walk through
+      -- 3. What the worker needs to know of them, each by its whole key: a set of keys could become a walk through
       --    the month in a plan that was made while the table was empty. Those cancelled meanwhile drop out.
       WITH found AS MATERIALIZED (
         SELECT t.*, j.*
@@ -70,18 +100,35 @@ BEGIN
           FROM analysis.job k
           WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
         ORDER BY t.vt, t.job_id),
-      -- 3. The lease.
+      -- 4. The lease.
       leased AS (
-        INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
-        SELECT p_shard, p_lanes[i], p_batch + i - 1, p_worker, v_deadline,
+        INSERT INTO analysis.batch (shard, lane, lease_ms, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+        SELECT p_shard, p_lanes[i], p_lease_ms, p_batch + i - 1, p_worker, v_deadline,
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
       SELECT p_batch + i - 1, p_lanes[i], f.job_id, f.period, ((f.tries & 255) + 1)::smallint, f.vt, f.user_id, f.kind,
              f.image_period, f.image_id, f.image_bytes, f.image_raw, f.expired, f.max_attempts
       FROM found f;
-      -- Nothing left of what was taken: further on there may be more.
       GET DIAGNOSTICS v_found = ROW_COUNT;
+      v_dropped := v_dropped + cardinality(v_job) - v_found;
+      EXIT WHEN v_found > 0;
+
+      -- 5. All were cancelled, and so may be many behind them: these go by the thousand, without a lease.
+      v_from[i] := v_last;
+      LOOP
+        SELECT c.o_dropped, c.o_vt INTO v_found, v_last FROM analysis.drop_cancelled(p_shard, p_lanes[i], v_from[i], 2000) c;
+        v_dropped := v_dropped + v_found;
+        v_from[i] := v_last;
+        EXIT WHEN v_found < 1000 OR clock_timestamp() > v_until;
+      END LOOP;
+      v_found := 0;
+      EXIT WHEN clock_timestamp() > v_until;
     END LOOP;
+    IF v_dropped > 0 THEN
+      o_lane := p_lanes[i];
+      o_vt := coalesce(v_last, v_from[i]);
+      RETURN NEXT;
+    END IF;
     v_left := v_left - v_found;
     EXIT WHEN v_left <= 0;
   END LOOP;

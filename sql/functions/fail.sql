@@ -22,11 +22,13 @@ BEGIN
       CASE WHEN j.closed THEN 'stale'
            WHEN s.delay_ms IS NULL OR s.burn AND a.attempts >= j.max_attempts THEN 'dead'
            ELSE 'retried' END,
-      j.lane, a.attempts, j.vt, s.delay_ms, s.burn, s.class, s.code, s.message, s.error_id, s.status, s.calls,
+      -- The losses stay with the job, and one that runs alone because of them does so until it ends.
+      CASE WHEN s.lane % 4 = 3 THEN s.lane ELSE j.lane END, a.attempts + (s.tries & ~255),
+      CASE WHEN s.lane % 4 = 3 THEN 0 ELSE j.vt END, s.delay_ms, s.burn, s.class, s.code, s.message, s.error_id, s.status, s.calls,
       s.maybe_counted, s.endpoint)::analysis.ended)
   INTO v_ended
   FROM (
-    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.tries & 255 AS burnt_before, g.*
+    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries, h.tries & 255 AS burnt_before, g.*
     FROM analysis.leased_jobs(p_shard, v_held) h
     JOIN unnest(p_jobs, p_delay_ms, p_burn, p_class, p_code, p_message, p_error_id, p_status, p_calls, p_maybe_counted, p_endpoint)
       WITH ORDINALITY AS g(given, delay_ms, burn, class, code, message, error_id, status, calls, maybe_counted, endpoint, i)

@@ -6,13 +6,17 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_next timestamptz := v_now + p_every_ms * interval '1 millisecond';
+  v_far timestamptz := v_next + interval '10 seconds';
 BEGIN
-  -- Not due is the usual answer and takes no lock.
-  IF EXISTS (SELECT 1 FROM analysis.maintenance m WHERE m.shard = p_shard AND m.task = p_task AND m.next_at > v_now) THEN
+  -- Not due is the usual answer and takes no lock. What is further ahead than an interval, and than callers can be apart,
+  -- is from before the server's clock was set back, and due.
+  IF EXISTS (SELECT 1 FROM analysis.maintenance m
+             WHERE m.shard = p_shard AND m.task = p_task AND m.next_at > v_now AND m.next_at <= v_far) THEN
     RETURN false;
   END IF;
   INSERT INTO analysis.maintenance AS m (shard, task, next_at) VALUES (p_shard, p_task, v_next)
-  ON CONFLICT (shard, task) DO UPDATE SET next_at = EXCLUDED.next_at WHERE m.next_at <= v_now;
+  ON CONFLICT (shard, task) DO UPDATE SET next_at = EXCLUDED.next_at
+    WHERE NOT (m.next_at > v_now AND m.next_at <= v_far);
   RETURN FOUND;
 END $$;
 

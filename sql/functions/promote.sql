@@ -1,4 +1,8 @@
--- Moves scheduled jobs whose time has come to their lanes; answers how many rows were moved or dropped.
+-- Moves scheduled jobs whose time has come to their lanes, at most p_limit of each lane by age; answers how many rows
+-- were moved or dropped in the fullest lane, so that the caller goes on at once while that is p_limit or more.
+--
+-- Lanes go one after the other, urgent ones first. Where more of a lane are due than one call takes, the next users are
+-- given a turn beside: a few jobs each, whatever others have due before them.
 CREATE OR REPLACE FUNCTION analysis.promote(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -6,49 +10,154 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nes
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_lane smallint;
+  v_after bigint;                      -- the user after whom the turns go on
+  v_count int;
+  v_most int := 0;
+BEGIN
+  FOR v_lane IN
+    SELECT l.lane FROM (SELECT generate_series(4, 11)::smallint AS lane) l
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.lane = l.lane AND s.run_at <= v_now LIMIT 1) d
+    ORDER BY l.lane % 4, l.lane
+  LOOP
+    v_count := analysis.promote_oldest(p_shard, v_lane, p_limit, v_now);
+    v_most := greatest(v_most, v_count);
+    CONTINUE WHEN v_count < p_limit;
+    SELECT c.turn_user INTO v_after FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane;
+    v_after := analysis.promote_in_turn(p_shard, v_lane, coalesce(v_after, 0), v_now);
+    UPDATE analysis.lane_clock c SET turn_user = v_after WHERE c.shard = p_shard AND c.lane = v_lane;
+  END LOOP;
+  RETURN v_most;
+END $$;
+
+-- The due jobs of a lane that have waited longest; answers how many were moved or dropped. Called by functions, whose
+-- settings hold, like the next two.
+CREATE OR REPLACE FUNCTION analysis.promote_oldest(p_shard smallint, p_lane smallint, p_limit int, p_now timestamptz)
+RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
   v_count int;
   v_job bigint[];
   v_period smallint[];
   v_tries smallint[];
-  v_lane smallint[];
+  v_user bigint[];
+  v_counted boolean[];
 BEGIN
-  -- 1. Take the rows that are due, in the same form as a claim.
+  -- Taken in the same form as a claim takes. A job that a cancellation is just ending is passed over.
   WITH taken AS (
     WITH x AS MATERIALIZED (
-      SELECT s.ctid, s.run_at FROM analysis.scheduled s
-      WHERE s.shard = p_shard AND s.run_at <= v_now
-      ORDER BY s.shard, s.run_at, s.job_id
-      LIMIT p_limit FOR UPDATE SKIP LOCKED)
+      SELECT s.ctid, s.job_id, s.period FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at <= p_now
+      ORDER BY s.shard, s.lane, s.run_at, s.job_id
+      LIMIT p_limit FOR UPDATE SKIP LOCKED),
+    free AS MATERIALIZED (
+      SELECT x.ctid FROM x
+      LEFT JOIN LATERAL (
+        SELECT true AS held FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id FOR NO KEY UPDATE SKIP LOCKED) h ON true
+      WHERE h.held OR NOT EXISTS (
+        SELECT 1 FROM analysis.job k WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id))
     DELETE FROM analysis.scheduled d
-    WHERE d.shard = p_shard AND d.run_at >= (SELECT min(x.run_at) FROM x) AND d.run_at <= (SELECT max(x.run_at) FROM x)
-      AND d.ctid = ANY (ARRAY(SELECT x.ctid FROM x))
-    RETURNING d.job_id, d.period, d.tries, d.lane, d.run_at)
-  SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.lane), count(*)
-  INTO v_job, v_period, v_tries, v_lane, v_count
+    WHERE d.ctid = ANY (ARRAY(SELECT f.ctid FROM free f)) AND d.shard IS NOT DISTINCT FROM p_shard
+    RETURNING d.job_id, d.period, d.tries, d.user_id, d.is_counted, d.run_at)
+  SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.user_id), array_agg(t.is_counted), count(*)
+  INTO v_job, v_period, v_tries, v_user, v_counted, v_count
   FROM (SELECT u.* FROM taken u ORDER BY u.run_at, u.job_id) t;
-  IF v_count = 0 THEN
-    RETURN 0;
-  END IF;
-
-  -- 2. Queue them, less those cancelled meanwhile. They take places in a line of their own: a user whose jobs
-  --    are tried again in numbers, or run at the same hour, delays nobody else.
-  WITH due AS (
-    SELECT t.*, j.user_id, c.cost, row_number() OVER (PARTITION BY j.user_id, t.lane ORDER BY t.i) - 1 AS place
-    FROM unnest(v_job, v_period, v_tries, v_lane) WITH ORDINALITY t(job_id, period, tries, lane, i)
-    CROSS JOIN LATERAL (
-      SELECT k.user_id FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
-    CROSS JOIN LATERAL (
-      SELECT coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, j.user_id, v_now) l), 1000) AS cost OFFSET 0) c),
-  wanted AS (
-    SELECT array_agg(g.user_id) AS users, array_agg(g.lane) AS lanes, array_agg(g.cost) AS costs, array_agg(g.n) AS counts
-    FROM (SELECT d.user_id, d.lane, max(d.cost) AS cost, count(*) AS n FROM due d GROUP BY 1, 2) g),
-  places AS MATERIALIZED (
-    SELECT p.* FROM wanted w
-    CROSS JOIN LATERAL analysis.take_places(p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts) p)
-  INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-  SELECT p_shard, d.lane, d.tries, d.period, p.o_first + d.place * d.cost, d.job_id
-  FROM due d
-  JOIN places p ON p.o_user = d.user_id AND p.o_lane = d.lane;
+  PERFORM analysis.promote_taken(p_shard, p_lane, v_job, v_period, v_tries, v_user, v_counted, p_now);
   RETURN v_count;
+END $$;
+
+-- Up to four due jobs of each of the next 250 users who have any job scheduled in a lane; answers the last of these users,
+-- or 0 when the round is complete.
+CREATE OR REPLACE FUNCTION analysis.promote_in_turn(p_shard smallint, p_lane smallint, p_after bigint, p_now timestamptz)
+RETURNS bigint
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_next bigint := p_after;
+  v_taken record;
+  v_job bigint[] := '{}';
+  v_period smallint[] := '{}';
+  v_tries smallint[] := '{}';
+  v_user bigint[] := '{}';
+  v_counted boolean[] := '{}';
+BEGIN
+  FOR i IN 1 .. 250 LOOP
+    SELECT s.user_id INTO v_next FROM analysis.scheduled s
+    WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id > v_next
+    ORDER BY s.shard, s.lane, s.user_id, s.run_at, s.job_id LIMIT 1;
+    EXIT WHEN NOT FOUND;
+    FOR v_taken IN
+      SELECT t.* FROM (
+        SELECT s.run_at, s.job_id, s.period, s.tries, s.is_counted FROM analysis.scheduled s
+        WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id = v_next AND s.run_at <= p_now
+        ORDER BY s.shard, s.lane, s.user_id, s.run_at, s.job_id
+        LIMIT 4 FOR UPDATE SKIP LOCKED) t
+      CROSS JOIN LATERAL (
+        SELECT 1 FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id FOR NO KEY UPDATE SKIP LOCKED) h
+    LOOP
+      DELETE FROM analysis.scheduled d
+      WHERE d.shard = p_shard AND d.lane = p_lane AND d.run_at = v_taken.run_at AND d.job_id = v_taken.job_id;
+      v_job := v_job || v_taken.job_id;
+      v_period := v_period || v_taken.period;
+      v_tries := v_tries || v_taken.tries;
+      v_user := v_user || v_next;
+      v_counted := v_counted || v_taken.is_counted;
+    END LOOP;
+  END LOOP;
+  PERFORM analysis.promote_taken(p_shard, p_lane, v_job, v_period, v_tries, v_user, v_counted, p_now);
+  RETURN coalesce(v_next, 0);
+END $$;
+
+-- Queues jobs that were taken out of `scheduled`, less those cancelled before. They take places in a line of their own: a
+-- user whose jobs are tried again in numbers, or run at the same hour, delays nobody else.
+CREATE OR REPLACE FUNCTION analysis.promote_taken(
+  p_shard smallint, p_lane smallint, p_jobs bigint[], p_periods smallint[], p_tries smallint[], p_users bigint[],
+  p_counted boolean[], p_now timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_due record;
+BEGIN
+  IF coalesce(cardinality(p_jobs), 0) = 0 THEN
+    RETURN;
+  END IF;
+  FOR v_due IN
+    WITH due AS MATERIALIZED (
+      SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS place
+      FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id, unnest(p_periods) AS period,
+                   unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
+      CROSS JOIN LATERAL (
+        SELECT 1 FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
+    grouped AS MATERIALIZED (
+      SELECT g.*, coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, p_now) l), 1000) AS cost
+      FROM (SELECT d.user_id, count(*) AS n, (array_agg(d.job_id ORDER BY d.i DESC))[1] AS tail FROM due d GROUP BY 1) g),
+    wanted AS (
+      SELECT array_agg(g.user_id) AS users, array_agg(p_lane) AS lanes, array_agg(g.cost) AS costs, array_agg(g.n) AS counts,
+             array_agg(g.tail) AS tails
+      FROM grouped g HAVING count(*) > 0),
+    places AS MATERIALIZED (
+      SELECT p.* FROM wanted w
+      CROSS JOIN LATERAL analysis.take_places(p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) p),
+    queued AS (
+      INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+      SELECT p_shard, p_lane, d.tries, d.period, p.o_first + d.place * g.cost, d.job_id
+      FROM due d
+      JOIN grouped g ON g.user_id = d.user_id
+      JOIN places p ON p.o_user = d.user_id
+      RETURNING period, job_id, vt)
+    SELECT q.* FROM queued q
+  LOOP
+    UPDATE analysis.job k SET vt = v_due.vt, line = 1
+    WHERE k.shard = p_shard AND k.period = v_due.period AND k.id = v_due.job_id;
+  END LOOP;
+
+  -- Those that were submitted for later wait no more there.
+  INSERT INTO analysis.freed_place (shard, lane, line, later, user_id, vt)
+  SELECT p_shard, p_lane, 0, count(*), t.user_id, 0
+  FROM (SELECT unnest(p_users) AS user_id, unnest(p_counted) AS is_counted) t
+  WHERE t.is_counted
+  GROUP BY t.user_id;
 END $$;

@@ -102,8 +102,8 @@ BEGIN
   RETURN v_count;
 END $$;
 
--- Settles what is owed to up to p_limit users and months; answers how many refunds were settled. Users
--- with an open submit are left for later: it never waits.
+-- Settles what is owed to up to p_limit users and months, and the places that users gave up; answers how many refunds
+-- were settled. Users with an open submit are left for later: it never waits.
 CREATE OR REPLACE FUNCTION analysis.settle_refunds(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -113,6 +113,7 @@ DECLARE
   v_user bigint[];
   v_period smallint[];
 BEGIN
+  PERFORM analysis.settle_freed(p_shard, p_limit);
   SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
   FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2 LIMIT p_limit) o
   CROSS JOIN LATERAL (

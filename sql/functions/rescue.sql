@@ -1,3 +1,9 @@
+-- The timeline on which the server writes; each promotion begins a new one.
+CREATE OR REPLACE FUNCTION analysis.timeline() RETURNS bigint
+LANGUAGE sql STABLE AS $$
+  SELECT ('x' || lpad(left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8), 16, '0'))::bit(64)::bigint
+$$;
+
 -- Takes over the batches whose worker gave no sign of life until their deadline.
 --
 -- The first loss sends a job back to its lane; the second to the suspects' lane of its kind, where jobs run
@@ -10,6 +16,7 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nes
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_since timestamptz;                 -- since when the server has been the primary, as far as is known
   v_lost bigint[];
   v_finished bigint[];
   v_ended analysis.ended[];
@@ -18,23 +25,42 @@ BEGIN
   o_requeued := 0;
   o_dead := 0;
 
-  -- 1. Workers that kept their calls over a restart of the server get a lease's time to say so.
-  IF v_now < pg_postmaster_start_time() + p_grace_ms * interval '1 millisecond' THEN
+  -- 1. Workers that kept their calls over a restart of the server, or over the promotion of a standby, get a lease's
+  --    time to say so. A promotion begins a new timeline; whoever sees it first writes down when.
+  SELECT g.at INTO v_since FROM analysis.gauge g WHERE g.name = 'timeline' AND g.value = analysis.timeline();
+  IF NOT FOUND THEN
+    v_since := v_now;
+    INSERT INTO analysis.gauge AS g (name, value, at) VALUES ('timeline', analysis.timeline(), v_now)
+    ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at;
+  END IF;
+  -- A moment to come is one from before the clock was set back.
+  IF v_now < greatest(pg_postmaster_start_time(), CASE WHEN v_since <= v_now THEN v_since END)
+             + p_grace_ms * interval '1 millisecond' THEN
     RETURN NEXT;
     RETURN;
   END IF;
 
-  -- 2. The lost batches that nobody else is settling or rescuing. The table holds leases only, so it is read
-  --    whole: an index on the deadline would make every heartbeat dearer.
+  -- 2. A deadline further ahead than its lease is from before the server's clock was set back: it is drawn near. A
+  --    worker that lives pushes it on before it passes.
+  UPDATE analysis.batch b SET deadline = v_now + b.lease_ms * interval '1 millisecond'
+  WHERE b.shard = p_shard
+    AND b.id = ANY (ARRAY(
+      SELECT k.id FROM analysis.batch k
+      WHERE k.shard = p_shard AND k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond'
+      ORDER BY k.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED));
+
+  -- 3. The lost batches that nobody else is settling or rescuing, the oldest deadline first. The table holds leases only,
+  --    so it is read whole: an index on the deadline would make every heartbeat dearer.
   SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
     SELECT b.id FROM analysis.batch b WHERE b.shard = p_shard AND b.deadline < v_now
+    ORDER BY b.deadline, b.id
     LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
   IF v_lost IS NULL THEN
     RETURN NEXT;
     RETURN;
   END IF;
 
-  -- 3. In a second statement, with a snapshot that sees what was stored until the lock was ours: what has a
+  -- 4. In a second statement, with a snapshot that sees what was stored until the lock was ours: what has a
   --    result is settled; the others are judged. A job whose row someone holds (a cancellation, say) stays
   --    in its batch until the next round.
   SELECT array_agg(s.job_id) FILTER (WHERE s.closed OR s.finished),
@@ -63,7 +89,7 @@ BEGIN
       WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
       FOR NO KEY UPDATE SKIP LOCKED) j) s;
 
-  -- 4. Write, and take them out of the batches.
+  -- 5. Write, and take them out of the batches.
   IF v_ended IS NOT NULL THEN
     PERFORM analysis.end_attempts(p_shard, v_ended);
   END IF;
@@ -75,6 +101,3 @@ BEGIN
   o_requeued := coalesce(cardinality(v_ended), 0) - o_dead;
   RETURN NEXT;
 END $$;
-
--- The last of those that called the function of before has been replaced here.
-DROP FUNCTION IF EXISTS analysis.held_jobs(smallint, bigint[]);

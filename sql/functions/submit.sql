@@ -237,7 +237,7 @@ BEGIN
   END IF;
 
   -- 6. The limit on a user's waiting jobs, from virtual time: how far their last job is behind the lanes is
-  --    how many wait, without counting any.
+  --    how many wait, without counting any. Whoever would be refused by that is looked at more closely.
   IF v_max_waiting IS NOT NULL THEN
     WITH asking AS MATERIALIZED (
       SELECT t.* FROM (
@@ -245,14 +245,19 @@ BEGIN
                unnest(v_twin) AS twin) t
       WHERE t.reason IS NULL AND t.twin IS NULL),
     -- Nearly always nobody is among them, and that is all there is to it.
-    beyond AS MATERIALIZED (
-      SELECT d.user_id, b.waiting
+    doubtful AS MATERIALIZED (
+      SELECT d.user_id, d.cost, d.n
       FROM (SELECT a.user_id, max(a.cost) AS cost, count(*) AS n FROM asking a GROUP BY 1) d
       CROSS JOIN LATERAL (
-        SELECT (SELECT coalesce(sum(greatest(0, f.last_vt - coalesce(
-                  (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = f.lane), 0))), 0)
-                FROM analysis.fair_share f WHERE f.shard = p_shard AND f.user_id = d.user_id) / d.cost AS waiting OFFSET 0) b
-      WHERE b.waiting + d.n > v_max_waiting)
+        SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(
+                 (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = f.lane), 0))), 0), d.cost)
+               + coalesce(sum(f.later), 0) AS waiting
+        FROM analysis.fair_share f WHERE f.shard = p_shard AND f.user_id = d.user_id OFFSET 0) b
+      WHERE b.waiting + d.n > v_max_waiting),
+    beyond AS MATERIALIZED (
+      SELECT d.user_id, w.waiting FROM doubtful d
+      CROSS JOIN LATERAL (SELECT analysis.waiting_of(p_shard, d.user_id, d.cost) AS waiting OFFSET 0) w
+      WHERE w.waiting + d.n > v_max_waiting)
     SELECT CASE WHEN count(*) = 0 THEN v_reason ELSE (
       SELECT array_agg(coalesce(v_reason[n], CASE WHEN x.waiting + x.place > v_max_waiting THEN 'waiting_limit' END) ORDER BY n)
       FROM generate_series(1, v_count) n
@@ -347,11 +352,17 @@ BEGIN
                unnest(v_image_raw) AS image_raw, unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
       WHERE t.reason IS NULL AND t.twin IS NULL),
     wanted AS (
-      SELECT array_agg(g.user_id) AS users, array_agg(g.lane) AS lanes, array_agg(g.cost) AS costs, array_agg(g.n) AS counts
-      FROM (SELECT a.user_id, a.lane, max(a.cost) AS cost, count(*) AS n FROM asking a WHERE a.run_at IS NULL GROUP BY 1, 2) g
+      SELECT array_agg(g.user_id) AS users, array_agg(g.lane) AS lanes, array_agg(g.cost) AS costs, array_agg(g.n) AS counts,
+             array_agg(g.tail) AS tails, array_agg(g.later) AS later
+      FROM (SELECT a.user_id, a.lane, coalesce(max(a.cost) FILTER (WHERE a.run_at IS NULL), 0) AS cost,
+                   count(*) FILTER (WHERE a.run_at IS NULL) AS n,
+                   max(a.job_id) FILTER (WHERE a.run_at IS NULL) AS tail, count(a.run_at) AS later
+            FROM asking a GROUP BY 1, 2) g
       HAVING count(*) > 0),
     places AS MATERIALIZED (
-      SELECT p.* FROM wanted w CROSS JOIN LATERAL analysis.take_places(p_shard, 0::smallint, w.users, w.lanes, w.costs, w.counts) p),
+      SELECT p.* FROM wanted w
+      CROSS JOIN LATERAL analysis.take_places(
+        p_shard, 0::smallint, w.users, w.lanes, w.costs, w.counts, w.tails, w.later) p),
     accepted AS MATERIALIZED (
       SELECT a.*, coalesce(p.o_first + a.place * a.cost, -1) AS vt
       FROM asking a
@@ -365,8 +376,8 @@ BEGIN
              s.image_bytes, s.image_period, p_max_attempts, s.image_raw, s.key_hash, s.source_name
       FROM accepted s),
     later AS (
-      INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id)
-      SELECT p_shard, s.lane, 0, s.period, s.run_at, s.job_id FROM accepted s WHERE s.run_at IS NOT NULL)
+      INSERT INTO analysis.scheduled (shard, lane, tries, is_counted, period, run_at, job_id, user_id)
+      SELECT p_shard, s.lane, 0, true, s.period, s.run_at, s.job_id, s.user_id FROM accepted s WHERE s.run_at IS NOT NULL)
     INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
     SELECT p_shard, s.lane, 0, s.period, s.vt, s.job_id FROM accepted s WHERE s.run_at IS NULL;
   END IF;

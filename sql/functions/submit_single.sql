@@ -39,6 +39,7 @@ DECLARE
   v_cost bigint;
   v_used int;
   v_waiting bigint;
+  v_is_freed boolean;                  -- whether the user gave up places since
   v_key_hash bytea;
   v_image bigint;
   v_image_bytes int;
@@ -69,15 +70,15 @@ BEGIN
   IF NOT FOUND OR v_used >= o_limit THEN
     RETURN;
   END IF;
-  IF p_max_waiting IS NOT NULL THEN
-    SELECT coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0) / v_cost INTO v_waiting
-    FROM analysis.fair_share f
-    LEFT JOIN LATERAL (
-      SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
-    WHERE f.shard = p_shard AND f.user_id = v_user;
-    IF v_waiting >= p_max_waiting THEN
-      RETURN;
-    END IF;
+  SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(sum(f.later), 0),
+         EXISTS (SELECT 1 FROM analysis.freed_place p WHERE p.shard = p_shard AND p.user_id = v_user AND p.line = 0)
+  INTO v_waiting, v_is_freed
+  FROM analysis.fair_share f
+  LEFT JOIN LATERAL (
+    SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
+  WHERE f.shard = p_shard AND f.user_id = v_user;
+  IF v_waiting >= p_max_waiting THEN
+    RETURN;
   END IF;
 
   -- 3. The key.
@@ -112,11 +113,18 @@ BEGIN
   -- 5. The unit, the place in the lane, the job and its row in the queue.
   UPDATE analysis.usage u SET used = u.used + 1
   WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period RETURNING u.used INTO o_used;
-  INSERT INTO analysis.fair_share AS f (shard, line, user_id, lane, last_vt, step)
-  VALUES (p_shard, 0, v_user, v_lane,
-          coalesce((SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) + v_cost, v_cost)
-  ON CONFLICT (shard, user_id, lane, line) DO UPDATE
-    SET last_vt = greatest(f.last_vt, EXCLUDED.last_vt - EXCLUDED.step) + EXCLUDED.step, step = EXCLUDED.step
+  IF v_is_freed THEN
+    PERFORM analysis.apply_freed(p_shard, 0::smallint, ARRAY[v_user]);
+  END IF;
+  INSERT INTO analysis.fair_share AS f (shard, line, user_id, lane, last_vt, step, tail_vt, tail_job)
+  SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
+  FROM (SELECT coalesce((SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
+                 AS now_vt) n
+  ON CONFLICT (shard, user_id, lane, line) DO UPDATE SET
+    last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
+    tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
+                   THEN greatest(f.last_vt, EXCLUDED.tail_vt) ELSE f.tail_vt END,
+    tail_job = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt THEN v_job ELSE f.tail_job END
   RETURNING f.last_vt - f.step INTO v_vt;
   INSERT INTO analysis.job (
     shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period, max_attempts,

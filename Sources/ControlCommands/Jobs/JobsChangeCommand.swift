@@ -26,7 +26,8 @@ enum JobsChangeCommand {
       "cancel", .cancel, abstract: "Cancel jobs and give their units back.",
       discussion: """
         A job that is running is cancelled too: what its worker brings is not stored. Jobs that have ended stay \
-        as they are, and the exit code is 4.
+        as they are, and the exit code is 4. One that somebody else is retrying or cancelling at the moment is \
+        left as it is after 2 s, and the exit code is 75.
         """,
       examples: [
         Example("analysisctl jobs cancel 123 124", "Two jobs."),

@@ -15,6 +15,8 @@ struct JobsChangeResponse: Sendable, Equatable {
     case quota
     /// It has ended, or not failed; the word says which.
     case untouched(String)
+    /// Somebody else is just changing it.
+    case busy
   }
 
   struct Line: Sendable, Equatable {
@@ -24,11 +26,13 @@ struct JobsChangeResponse: Sendable, Equatable {
 
   let lines: [Line]
 
-  /// As for a submit: 3 where the limit alone stood in the way, 4 where anything else did.
+  /// As for a submit: 3 where the limit alone stood in the way, 4 where anything else did; 75 where some are only to
+  /// be tried again.
   var exitCode: ExitCode {
     if lines.isEmpty { return .nothingToDo }
     let isUntouched = lines.contains { if case .untouched = $0.outcome { true } else { false } }
     if isUntouched { return .refused }
+    if lines.contains(where: { $0.outcome == .busy }) { return .tryLater }
     return lines.contains { $0.outcome == .quota } ? .quotaRefused : .done
   }
 }
@@ -101,9 +105,12 @@ struct JobsChangeInteractor: Sendable {
     switch change {
     case .cancel:
       let outcomes = try await directory.cancel(jobs, by: actor)
-      return jobs.map { job in
-        let outcome = outcomes[job] ?? .unknown
-        return .init(job: job, outcome: outcome == .cancelled ? .cancelled : .untouched(outcome.rawValue))
+      return jobs.map { job -> JobsChangeResponse.Line in
+        switch outcomes[job] ?? .unknown {
+        case .cancelled: .init(job: job, outcome: .cancelled)
+        case .busy: .init(job: job, outcome: .busy)
+        case let other: .init(job: job, outcome: .untouched(other.rawValue))
+        }
       }
     case .retry:
       let outcomes = try await directory.retryDead(jobs, by: actor)

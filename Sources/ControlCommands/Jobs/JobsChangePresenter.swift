@@ -14,6 +14,7 @@ enum JobsChangePresenter: Presenter {
     case .requeued(let period): ["job": .id(line.job), "outcome": "requeued", "month": .month(period)]
     case .quota: ["job": .id(line.job), "outcome": "quota"]
     case .untouched(let why): ["job": .id(line.job), "outcome": .string(why)]
+    case .busy: ["job": .id(line.job), "outcome": "busy"]
     }
   }
 
@@ -27,6 +28,7 @@ enum JobsChangePresenter: Presenter {
         case .requeued(let period): paint.green("queued again") + ", counts in \(period)"
         case .quota: paint.red("not queued: the user's limit of this month is reached")
         case .untouched(let why): paint.red("unchanged: \(Self.reasons[why] ?? why)")
+        case .busy: paint.red("unchanged: somebody else is changing it; try again")
         }
       return "\(line.job) \(words)\n"
     }.joined()

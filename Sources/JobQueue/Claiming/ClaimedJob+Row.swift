@@ -14,11 +14,19 @@ extension ClaimedJob {
 }
 
 extension ClaimedBatch {
-  /// Puts jobs together that have a batch in common, in the order in which the batches first appear.
-  static func batches(of jobs: [ClaimedJob]) -> [ClaimedBatch] {
+  /// Puts jobs together that have a batch in common, in the order in which the batches first appear. A row without a
+  /// job says that cancelled jobs were dropped in its lane.
+  static func batches(of rows: some Sequence<Row>, shard: Int16) throws -> [ClaimedBatch] {
     var batches: [ClaimedBatch] = []
     var places: [Int64: Int] = [:]
-    for job in jobs {
+    for row in rows {
+      guard try row.int64IfPresent(2) != nil else {
+        batches.append(
+          ClaimedBatch(
+            shard: shard, id: 0, lane: try row.lane(1), jobs: [], continueFrom: try row.int64(5)))
+        continue
+      }
+      let job = try ClaimedJob(row, shard: shard)
       if let place = places[job.batch] {
         batches[place].jobs.append(job)
       } else {

@@ -76,14 +76,17 @@ public struct ClaimedBatch: Sendable, Equatable {
   public var id: Int64
   /// The lane.
   public var lane: Lane
-  /// The jobs, in the lane's order.
+  /// The jobs, in the lane's order; none where the claim only dropped cancelled jobs.
   public var jobs: [ClaimedJob]
+  /// From which virtual time on to look the next time, where cancelled jobs were dropped; nil where none were.
+  public var continueFrom: Int64?
 
   /// A batch with its jobs.
-  public init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob]) {
+  public init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob], continueFrom: Int64? = nil) {
     self.shard = shard
     self.id = id
     self.lane = lane
     self.jobs = jobs
+    self.continueFrom = continueFrom
   }
 }

@@ -41,10 +41,13 @@ public struct ShardClaims: Sendable {
       guard left > 0 else { return }
       let asked = min(lane.limit, left)
       let jobs = batches.filter { $0.lane == lane.lane }.flatMap(\.jobs)
-      let short = jobs.count < asked
+      // Where cancelled jobs were dropped there may be more behind them.
+      let continueFrom = batches.first { $0.lane == lane.lane && $0.continueFrom != nil }?.continueFrom
+      let short = jobs.count < asked && continueFrom == nil
       left -= jobs.count
       let proven = scanMarks[lane.lane]?.provesEmpty(from: lane.from) ?? false
-      scanMarks[lane.lane]?.claimed(from: lane.from, last: jobs.map(\.virtualTime).max(), short: short)
+      let last = jobs.map(\.virtualTime).max()
+      scanMarks[lane.lane]?.claimed(from: lane.from, last: continueFrom ?? last, short: short)
       if !short {
         schedule.foundJobs(lane.lane)
       } else if proven {

@@ -11,6 +11,8 @@ public enum CancelOutcome: String, Sendable, CaseIterable {
   case dead
   /// There is no such job.
   case unknown
+  /// Somebody else is just retrying or cancelling it and has not ended: to be tried again.
+  case busy
 }
 
 /// What retrying a dead job came to.

@@ -15,7 +15,8 @@ public struct WorkerStatements: Sendable {
     self.worker = worker
   }
 
-  /// Takes jobs: at most `count` in all, lane by lane in the order given.
+  /// Takes jobs: at most `count` in all, lane by lane in the order given. A lane in which cancelled jobs were dropped
+  /// has a batch without jobs beside.
   ///
   /// - Parameters:
   ///   - firstBatch: the id of the first lane's batch; each other lane takes the next, so as many ids are
@@ -33,7 +34,7 @@ public struct WorkerStatements: Sendable {
         .int32(Int32(clamping: count)), .int32(Int32(clamping: milliseconds(lease))),
       ], while: "claiming jobs"
     ) { rows in
-      try ClaimedBatch.batches(of: rows.map { try ClaimedJob($0, shard: shard) })
+      try ClaimedBatch.batches(of: rows, shard: shard)
     }
   }
 

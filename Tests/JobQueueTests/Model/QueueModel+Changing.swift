@@ -22,14 +22,19 @@ extension QueueModel {
     return outcomes
   }
 
-  /// Takes a job out where it first queued; elsewhere it is dropped by whoever finds it.
+  /// Takes a job out wherever it waits, and gives its place up.
   private mutating func takeOut(_ job: Job) {
-    let index = ready[job.homeLane]?.firstIndex { $0.job == job.number && $0.virtualTime == job.virtualTime }
-    if let index {
-      ready[job.homeLane]?.remove(at: index)
-    } else {
-      scheduled.removeAll { $0.job == job.number }
+    let cost = users[job.user].map { limit(of: $0, at: now).cost } ?? 0
+    for (lane, rows) in ready {
+      guard let index = rows.firstIndex(where: { $0.job == job.number }) else { continue }
+      ready[lane]?.remove(at: index)
+      guard job.line != 2 else { continue }
+      freed[Place(user: job.user, lane: lane, line: job.line), default: Freed()].virtualTime += cost
     }
+    if let row = scheduled.first(where: { $0.job == job.number }), row.isCounted {
+      freed[Place(user: job.user, lane: row.lane, line: 0), default: Freed()].later += 1
+    }
+    scheduled.removeAll { $0.job == job.number }
   }
 
   /// Gives dead jobs another life in the present month, for a unit of it; the lower numbers first.
@@ -59,37 +64,54 @@ extension QueueModel {
     guard var job = jobs[number], let user = users[job.user] else { return }
     job.period = user.months.label(at: now)
     job.expires = nil
-    job.virtualTime = takePlaces(
-      1, of: job.user, lane: job.homeLane, line: 0, cost: limit(of: user, at: now).cost)
+    let place = takePlaces(
+      1, of: job.user, lane: job.homeLane, line: 0, cost: limit(of: user, at: now).cost, tail: number)
     jobs[number] = job
     dead[number] = nil
     if let key = job.key { keys[Key(user: job.user, key: key)]?.period = job.period }
-    queue(number, lane: job.homeLane, at: job.virtualTime, Tries())
+    queue(number, lane: job.homeLane, at: place, Tries(), line: 0)
   }
 
-  /// Moves scheduled jobs whose time has come to their lanes, in a line of their own; answers how many were
-  /// taken, those cancelled meanwhile too.
+  /// Moves scheduled jobs whose time has come to their lanes, in a line of their own: at most so many of each lane by
+  /// age, and where that was not all a few of the next users besides. Answers how many the fullest lane gave by age.
   mutating func promote(limit count: Int) -> Int {
-    let due = Array(scheduled.prefix { $0.runAt <= now }.prefix(count))
-    scheduled.removeFirst(due.count)
+    var most = 0
+    for lane in (4...11 as ClosedRange<Int16>).sorted(by: { ($0 % 4, $0) < ($1 % 4, $1) }) {
+      let due = Array(scheduled.filter { $0.lane == lane && $0.runAt <= now }.prefix(count))
+      promote(due, to: lane)
+      most = max(most, due.count)
+      if due.count == count { promoteInTurn(lane) }
+    }
+    return most
+  }
+
+  private mutating func promoteInTurn(_ lane: Int16) {
+    let users = Set(scheduled.filter { $0.lane == lane }.compactMap { jobs[$0.job]?.user }).sorted()
+    let next = Array(users.filter { $0 > clocks[lane]?.turn ?? 0 }.prefix(250))
+    let due = next.flatMap { user in
+      scheduled.filter { $0.lane == lane && $0.runAt <= now && jobs[$0.job]?.user == user }.prefix(4)
+    }
+    promote(due, to: lane)
+    clocks[lane]?.turn = next.count == 250 ? next.last ?? 0 : 0
+  }
+
+  private mutating func promote(_ due: [Scheduled], to lane: Int16) {
+    let taken = Set(due.map(\.job))
+    scheduled.removeAll { taken.contains($0.job) }
     let open = due.filter { jobs[$0.job]?.isClosed == false }
-    var next: [Place: Int64] = [:]
-    var counts: [Place: Int] = [:]
-    func place(_ row: Scheduled) -> Place {
-      Place(user: jobs[row.job]?.user ?? 0, lane: row.lane, line: 1)
-    }
-    for row in open { counts[place(row), default: 0] += 1 }
-    for row in open {
-      let place = place(row)
-      guard let user = users[place.user] else { continue }
+    for (number, rows) in Dictionary(grouping: open, by: { jobs[$0.job]?.user ?? 0 }) {
+      guard let user = users[number] else { continue }
       let cost = limit(of: user, at: now).cost
-      let first =
-        next[place]
-        ?? takePlaces(counts[place] ?? 0, of: place.user, lane: row.lane, line: 1, cost: cost)
-      queue(row.job, lane: row.lane, at: first, row.tries)
-      next[place] = first + cost
+      var next = takePlaces(rows.count, of: number, lane: lane, line: 1, cost: cost, tail: rows.last?.job)
+      for row in rows {
+        queue(row.job, lane: lane, at: next, row.tries, line: 1)
+        next += cost
+      }
     }
-    return due.count
+    for row in due where row.isCounted {
+      guard let user = jobs[row.job]?.user else { continue }
+      freed[Place(user: user, lane: lane, line: 0), default: Freed()].later += 1
+    }
   }
 
   /// Publishes how far lanes were claimed, at most once a second each; answers from where claims scan.

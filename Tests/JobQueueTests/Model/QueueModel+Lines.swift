@@ -9,7 +9,8 @@ extension QueueModel {
       }
     }
     for row in scheduled {
-      lines.insert("scheduled \(row.lane) \(row.runAt) \(row.job) \(row.tries.code) \(period(row.job))")
+      lines.insert(
+        "scheduled \(row.lane) \(row.runAt) \(row.job) \(row.tries.code) \(period(row.job)) \(row.isCounted ? 1 : 0)")
     }
     for (id, batch) in batches {
       for held in batch.jobs {
@@ -21,7 +22,7 @@ extension QueueModel {
     for job in jobs.values {
       lines.insert(
         "job \(job.number) of \(job.user) in \(job.homeLane) at \(job.virtualTime): \(job.period) "
-          + "\(job.maxAttempts) \(job.isClosed ? 1 : 0) \(job.expires.map { String($0) } ?? "")")
+          + "\(job.maxAttempts) \(job.isClosed ? 1 : 0) \(job.expires.map { String($0) } ?? "") \(job.line)")
     }
     for (job, result) in results {
       lines.insert("result \(job) \(result.period) \(result.isCancelled ? 2 : 1) \(result.attempt)")
@@ -43,9 +44,17 @@ extension QueueModel {
       lines.insert(
         "usage \(account.user) \(account.period) \(usage.used) \(usage.refunded) \(usage.refused)")
     }
-    for (place, last) in places { lines.insert("place \(place.user) \(place.lane) \(place.line) \(last)") }
+    for (place, share) in shares {
+      lines.insert(
+        "place \(place.user) \(place.lane) \(place.line) \(share.last) \(share.later) "
+          + "\(share.tail.virtualTime) \(share.tail.job)")
+    }
+    for (place, given) in freed {
+      lines.insert(
+        "freed \(place.user) \(place.lane) \(place.line) \(given.virtualTime) \(given.later)")
+    }
     for (lane, clock) in clocks {
-      lines.insert("clock \(lane) \(clock.now) \(clock.scanFrom) \(clock.staged)")
+      lines.insert("clock \(lane) \(clock.now) \(clock.scanFrom) \(clock.staged) \(clock.turn)")
     }
     for (key, job) in keys { lines.insert("key \(key.user) \(job.job) \(job.period)") }
     return lines

@@ -100,20 +100,45 @@ extension QueueModel {
     }
   }
 
-  /// How far a user's last jobs lie behind the lanes is how many of them wait.
-  private func judgeWaiting(_ items: inout [Item]) {
+  /// How far a user's last jobs lie behind the lanes is how many of them wait, and those scheduled besides; who would be
+  /// refused by that is looked at more closely.
+  private mutating func judgeWaiting(_ items: inout [Item]) {
     guard let maxWaitingPerUser else { return }
-    var counts: [Int64: Int64] = [:]
-    for index in items.indices {
-      guard let user = items[index].user?.number, items[index].isAsking else { continue }
-      let cost = items.filter { $0.user?.number == user }.map(\.cost).max() ?? 1
-      let behind = places.filter { $0.key.user == user }
-        .reduce(Int64(0)) { $0 + max(0, $1.value - (clocks[$1.key.lane]?.now ?? 0)) }
-      counts[user, default: 0] += 1
-      if behind + counts[user, default: 0] * cost > maxWaitingPerUser * cost {
+    let asking = items.indices.filter { items[$0].isAsking }
+    for (user, indices) in Dictionary(grouping: asking, by: { items[$0].user?.number ?? 0 }) {
+      let cost = indices.map { items[$0].cost }.max() ?? 1
+      let own = shares.filter { $0.key.user == user }
+      let behind = own.reduce(Int64(0)) { $0 + max(0, $1.value.last - (clocks[$1.key.lane]?.now ?? 0)) }
+      let later = own.reduce(Int64(0)) { $0 + Int64($1.value.later) }
+      guard behind / cost + later + Int64(indices.count) > maxWaitingPerUser else { continue }
+      let waiting = waiting(of: user, cost: cost)
+      for (place, index) in indices.enumerated() where waiting + Int64(place) + 1 > maxWaitingPerUser {
         items[index].reason = "waiting_limit"
       }
     }
+  }
+
+  /// How many jobs of a user wait, where the marks may be behind: a line counts only while one of its jobs is seen
+  /// waiting; else it begins anew where the lane is.
+  private mutating func waiting(of user: Int64, cost: Int64) -> Int64 {
+    applyFreed(user, line: 0)
+    var waiting: Int64 = 0
+    for (place, share) in shares where place.user == user {
+      waiting += Int64(share.later)
+      let clock = clocks[place.lane]
+      let laneNow = clock?.now ?? 0
+      guard share.last > laneNow else { continue }
+      let rows = ready[place.lane, default: []].filter { $0.virtualTime >= clock?.scanFrom ?? 0 }
+      let isSeen = rows.contains {
+        ($0.virtualTime, $0.job) <= share.tail && jobs[$0.job]?.user == user
+      }
+      if isSeen {
+        waiting += max(0, share.last - max(laneNow, rows.first?.virtualTime ?? 0)) / cost
+      } else if place.line == 0 {
+        shares[place]?.last = laneNow
+      }
+    }
+    return waiting
   }
 
   private mutating func judgeQuota(_ items: inout [Item]) {
@@ -154,11 +179,12 @@ extension QueueModel {
       item.user.map { Target(user: $0.number, lane: item.lane) }
     }
     var next: [Target: Int64] = [:]
-    let atOnce = items.filter { $0.runAt == nil }
-    for (target, group) in Dictionary(grouping: atOnce, by: target) {
+    for (target, group) in Dictionary(grouping: items, by: target) {
       guard let target else { continue }
+      let atOnce = group.filter { $0.runAt == nil }
       next[target] = takePlaces(
-        group.count, of: target.user, lane: target.lane, line: 0, cost: group.map(\.cost).max() ?? 0)
+        atOnce.count, of: target.user, lane: target.lane, line: 0, cost: atOnce.map(\.cost).max() ?? 0,
+        tail: atOnce.map(\.number).max(), later: group.count - atOnce.count)
     }
     for item in items {
       guard let user = item.user, let period = item.period, let target = target(item) else { continue }
@@ -171,9 +197,9 @@ extension QueueModel {
           job: item.number, period: period, content: item.content)
       }
       if let runAt = item.runAt {
-        schedule(item.number, lane: item.lane, at: runAt, Tries())
+        schedule(item.number, lane: item.lane, at: runAt, Tries(), isCounted: true)
       } else {
-        queue(item.number, lane: item.lane, at: virtualTime, Tries())
+        queue(item.number, lane: item.lane, at: virtualTime, Tries(), line: 0)
         next[target] = virtualTime + item.cost
       }
     }

@@ -72,14 +72,17 @@ extension QueueModel {
     worker: Int64, batches asked: [Int64], _ given: [Int64], delay: Time?, burns: Bool, failureClass: String
   ) -> [Int64: String] {
     var outcomes = Dictionary(given.map { ($0, "stale") }) { first, _ in first }
-    for (_, _, held) in holding(worker: worker, asked, given) {
+    for (_, lane, held) in holding(worker: worker, asked, given) {
       guard let job = jobs[held.job], !job.isClosed else { continue }
       let burnt = held.tries.burnt + (burns ? 1 : 0)
       failures[held.job, default: []].append(
         Failure(attempt: held.tries.burnt + 1, isBurnt: burns, failureClass: failureClass))
       if let delay, !(burns && burnt >= job.maxAttempts) {
-        // Home, without a stain, where the lane is now.
-        again(held.job, lane: job.homeLane, notBefore: job.virtualTime, Tries(burnt: burnt), delay: delay)
+        // Home, where the lane is now; one that runs alone goes on so until it ends. The losses stay with it.
+        let isAlone = Self.isForSuspects(lane)
+        again(
+          held.job, lane: isAlone ? lane : job.homeLane, notBefore: isAlone ? 0 : job.virtualTime,
+          Tries(burnt: burnt, losses: held.tries.losses), delay: delay)
         outcomes[held.job] = "retried"
       } else {
         bury(held.job, attempts: burnt, failureClass)
@@ -175,9 +178,9 @@ extension QueueModel {
     _ job: Int64, lane: Int16, notBefore virtualTime: Int64, _ tries: Tries, delay: Time
   ) {
     if delay > 0 {
-      schedule(job, lane: lane, at: now + delay, tries)
+      schedule(job, lane: lane, at: now + delay, tries, isCounted: false)
     } else {
-      queue(job, lane: lane, at: max(virtualTime, clocks[lane]?.now ?? 0), tries)
+      queue(job, lane: lane, at: max(virtualTime, clocks[lane]?.now ?? 0), tries, line: 2)
     }
   }
 

@@ -33,8 +33,10 @@ struct QueueModel {
     let kind: Int16
     let homeLane: Int16
     var period: Int16
-    /// Where it first queued; -1 when it was submitted for later.
+    /// Where it waits, or waited last; -1 while it was only ever scheduled.
     var virtualTime: Int64
+    /// In which line it took that place: 0 submitted, 1 promoted; 2 when it came back without taking one.
+    var line: Int16 = 0
     var expires: Time?
     let maxAttempts: Int
     let key: String?
@@ -60,6 +62,8 @@ struct QueueModel {
     let job: Int64
     let lane: Int16
     let tries: Tries
+    /// Whether it counts as waiting: it was submitted for later and not yet promoted.
+    let isCounted: Bool
   }
 
   struct Batch {
@@ -106,7 +110,25 @@ struct QueueModel {
     let line: Int16
   }
 
+  /// What is known of a user's place.
+  struct Share {
+    /// Where the next job goes, if the lane has not come further.
+    var last: Int64
+    /// The job furthest behind; 0 for none.
+    var tail: (virtualTime: Int64, job: Int64)
+    /// Jobs that were submitted for later and not yet promoted.
+    var later = 0
+  }
+
+  /// What was given up of a place and not yet taken off it.
+  struct Freed {
+    var virtualTime: Int64 = 0
+    var later = 0
+  }
+
   struct LaneClock {
+    /// The user after whom the next turn of a promotion begins.
+    var turn: Int64 = 0
     var now: Int64 = 0
     var scanFrom: Int64 = 0
     var staged: Int64 = 0
@@ -146,7 +168,8 @@ struct QueueModel {
   var failures: [Int64: [Failure]] = [:]
   var refunds: [Account: [Int64]] = [:]
   var usage: [Account: Usage] = [:]
-  var places: [Place: Int64] = [:]
+  var shares: [Place: Share] = [:]
+  var freed: [Place: Freed] = [:]
   var clocks: [Int16: LaneClock] = [:]
 
   init(now: Time, partitions: ClosedRange<Int16>, maxWaitingPerUser: Int64?, plans: [String: Plan]) {
@@ -184,25 +207,56 @@ struct QueueModel {
 
   // MARK: Where things are put
 
-  mutating func queue(_ job: Int64, lane: Int16, at virtualTime: Int64, _ tries: Tries) {
+  /// Queues a job, in a place of a line or, for line 2, without one.
+  mutating func queue(_ job: Int64, lane: Int16, at virtualTime: Int64, _ tries: Tries, line: Int16) {
+    jobs[job]?.virtualTime = virtualTime
+    jobs[job]?.line = line
     let row = Waiting(virtualTime: virtualTime, job: job, tries: tries)
     let rows = ready[lane, default: []]
     let index = rows.firstIndex { ($0.virtualTime, $0.job) > (virtualTime, job) } ?? rows.endIndex
     ready[lane, default: []].insert(row, at: index)
   }
 
-  mutating func schedule(_ job: Int64, lane: Int16, at runAt: Time, _ tries: Tries) {
+  mutating func schedule(_ job: Int64, lane: Int16, at runAt: Time, _ tries: Tries, isCounted: Bool) {
     let index = scheduled.firstIndex { ($0.runAt, $0.job) > (runAt, job) } ?? scheduled.endIndex
-    scheduled.insert(Scheduled(runAt: runAt, job: job, lane: lane, tries: tries), at: index)
+    scheduled.insert(
+      Scheduled(runAt: runAt, job: job, lane: lane, tries: tries, isCounted: isCounted), at: index)
   }
 
   /// Where so many new jobs of a user begin in a lane; later ones of the same user come behind them.
-  mutating func takePlaces(_ count: Int, of user: Int64, lane: Int16, line: Int16, cost: Int64) -> Int64 {
+  ///
+  /// - Parameters:
+  ///   - tail: the last of these jobs; nil when there is none.
+  ///   - later: how many more were submitted for later.
+  mutating func takePlaces(
+    _ count: Int, of user: Int64, lane: Int16, line: Int16, cost: Int64, tail: Int64?, later: Int = 0
+  ) -> Int64 {
+    applyFreed(user, line: line)
     let place = Place(user: user, lane: lane, line: line)
     let laneNow = clocks[lane]?.now ?? 0
-    let first = max(places[place] ?? laneNow, laneNow)
-    places[place] = first + cost * Int64(count)
+    let before = shares[place]
+    let first = max(before?.last ?? laneNow, laneNow)
+    var share = before ?? Share(last: 0, tail: (laneNow + cost * Int64(count - 1), 0))
+    if let tail, before.map({ $0.last <= laneNow || $0.last >= $0.tail.virtualTime }) ?? true {
+      share.tail = (first + cost * Int64(count - 1), tail)
+    }
+    share.last = first + cost * Int64(count)
+    share.later += later
+    shares[place] = share
     return first
+  }
+
+  /// Takes off a user's places in a line what they gave up; of a single lane where one is named.
+  mutating func applyFreed(_ user: Int64, line: Int16, lane: Int16? = nil) {
+    for (place, given) in freed where place.user == user && place.line == line {
+      guard lane == nil || place.lane == lane else { continue }
+      if var share = shares[place] {
+        share.last -= given.virtualTime
+        share.later = max(0, share.later - given.later)
+        shares[place] = share
+      }
+      freed[place] = nil
+    }
   }
 
   private static func set<Value>(_ value: Value, from: Time, in list: inout [Dated<Value>]) {

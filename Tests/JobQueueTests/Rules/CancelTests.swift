@@ -60,23 +60,122 @@ struct CancelTests {
     }
   }
 
-  @Test("A job that waits again after a failure is closed, and whoever meets it drops it")
-  func waitingAgain() async throws {
+  @Test("A job is taken out of the queue wherever it waits: promoted, failed, released, rescued, in quarantine")
+  func wherever() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       let jobs = try await queue.create(Ask("user") * 4)
-      let claimed = try await queue.claim(3)
+      let later = try await queue.create([Ask("user", at: try await queue.now(plus: 3600))])
+      let batch = try await queue.claim()[0].batch
+      // The lane has come far, so each comes back at another place than its first.
       _ = try await queue.tick([5: 50_000])
-      _ = try await queue.fail([jobs[0], jobs[1]], batches: [claimed[0].batch], delay: 0)
-      _ = try await queue.fail([jobs[2]], batches: [claimed[0].batch], delay: 60_000)
-      _ = try await queue.cancel([jobs[0], jobs[1], jobs[2]])
-      #expect(try await queue.number("SELECT count(*) FROM analysis.scheduled") == 0)
-      // The claim that meets two closed jobs first goes on to the next that is not.
-      let rest = try await queue.create([Ask("user")])
-      let next = try await queue.claim(2, batch: 500, from: 50_000)
-      #expect(next.map(\.job) == rest)
-      #expect(try await queue.claim(batch: 600).map(\.job) == [jobs[3]])
+      _ = try await queue.fail([jobs[0]], batches: [batch], delay: 0)
+      _ = try await queue.fail([jobs[1]], batches: [batch], delay: 60_000)
+      _ = try await queue.handBack([jobs[2]], batches: [batch])
+      try await queue.expireLeases()
+      _ = try await queue.rescue()
+      try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+      #expect(try await queue.promote() == 2)
+      // Lost again, one job runs alone from now on.
+      let lost = try await queue.claim(batch: 500)
+      let others = lost.map(\.job).filter { $0 != jobs[3] }
+      _ = try await queue.handBack(others, batches: [lost[0].batch])
+      try await queue.expireLeases()
+      _ = try await queue.rescue()
+      #expect(try await queue.numbers("SELECT lane FROM analysis.ready ORDER BY lane") == [5, 5, 5, 5, 7])
+
+      let all = jobs + later
+      #expect(try await queue.cancel(all).values.allSatisfy { $0 == "cancelled" })
       #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.scheduled") == 0)
+    }
+  }
+
+  @Test("A claim drops rows of cancelled jobs within its time, says how far it came, and takes the job behind them")
+  func dropped() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 3)
+      // As a release before this one left them behind: in `ready`, where no cancellation of today leaves any.
+      try await queue.execute(
+        """
+        WITH ids AS (
+          SELECT nextval('analysis.job_id') AS id, g, analysis.period_of(now(), 'UTC') AS period
+          FROM generate_series(1, 5000) g),
+        jobs AS (
+          INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+            max_attempts, image_raw, closed)
+          SELECT 0, period, 1, 5, id, 0, 1, 0, now(), 1, period, 3, false, true FROM ids)
+        INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids;
+        UPDATE analysis.ready SET vt = 1000000 WHERE job_id = ANY ('{\(jobs.map(String.init).joined(separator: ","))}')
+        """)
+      var from = 0
+      var taken: [Int] = []
+      var claims = 0
+      while taken.isEmpty, claims < 100 {
+        claims += 1
+        let rows = try await queue.pool.query(
+          "SELECT o_job, o_vt FROM analysis.claim(0::smallint, 1, $1, '{5}', ARRAY[$2]::bigint[], '{2}', 2, 60000)",
+          [.int64(Int64(claims * 10)), .int64(Int64(from))])
+        for row in rows {
+          if let job = try row.int64IfPresent(0) {
+            taken.append(Int(job))
+          } else {
+            let reached = try row.int(1)
+            #expect(reached >= from)
+            from = reached
+          }
+        }
+        // What was dropped stays dropped: nothing waits before the mark.
+        #expect(try await queue.number("SELECT count(*) FROM analysis.ready WHERE vt < \(from)") == 0)
+      }
+      #expect(taken == jobs[..<2].map(Int.init))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 1)
+      try await queue.execute(
+        """
+        DELETE FROM analysis.job WHERE user_id = 0; UPDATE analysis.job SET vt = 1000000
+        """)
+    }
+  }
+
+  @Test("A job that an open retry moves is waited for, and is 'busy' while the retry stays open", arguments: [true, false])
+  func duringRetry(isClosedInTime: Bool) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 2)
+      let batch = try await queue.claim()[0].batch
+      _ = try await queue.fail([jobs[0]], batches: [batch], delay: nil)
+      // Failed in the month before: the retry moves the job to this one.
+      try await queue.execute(
+        """
+        SELECT analysis.ensure_partitions((analysis.period_of(now(), 'UTC') - 1)::smallint, analysis.period_of(now(), 'UTC'));
+        UPDATE analysis.job SET period = (period - 1)::smallint WHERE id = \(jobs[0]);
+        UPDATE analysis.dead SET period = (period - 1)::smallint;
+        UPDATE analysis.refund SET period = (period - 1)::smallint;
+        UPDATE analysis.attempt_error SET period = (period - 1)::smallint;
+        INSERT INTO analysis.usage (shard, user_id, period, used) SELECT shard, user_id, (period - 1)::smallint, 1 FROM analysis.usage;
+        UPDATE analysis.usage SET used = 1
+        """)
+      let outcome = try await withThrowingTaskGroup(of: [Int64: String].self) { group in
+        try await queue.pool.transaction { open in
+          _ = try await open.query("SELECT analysis.retry_dead(0::smallint, $1)", [.array([jobs[0]])])
+          group.addTask { try await queue.cancel(jobs) }
+          if isClosedInTime {
+            try await queue.untilSomebodyWaits()
+            return
+          }
+          let early = try await group.next()
+          #expect(early == [jobs[0]: "busy", jobs[1]: "cancelled"])
+        }
+        return try await group.next()
+      }
+      if isClosedInTime {
+        #expect(outcome == [jobs[0]: "cancelled", jobs[1]: "cancelled"])
+        #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 0)
+      } else {
+        #expect(try await queue.states()[jobs[0]] == "waiting")
+        #expect(try await queue.cancel([jobs[0]]) == [jobs[0]: "cancelled"])
+      }
     }
   }
 

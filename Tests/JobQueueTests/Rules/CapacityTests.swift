@@ -77,6 +77,83 @@ struct CapacityTests {
     }
   }
 
+  private func limited(_ limit: Int, _ body: @escaping @Sendable (RuleQueue) async throws -> Void) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      try await queue.add("other")
+      try await queue.execute(
+        "UPDATE analysis.setting SET value = '\(limit)' WHERE name = 'max_waiting_per_user'")
+      try await body(queue)
+    }
+  }
+
+  @Test("A user with nothing waiting is never refused, though no worker has published how far it came")
+  func unpublishedMarks() async throws {
+    try await limited(5) { queue in
+      for round in 0..<4 as Range<Int64> {
+        let answers = try await queue.submit(Ask("user") * 5)
+        #expect(answers.allSatisfy { $0.reason == nil })
+        // Others wait behind and before, and nothing is said of them either.
+        _ = try await queue.submit([Ask("other")])
+        let claimed = try await queue.claim(6, batch: 100 + round * 10)
+        _ = try await queue.complete(claimed)
+      }
+      #expect(try await queue.number("SELECT count(*) FROM analysis.lane_clock WHERE now_vt > 0") == 0)
+    }
+  }
+
+  @Test("A user who cancelled all that waited may submit as many again; one who cancelled some, so many")
+  func limitAfterCancelling() async throws {
+    try await limited(5) { queue in
+      for _ in 0..<3 {
+        let jobs = try await queue.create(Ask("user") * 5)
+        #expect(jobs.count == 5)
+        #expect(try await queue.submit([Ask("user")])[0].reason == "waiting_limit")
+        _ = try await queue.cancel(jobs)
+      }
+      let jobs = try await queue.create(Ask("user") * 5)
+      // The newest ones go, so that the last place is taken by none that waits.
+      _ = try await queue.cancel(Array(jobs[3...]))
+      #expect(
+        try await queue.submit(Ask("user") * 3).map(\.reason) == [nil, nil, "waiting_limit"])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 5)
+    }
+  }
+
+  @Test("Jobs submitted for later count as waiting until they are promoted and claimed, or cancelled")
+  func limitOfScheduled() async throws {
+    try await limited(5) { queue in
+      let at = try await queue.now(plus: 3600)
+      let later = try await queue.submit(Ask("user", at: at) * 4 + Ask("user") * 2)
+      #expect(later.map(\.reason) == [nil, nil, nil, nil, nil, "waiting_limit"])
+      #expect(try await queue.submit([Ask("user", at: at)])[0].reason == "waiting_limit")
+      _ = try await queue.cancel([later[0].job ?? 0])
+      #expect(try await queue.submit(Ask("user", at: at) * 2).map(\.reason) == [nil, "waiting_limit"])
+      try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+      #expect(try await queue.promote() == 4)
+      #expect(try await queue.submit([Ask("user")])[0].reason == "waiting_limit")
+      _ = try await queue.complete(try await queue.claim())
+      #expect(try await queue.submit(Ask("user") * 6).map(\.reason) == [nil, nil, nil, nil, nil, "waiting_limit"])
+    }
+  }
+
+  @Test("A job that is tried again later is no new job that waits, however often it is promoted")
+  func limitOfRetried() async throws {
+    try await limited(3) { queue in
+      _ = try await queue.create(Ask("user", at: try await queue.now(plus: 3600)) * 3)
+      for round in 0..<3 as Range<Int64> {
+        try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+        #expect(try await queue.promote() == 3)
+        let claimed = try await queue.claim(batch: 100 + round * 10)
+        _ = try await queue.fail(
+          claimed.map(\.job), batches: [claimed[0].batch], delay: 60_000, burns: false)
+      }
+      #expect(try await queue.numbers("SELECT DISTINCT later FROM analysis.fair_share").max() ?? 0 <= 3)
+      _ = try await queue.settleRefunds()
+      #expect(try await queue.numbers("SELECT DISTINCT later FROM analysis.fair_share") == [0])
+    }
+  }
+
   @Test(
     "Nothing new is taken when the queue or the disk is full by the gauges",
     arguments: ["queue_full", "storage_full"])

@@ -75,6 +75,60 @@ struct FairShareTests {
     }
   }
 
+  @Test("What a user cancelled counts no more: the next job of theirs passes what others submitted later")
+  func cancelledPlaces() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.add("b")
+      let cancelled = try await queue.create(Ask("a") * 1000)
+      _ = try await queue.cancel(cancelled)
+      _ = try await queue.create(Ask("b") * 500)
+      let next = try await queue.create([Ask("a")])[0]
+      #expect(try await queue.claim(2).map(\.job).contains(next))
+    }
+  }
+
+  @Test("Of cancelled jobs those that remain count, and a promoted line forgets them too", arguments: [false, true])
+  func someCancelledPlaces(isPromoted: Bool) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      let at = try await queue.now(plus: 3600)
+      func submit(_ count: Int) async throws -> [Int64] {
+        let jobs = try await queue.create(Ask("a", at: isPromoted ? at : nil) * count)
+        if isPromoted {
+          try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+          _ = try await queue.promote()
+        }
+        return jobs
+      }
+      let jobs = try await submit(10)
+      _ = try await queue.cancel(Array(jobs[3...]))
+      let next = try await submit(1)[0]
+      let row = try await queue.pool.query("SELECT vt FROM analysis.ready WHERE job_id = $1", [.int64(next)])
+      #expect(try row.single().int(0) == 3000)
+    }
+  }
+
+  @Test("What was given up is applied by the maintenance too, and passed over where a submit is open")
+  func settledPlaces() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("a")
+      try await queue.add("b")
+      for user in ["a", "b"] { _ = try await queue.cancel(try await queue.create(Ask(user) * 3)) }
+      try await queue.pool.transaction { open in
+        _ = try await queue.submit([Ask("a")], on: open)
+        _ = try await queue.settleRefunds()
+        let left = try await queue.texts(
+          "SELECT a.user_ref FROM analysis.freed_place p JOIN analysis.account a USING (shard, user_id)")
+        #expect(left == ["a"])
+      }
+      _ = try await queue.settleRefunds()
+      #expect(try await queue.number("SELECT count(*) FROM analysis.freed_place") == 0)
+      let shares = try await queue.numbers("SELECT last_vt FROM analysis.fair_share ORDER BY user_id")
+      #expect(shares == [1000, 0])
+    }
+  }
+
   @Test("Places go on over a month's end")
   func monthsEnd() async throws {
     try await RuleQueue.run { queue in

@@ -52,8 +52,8 @@ struct RescueTests {
     }
   }
 
-  @Test("A suspect that fails in the ordinary way goes home without a stain")
-  func suspectGoesHome() async throws {
+  @Test("A job in quarantine stays there until it ends, whatever its worker answers", arguments: [true, false])
+  func quarantineLasts(burns: Bool) async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       let job = try await queue.create([Ask("user", priority: 0)])[0]
@@ -63,8 +63,94 @@ struct RescueTests {
         _ = try await queue.rescue()
       }
       let alone = try await queue.claim(lanes: [7])
-      #expect(try await queue.fail([job], batches: [alone[0].batch], delay: 0) == [job: "retried"])
-      #expect(try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.ready") == [4001])
+      #expect(
+        try await queue.fail([job], batches: [alone[0].batch], delay: 0, burns: burns) == [job: "retried"])
+      let place = try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.ready")
+      #expect(place == [7512 + (burns ? 1 : 0)])
+      // Again after a delay.
+      let again = try await queue.claim(batch: 30, lanes: [7])
+      _ = try await queue.fail([job], batches: [again[0].batch], delay: 60_000, burns: burns)
+      try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
+      #expect(try await queue.promote() == 1)
+      #expect(try await queue.numbers("SELECT lane FROM analysis.ready") == [7])
+    }
+  }
+
+  @Test("A loss is not forgotten by an answer in between: a job that kills its workers now and then ends in quarantine")
+  func lossesStay() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let job = try await queue.create([Ask("user")])[0]
+      _ = try await queue.claim(batch: 10)
+      try await queue.expireLeases()
+      _ = try await queue.rescue()
+      let second = try await queue.claim(batch: 20)
+      _ = try await queue.fail([job], batches: [second[0].batch], delay: 0, burns: false)
+      #expect(try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.ready") == [5256])
+      _ = try await queue.claim(batch: 30)
+      try await queue.expireLeases()
+      _ = try await queue.rescue()
+      #expect(try await queue.numbers("SELECT lane * 1000 + tries FROM analysis.ready") == [7512])
+    }
+  }
+
+  @Test("A deadline from before the server's clock was set back is drawn near, and the lease pushed on or lost")
+  func clockSetBack() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 2)
+      for batch in [10, 20] as [Int64] { _ = try await queue.claim(1, batch: batch, lease: 15_000) }
+      try await queue.execute("UPDATE analysis.batch SET deadline = deadline + interval '1 hour'")
+      #expect(try await queue.rescue() == [0, 0, 0])
+      #expect(
+        try await queue.number(
+          "SELECT count(*) FROM analysis.batch WHERE deadline <= clock_timestamp() + interval '15 seconds'")
+          == 2)
+      // The one whose worker lives is pushed on; of the other the lease runs out.
+      #expect(try await queue.heartbeat([11], lease: 15_000) == [11])
+      try await queue.execute("UPDATE analysis.batch SET deadline = '-infinity' WHERE id = 21")
+      #expect(try await queue.rescue() == [1, 1, 0])
+      #expect(try await queue.numbers("SELECT id FROM analysis.batch") == [11])
+      // A turn that was taken before is due.
+      try await queue.execute("SELECT analysis.take_turn(0::smallint, 'task', 5000)")
+      try await queue.execute("UPDATE analysis.maintenance SET next_at = next_at + interval '1 hour'")
+      #expect(
+        try await queue.pool.query("SELECT analysis.take_turn(0::smallint, 'task', 5000)").single().bool(0))
+    }
+  }
+
+  @Test("Of many lost batches those are rescued first whose deadline is oldest")
+  func oldestFirst() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create(Ask("user") * 5)
+      for batch in [10, 20, 30, 40, 50] as [Int64] { _ = try await queue.claim(1, batch: batch) }
+      try await queue.execute(
+        "UPDATE analysis.batch SET deadline = clock_timestamp() - interval '1 day' - id * interval '1 minute'")
+      #expect(try await queue.rescue(limit: 2)[0] == 2)
+      #expect(try await queue.numbers("SELECT id FROM analysis.batch ORDER BY id") == [11, 21, 31])
+    }
+  }
+
+  @Test("After a promotion, which begins a new timeline, every worker has a lease's time to say that it lives")
+  func graceAfterPromotion() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      _ = try await queue.create([Ask("user")])
+      _ = try await queue.claim()
+      try await queue.expireLeases()
+      func rescue(grace: Int32) async throws -> Int {
+        try await queue.number("SELECT o_batches FROM analysis.rescue(0::smallint, 10, $1)", [.int32(grace)])
+      }
+      // As if the server had written on another timeline until now, and had been up for longer than the grace.
+      let uptime = try await queue.number(
+        "SELECT (extract(epoch FROM clock_timestamp() - pg_postmaster_start_time()) * 1000)::int")
+      try await queue.execute("UPDATE analysis.gauge SET value = value - 1 WHERE name = 'timeline'")
+      let grace = Int32(uptime) + 600_000
+      #expect(try await rescue(grace: grace) == 0)
+      try await queue.execute(
+        "UPDATE analysis.gauge SET at = at - interval '1 hour' WHERE name = 'timeline'")
+      #expect(try await rescue(grace: 0) == 1)
     }
   }
 

@@ -12,7 +12,7 @@ extension RuleQueue {
     let rows = try await (queryable ?? pool).query(
       """
       SELECT o_batch, o_lane, o_job, o_period, o_attempt, o_vt, o_user, o_expired
-      FROM analysis.claim(0::smallint, $1, $2, $3, $4, $5, $6, $7)
+      FROM analysis.claim(0::smallint, $1, $2, $3, $4, $5, $6, $7) WHERE o_job IS NOT NULL
       """,
       [
         .int64(worker), .int64(batch), .array(lanes), .array(froms ?? lanes.map { _ in from }),

@@ -65,13 +65,13 @@ extension RuleQueue {
       try await texts(
         """
         SELECT format('ready %s %s %s %s %s', lane, vt, job_id, tries, period) FROM analysis.ready
-        UNION ALL SELECT format('scheduled %s %s %s %s %s', lane, analysis.ms(run_at), job_id, tries, period)
+        UNION ALL SELECT format('scheduled %s %s %s %s %s %s', lane, analysis.ms(run_at), job_id, tries, period, is_counted::int)
           FROM analysis.scheduled
         UNION ALL SELECT format('batch %s of %s in %s until %s: %s %s %s', b.id, b.worker_id, b.lane,
             analysis.ms(b.deadline), u.job_id, u.tries, u.period)
           FROM analysis.batch b CROSS JOIN LATERAL unnest(b.job_ids, b.tries, b.periods) u(job_id, tries, period)
-        UNION ALL SELECT format('job %s of %s in %s at %s: %s %s %s %s', id, user_id, lane, vt, period, max_attempts,
-            closed::int, analysis.ms(expires_at)) FROM analysis.job
+        UNION ALL SELECT format('job %s of %s in %s at %s: %s %s %s %s %s', id, user_id, lane, vt, period, max_attempts,
+            closed::int, analysis.ms(expires_at), line) FROM analysis.job
         UNION ALL SELECT format('result %s %s %s %s', job_id, period, outcome, attempt) FROM analysis.result
         UNION ALL SELECT format('dead %s %s %s %s', job_id, period, attempts, class) FROM analysis.dead
         UNION ALL SELECT format('failures %s: %s', job_id,
@@ -80,8 +80,11 @@ extension RuleQueue {
         UNION ALL SELECT format('refund %s %s %s', user_id, period, job_id) FROM analysis.refund
         UNION ALL SELECT format('usage %s %s %s %s %s', user_id, period, used, refunded, refused) FROM analysis.usage
           WHERE (used, refunded, refused) <> (0, 0, 0)
-        UNION ALL SELECT format('place %s %s %s %s', user_id, lane, line, last_vt) FROM analysis.fair_share
-        UNION ALL SELECT format('clock %s %s %s %s', lane, now_vt, scan_from, staged) FROM analysis.lane_clock
+        UNION ALL SELECT format('place %s %s %s %s %s %s %s', user_id, lane, line, last_vt, later, tail_vt, tail_job)
+          FROM analysis.fair_share
+        UNION ALL SELECT format('freed %s %s %s %s %s', user_id, lane, line, sum(vt), sum(later))
+          FROM analysis.freed_place GROUP BY user_id, lane, line
+        UNION ALL SELECT format('clock %s %s %s %s %s', lane, now_vt, scan_from, staged, turn_user) FROM analysis.lane_clock
         UNION ALL SELECT format('key %s %s %s', user_id, job_id, period) FROM analysis.idem
         """))
   }
