@@ -32,7 +32,32 @@ final class ClaimCostRow: BenchmarkRow {
       open.withLock { $0.append(drain.connection) }
       contenders.append(contender(size.waiting, size.finished, drain, database))
     }
+    contenders.append(try await newcomers(bench))
     return contenders
+  }
+
+  /// The first jobs of as many users: all at one virtual time, in a database that was never analysed.
+  private func newcomers(_ bench: Bench) async throws -> Contender {
+    let waiting = bench.size(100_000, quick: 200)
+    let database = try await bench.cluster.freshDatabase(named: "claim_newcomers")
+    _ = try await QueueFixture.make(in: database, pictures: PictureBytes.pictures(200, bytes: 64))
+    let drain = try await QueueDrain.connected(
+      to: database.conninfo, on: bench.loop, batch: 100, analyses: SampleAnalyses(isWhole: false))
+    open.withLock { $0.append(drain.connection) }
+    @Sendable func fill(_ jobs: Int) async throws {
+      try await QueueFixture.fill(database, jobs: jobs)
+      _ = try await database.pool.query(
+        "UPDATE analysis.ready SET vt = 0 WHERE vt > 0", deadline: .seconds(600))
+    }
+    try await fill(waiting)
+    let name = FigureText.fixed(Double(waiting), places: 0)
+    return Contender("\(name) newcomers at one virtual time, not analysed") { bench in
+      let jobs = bench.size(10_000, quick: 200)
+      try await fill(jobs)
+      var sample = try await drain.sample(jobs: jobs, on: bench.cluster)
+      sample.further["ms_per_100"] = sample.seconds * 100_000 / Double(jobs)
+      return sample
+    }
   }
 
   /// Puts in what a run takes out, so that as many wait after each run as before it.

@@ -10,7 +10,8 @@ extension QueueModel {
     }
     for row in scheduled {
       lines.insert(
-        "scheduled \(row.lane) \(row.runAt) \(row.job) \(row.tries.code) \(period(row.job)) \(row.isCounted ? 1 : 0)")
+        "scheduled \(row.lane) \(row.runAt) \(row.job) \(row.tries.code) \(period(row.job)) \(row.isCounted ? 1 : 0)"
+      )
     }
     for (id, batch) in batches {
       for held in batch.jobs {

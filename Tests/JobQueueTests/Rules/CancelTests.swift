@@ -60,7 +60,7 @@ struct CancelTests {
     }
   }
 
-  @Test("A job is taken out of the queue wherever it waits: promoted, failed, released, rescued, in quarantine")
+  @Test("A job is taken out wherever it waits: promoted, failed, released, rescued, in quarantine")
   func wherever() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
@@ -91,7 +91,7 @@ struct CancelTests {
     }
   }
 
-  @Test("A claim drops rows of cancelled jobs within its time, says how far it came, and takes the job behind them")
+  @Test("A claim drops rows of cancelled jobs, says how far it came, and takes the job behind them")
   func dropped() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
@@ -138,7 +138,7 @@ struct CancelTests {
     }
   }
 
-  @Test("A job that an open retry moves is waited for, and is 'busy' while the retry stays open", arguments: [true, false])
+  @Test("A job that an open retry moves is waited for, and is busy in the end", arguments: [true, false])
   func duringRetry(isClosedInTime: Bool) async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")

@@ -77,7 +77,9 @@ struct CapacityTests {
     }
   }
 
-  private func limited(_ limit: Int, _ body: @escaping @Sendable (RuleQueue) async throws -> Void) async throws {
+  private func limited(_ limit: Int, _ body: @escaping @Sendable (RuleQueue) async throws -> Void)
+    async throws
+  {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       try await queue.add("other")
@@ -133,7 +135,8 @@ struct CapacityTests {
       #expect(try await queue.promote() == 4)
       #expect(try await queue.submit([Ask("user")])[0].reason == "waiting_limit")
       _ = try await queue.complete(try await queue.claim())
-      #expect(try await queue.submit(Ask("user") * 6).map(\.reason) == [nil, nil, nil, nil, nil, "waiting_limit"])
+      #expect(
+        try await queue.submit(Ask("user") * 6).map(\.reason) == [nil, nil, nil, nil, nil, "waiting_limit"])
     }
   }
 

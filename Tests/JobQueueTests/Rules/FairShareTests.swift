@@ -88,7 +88,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("Of cancelled jobs those that remain count, and a promoted line forgets them too", arguments: [false, true])
+  @Test("Of cancelled jobs those that remain count, in a promoted line too", arguments: [false, true])
   func someCancelledPlaces(isPromoted: Bool) async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a")

@@ -91,7 +91,7 @@ struct PlanTests {
     }
   }
 
-  @Test("A claim reads what it takes where 100,000 users' first jobs have the same virtual time and nothing is analysed")
+  @Test("A claim reads what it takes where 100,000 jobs have one virtual time and nothing is analysed")
   func oneVirtualTime() async throws {
     try await RuleQueue.run { queue in
       try await queue.pool.withConnection { connection in

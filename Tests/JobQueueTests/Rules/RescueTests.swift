@@ -52,7 +52,7 @@ struct RescueTests {
     }
   }
 
-  @Test("A job in quarantine stays there until it ends, whatever its worker answers", arguments: [true, false])
+  @Test("A job in quarantine stays there until it ends, whatever is answered", arguments: [true, false])
   func quarantineLasts(burns: Bool) async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
@@ -76,7 +76,7 @@ struct RescueTests {
     }
   }
 
-  @Test("A loss is not forgotten by an answer in between: a job that kills its workers now and then ends in quarantine")
+  @Test("A loss is not forgotten by an answer in between: the second one leads into quarantine")
   func lossesStay() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
@@ -94,7 +94,7 @@ struct RescueTests {
     }
   }
 
-  @Test("A deadline from before the server's clock was set back is drawn near, and the lease pushed on or lost")
+  @Test("A deadline from before the server's clock was set back is drawn near")
   func clockSetBack() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
@@ -126,13 +126,14 @@ struct RescueTests {
       _ = try await queue.create(Ask("user") * 5)
       for batch in [10, 20, 30, 40, 50] as [Int64] { _ = try await queue.claim(1, batch: batch) }
       try await queue.execute(
-        "UPDATE analysis.batch SET deadline = clock_timestamp() - interval '1 day' - id * interval '1 minute'")
+        "UPDATE analysis.batch SET deadline = clock_timestamp() - interval '1 day' - id * interval '1 minute'"
+      )
       #expect(try await queue.rescue(limit: 2)[0] == 2)
       #expect(try await queue.numbers("SELECT id FROM analysis.batch ORDER BY id") == [11, 21, 31])
     }
   }
 
-  @Test("After a promotion, which begins a new timeline, every worker has a lease's time to say that it lives")
+  @Test("After a promotion every worker has a lease's time to say that it lives")
   func graceAfterPromotion() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
