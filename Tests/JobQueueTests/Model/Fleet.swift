@@ -120,7 +120,7 @@ struct Fleet {
       priority: Int16.random(in: 0...2, using: &random),
       image: "photo \(Int.random(in: 0...1, using: &random))")
     if Bool.random(using: &random) { ask.key = "key \(Int.random(in: 0...9, using: &random))" }
-    switch Int.random(in: 0..<20, using: &random) {
+    switch Int.random(in: 0..<(mood == .wavering ? 9 : 20), using: &random) {
     case 0..<3: ask.at = seconds(now + Time.random(in: -60_000...7_200_000, using: &random))
     case 3..<6:
       // About the next month's beginning, to the millisecond.
@@ -217,6 +217,10 @@ struct Fleet {
   }
 
   private func someJobs(using random: inout SeededGenerator) -> [Int64] {
+    // Where jobs come and go in masses, mostly the latest ones go.
+    if mood == .wavering, Bool.random(using: &random) {
+      return Array(known.suffix(Int.random(in: 4...12, using: &random)))
+    }
     var jobs = (0..<Int.random(in: 1...4, using: &random)).compactMap { _ in
       known.randomElement(using: &random)
     }

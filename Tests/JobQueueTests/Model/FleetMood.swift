@@ -9,6 +9,8 @@ enum FleetMood: CaseIterable {
   case failing
   /// Claims are many and the marks are published often.
   case brisk
+  /// Jobs are scheduled, retried and cancelled in masses, and no mark is ever published.
+  case wavering
 
   enum Action: CaseIterable {
     case submit, claim, complete, fail, handBack, heartbeat, cancel, retryDead, rescue, promote,
@@ -32,6 +34,7 @@ enum FleetMood: CaseIterable {
     case .usual: [18, 18, 14, 10, 4, 4, 4, 4, 4, 4, 2, 4, 1, 2, 7]
     case .crashing: [8, 25, 2, 2, 1, 2, 2, 4, 18, 10, 2, 3, 1, 1, 19]
     case .failing: [15, 22, 4, 22, 4, 2, 4, 12, 3, 4, 2, 3, 1, 2, 6]
+    case .wavering: [24, 12, 6, 14, 3, 1, 14, 9, 3, 10, 2, 0, 1, 2, 4]
     case .brisk: [14, 20, 12, 4, 2, 2, 3, 2, 3, 4, 2, 14, 2, 2, 14]
     }
   }

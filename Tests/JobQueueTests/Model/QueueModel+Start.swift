@@ -9,7 +9,7 @@ extension QueueModel {
     let borders = fleet.members.map { $0.months.start(of: .random(in: 24_373...24_375, using: &random)) }
     let before = Time.random(in: 0...(Bool.random(using: &random) ? 600_000 : 1_000_000_000), using: &random)
     let waiting: Int64? =
-      Int.random(in: 0..<4, using: &random) == 0 ? .random(in: 2...12, using: &random) : nil
+      Int.random(in: 0..<3, using: &random) == 0 ? .random(in: 2...12, using: &random) : nil
     return QueueModel(
       now: (borders.first ?? 0) - before, partitions: months, maxWaitingPerUser: waiting,
       plans: [

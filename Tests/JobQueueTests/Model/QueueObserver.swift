@@ -6,6 +6,7 @@ struct QueueObserver {
   private enum End { case analysed, cancelled, dead }
 
   private struct Life {
+    let user: String
     let maxAttempts: Int
     var burnt = 0
     /// The batch that holds it, as far as answers tell.
@@ -25,8 +26,8 @@ struct QueueObserver {
 
   mutating func see(_ operation: QueueOperation, _ outcome: QueueOutcome, at now: QueueModel.Time) throws {
     switch (operation, outcome) {
-    case (.submit(_, let maxAttempts), .answers(let answers)):
-      for answer in answers { try submitted(answer, Int(maxAttempts)) }
+    case (.submit(let asks, let maxAttempts), .answers(let answers)):
+      for (ask, answer) in zip(asks, answers) { try submitted(ask, answer, Int(maxAttempts)) }
     case (.claim(let worker, _, _, let count, let lease), .claimed(let jobs)):
       try hold(jobs.count <= count, "a claim of \(count) brought \(jobs.count)")
       for job in jobs { try claimed(job, by: worker, until: now + lease) }
@@ -50,12 +51,12 @@ struct QueueObserver {
     }
   }
 
-  private mutating func submitted(_ answer: Answer, _ maxAttempts: Int) throws {
+  private mutating func submitted(_ ask: Ask, _ answer: Answer, _ maxAttempts: Int) throws {
     switch answer.outcome {
     case "created":
       guard let job = answer.job else { throw BrokenRule("I1: a job was created without a number") }
       try hold(lives[job] == nil, "I2: the number \(job) was given twice")
-      lives[job] = Life(maxAttempts: maxAttempts)
+      lives[job] = Life(user: ask.user, maxAttempts: maxAttempts)
       units += 1
       if let limit = answer.limit, let used = answer.used {
         try hold(used <= limit, "I5: \(used) of \(limit)")
@@ -64,6 +65,10 @@ struct QueueObserver {
       try hold(answer.job.map { lives[$0] != nil } ?? false, "I2: a duplicate of no job")
     default:
       try hold(answer.job == nil && answer.reason != nil, "a refusal gives its reason and no number")
+      // One that died by a rescue is not named in any answer, and counts as open here.
+      try hold(
+        answer.reason != "waiting_limit" || lives.values.contains { $0.user == ask.user && $0.end == nil },
+        "I14: \(ask.user) has nothing open and is refused for waiting")
     }
   }
 
