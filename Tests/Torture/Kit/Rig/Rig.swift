@@ -60,7 +60,7 @@ struct Rig: Sendable {
 
   /// Writes the database into the folder, for whoever looks for the cause of what is broken.
   func dump() async {
-    guard let program = HelperProgram.find("/usr/bin/pg_dump", "/usr/local/bin/pg_dump") else { return }
+    guard let program = ServerCluster.program("pg_dump") else { return }
     let file = settings.folder.appending(path: "database.dump").path
     let arguments = [
       "-Fc", "-T", "analysis.image*", "-f", file, "-d", cluster.conninfo(database: Self.database),
