@@ -1,6 +1,6 @@
 # A private PostgreSQL cluster in a folder of its own. Sourced, not run.
 #
-# start_cluster FOLDER [SETTING...]   makes the cluster if need be, starts it, sets PGHOST, PGUSER, PGDATABASE
+# start_cluster FOLDER [SETTING...]   makes the cluster if need be, starts it, sets PGHOST, PGUSER, PGDATABASE and PATH
 # stop_cluster FOLDER                 stops it by its own process id
 # postgres_programs [FOLDER]          says where its programs are: in FOLDER or its folder bin, where ANALYSIS_POSTGRES says
 #                                     so, else the newest that are installed
@@ -68,7 +68,8 @@ start_cluster() {
   for setting in "$@"; do options+=" -c $setting"; done
   as_server_user "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/server.log" -o "$options" start \
     >>"$folder.log" 2>&1 || { tail -n 5 "$folder/server.log" "$folder.log" >&2; return 69; }
-  export PGHOST=$folder PGUSER=postgres PGDATABASE=postgres PGPORT=5432
+  # Its own client programs: pg_dump of an older version refuses a newer server.
+  export PATH=$programs:$PATH PGHOST=$folder PGUSER=postgres PGDATABASE=postgres PGPORT=5432
 }
 
 stop_cluster() {
