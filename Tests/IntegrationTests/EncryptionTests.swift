@@ -35,7 +35,7 @@ struct EncryptionTests {
 
   @Test(
     "Nothing of an image is in a dump of the database with a key file, and all of it without",
-    arguments: [true, false])
+    .needsDump, arguments: [true, false])
   func dumped(isEncrypted: Bool) async throws {
     try await Installation.with { installation in
       let folder = try TemporaryFolder()

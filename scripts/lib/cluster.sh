@@ -1,13 +1,30 @@
 # A private PostgreSQL cluster in a folder of its own. Sourced, not run.
 #
-# start_cluster FOLDER [SETTING...]   makes the cluster if need be, starts it, sets PGHOST, PGUSER, PGDATABASE
+# start_cluster FOLDER [SETTING...]   makes the cluster if need be, starts it, sets PGHOST, PGUSER, PGDATABASE and PATH
 # stop_cluster FOLDER                 stops it by its own process id
+# postgres_programs [FOLDER]          says where its programs are: in FOLDER or its folder bin, where ANALYSIS_POSTGRES says
+#                                     so, else the newest that are installed
 #
 # The server listens on a Unix socket in the folder only. PostgreSQL refuses to run as root: as root it
 # is run as the user postgres, or nobody.
 
 postgres_programs() {
-  local newest
+  local newest folder given=${1:-${ANALYSIS_POSTGRES:-}}
+  if [ -n "$given" ]; then
+    for folder in "$given" "$given/bin"; do
+      [ -x "$folder/initdb" ] && [ -x "$folder/pg_ctl" ] && [ -x "$folder/postgres" ] || continue
+      folder=$(cd "$folder" && pwd)
+      # The server does not run as root, and its files may be where only root can read them.
+      if ! as_server_user "$folder/postgres" --version >/dev/null 2>&1; then
+        echo "$folder/postgres does not run as the user that the server has here." >&2
+        return 64
+      fi
+      echo "$folder"
+      return
+    done
+    echo "initdb, pg_ctl and postgres are not in $given, nor in its folder bin." >&2
+    return 64
+  fi
   newest=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
   if [ -n "$newest" ]; then
     echo "$newest"
@@ -51,7 +68,8 @@ start_cluster() {
   for setting in "$@"; do options+=" -c $setting"; done
   as_server_user "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/server.log" -o "$options" start \
     >>"$folder.log" 2>&1 || { tail -n 5 "$folder/server.log" "$folder.log" >&2; return 69; }
-  export PGHOST=$folder PGUSER=postgres PGDATABASE=postgres PGPORT=5432
+  # Its own client programs: pg_dump of an older version refuses a newer server.
+  export PATH=$programs:$PATH PGHOST=$folder PGUSER=postgres PGDATABASE=postgres PGPORT=5432
 }
 
 stop_cluster() {

@@ -117,7 +117,9 @@ struct DoctorClusterTests {
     }
   }
 
-  @Test("a standby that holds dead rows by its feedback; then its slot, when it has gone")
+  @Test(
+    "a standby that holds dead rows by its feedback; then its slot, when it has gone",
+    .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
   func standby() async throws {
     try await with { (cluster, installed) async throws in
       try await installed.execute("SELECT pg_create_physical_replication_slot('second')")
@@ -150,7 +152,9 @@ struct DoctorClusterTests {
     }
   }
 
-  @Test("a standby's feedback without a slot")
+  @Test(
+    "a standby's feedback without a slot",
+    .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
   func feedback() async throws {
     try await with { (cluster, installed) async throws in
       var options = ServerCluster.Options()

@@ -63,7 +63,7 @@ struct DoctorJudgementTests {
   @Test(
     "versions: too old, tested, newer, without corrections",
     arguments: [
-      (140_012, false, "wrong"), (150_018, false, "ok"), (180_001, false, "warning"),
+      (140_012, false, "wrong"), (150_018, false, "ok"), (180_006, false, "ok"), (190_001, false, "warning"),
       (150_040, true, "warning"),
     ])
   func version(number: Int, isOutOfSupport: Bool, expected: String) {

@@ -82,7 +82,7 @@ struct ErasureProcessTests {
 
   @Test(
     "After it nothing in a dump of the database leads to the person, and every count is as it was",
-    arguments: [true, false])
+    .needsDump, arguments: [true, false])
   func traceless(isEncrypted: Bool) async throws {
     try await Installation.with { (installation) async throws in
       let folder = try TemporaryFolder()

@@ -2,10 +2,17 @@ import Foundation
 import TestSupport
 import Testing
 
+extension Trait where Self == ConditionTrait {
+  /// Runs the test only where the server's programs are complete: another version's `pg_dump` does not serve.
+  static var needsDump: Self {
+    .enabled(if: ServerCluster.program("pg_dump") != nil, "this server came without pg_dump")
+  }
+}
+
 extension Installation {
   /// All that is in the database, as pg_dump writes it.
   func dump() async throws -> String {
-    let program = try #require(HelperProgram.find("/usr/bin/pg_dump", "/usr/local/bin/pg_dump"))
+    let program = try #require(ServerCluster.program("pg_dump"))
     let ended = await
       (try RunningProgram(
         program, ["-d", database.conninfo], environment: ProcessInfo.processInfo.environment)).ended()

@@ -38,14 +38,25 @@ struct Fleet {
   private var furthest: [Int16: Int64] = [:]
   private var scanFrom: [Int16: Int64] = [:]
 
-  init(using random: inout SeededGenerator) {
+  /// The months of the zones in which users may be, found once.
+  static func months() async throws -> [Months] { try await known.value }
+
+  private static let known = Task {
+    let months = try await ZoneFiles(of: zones).months()
+    return zones.compactMap { months[$0] }
+  }
+
+  /// A fleet.
+  ///
+  /// - Parameter months: Those of the zones in which its users may be.
+  init(_ months: [Months], using random: inout SeededGenerator) {
     ids = BatchIDs(using: &random)
     mood = FleetMood.allCases.randomElement(using: &random) ?? .usual
     workers = Int64.random(in: 1...4, using: &random)
     members = (0..<Int.random(in: 1...4, using: &random)).map { number in
       Member(
         reference: "user-\(number)", plan: Self.plans[Int.random(in: 0..<3, using: &random)],
-        months: Months(zone: Self.zones[Int.random(in: 0..<Self.zones.count, using: &random)]))
+        months: months[Int.random(in: 0..<months.count, using: &random)])
     }
   }
 

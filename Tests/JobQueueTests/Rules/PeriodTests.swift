@@ -74,6 +74,32 @@ struct PeriodTests {
     }
   }
 
+  @Test(
+    "A job that was submitted keeps its month when its zone's clocks change, and the next one counts by the new ones"
+  )
+  func changedZone() async throws {
+    try await RuleQueue.run { queue in
+      // An update of the server's zone data cannot be made here; another zone has the same effect.
+      try await queue.add("user", zone: "Pacific/Pago_Pago")
+      let period = Int16(try await queue.number("SELECT analysis.period_of(now(), 'UTC')"))
+      let end = try await queue.pool.query(
+        "SELECT extract(epoch FROM analysis.period_start($1, 'UTC'))::float8", [.int16(period + 1)]
+      ).single().double(0)
+      // Eleven hours before the month ends in Pago Pago.
+      let first = try await queue.submit([Ask("user", at: end + 1)])
+      try await queue.execute("UPDATE analysis.account SET zone = 'UTC'")
+      let second = try await queue.submit([Ask("user", at: end + 1)])
+      #expect((first + second).map(\.period) == [period, period + 1])
+      for table in ["job", "scheduled"] {
+        #expect(
+          try await queue.numbers("SELECT period::int FROM analysis.\(table) ORDER BY 1") == [
+            Int(period), Int(period) + 1,
+          ])
+      }
+      #expect(try await queue.numbers("SELECT used FROM analysis.usage ORDER BY period") == [1, 1])
+    }
+  }
+
   @Test("A job for later pays in the month it names, and waits until then")
   func scheduledAhead() async throws {
     try await RuleQueue.run { queue in

@@ -189,7 +189,8 @@ struct PlanTests {
             PREPARE taking(smallint, smallint, bigint, int) AS \(statement) SELECT count(*) FROM taken
             """)
         let plan = try await connection.query("EXPLAIN EXECUTE taking(0, 5, 0, 100)").map { try $0.string(0) }
-        let text = plan.joined(separator: "\n")
+        // From PostgreSQL 17 on, what another part of the plan computed is written so; before, as a parameter.
+        let text = plan.joined(separator: "\n").replacing(/\(InitPlan [0-9]+\)\.col[0-9]+/, with: "$0")
         #expect(!text.contains("Seq Scan"))
         #expect(text.contains("LockRows"))
         #expect(text.contains("Tid Scan on ready d"), "\(text)")

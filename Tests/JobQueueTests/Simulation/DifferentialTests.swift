@@ -17,7 +17,7 @@ struct DifferentialTests {
   @Test("answer every call alike and come to the same state", arguments: try Self.seeds)
   func histories(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
-    let fleet = Fleet(using: &random)
+    let fleet = Fleet(try await Fleet.months(), using: &random)
     let start = QueueModel.start(fleet, using: &random)
     try await RuleQueue.run(clients: 1, on: SimulatedClock.template) { queue in
       var pair = Pair(queue: queue, model: start, fleet: fleet)

@@ -6,27 +6,28 @@ import Testing
 struct FairShareHistories {
   private static let lane: Int16 = 5
 
-  private static func queue(_ costs: [Int64]) -> QueueModel {
+  private static func queue(_ costs: [Int64], _ months: Months) -> QueueModel {
     var plans: [String: QueueModel.Plan] = [:]
     for (number, cost) in costs.enumerated() {
       plans["plan-\(number)"] = QueueModel.Plan(cost: cost, limits: [.init(from: .min, value: nil)])
     }
     var model = QueueModel(
-      now: Months(zone: "UTC").start(of: QueueModel.months.lowerBound), partitions: QueueModel.months,
+      now: months.start(of: QueueModel.months.lowerBound), partitions: QueueModel.months,
       maxWaitingPerUser: nil, plans: plans)
     for number in costs.indices {
-      model.addUser(Int64(number), "user-\(number)", plan: "plan-\(number)", months: Months(zone: "UTC"))
+      model.addUser(Int64(number), "user-\(number)", plan: "plan-\(number)", months: months)
     }
     return model
   }
 
   @Test("users who always have jobs waiting get shares by their costs, to within a job of each")
-  func shares() throws {
+  func shares() async throws {
+    let months = try #require(try await Fleet.months().first)
     try simulate(200) { random in
       let costs = (0..<Int.random(in: 2...4, using: &random)).map { _ in
         Int64.random(in: 1...9, using: &random) * 500
       }
-      var model = Self.queue(costs)
+      var model = Self.queue(costs, months)
       var numbers: Int64 = 0
       func submit(_ user: Int, _ count: Int) {
         let given = (1...Int64(count)).map { numbers + $0 }
@@ -64,10 +65,11 @@ struct FairShareHistories {
   }
 
   @Test("who submits one job waits for at most one of each other user, however many those have waiting")
-  func newcomer() throws {
+  func newcomer() async throws {
+    let months = try #require(try await Fleet.months().first)
     try simulate(200) { random in
       let users = Int.random(in: 2...5, using: &random)
-      var model = Self.queue(Array(repeating: 1000, count: users + 1))
+      var model = Self.queue(Array(repeating: 1000, count: users + 1), months)
       var numbers: Int64 = 0
       for user in 0..<users {
         let count = Int.random(in: 20...40, using: &random)

@@ -1,4 +1,3 @@
-import Foundation
 import Operations
 import PostgreSQL
 import TestSupport
@@ -20,17 +19,14 @@ struct PeriodDifferentialTests {
   /// Until 2011 clocks in St. John's went back at one minute past midnight, over the border, so that a month could
   /// begin twice and end once: of those years nothing can be asked.
   private static func years(of zone: String) -> ClosedRange<Int> {
-    zone == "America/St_Johns" ? 2012...2035 : 2005...2035
+    zone == "America/St_Johns" ? 2012...Months.years.upperBound : Months.years
   }
 
   /// A moment in milliseconds since 1970: any, or one about a month's beginning by the zone's clocks.
-  private static func moment(
-    _ zone: String, _ calendar: Calendar, using random: inout SeededGenerator
-  ) -> Int64 {
-    let year = Int.random(in: years(of: zone), using: &random)
+  private static func moment(_ months: Months, using random: inout SeededGenerator) -> Int64 {
+    let year = Int.random(in: years(of: months.zone), using: &random)
     let month = Int.random(in: 1...12, using: &random)
-    let parts = DateComponents(year: year, month: month, day: 1)
-    let border = Int64((calendar.date(from: parts) ?? .distantPast).timeIntervalSince1970 * 1000)
+    let border = months.start(of: Int16(year * 12 + month - 1))
     switch Int.random(in: 0..<4, using: &random) {
     case 0: return border + Int64.random(in: -2...2, using: &random)
     case 1: return border + Int64.random(in: -8...8, using: &random) * 900_000
@@ -42,20 +38,18 @@ struct PeriodDifferentialTests {
   @Test("a moment counts in the month that the zone's calendar shows, and months begin where it begins them")
   func months() async throws {
     var random = SeededGenerator(seed: try SimulationSeeds.chosen()?.lowerBound ?? 1)
-    var moments: [Int64] = []
-    var zones: [String] = []
-    var expected: [Int16] = []
+    let files = try await ZoneFiles(of: Self.zones)
+    let months = try await files.months()
+    var moments: [ZoneFiles.Moment] = []
     for zone in Self.zones {
-      let calendar = Months.calendar(zone)
-      #expect(calendar.timeZone.identifier == zone || zone == "UTC")
+      let months = try #require(months[zone])
       for _ in 0..<200 {
-        let moment = Self.moment(zone, calendar, using: &random)
-        moments.append(moment)
-        zones.append(zone)
-        expected.append(Months.label(at: Date(timeIntervalSince1970: Double(moment) / 1000), calendar))
+        moments.append(.init(zone: zone, time: Self.moment(months, using: &random)))
       }
     }
-    let (asked, inZones, labels) = (moments, zones, expected)
+    let (asked, inZones) = (moments.map(\.time), moments.map(\.zone))
+    let labels = try await files.labels(of: moments)
+    try #require(labels.count == moments.count)
     try await RuleQueue.run(clients: 1) { queue in
       let wrong = try await queue.texts(
         """
@@ -72,18 +66,19 @@ struct PeriodDifferentialTests {
 
   @Test("each month begins at the first moment that the zone's calendar counts to it")
   func starts() async throws {
+    let months = try await ZoneFiles(of: Self.zones).months()
     var labels: [Int16] = []
     var zones: [String] = []
     var expected: [Int64] = []
     for zone in Self.zones {
-      let calendar = Months.calendar(zone)
+      let months = try #require(months[zone])
       // The months in which clocks change somewhere near the first, and one in which they do not.
       for year in Self.years(of: zone) {
         for month in [1, 3, 4, 10, 11] {
           let label = Int16(year * 12 + month - 1)
           labels.append(label)
           zones.append(zone)
-          expected.append(Months.firstMoment(of: label, calendar))
+          expected.append(months.start(of: label))
         }
       }
     }
@@ -103,8 +98,9 @@ struct PeriodDifferentialTests {
   @Test("the limit in force at any moment is that of the last change of plan and limit before it")
   func limits() async throws {
     var random = SeededGenerator(seed: try SimulationSeeds.chosen()?.lowerBound ?? 1)
-    var fleet = Fleet(using: &random)
-    while fleet.members.count < 2 { fleet = Fleet(using: &random) }
+    let months = try await Fleet.months()
+    var fleet = Fleet(months, using: &random)
+    while fleet.members.count < 2 { fleet = Fleet(months, using: &random) }
     let start = QueueModel.start(fleet, using: &random)
     let changes: [QueueOperation] = (0..<120).map { _ in
       let from = start.now + Int64.random(in: -50...50, using: &random) * 3_600_000

@@ -13,8 +13,8 @@ struct QueueHistories {
     private(set) var answers: [String: Int] = [:]
     private var lastNumber: Int64 = 0
 
-    init(using random: inout SeededGenerator) {
-      fleet = Fleet(using: &random)
+    init(_ months: [Months], using random: inout SeededGenerator) {
+      fleet = Fleet(months, using: &random)
       model = QueueModel.start(fleet, using: &random)
       for (number, member) in fleet.members.enumerated() {
         model.addUser(Int64(number + 1), member.reference, plan: member.plan, months: member.months)
@@ -41,10 +41,11 @@ struct QueueHistories {
   }
 
   @Test("whatever workers do, every job ends once, is counted once, and only by who holds its lease")
-  func histories() throws {
+  func histories() async throws {
+    let months = try await Fleet.months()
     var answers: [String: Int] = [:]
     try simulate(1000) { random in
-      var history = History(using: &random)
+      var history = History(months, using: &random)
       for _ in 0..<60 {
         let operation = history.fleet.next(at: history.model.now, using: &random)
         try history.apply(operation, using: &random)

@@ -1,4 +1,7 @@
 extension ServerCluster {
+  /// Whether the server of the tests came with what makes a standby.
+  public static var canReplicate: Bool { program("pg_basebackup") != nil }
+
   /// Makes a streaming standby of this server, which must run; the standby is not started.
   ///
   /// - Parameter name: What the standby calls itself, for `synchronous_standby_names`.

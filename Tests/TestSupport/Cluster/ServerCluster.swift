@@ -86,6 +86,9 @@ public final class ServerCluster: Sendable {
     }
   }
 
+  /// The path of a program that came with the server of the tests; nil where it came without.
+  public static func program(_ name: String) -> String? { ServerPrograms.path(of: name) }
+
   // MARK: Reaching it
 
   /// How it can be reached.

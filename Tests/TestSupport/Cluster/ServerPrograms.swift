@@ -18,7 +18,11 @@ struct ServerPrograms: Sendable {
   /// - Throws: `TestSupportError` when it ends with anything but 0, with the last of what it said.
   @discardableResult
   func run(_ program: String, _ arguments: [String]) async throws -> String {
-    let environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
+    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("PG") }
+    // A server that was unpacked somewhere has its libraries beside it; the modules that it loads would find another
+    // version's libpq in the system.
+    let libraries = URL(fileURLWithPath: folder).deletingLastPathComponent().appending(path: "lib").path
+    if access("\(libraries)/libpq.so.5", R_OK) == 0 { environment["LD_LIBRARY_PATH"] = libraries }
     let words = asUser + ["\(folder)/\(program)"] + arguments
     let ended = try await RunningProgram(
       "/bin/bash", ["-c", Supervisor.closing + "exec \"$@\"", "run"] + words,
@@ -48,6 +52,12 @@ struct ServerPrograms: Sendable {
     return ["/sbin/runuser", "-u", user.name, "--"]
   }
 
+  /// A program beside the server's, for instance one of its client programs; nil where that server came without it.
+  static func path(of program: String) -> String? {
+    guard let folder = try? find() else { return nil }
+    return HelperProgram.find("\(folder)/\(program)")
+  }
+
   /// The server refuses to run as root.
   private static func ordinaryUser() throws -> (name: String, id: uid_t, group: gid_t)? {
     guard geteuid() == 0 else { return nil }
@@ -57,8 +67,18 @@ struct ServerPrograms: Sendable {
     throw TestSupportError("There is no user postgres and no user nobody to run PostgreSQL as")
   }
 
-  /// Debian keeps the programs out of PATH.
+  /// What `ANALYSIS_POSTGRES` names, or the newest that is installed. Debian keeps the programs out of PATH.
   private static func find() throws -> String {
+    let isComplete = { (folder: String) in
+      ["initdb", "pg_ctl", "postgres"].allSatisfy { access("\(folder)/\($0)", X_OK) == 0 }
+    }
+    if let given = getenv("ANALYSIS_POSTGRES").map({ URL(fileURLWithPath: String(cString: $0)).path }) {
+      guard let folder = [given, "\(given)/bin"].first(where: isComplete) else {
+        throw TestSupportError(
+          "ANALYSIS_POSTGRES: initdb, pg_ctl and postgres are not in \(given), nor in its folder bin")
+      }
+      return folder
+    }
     var folders: [String] = []
     var found = glob_t()
     defer { globfree(&found) }
@@ -70,11 +90,8 @@ struct ServerPrograms: Sendable {
     // The newest first, by number: 15 before 9.6.
     folders.sort { version($0) > version($1) }
     if let path = getenv("PATH") { folders += String(cString: path).split(separator: ":").map(String.init) }
-    let isComplete = { (folder: String) in
-      access("\(folder)/initdb", X_OK) == 0 && access("\(folder)/postgres", X_OK) == 0
-    }
     guard let folder = folders.first(where: isComplete) else {
-      throw TestSupportError("initdb was not found; install postgresql, or set ANALYSIS_TEST_SERVER")
+      throw TestSupportError("initdb was not found; install postgresql, or set ANALYSIS_POSTGRES")
     }
     return folder
   }

@@ -23,6 +23,13 @@ public actor TestServer {
     return server + (server.contains("?") ? "&" : "?") + "dbname=\(database)"
   }
 
+  /// Whether the server has the files of an extension, such as those of PostgreSQL's contrib modules.
+  public func offers(extension name: String) async throws -> Bool {
+    try await server().pool.query(
+      "SELECT EXISTS (SELECT FROM pg_available_extensions e WHERE e.name = $1)", [.text(name)]
+    ).single().bool(0)
+  }
+
   /// Makes an empty database, or a copy of a template's.
   func makeDatabase(_ template: DatabaseTemplate?) async throws -> String {
     let original = if let template { try await database(of: template) } else { "template0" }

@@ -8,7 +8,11 @@ import Worker
 
 @Suite("What the database refuses")
 struct RefusedByDatabaseTests {
-  @Test("An image that the database cannot read any more fails its own job alone, after its attempts")
+  @Test(
+    "An image that the database cannot read any more fails its own job alone, after its attempts",
+    .enabled("this server came without the module pg_surgery") {
+      try await TestServer.shared.offers(extension: "pg_surgery")
+    })
   func damagedImage() async throws {
     try await Queue.with { queue in
       try await queue.addUser()

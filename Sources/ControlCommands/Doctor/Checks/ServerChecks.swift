@@ -49,7 +49,7 @@ struct ServerJudgement: Sendable {
   /// The oldest version whose features the statements use.
   static let oldest = 15
   /// The newest version that the tests run against.
-  static let newestTested = 15
+  static let newestTested = 18
   var findings: [Finding] {
     [
       .ok("server.reachable", "database \(facts.database) at \(facts.address ?? "a local socket")"), version,

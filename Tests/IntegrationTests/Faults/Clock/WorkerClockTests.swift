@@ -201,9 +201,10 @@ struct WorkerClockTests {
 
 /// A time as HTTP writes it.
 func httpDate(_ date: Date) -> String {
-  date.formatted(
-    Date.VerbatimFormatStyle(
-      format:
-        "\(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .defaultDigits) \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\(minute: .twoDigits):\(second: .twoDigits) GMT",
-      locale: Locale(identifier: "en_US_POSIX"), timeZone: .gmt, calendar: Calendar(identifier: .gregorian)))
+  var seconds = time_t(date.timeIntervalSince1970)
+  var parts = tm()
+  gmtime_r(&seconds, &parts)
+  var text = [CChar](repeating: 0, count: 64)
+  let length = strftime(&text, text.count, "%a, %d %b %Y %H:%M:%S GMT", &parts)
+  return String(decoding: text.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

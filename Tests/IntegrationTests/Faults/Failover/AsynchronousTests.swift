@@ -3,7 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("When an asynchronous standby takes over that lags behind")
+@Suite(
+  "When an asynchronous standby takes over that lags behind",
+  .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
 struct AsynchronousTests {
   @Test("what it had is whole, and what workers bring for jobs that it never had is stored nowhere")
   func lost() async throws {

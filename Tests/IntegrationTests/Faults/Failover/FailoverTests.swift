@@ -3,7 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("When a standby takes over")
+@Suite(
+  "When a standby takes over",
+  .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
 struct FailoverTests {
   @Test("workers carry on within 5 s, without a restart, and every job ends once")
   func workers() async throws {

@@ -1,7 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("A hot standby")
+@Suite(
+  "A hot standby",
+  .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
 struct StandbyReportTests {
   @Test(
     "answers reports without diagnoses, leaves the closing of a month to the primary, and refuses by name what it would have to write"

@@ -36,7 +36,9 @@ struct ClusterTests {
     }
   }
 
-  @Test("has a standby that follows it and takes over")
+  @Test(
+    "has a standby that follows it and takes over",
+    .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
   func standby() async throws {
     try await withServerCluster { cluster in
       let loop = try EventLoop()

@@ -20,6 +20,8 @@ struct DatabaseFacts: Sendable, Equatable {
     /// The tag of the record that made it; nil when no record fits.
     let tag: String?
     let place: Place
+    /// Whether its user was erased, and with them what told which record made it.
+    var isErased = false
 
     /// The `Idempotency-Key` of its calls.
     var callKey: String { "\(shard)-\(id)" }
@@ -46,4 +48,6 @@ struct DatabaseFacts: Sendable, Equatable {
   var brokenRules: [BrokenRule] = []
   /// Users whose counters differ from their jobs, in words.
   var differences: [String] = []
+  /// What there is of persons who were erased, in words.
+  var traces: [String] = []
 }

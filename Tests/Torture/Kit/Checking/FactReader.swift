@@ -7,6 +7,7 @@ import PostgreSQL
 struct FactReader {
   let database: ConnectionPool
   let records: [SubmitRecord]
+  let erased: [ErasedPersons.Person]
 
   func read() async throws -> DatabaseFacts {
     // A short run is over before the server has counted the rows by itself, and plans would be bad.
@@ -21,6 +22,7 @@ struct FactReader {
       "\($0.user) in \($0.period): counted \($0.used), of it refunds \($0.pendingRefunds), "
         + "analysed \($0.analysed), open \($0.open)"
     }
+    facts.traces = try await ErasureChecks.traces(of: erased, in: database)
     return facts
   }
 
@@ -30,7 +32,8 @@ struct FactReader {
       """
       SELECT j.shard, j.id, a.user_ref, j.source_name, j.key_hash,
         CASE WHEN r.outcome = 1 THEN 'analysed' WHEN r.outcome = 2 THEN 'cancelled' WHEN d.job_id IS NOT NULL THEN 'dead'
-             WHEN s.run_at > now() + interval '1 hour' THEN 'scheduled' ELSE 'open' END
+             WHEN s.run_at > now() + interval '1 hour' THEN 'scheduled' ELSE 'open' END,
+        a.erased_at IS NOT NULL
       FROM analysis.job j
       JOIN analysis.account a ON a.shard = j.shard AND a.user_id = j.user_id
       LEFT JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
@@ -44,7 +47,7 @@ struct FactReader {
       ]
       return DatabaseFacts.Job(
         id: JobID(try row.int64(1)), shard: try row.int16(0), user: try row.string(2), tag: tag,
-        place: places[try row.string(5)] ?? .open)
+        place: places[try row.string(5)] ?? .open, isErased: try row.bool(6))
     }
   }
 

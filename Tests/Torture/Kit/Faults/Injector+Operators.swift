@@ -11,6 +11,9 @@ extension Injector {
     case .cancelsJobs: try await cancelJobs(event.choice)
     case .retriesDead:
       _ = try await JobDirectory(rig.owner).retryDead(matching: JobFilter(state: .dead), limit: 60)
+    case .schedulesMany: try await scheduleMass(event)
+    case .cancelsMany: try await cancelMass()
+    case .retriesMany: try await retryMass()
     case .migrates:
       async let one = run(["migrate"], "migrate", allowing: [0])
       async let other = run(["migrate"], "migrate", allowing: [0])

@@ -3,6 +3,7 @@ import Worker
 extension Injector {
   func cause(_ fault: WorkerFault, _ event: FaultEvent) async throws {
     if fault == .added { return try await addWorker(for: event.lasting(.seconds(1), .seconds(4))) }
+    if fault == .drainsShortly { return try await drainShortly(event) }
     guard let worker = await fleet.victim(event.choice) else { throw Missed("no worker is free") }
     switch fault {
     case .killed: worker.kill()
@@ -14,7 +15,7 @@ extension Injector {
       // Its handler must have seen the first: two signals that wait are one.
       await sleep(event.lasting(.milliseconds(50), .milliseconds(300)))
       worker.stop()
-    case .added: break
+    case .added, .drainsShortly: break
     }
   }
 
@@ -24,6 +25,20 @@ extension Injector {
     await sleep(time)
     worker.stop()
     _ = await end
+  }
+
+  /// Each drains for less than a second, and is gone before it has told anybody how far it came.
+  private func drainShortly(_ event: FaultEvent) async throws {
+    for _ in 0..<4 {
+      let worker = try await fleet.start(
+        "drains-shortly", options: ["--drain", "--drain-horizon", "1s"], told: [.drainsShortly])
+      let patience = Task {
+        try await Task.sleep(for: event.lasting(.milliseconds(300), .milliseconds(900)))
+        worker.stop()
+      }
+      await fleet.ended(worker)
+      patience.cancel()
+    }
   }
 
   /// Starts a worker that dies when it reaches a failpoint for the nth time. One that is not reached while it

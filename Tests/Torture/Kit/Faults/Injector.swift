@@ -48,6 +48,7 @@ struct Injector: Sendable {
     case .connection(let fault): try await cause(fault, event)
     case .endpoint(let fault): try await cause(fault, event)
     case .operation(let action): try await carryOut(action, event)
+    case .transaction(let transaction): try await leaveOpen(transaction, event)
     }
   }
 

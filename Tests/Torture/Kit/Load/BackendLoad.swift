@@ -61,7 +61,7 @@ struct BackendLoad: Sendable {
 
 extension SubmitRecord.Outcome {
   /// Reads an answer of `analysis.submit_image`.
-  fileprivate init(_ row: Row) throws {
+  init(_ row: Row) throws {
     switch try row.string(0) {
     case "created": self = .created(JobID(try row.int64(2)))
     case "duplicate": self = .duplicate(JobID(try row.int64(2)))

@@ -16,6 +16,11 @@ struct TestUser: Sendable, Equatable {
       zone: zones[number % zones.count])
   }
 
+  /// Those by whom something is measured, and of whom nobody else submits.
+  static let probes = [WaitingProbe.user, Calm.user].map {
+    TestUser(reference: $0, plan: "premium", zone: "UTC")
+  }
+
   /// The name in the profile.
   var name: String { "Wilhelmina Quatremains \(reference)" }
   /// The address in the profile.

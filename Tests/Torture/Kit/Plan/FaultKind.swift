@@ -10,6 +10,8 @@ enum FaultKind: Hashable, Sendable {
   case connection(ConnectionFault)
   case endpoint(EndpointFault)
   case operation(OperatorAction)
+  /// A transaction is left open for a while.
+  case transaction(OpenTransaction)
 
   /// As it is written in options and tables.
   var name: String {
@@ -20,6 +22,7 @@ enum FaultKind: Hashable, Sendable {
     case .connection(let fault): fault.rawValue
     case .endpoint(let fault): fault.rawValue
     case .operation(let action): action.rawValue
+    case .transaction(let transaction): transaction.rawValue
     }
   }
 
@@ -32,11 +35,12 @@ enum FaultKind: Hashable, Sendable {
     all += ServerFault.allCases.map { .server($0) }
     all += ConnectionFault.allCases.map { .connection($0) }
     all += EndpointFault.allCases.map { .endpoint($0) }
-    return all + OperatorAction.allCases.map { .operation($0) }
+    all += OperatorAction.allCases.map { .operation($0) }
+    return all + OpenTransaction.allCases.map { .transaction($0) }
   }()
 
-  /// The kind of a name, or every kind of a group: `worker`, `death`, `server`, `connection`, `endpoint` or
-  /// `operation`. Empty for a name that is unknown.
+  /// The kind of a name, or every kind of a group: `worker`, `death`, `server`, `connection`, `endpoint`,
+  /// `operation` or `transaction`. Empty for a name that is unknown.
   static func named(_ name: String) -> [FaultKind] {
     all.filter { $0.name == name || $0.group == name }
   }
@@ -50,6 +54,7 @@ enum FaultKind: Hashable, Sendable {
     case .connection: "connection"
     case .endpoint: "endpoint"
     case .operation: "operation"
+    case .transaction: "transaction"
     }
   }
 
@@ -77,6 +82,8 @@ enum WorkerFault: String, CaseIterable, Sendable {
   case stoppedAtOnce = "worker-stopped-at-once"
   /// One more worker for a while.
   case added = "worker-added"
+  /// One more worker that is told to drain and stopped soon, several times in a row.
+  case drainsShortly = "worker-drains-shortly"
 }
 
 /// What is done to PostgreSQL.
@@ -154,10 +161,32 @@ enum EndpointFault: String, CaseIterable, Sendable {
 enum OperatorAction: String, CaseIterable, Sendable {
   case cancelsJobs = "jobs-cancelled"
   case retriesDead = "dead-retried"
+  /// Hundreds of jobs are scheduled for the same few seconds.
+  case schedulesMany = "jobs-scheduled-in-mass"
+  /// Whatever was submitted lately is cancelled.
+  case cancelsMany = "jobs-cancelled-in-mass"
+  case retriesMany = "dead-retried-in-mass"
   /// `analysisctl migrate`, twice at once.
   case migrates = "migrate-rerun"
   /// Plans and limits change.
   case changesPlans = "plans-changed"
   /// Reports and `reconcile` at the same time.
   case reports = "reports-at-once"
+}
+
+/// What is done in a transaction that stays open, some for longer than a lease, and is committed or rolled back in the
+/// end.
+enum OpenTransaction: String, CaseIterable, Sendable {
+  /// A back-end submits jobs of three users.
+  case submit = "submit-left-open"
+  /// An operator cancels jobs.
+  case cancel = "cancel-left-open"
+  /// An operator retries dead jobs.
+  case retry = "retry-left-open"
+  /// A reporter opens a report with diagnoses, and has every constraint checked at once.
+  case report = "report-left-open"
+  /// A worker's login takes the locks that its rights allow.
+  case worker = "worker-left-open"
+  /// A privacy officer erases a person.
+  case erasure = "erase-left-open"
 }

@@ -12,18 +12,24 @@ struct Checker {
   let month: PastMonth
   let reports: ReportFiles
   let firstStatement: [UInt8]?
+  let calm: CalmChecks.Facts
 
   func verdict(_ drain: Finding) async throws -> Verdict {
     let records = history.records
-    let facts = try await FactReader(database: rig.owner, records: records).read()
+    let facts = try await FactReader(
+      database: rig.owner, records: records, erased: rig.erased.persons
+    ).read()
     rig.tally.note("has read \(facts.jobs.count) jobs and \(facts.attempts.count) attempts")
     let answered = try EndpointCall.lines([UInt8](Data(contentsOf: endpoint.log)))
     let submits = SubmitChecks(records: records, jobs: facts.jobs)
     let calls = CallChecks(facts: facts, calls: answered + month.calls)
     var verdict = Verdict()
+    verdict.calm = calm
     verdict.submits = submits.counts
     verdict.calls = calls.counts
     verdict.findings = submits.findings() + calls.findings() + RuleChecks(facts: facts).findings()
+    verdict.findings += ErasureChecks(traces: facts.traces).findings()
+    verdict.findings += CalmChecks(facts: calm, refusedWaiting: rig.tally.refusedWaiting).findings()
     verdict.findings += [
       drain, try await totals(),
       ReportChecks.statement(

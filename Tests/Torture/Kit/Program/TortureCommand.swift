@@ -11,9 +11,13 @@ public enum TortureCommand {
     help: "How long faults are caused; drain and checks come on top.")
   static let only = Option<String?>(
     "only", .string, valueName: "FAULT[,FAULT]",
-    help: "Only these kinds, or groups of them: worker, death, server, connection, endpoint, operation.")
+    help:
+      "Only these kinds, or groups of them: worker, death, server, connection, endpoint, operation, transaction."
+  )
   static let workers = Option<Int>(
     "workers", .int(in: 1...32), default: 3, help: "Workers that are kept running.")
+  static let shards = Option<Int?>(
+    "shards", .int(in: 1...64), help: "Logical shards. (default: 1, 4 or 8, as the seed says)")
   static let list = Flag("list", help: "Show the schedule, and run nothing.")
   static let keep = Flag("keep", help: "Keep the folder with the logs also when all is well.")
 
@@ -36,7 +40,7 @@ public enum TortureCommand {
       Example("scripts/torture --only worker,endpoint-frozen --keep", "Some kinds only; the logs stay."),
       Example("scripts/torture --list --seed 7", "What would be done when."),
     ],
-    inputs: [seed, minutes, only, workers, list, keep],
+    inputs: [seed, minutes, only, workers, shards, list, keep],
     exitCodes: [.done, .jobFailed, .usage, .internalError, .tryLater],
     run: run)
 
@@ -54,7 +58,8 @@ public enum TortureCommand {
     try console.print(
       """
       Torture: seed \(settings.seed), \(try context.values[minutes]) min, \(settings.kinds.count) kinds of faults besides \
-      the endpoint's answers, \(settings.workers) workers, leases of 1 s instead of 15 s, \(build) build
+      the endpoint's answers, \(settings.workers) workers\(settings.isSpecialised ? " of one type of job each" : ""), \
+      \(settings.shards) shards, leases of 1 s instead of 15 s, \(build) build
       """)
     let programs = ProgramRunner(settings)
     let stops = try Signals.stream(of: [.terminate, .interrupt])
@@ -103,6 +108,7 @@ public enum TortureCommand {
     settings.seed = UInt64(try values[seed])
     settings.length = .seconds(60 * (try values[minutes]))
     settings.workers = try values[workers]
+    if let count = try values[shards] { settings.shards = count }
     settings.keepsFolder = try values[keep]
     if let names = try values[only] { settings.kinds = try kinds(names) }
     return settings

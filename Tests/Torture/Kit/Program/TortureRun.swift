@@ -42,13 +42,16 @@ struct TortureRun: Sendable {
     await fleet.close()
     try await endpoint.restart(by: SIGKILL, away: .zero, [])
     let drain = try await Drain(rig: rig, fleet: fleet).run()
+    progress("The queue is empty; what the noise would cover is measured")
+    var calm = CalmChecks.Facts()
+    if drain.finding.holds { calm = try await Calm(rig: rig, fleet: fleet, history: history).run() }
     await fleet.close()
     await endpoint.stop()
 
     progress("Everything has stopped; it is checked")
     var verdict = try await Checker(
       rig: rig, endpoint: endpoint, history: history, month: month, reports: reports,
-      firstStatement: statement
+      firstStatement: statement, calm: calm
     ).verdict(drain.finding)
     verdict.drained = drain.time
     verdict.workersStarted = await fleet.count
@@ -65,6 +68,8 @@ struct TortureRun: Sendable {
         group.addTask { await BackendLoad(rig: rig, history: history, pace: pace, number: number).run() }
       }
       group.addTask { await CommandLoad(rig: rig, history: history, pace: pace).run() }
+      group.addTask { await ErasureLoad(rig: rig, history: history, pace: pace).run() }
+      group.addTask { await WaitingProbe(rig: rig, history: history, pace: pace).run() }
       group.addTask { await pace.watch(rig.owner) }
       let begin = ContinuousClock.now
       let reporter = Task {

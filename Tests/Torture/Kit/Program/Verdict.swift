@@ -10,6 +10,7 @@ struct Verdict: Sendable {
   var workersStarted = 0
   var leasesLost = 0
   var drained: Duration = .zero
+  var calm = CalmChecks.Facts()
 
   /// What does not hold.
   var broken: [Finding] { findings.filter { !$0.holds } }
@@ -35,6 +36,7 @@ struct Verdict: Sendable {
       \(calls.unstored)
       Workers started: \(workersStarted); leases they saw lost: \(leasesLost)
       Drained in \(Int(drained / .seconds(1))) s
+      After \(calm.cancelled) jobs were cancelled workers read \(calm.rowsRead) rows of the queue to do a few others
 
 
       """

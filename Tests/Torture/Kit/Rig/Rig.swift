@@ -18,6 +18,7 @@ struct Rig: Sendable {
   let programs: ProgramRunner
   let tally: Tally
   let users: [TestUser]
+  let erased = ErasedPersons()
   let pictures: [Picture]
 
   /// The database.
@@ -26,6 +27,15 @@ struct Rig: Sendable {
   static let workerRole = "torture_worker"
   /// The role of those who submit.
   static let backendRole = "torture_backend"
+  /// The roles of those who leave transactions open.
+  static let operatorRole = "torture_operator"
+  static let reporterRole = "torture_reporter"
+  static let privacyRole = "torture_privacy"
+
+  private static let duties: [(role: String, duties: [String])] = [
+    (workerRole, ["worker"]), (backendRole, ["submitter"]), (operatorRole, ["operator"]),
+    (reporterRole, ["reporter", "diagnoses"]), (privacyRole, ["privacy"]),
+  ]
 
   /// Sets everything up but the endpoint and the workers.
   static func make(
@@ -37,6 +47,8 @@ struct Rig: Sendable {
       "log_min_messages": "warning",
       // No fault here takes the machine away: what the kernel has is safe.
       "fsync": "off",
+      // A minute here stands for an hour: statistics are to keep up with tables that were empty at its beginning.
+      "autovacuum_naptime": "5s",
       // Half a second: a deadlock is to be found while the run goes on.
       "deadlock_timeout": "500ms", "superuser_reserved_connections": "8",
     ]
@@ -60,7 +72,7 @@ struct Rig: Sendable {
 
   /// Writes the database into the folder, for whoever looks for the cause of what is broken.
   func dump() async {
-    guard let program = HelperProgram.find("/usr/bin/pg_dump", "/usr/local/bin/pg_dump") else { return }
+    guard let program = ServerCluster.program("pg_dump") else { return }
     let file = settings.folder.appending(path: "database.dump").path
     let arguments = [
       "-Fc", "-T", "analysis.image*", "-f", file, "-d", cluster.conninfo(database: Self.database),
@@ -99,12 +111,18 @@ struct Rig: Sendable {
     await first.close()
     _ = try await Migrator(owner).migrate()
     for check in SQLFiles.files(in: "checks") { try await owner.execute(script: check.text) }
-    for (role, duty) in [(workerRole, "worker"), (backendRole, "submitter")] {
+    for (role, duties) in duties {
       _ = try await owner.query("CREATE ROLE \(role) LOGIN")
-      _ = try await owner.query("SELECT analysis.allow($1::name, $2)", [.text(role), .text(duty)])
+      for duty in duties {
+        _ = try await owner.query("SELECT analysis.allow($1::name, $2)", [.text(role), .text(duty)])
+      }
+    }
+    for (name, value) in [("shards", settings.shards), ("max_waiting_per_user", RunSettings.waitingLimit)] {
+      _ = try await owner.query(
+        "UPDATE analysis.setting SET value = $2 WHERE name = $1", [.text(name), .text("\(value)")])
     }
     let users = TestUser.all
-    for user in users { try await user.add(to: owner) }
+    for user in users + TestUser.probes { try await user.add(to: owner) }
     return (users, try await Picture.draw(seed: settings.seed))
   }
 }

@@ -8,6 +8,14 @@ struct RunSettings: Sendable {
   var kinds = FaultKind.all
   /// Workers that are kept running.
   var workers = 3
+  /// Logical shards; drawn by the seed unless somebody says how many.
+  var shards: Int {
+    get { givenShards ?? [4, 1, 8][Int(seed % 3)] }
+    set { givenShards = newValue }
+  }
+  private var givenShards: Int?
+  /// Whether each worker that is kept running takes one type of job only, so that none sees all lanes.
+  var isSpecialised: Bool { workers > 1 && !seed.isMultiple(of: 2) }
   /// Whether the folder stays also when all is well.
   var keepsFolder = false
   /// Where the logs go.
@@ -21,4 +29,12 @@ struct RunSettings: Sendable {
   static let callDeadline = Duration.seconds(2)
   /// Jobs that wait beyond which nothing is submitted for a while.
   static let backlog = 1200
+  /// Jobs that one user may have waiting.
+  static let waitingLimit = 200
+
+  /// The settings of a run whose logs go to a folder, with the programs of another.
+  init(folder: URL, programs: URL) {
+    self.folder = folder
+    self.programs = programs
+  }
 }

@@ -7,6 +7,7 @@ final class Tally: Sendable {
     var caused: [String: Int] = [:]
     var missed: [String: Int] = [:]
     var complaints: [String] = []
+    var refusedWaiting = 0
   }
 
   private let state = Mutex(State())
@@ -25,6 +26,16 @@ final class Tally: Sendable {
   var missed: [String: Int] { state.withLock { $0.missed } }
   /// What must not happen whatever the faults: a program that ends by itself, a command that fails.
   var complaints: [String] { state.withLock { $0.complaints } }
+
+  /// Jobs that were refused for what waits of a user who had nothing open.
+  var refusedWaiting: Int { state.withLock { $0.refusedWaiting } }
+
+  /// Takes note of how many jobs a user with nothing open was refused for waiting.
+  func probe(refused count: Int) {
+    guard count > 0 else { return }
+    state.withLock { $0.refusedWaiting += count }
+    note("WRONG: \(count) jobs of a user with nothing open were refused for waiting")
+  }
 
   /// Takes note of faults that were really caused.
   func cause(_ kind: String, _ count: Int = 1) {

@@ -20,7 +20,7 @@ actor WorkerFleet {
 
   /// Keeps so many running until the end.
   func keep(_ count: Int) {
-    keepers = (0..<count).map { _ in Task { await self.keepOne() } }
+    keepers = (0..<count).map { place in Task { await self.keepOne(place) } }
   }
 
   /// A worker on which a fault can fall; nil when there is none at the moment.
@@ -36,7 +36,7 @@ actor WorkerFleet {
 
   /// Starts a worker. Whoever starts it awaits its end by `ended`.
   func start(
-    _ label: String = "worker", options: [String] = [], failpoints: String? = nil,
+    _ label: String = "worker", options: [String] = [], window: Int = 16, failpoints: String? = nil,
     told: Set<WorkerRun.Told> = []
   ) throws -> WorkerRun {
     started += 1
@@ -44,7 +44,7 @@ actor WorkerFleet {
     var environment = ["ANALYSIS_DATABASE": rig.conninfo(started, role: Rig.workerRole)]
     environment["ANALYSIS_FAILPOINTS"] = failpoints
     let program = try rig.programs.start(
-      "analysis-worker", Self.options(endpoint) + options, environment: environment, label: name)
+      "analysis-worker", Self.options(endpoint, window) + options, environment: environment, label: name)
     let run = WorkerRun(name, program, told: told)
     runs.append(run)
     return run
@@ -68,10 +68,11 @@ actor WorkerFleet {
   }
 
   /// As a service manager does.
-  private func keepOne() async {
+  private func keepOne(_ place: Int) async {
+    let options = rig.settings.isSpecialised ? ["--type", place.isMultiple(of: 2) ? "throat" : "ear"] : []
     while !isClosed {
       do {
-        let run = try start()
+        let run = try start(options: options)
         await ended(run)
       } catch {
         rig.tally.complain("A worker could not be started: \(error)")
@@ -80,10 +81,10 @@ actor WorkerFleet {
     }
   }
 
-  private static func options(_ endpoint: EndpointProcess) -> [String] {
+  private static func options(_ endpoint: EndpointProcess, _ window: Int) -> [String] {
     [
-      "--endpoint", endpoint.url, "--credentials", endpoint.credentials, "--concurrency", "16", "--prefetch",
-      "16",
+      "--endpoint", endpoint.url, "--credentials", endpoint.credentials, "--concurrency", "\(window)",
+      "--prefetch", "\(window)",
       "--lease", seconds(RunSettings.lease), "--deadline", seconds(RunSettings.callDeadline), "--grace", "3s",
       "--connect-timeout", "3s", "--poll", "200ms",
     ]

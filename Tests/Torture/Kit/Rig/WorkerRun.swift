@@ -12,6 +12,8 @@ final class WorkerRun: Sendable {
     case dies
     /// It empties the queue and ends.
     case drains
+    /// It does so while faults are caused: its endpoint may be paused when it is done.
+    case drainsShortly
   }
 
   private struct State {
@@ -59,7 +61,8 @@ final class WorkerRun: Sendable {
           // A SIGTERM more, when it had said its last word.
           || ended.status == SIGTERM && told.contains(.stopped) && Self.hasStopped(ended.errors)
       } else {
-        ended.status == 0 && (told.contains(.stopped) || told.contains(.drains))
+        ended.status == 0 && !told.isDisjoint(with: [.stopped, .drains, .drainsShortly])
+          || ended.status == 75 && told.contains(.drainsShortly)
       }
     guard !isAllowed else { return (nil, ended.wasKilled) }
     let way = ended.wasKilled ? "by signal \(ended.status)" : "with \(ended.status)"
