@@ -21,6 +21,11 @@ DECLARE
   v_cancelled bigint[];
   v_owner bigint[];                    -- whose those are
 BEGIN
+  IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'jobs are cancelled in one shard, at most 100000 in a call');
+  END IF;
+  PERFORM analysis.refuse_repeatable_read();
+
   -- 1. Lock the jobs' rows, in order.
   SELECT array_agg(j.id), array_agg(j.period), array_agg(j.user_id), array_agg(j.kind), array_agg(j.lane), array_agg(j.vt)
   INTO v_job, v_period, v_user, v_kind, v_lane, v_vt
@@ -99,6 +104,11 @@ DECLARE
   v_blind bigint[];                    -- whose image is gone
   v_row analysis.job;
 BEGIN
+  IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'jobs are retried in one shard, at most 100000 in a call');
+  END IF;
+  PERFORM analysis.refuse_repeatable_read();
+
   -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone. Their images stay while this
   --    transaction is open.
   SELECT array_agg(d.job_id) FILTER (WHERE m.is_there), array_agg(d.period) FILTER (WHERE m.is_there),

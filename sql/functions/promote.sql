@@ -12,6 +12,13 @@ DECLARE
   v_tries smallint[];
   v_lane smallint[];
 BEGIN
+  IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'a promotion names a shard and at most 100000 rows');
+  END IF;
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
+  END IF;
+
   -- 1. Take the rows that are due, in the same form as a claim.
   WITH taken AS (
     WITH x AS MATERIALIZED (
