@@ -43,7 +43,8 @@ struct Drain {
       await pipeline.wakeUp()
       return false
     }
-    guard runnable.allSatisfy({ $0.inFlight == 0 }) else { return false }
+    // What this worker itself cannot store and waits for no more is in flight all the same.
+    guard await runnable.map(\.inFlight).reduce(0, +) <= pipeline.abandoned else { return false }
     if let next = status.nextScheduledIn, next <= horizon.seconds { return false }
     return await pipeline.isSettled
   }
@@ -64,6 +65,8 @@ struct Drain {
       if let kind = lane.lane.kind, worker.configuration.kinds.contains(kind) { isParked = true }
     }
     words += paused.map { "not called: \($0)" }
+    let unstored = await pipeline.abandoned
+    if unstored > 0 { words.append("not stored, since another transaction holds the job: \(unstored)") }
     if status.scheduled.value > 0 { words.append("scheduled for later: \(status.scheduled)") }
     return (words, isParked && !paused.isEmpty)
   }

@@ -68,6 +68,21 @@ LANGUAGE sql STABLE AS $$
   SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
   WHERE p.place = 'batch' GROUP BY p.shard, p.job_id HAVING count(*) > 1
   UNION ALL
+  -- I11: who was erased is nowhere: no profile, no key, no image and no job that is open.
+  SELECT 'I11 erased', a.shard, x.job_id, a.user_id, x.what FROM analysis.account a
+  CROSS JOIN LATERAL (
+    SELECT NULL::bigint AS job_id, 'a profile' AS what FROM analysis.profile p
+    WHERE p.shard = a.shard AND p.user_id = a.user_id
+    UNION ALL
+    SELECT k.job_id, 'a key' FROM analysis.idem k WHERE k.shard = a.shard AND k.user_id = a.user_id
+    UNION ALL
+    SELECT NULL, 'an image' FROM analysis.image m WHERE m.shard = a.shard AND m.user_id = a.user_id
+    UNION ALL
+    SELECT j.id, 'an open job' FROM jobs j
+    WHERE j.shard = a.shard AND j.user_id = a.user_id AND NOT j.closed
+      AND j.places && ARRAY['ready', 'scheduled', 'batch']) x
+  WHERE a.erased_at IS NOT NULL
+  UNION ALL
   -- A key answers a job that exists, in its month, or that was removed after its time.
   SELECT 'key', i.shard, i.job_id, i.user_id, 'the key names a job that is not there' FROM analysis.idem i
   WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)

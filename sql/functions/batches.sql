@@ -52,19 +52,28 @@ LANGUAGE sql STABLE AS $$
     WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
 $$;
 
--- Takes settled jobs out of batches that the caller has locked, and gives in ascending order. What is left stays in
--- the lease; a batch of which nothing is left goes.
-CREATE OR REPLACE FUNCTION analysis.settle_batches(p_shard smallint, p_batches bigint[], p_jobs bigint[]) RETURNS void
+-- Takes jobs out of batches that the caller has locked, and gives in ascending order: p_jobs[i] out of p_of[i], and out
+-- of no other. What is left stays in the lease; a batch of which nothing is left goes. p_busy: jobs that stay.
+DROP FUNCTION IF EXISTS analysis.settle_batches(smallint, bigint[], bigint[]);
+CREATE OR REPLACE FUNCTION analysis.settle_batches(
+  p_shard smallint, p_batches bigint[], p_of bigint[], p_jobs bigint[], p_busy bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_low bigint := p_batches[1];
   v_high bigint := p_batches[cardinality(p_batches)];
 BEGIN
+  IF cardinality(p_busy) > 0 THEN
+    SELECT array_agg(g.batch_id), array_agg(g.job_id) INTO p_of, p_jobs
+    FROM (SELECT unnest(p_of) AS batch_id, unnest(p_jobs) AS job_id) g
+    WHERE NOT (g.job_id = ANY (p_busy));
+  END IF;
   WITH rest AS MATERIALIZED (
     SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
            CASE WHEN count(h.user_id) > 0 THEN array_agg(h.user_id) END AS user_ids
     FROM analysis.leased_jobs(p_shard, p_batches) h
-    WHERE NOT EXISTS (SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id) s WHERE s.job_id = h.job_id)
+    WHERE NOT EXISTS (
+      SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id, unnest(p_of) AS batch_id) s
+      WHERE s.job_id = h.job_id AND s.batch_id = h.batch_id)
     GROUP BY h.batch_id),
   kept AS (
     UPDATE analysis.batch b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries, user_ids = r.user_ids

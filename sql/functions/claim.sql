@@ -56,6 +56,19 @@ DECLARE
   v_vt bigint[];
   v_last bigint;
 BEGIN
+  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_batch >= 0 AND p_n BETWEEN 0 AND 100000
+      AND p_lease_ms BETWEEN 1 AND 86400000 AND cardinality(p_lanes) <= 100
+      AND analysis.is_list(p_lanes, cardinality(p_lanes))
+      AND analysis.is_list(p_from, cardinality(p_lanes)) AND analysis.is_list(p_limits, cardinality(p_lanes))
+      AND array_position(p_lanes, NULL) IS NULL AND array_position(p_from, NULL) IS NULL
+      AND array_position(p_limits, NULL) IS NULL) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(
+      false, 'a claim names a shard, a worker, a batch, lanes with a mark and a limit each, and a count and a lease');
+  END IF;
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    PERFORM analysis.require_read_committed();
+  END IF;
+
   -- 1. Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain;
   --    and a lane that is not is scanned from its first row, so that what lies dead before it is stepped over once.
   IF cardinality(p_lanes) > 1 THEN

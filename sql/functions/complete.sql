@@ -1,36 +1,80 @@
--- Stores the results of analysed jobs and takes them out of their batches; answers the jobs whose result
--- was stored now. p_batches is the set of batches the jobs are in. Which of the jobs count, and their
--- month, user, kind and attempt, the database decides: a job that is not in a batch of this worker, or was
--- cancelled first, is not stored. A row that breaks a constraint fails the whole call.
+-- Stores the results of analysed jobs and takes them out of their batches; answers the jobs whose result was stored
+-- now, and those that are busy. p_batches[i] is the batch under whose lease p_jobs[i] ran. Which of the jobs count, and
+-- their month, user, kind and attempt, the database decides: a job that is not in that batch, or not in a batch of this
+-- worker, or was cancelled first, is not stored. A row that breaks a constraint fails the whole call.
+--
+-- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its batch, and
+-- the caller comes again. The call waits for such a transaction once, for as long as lock_timeout says, and then stores
+-- the others. p_known_busy: it does not wait at all, for jobs that were busy before.
+DROP FUNCTION IF EXISTS analysis.complete(
+  smallint, bigint, bigint[], bigint[], text[], timestamptz[], jsonb[], smallint[], text[], text[], float8[],
+  smallint[], boolean[], text[], text[], float8[], smallint[], boolean[], boolean[], boolean[], smallint[], int[],
+  text[], text[], text);
 CREATE OR REPLACE FUNCTION analysis.complete(
   p_shard smallint, p_worker bigint, p_batches bigint[], p_jobs bigint[], p_analysis_id text[], p_answered_at timestamptz[],
   p_conditions jsonb[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
   p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[], p_secondary_id text[],
   p_secondary_name text[], p_secondary_confidence double precision[], p_secondary_band smallint[],
   p_secondary_normal boolean[], p_serious boolean[], p_consult boolean[], p_calls smallint[], p_call_ms int[],
-  p_model text[], p_endpoint text[], p_version text)
-RETURNS SETOF bigint
+  p_model text[], p_endpoint text[], p_version text, p_known_busy boolean DEFAULT false,
+  OUT o_stored bigint[], OUT o_busy bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_held bigint[] := analysis.hold_batches(p_shard, p_worker, p_batches);
-  v_ended bigint[] := '{}';            -- jobs that had ended before
-  v_repeated int[] := '{}';            -- places of jobs that are named again in this call
+  v_held bigint[];
+  v_of bigint[] := p_batches;          -- p_batches with NULL for each job that is left out
+  v_looks boolean := p_known_busy;     -- whether what is to be left out is looked for
+  v_left int;                          -- how many are not left out, and how many were not the last time
   v_before int;
-  v_stored bigint[];
 BEGIN
+  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
+      AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
+        array_dims(p_jobs), array_dims(p_batches), array_dims(p_analysis_id), array_dims(p_answered_at),
+        array_dims(p_conditions), array_dims(p_condition_count), array_dims(p_primary_id), array_dims(p_primary_name),
+        array_dims(p_primary_confidence), array_dims(p_primary_band), array_dims(p_primary_normal),
+        array_dims(p_secondary_id), array_dims(p_secondary_name), array_dims(p_secondary_confidence),
+        array_dims(p_secondary_band), array_dims(p_secondary_normal), array_dims(p_serious), array_dims(p_consult),
+        array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)])) IS NOT FALSE
+      AND cardinality(p_batches) = cardinality(p_jobs)) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'each job is given together with its batch, and what is stored of it');
+  END IF;
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    PERFORM analysis.require_read_committed();
+  END IF;
+  v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
+  o_stored := '{}';
+  o_busy := '{}';
   IF cardinality(v_held) = 0 THEN
     RETURN;
   END IF;
 
-  -- 1. Join what was given to what is held; in job order, as cancel goes too. A lane is of one kind. That a job
-  --    has ended already is rare (a cancellation of a running one came first), that one is named twice rarer still,
-  --    and the key tells: then once more without those. To ask for each (ON CONFLICT) would be half as dear again as
-  --    the insert itself.
+  -- 1. Join what was given to what is held; in job order, as cancel goes too. A lane is of one kind. That a job has
+  --    ended already is rare (a cancellation of a running one came first), that one is named twice rarer still, and
+  --    that somebody is ending one just now too. The key tells, or the wait for it: then once more without those. To
+  --    ask for each (ON CONFLICT) would be half as dear again as the insert itself.
   LOOP
+    IF v_looks THEN
+      -- Who ends a job has its row. Rows that can be had are held from here on, so that the insert waits for nobody.
+      SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.batch_id END
+                       ORDER BY g.place),
+             coalesce(array_agg(h.job_id) FILTER (WHERE j.id IS NULL AND h.job_id IS NOT NULL), '{}')
+      INTO v_of, o_busy
+      FROM (
+        SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.batch_id ORDER BY t.place) AS nth
+        FROM (SELECT generate_series(1, cardinality(p_jobs)) AS place, unnest(p_jobs) AS job_id,
+                     unnest(p_batches) AS batch_id) t) g
+      LEFT JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.batch_id = g.batch_id
+      LEFT JOIN LATERAL (
+        SELECT k.id FROM analysis.job k
+        WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id FOR NO KEY UPDATE SKIP LOCKED) j ON true
+      LEFT JOIN LATERAL (
+        SELECT f.job_id FROM analysis.result f
+        WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true;
+      v_left := cardinality(array_remove(v_of, NULL));
+    END IF;
     BEGIN
       WITH stored AS (
         INSERT INTO analysis.result (
@@ -43,8 +87,9 @@ BEGIN
           g.secondary_id, g.secondary_name, g.secondary_confidence, g.secondary_band, g.secondary_normal,
           g.serious, g.consult, g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms
         FROM (
-          SELECT generate_series(1, cardinality(p_jobs)) AS place, unnest(p_jobs) AS job_id, unnest(p_analysis_id) AS analysis_id, unnest(p_answered_at) AS answered_at,
-            unnest(p_conditions) AS conditions, unnest(p_condition_count) AS condition_count,
+          SELECT unnest(p_jobs) AS job_id, unnest(v_of) AS batch_id, unnest(p_analysis_id) AS analysis_id,
+            unnest(p_answered_at) AS answered_at, unnest(p_conditions) AS conditions,
+            unnest(p_condition_count) AS condition_count,
             unnest(p_primary_id) AS primary_id, unnest(p_primary_name) AS primary_name,
             unnest(p_primary_confidence) AS primary_confidence, unnest(p_primary_band) AS primary_band,
             unnest(p_primary_normal) AS primary_normal, unnest(p_secondary_id) AS secondary_id,
@@ -52,32 +97,21 @@ BEGIN
             unnest(p_secondary_band) AS secondary_band, unnest(p_secondary_normal) AS secondary_normal,
             unnest(p_serious) AS serious, unnest(p_consult) AS consult, unnest(p_calls) AS calls,
             unnest(p_call_ms) AS call_ms, unnest(p_model) AS model, unnest(p_endpoint) AS endpoint) g
-        JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id
-        WHERE NOT (h.job_id = ANY (v_ended)) AND NOT (g.place = ANY (v_repeated))
+        JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.batch_id = g.batch_id
         ORDER BY h.job_id
         RETURNING job_id)
-      SELECT array_agg(s.job_id) INTO v_stored FROM stored s;
+      SELECT coalesce(array_agg(s.job_id), '{}') INTO o_stored FROM stored s;
       EXIT;
-    EXCEPTION WHEN unique_violation THEN
-      v_before := cardinality(v_ended) + cardinality(v_repeated);
-      v_ended := ARRAY(
-        SELECT h.job_id FROM analysis.leased_jobs(p_shard, v_held) h
-        CROSS JOIN LATERAL (
-          SELECT 1 FROM analysis.result r
-          WHERE r.shard = p_shard AND r.period = h.period AND r.job_id = h.job_id OFFSET 0) r);
-      v_repeated := ARRAY(
-        SELECT g.place FROM (
-          SELECT j.place, row_number() OVER (PARTITION BY j.job_id ORDER BY j.place) AS nth
-          FROM (SELECT generate_series(1, cardinality(p_jobs)) AS place, unnest(p_jobs) AS job_id) j) g
-        WHERE g.nth > 1);
-      -- Nothing new is known: it was another key, and once more would be so for ever.
-      IF cardinality(v_ended) + cardinality(v_repeated) <= v_before THEN
+    EXCEPTION WHEN unique_violation OR lock_not_available OR deadlock_detected THEN
+      -- It was no job's row that was waited for; or nothing new is known: it was another key, and would be so for ever.
+      IF v_looks AND (SQLSTATE <> '23505' OR v_left = v_before) THEN
         RAISE;
       END IF;
+      v_before := v_left;
+      v_looks := true;
     END;
   END LOOP;
 
   -- 2. What was given is settled, also what a cancellation had ended first.
-  PERFORM analysis.settle_batches(p_shard, v_held, p_jobs);
-  RETURN QUERY SELECT unnest(v_stored);
+  PERFORM analysis.settle_batches(p_shard, v_held, p_batches, p_jobs, o_busy);
 END $$;

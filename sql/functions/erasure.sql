@@ -96,9 +96,10 @@ END $$;
 -- A job, its result and its failed attempts stay as rows without content: a month's numbers are recounted from them.
 -- A result that tells nothing has no number of conditions.
 --
--- Locks: the account; the dead jobs, as a retry begins with them; then the counters, as a submit does, of every month that
--- takes jobs: where there is none yet it is made, which waits for a submit that has made it and not committed. A submit
--- that had read the account and not yet come to its counter goes on after the commit: who erases calls again, by the number.
+-- Locks: the account; the dead jobs, as a retry begins with them; then the counters, as a submit does and in its order,
+-- of every month that takes jobs or that may be made meanwhile: where there is none yet it is made, which waits for a
+-- submit that has made it and not committed. A submit that had read the account and not yet come to its counter waits
+-- there, and then looks at the account again.
 CREATE OR REPLACE FUNCTION analysis.erase_user(p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean)
 RETURNS TABLE (
   o_user bigint, o_open bigint, o_cancelled bigint, o_profile bigint, o_images bigint, o_image_bytes bigint, o_results bigint,
@@ -106,23 +107,27 @@ RETURNS TABLE (
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_job bigint[];
-  v_made smallint[];                   -- the months whose counter is made here
+  v_there smallint[];                  -- the months that have a counter
+  v_month smallint[];
   v_is_first boolean;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_cancel IS NOT NULL, 'an erasure names a shard and whether open jobs are cancelled');
+  PERFORM analysis.require_read_committed();
   SELECT a.user_id INTO o_user FROM analysis.account a
   WHERE a.shard = p_shard AND (a.user_ref = p_user OR p_user IS NULL AND a.user_id = p_user_id) FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
   PERFORM 1 FROM analysis.dead d WHERE d.shard = p_shard AND d.user_id = o_user ORDER BY d.job_id FOR UPDATE;
-  WITH made AS (
-    INSERT INTO analysis.usage (shard, user_id, period)
-    SELECT p_shard, o_user, m.period FROM analysis.partition_made m ORDER BY m.period
-    ON CONFLICT (shard, user_id, period) DO NOTHING
-    RETURNING period)
-  SELECT coalesce(array_agg(m.period), '{}') INTO v_made FROM made m;
-  PERFORM 1 FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = o_user ORDER BY u.period FOR UPDATE;
-  DELETE FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = o_user AND u.period = ANY (v_made);
+  v_there := ARRAY(SELECT u.period FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = o_user);
+  v_month := ARRAY(
+    SELECT unnest(v_there) UNION SELECT m.period FROM analysis.partition_made m
+    UNION SELECT analysis.period_of(clock_timestamp(), 'UTC') + i FROM generate_series(-1, 25) i);
+  PERFORM analysis.lock_usage(p_shard, array_fill(o_user, ARRAY[cardinality(v_month)]), v_month);
+  DELETE FROM analysis.usage u
+  WHERE u.shard = p_shard AND u.user_id = o_user AND NOT (u.period = ANY (v_there))
+    AND (u.used, u.refunded, u.refused) = (0, 0, 0);
 
   -- 1. What is open, and its end.
   SELECT coalesce(array_agg(j.o_job), '{}') INTO v_job FROM analysis.jobs_of_user(p_shard, o_user, true) j;

@@ -15,6 +15,12 @@ DECLARE
   v_free bigint[];
   v_busy bigint[];
 BEGIN
+  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND cardinality(p_batches) <= 100000
+      AND p_lease_ms BETWEEN 1 AND 86400000 AND p_in_flight >= 0) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(
+      false, 'a heartbeat names a shard, a worker, its batches, and a lease of at most a day');
+  END IF;
+
   INSERT INTO analysis.worker AS w (shard, id, host, pid, version, started_at, heartbeat_at, in_flight)
   VALUES (p_shard, p_worker, p_host, p_pid, p_version, v_now, v_now, p_in_flight)
   ON CONFLICT (shard, id) DO UPDATE SET heartbeat_at = EXCLUDED.heartbeat_at, in_flight = EXCLUDED.in_flight;

@@ -19,6 +19,9 @@ AS $$
 DECLARE
   v_found int;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_period IS NOT NULL AND cardinality(p_jobs) <= 100000 AND cardinality(p_batches) <= 100000,
+    'images are read for jobs of a shard and a month, and their batches');
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
   END IF;

@@ -8,6 +8,10 @@ DECLARE
   v_next timestamptz := v_now + p_every_ms * interval '1 millisecond';
   v_far timestamptz := v_next + interval '10 seconds';
 BEGIN
+  IF (p_shard IS NOT NULL AND p_every_ms > 0) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'a turn is taken in a shard, after some milliseconds');
+  END IF;
+
   -- Not due is the usual answer and takes no lock. What is further ahead than an interval, and than callers can be apart,
   -- is from before the server's clock was set back, and due.
   IF EXISTS (SELECT 1 FROM analysis.maintenance m
@@ -41,10 +45,13 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.ensure_partitions(p_from smallint, p_to smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+  v_present smallint := analysis.period_of(clock_timestamp(), 'UTC');
   v_made int := 0;
   v_parent text;
   v_child text;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_from >= v_present - 36 AND p_to <= v_present + 24, 'months are made from 36 months ago to 24 months ahead');
   FOR v_period IN p_from .. p_to LOOP
     -- Whoever inserts the row makes the month; a second caller waits for the first and then has nothing to do.
     INSERT INTO analysis.partition_made (period) VALUES (v_period) ON CONFLICT (period) DO NOTHING;

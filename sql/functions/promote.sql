@@ -15,6 +15,13 @@ DECLARE
   v_count int;
   v_most int := 0;
 BEGIN
+  IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'a promotion names a shard and at most 100000 rows');
+  END IF;
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    PERFORM analysis.require_read_committed();
+  END IF;
+
   FOR v_lane IN
     SELECT l.lane FROM (SELECT generate_series(4, 11)::smallint AS lane) l
     CROSS JOIN LATERAL (

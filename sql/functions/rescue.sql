@@ -18,9 +18,14 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_since timestamptz;                 -- since when the server has been the primary, as far as is known
   v_lost bigint[];
-  v_finished bigint[];
+  v_of bigint[];                       -- the batches of what is settled
+  v_settled bigint[];
   v_ended analysis.ended[];
 BEGIN
+  IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000 AND p_grace_ms >= 0) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'a rescue names a shard, at most 100000 batches and a grace');
+  END IF;
+  PERFORM analysis.require_read_committed();
   o_batches := 0;
   o_requeued := 0;
   o_dead := 0;
@@ -63,7 +68,7 @@ BEGIN
   -- 4. In a second statement, with a snapshot that sees what was stored until the lock was ours: what has a
   --    result is settled; the others are judged. A job whose row someone holds (a cancellation, say) stays
   --    in its batch until the next round.
-  SELECT array_agg(s.job_id) FILTER (WHERE s.closed OR s.finished),
+  SELECT array_agg(s.batch_id), array_agg(s.job_id),
          array_agg(ROW(
            s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.burnt_before + 1)::smallint, s.attempts,
            CASE WHEN s.attempts >= s.max_attempts AND s.alone THEN 'dead' ELSE 'retried' END,
@@ -76,9 +81,10 @@ BEGIN
            CASE WHEN s.alone THEN 'The worker was lost while it ran this job alone.'
                 ELSE 'The worker was lost while the job was in its batch.' END,
            NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
-  INTO v_finished, v_ended
+  INTO v_of, v_settled, v_ended
   FROM (
-    SELECT h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS burnt_before, h.tries >> 8 AS losses, h.lane % 4 = 3 AS alone,
+    SELECT h.batch_id, h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS burnt_before,
+           h.tries >> 8 AS losses, h.lane % 4 = 3 AS alone,
            ((h.tries & 255) + (h.lane % 4 = 3)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
     FROM analysis.leased_jobs(p_shard, v_lost) h
     LEFT JOIN LATERAL (
@@ -93,8 +99,7 @@ BEGIN
   IF v_ended IS NOT NULL THEN
     PERFORM analysis.end_attempts(p_shard, v_ended);
   END IF;
-  PERFORM analysis.settle_batches(p_shard, v_lost,
-    coalesce(v_finished, '{}') || ARRAY(SELECT e.job_id FROM unnest(v_ended) e));
+  PERFORM analysis.settle_batches(p_shard, v_lost, v_of, v_settled, '{}');
 
   o_batches := cardinality(v_lost);
   o_dead := (SELECT count(*) FROM unnest(v_ended) e WHERE e.outcome = 'dead');

@@ -8,6 +8,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit 
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_usage', p_now);
 BEGIN
+  PERFORM analysis.require_argument(
+    p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
+    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+  PERFORM analysis.require_read_committed();
   FOR o_period IN
     SELECT s.period FROM analysis.statement s
     WHERE s.report = 'usage' AND analysis.period_start((s.period + 1)::smallint, 'Etc/GMT+12') <= v_until
@@ -51,6 +55,10 @@ DECLARE
   v_first bigint;                      -- of what stays
   v_previous bytea;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_through IS NOT NULL,
+    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+  PERFORM analysis.require_read_committed();
   IF v_until IS NULL THEN
     RETURN;
   ELSIF p_dry THEN

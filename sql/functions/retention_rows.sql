@@ -62,6 +62,12 @@ DECLARE
   v_until timestamptz := analysis.kept_until('keep_images', p_now);
   v_id bigint[];
 BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
+      AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
+    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+  PERFORM analysis.require_read_committed();
+
   -- 1. The next images; one that was submitted lately is needed in any case. They are held, so that nobody can name
   --    them: a submit or a retry that wants one at this moment either has it first, and it is left, or finds it gone.
   SELECT max(i.id), count(*), array_agg(i.id) FILTER (WHERE i.used_at <= v_until) INTO o_last, o_looked, v_id
@@ -124,6 +130,11 @@ DECLARE
   v_job bigint[];
   v_size int[];
 BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
+      AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
+    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+  PERFORM analysis.require_read_committed();
   o_rows := 0;
   o_bytes := 0;
   SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past), array_agg(r.size) FILTER (WHERE r.is_past)
@@ -168,6 +179,11 @@ DECLARE
   v_gone smallint[] := '{}';           -- the months of those that went, and their sizes
   v_size int[] := '{}';
 BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_after IS NOT NULL
+      AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
+    'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
+  PERFORM analysis.require_read_committed();
   SELECT max(d.job_id), count(*) INTO o_last, o_looked
   FROM (SELECT k.job_id FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id > p_after
         ORDER BY k.shard, k.job_id LIMIT p_limit) d;

@@ -19,6 +19,7 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_count int := coalesce(cardinality(p_user), 0);
+  v_dims text;                         -- of arrays with an element for each job
   v_full text;                         -- why nothing at all is taken at present
   v_max_waiting bigint;                -- jobs waiting, for each user
   v_max_bytes bigint;                  -- of the database
@@ -51,14 +52,21 @@ BEGIN
   IF v_count = 0 THEN
     RETURN;
   END IF;
-  IF NOT (cardinality(p_kind) = v_count AND cardinality(p_priority) = v_count AND cardinality(p_sha256) = v_count
-     AND coalesce(cardinality(p_image), v_count) = v_count AND coalesce(cardinality(p_width), v_count) = v_count
-     AND coalesce(cardinality(p_height), v_count) = v_count AND coalesce(cardinality(p_raw), v_count) = v_count
-     AND coalesce(cardinality(p_key), v_count) = v_count AND coalesce(cardinality(p_at), v_count) = v_count
-     AND coalesce(cardinality(p_expires), v_count) = v_count AND coalesce(cardinality(p_source), v_count) = v_count
-     AND coalesce(cardinality(p_sealed_by), v_count) = v_count AND coalesce(cardinality(p_sealed_key), v_count) = v_count
-     AND p_max_attempts BETWEEN 1 AND 100) IS TRUE THEN
-    RAISE EXCEPTION 'the arrays of a submit differ in length, or max_attempts is not from 1 to 100' USING ERRCODE = '22023';
+  v_dims := '[1:' || v_count || ']';
+  IF (p_shard IS NOT NULL AND v_count <= 100000 AND p_max_attempts BETWEEN 1 AND 100
+      AND array_dims(p_user) = v_dims AND array_dims(p_kind) = v_dims AND array_dims(p_priority) = v_dims
+      AND array_dims(p_sha256) = v_dims AND (p_image IS NULL OR array_dims(p_image) = v_dims)
+      AND (p_width IS NULL OR array_dims(p_width) = v_dims) AND (p_height IS NULL OR array_dims(p_height) = v_dims)
+      AND (p_raw IS NULL OR array_dims(p_raw) = v_dims) AND (p_key IS NULL OR array_dims(p_key) = v_dims)
+      AND (p_at IS NULL OR array_dims(p_at) = v_dims) AND (p_expires IS NULL OR array_dims(p_expires) = v_dims)
+      AND (p_source IS NULL OR array_dims(p_source) = v_dims)
+      AND (p_sealed_by IS NULL OR array_dims(p_sealed_by) = v_dims)
+      AND (p_sealed_key IS NULL OR array_dims(p_sealed_key) = v_dims)) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(
+      false, 'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
+  END IF;
+  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
+    PERFORM analysis.require_read_committed();
   END IF;
 
   -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit measures for
@@ -120,7 +128,7 @@ BEGIN
          array_fill(NULL::bigint, ARRAY[v_count])
   INTO v_user, v_lane, v_period, v_quota, v_cost, v_job, v_run_at, v_key_hash, v_content_hash, v_reason, v_twin
   FROM (
-    SELECT k.user_id, (t.kind * 4 + t.priority)::smallint AS lane, k.period, k.quota, k.cost,
+    SELECT k.user_id, CASE WHEN t.sound THEN t.kind * 4 + t.priority END::smallint AS lane, k.period, k.quota, k.cost,
            nextval('analysis.job_id') AS job_id, CASE WHEN t.at > v_now THEN t.at END AS run_at,
            sha256(k.key_salt || convert_to(t.key, 'UTF8')) AS key_hash,
            sha256(t.sha256 || convert_to(t.kind::text, 'UTF8')) AS content_hash,
@@ -141,6 +149,21 @@ BEGIN
     FROM (SELECT unnest(v_user) AS user_id, unnest(v_period) AS period, unnest(v_reason) AS reason) t
     WHERE t.reason IS NULL) s
   HAVING count(*) > 0;
+
+  --    Who was erased while this call waited is unknown now: seen with the locks, which an erasure takes too.
+  IF EXISTS (
+    SELECT 1 FROM (SELECT DISTINCT unnest(v_user) AS user_id) g
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.erased_at IS NOT NULL OFFSET 0) a) THEN
+    SELECT array_agg(CASE WHEN a.is_there THEN g.user_id END ORDER BY g.i),
+           array_agg(CASE WHEN a.is_there OR g.user_id IS NULL THEN g.reason ELSE 'unknown_user' END ORDER BY g.i)
+    INTO v_user, v_reason
+    FROM (SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_reason) AS reason) g
+    LEFT JOIN LATERAL (
+      SELECT true AS is_there FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.erased_at IS NULL OFFSET 0) a ON true;
+  END IF;
 
   -- 4. Idempotency, before everything that may refuse: a repeat is answered even when nothing new is taken. Most
   --    calls bring new keys only; those are written at once, and the table's own key tells. Who repeats a call

@@ -33,7 +33,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_single(
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_lane smallint := p_kind * 4 + p_priority;
+  v_lane smallint;
   v_user bigint;
   v_salt bytea;
   v_cost bigint;
@@ -52,6 +52,7 @@ BEGIN
      OR NOT analysis.is_soundly_sealed(p_sealed_by, octet_length(p_sealed_key), octet_length(p_image)) THEN
     RETURN;
   END IF;
+  v_lane := p_kind * 4 + p_priority;
 
   -- 1. User, month, plan and limit.
   SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost INTO v_user, v_salt, o_period, o_limit, v_cost
@@ -93,21 +94,22 @@ BEGIN
     END IF;
   END IF;
 
-  -- 4. The image.
+  -- 4. The image. Who was erased while this call waited for the usage row has none, and gets none.
   IF p_image IS NULL THEN
     SELECT k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256 FOR KEY SHARE;
-    IF NOT FOUND THEN
-      DELETE FROM analysis.idem k WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = v_key_hash;
-      RETURN;
-    END IF;
   ELSE
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at, sealed_by, sealed_key)
-    VALUES (p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
-            coalesce(p_raw, false), p_now, p_now, p_sealed_by, p_sealed_key)
+    SELECT p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
+           coalesce(p_raw, false), p_now, p_now, p_sealed_by, p_sealed_key
+    FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = v_user AND a.erased_at IS NULL
     ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
     RETURNING k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw;
+  END IF;
+  IF NOT FOUND THEN
+    DELETE FROM analysis.idem k WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = v_key_hash;
+    RETURN;
   END IF;
 
   -- 5. The unit, the place in the lane, the job and its row in the queue.

@@ -75,7 +75,7 @@ actor QueueDrain {
     guard !sent.isEmpty else { return true }
     var answers = try await connection.pipeline(sent, deadline: .seconds(120))[...]
     if let completion, let answer = answers.popFirst() {
-      let stored = try completion.decode(answer)
+      let stored = try completion.decode(answer).settled
       guard stored.count == held.count else {
         throw BenchmarkError("Of \(held.count) results \(stored.count) were stored.")
       }

@@ -45,12 +45,28 @@ public struct HeldJob: Sendable, Hashable {
   }
 }
 
+/// What a call did with the jobs that it named. Of those that are in neither set the lease was gone, or they had ended.
+public struct SettledJobs: Sendable, Equatable {
+  /// Settled by this call.
+  public var settled: Set<JobID>
+  /// Still held, since somebody else's open transaction holds the job: the call is to be made again for them.
+  public var busy: Set<JobID>
+
+  /// The outcome of a call.
+  public init(settled: Set<JobID>, busy: Set<JobID> = []) {
+    self.settled = settled
+    self.busy = busy
+  }
+}
+
 /// What became of analyses that were to be stored.
 public struct CompletionOutcome: Sendable, Equatable {
   /// Stored by this call.
   public var stored: Set<JobID> = []
   /// Not stored, since the lease was gone or the job was cancelled meanwhile.
   public var stale: Set<JobID> = []
+  /// Not stored yet, since somebody else's open transaction holds the job; to be tried again.
+  public var busy: Set<JobID> = []
   /// Refused by the database and failed for good, with the database's message.
   public var rejected: [JobID: String] = [:]
   /// Neither stored nor failed, since the database can do neither, with its message: the lease is to run out.

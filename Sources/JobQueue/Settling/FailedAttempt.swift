@@ -53,9 +53,14 @@ public enum FailOutcome: String, Sendable, CaseIterable {
   case dead
   /// The lease was gone; nothing was changed.
   case stale
+  /// Somebody else's open transaction holds the job; nothing was changed, and the call is to be made again.
+  case busy
 }
 
 extension FailedAttempt {
+  /// The job with the lease it is held under.
+  public var held: HeldJob { HeldJob(batch: batch, job: job) }
+
   /// Whether the job only goes back, unharmed and at once: the call is recorded, and nothing was wrong with it.
   public var isHandedBack: Bool { decision == .retry(after: .zero, burns: false) }
 

@@ -18,18 +18,22 @@ public struct WorkerQueue: Sendable {
   /// the database's message. One that it cannot store for another reason of its own, such as a damaged page, is
   /// let go: its lease runs out, and the job is tried again as after the loss of its worker.
   ///
+  /// - Parameter knownBusy: whether the jobs were busy before, so that somebody else's transaction is not waited for.
   /// - Throws: every error but a refused row. Nothing is lost by repeating the call: what was stored is then
   ///   stale.
   public func complete(
-    _ jobs: [CompletedJob], on database: some Queryable, deadline: Duration? = nil
+    _ jobs: [CompletedJob], knownBusy: Bool = false, on database: some Queryable, deadline: Duration? = nil
   ) async throws(JobQueueError) -> CompletionOutcome {
     var outcome = CompletionOutcome()
     var parts = Halving(jobs)
     while let part = parts.next() {
       do {
-        let stored = try await statements.complete(Array(part)).run(on: database, deadline: deadline)
-        outcome.stored.formUnion(stored)
-        outcome.stale.formUnion(part.map(\.job).filter { !stored.contains($0) })
+        let answer = try await statements.complete(Array(part), knownBusy: knownBusy)
+          .run(on: database, deadline: deadline)
+        outcome.stored.formUnion(answer.settled)
+        outcome.busy.formUnion(answer.busy)
+        outcome.stale.formUnion(
+          part.map(\.job).filter { !answer.settled.contains($0) && !answer.busy.contains($0) })
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
         guard error.code == .badRow else {
@@ -42,12 +46,11 @@ public struct WorkerQueue: Sendable {
           code: Self.state(error), message: message, calls: refused.calls, maybeCounted: true,
           endpoint: refused.endpoint)
         let failed = try await fail([attempt], on: database, deadline: deadline)
-        if failed.settled[refused.job] == .dead {
-          outcome.rejected[refused.job] = message
-        } else if let words = failed.unrecorded[refused.job] {
-          outcome.unrecorded[refused.job] = words
-        } else {
-          outcome.stale.insert(refused.job)
+        switch failed.settled[refused.job] {
+        case .dead: outcome.rejected[refused.job] = message
+        case .busy: outcome.busy.insert(refused.job)
+        case .retried, .stale: outcome.stale.insert(refused.job)
+        case nil: outcome.unrecorded[refused.job] = failed.unrecorded[refused.job] ?? Self.words(error)
         }
       }
     }
@@ -95,8 +98,9 @@ public struct WorkerQueue: Sendable {
     var parts = Halving(jobs)
     while let part = parts.next() {
       do {
-        outcome.back.formUnion(
-          try await statements.handBack(Array(part)).run(on: database, deadline: deadline))
+        let answer = try await statements.handBack(Array(part)).run(on: database, deadline: deadline)
+        outcome.back.formUnion(answer.settled)
+        outcome.busy.formUnion(answer.busy)
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
         outcome.unrecorded[refused.job] = Self.words(error)
@@ -130,6 +134,8 @@ public struct FailureOutcome: Sendable, Equatable {
 public struct HandBackOutcome: Sendable, Equatable {
   /// Given back by this call.
   public var back: Set<JobID> = []
+  /// Not given back yet, since somebody else's open transaction holds the job; to be tried again.
+  public var busy: Set<JobID> = []
   /// Jobs that could not be given back, with the database's message.
   public var unrecorded: [JobID: String] = [:]
 

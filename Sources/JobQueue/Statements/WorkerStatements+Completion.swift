@@ -1,10 +1,12 @@
-public import AnalysisCore
+import AnalysisCore
 import PostgreSQL
 
 extension WorkerStatements {
-  /// Stores analyses, of one or many batches. Answers the jobs whose result was stored by this call: not
-  /// those whose lease is gone or that were cancelled meanwhile.
-  public func complete(_ jobs: [CompletedJob]) -> Statement<Set<JobID>> {
+  /// Stores analyses, of one or many batches. Answers the jobs whose result was stored by this call, not
+  /// those whose lease is gone or that were cancelled meanwhile; and those that are busy.
+  ///
+  /// - Parameter knownBusy: whether the jobs were busy before: then the call waits for nobody.
+  public func complete(_ jobs: [CompletedJob], knownBusy: Bool = false) -> Statement<SettledJobs> {
     Statement(
       QueueSQL.complete,
       [
@@ -18,10 +20,17 @@ extension WorkerStatements {
         .array(jobs.map { Int16(clamping: $0.calls) }),
         .array(jobs.map { Int32(clamping: $0.callMilliseconds) }),
         .array(jobs.map(\.analysis.model)), .array(jobs.map(\.endpoint)), .text(storable(worker.version)),
-      ], while: "storing results"
-    ) { rows in
-      Set(try rows.map { try $0.jobID(0) })
+        .bool(knownBusy),
+      ], while: "storing results", read: Self.settledJobs)
+  }
+
+  /// Reads two arrays of jobs: those that were settled, and those that are busy.
+  static func settledJobs(_ rows: Rows) throws -> SettledJobs {
+    let row = try rows.single()
+    func jobs(_ column: Int) throws -> Set<JobID> {
+      Set(try row.array(column, of: Int64.self).map { JobID($0) })
     }
+    return SettledJobs(settled: try jobs(0), busy: try jobs(1))
   }
 
   private static func json(_ conditions: [Condition]) -> JSONText {

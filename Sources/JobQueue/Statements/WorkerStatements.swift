@@ -58,17 +58,15 @@ public struct WorkerStatements: Sendable {
     }
   }
 
-  /// Gives jobs back that were not tried; burns nothing. Answers those that were still held.
-  public func handBack(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<Set<JobID>> {
+  /// Gives jobs back that were not tried; burns nothing. Answers those that were still held
+  /// and are back, and those that are busy.
+  public func handBack(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<SettledJobs> {
     Statement(
-      "SELECT o FROM analysis.hand_back($1, $2, $3, $4, $5) AS o",
+      "SELECT o_back, o_busy FROM analysis.hand_back($1, $2, $3, $4, $5)",
       [
         .int16(shard), .int64(worker.id), .array(jobs.map(\.batch)), .array(jobs.map(\.job.value)),
         .int64(milliseconds(delay)),
-      ], while: "handing jobs back"
-    ) { rows in
-      Set(try rows.map { try $0.jobID(0) })
-    }
+      ], while: "handing jobs back", read: Self.settledJobs)
   }
 
   /// Gives back what a claim took whose answer was lost, by the ids that it was given for its batches; burns

@@ -134,7 +134,7 @@ struct DatabaseLoops {
     while true {
       guard let request = await pipeline.nextStore() else {
         if await pipeline.stage == .finished, await pipeline.isSettled { return }
-        await pipeline.storeBell.wait(atMost: .seconds(1))
+        await pipeline.storeBell.wait(atMost: pipeline.storeRest)
         continue
       }
       var left = request
@@ -157,10 +157,12 @@ struct DatabaseLoops {
   /// Stores a request's parts in turn; what is stored is taken out of it.
   private func store(_ left: inout Pipeline.StoreRequest) async throws(JobQueueError) {
     guard let queue = await pipeline.shards[left.shard]?.queue else { return }
+    let isKnownBusy = left.isKnownBusy
     if !left.completed.isEmpty {
       let jobs = left.completed
       let outcome = try await storing(jobs.map(\.job)) { () async throws(JobQueueError) in
-        try await queue.complete(jobs, on: databases.store, deadline: deadline)
+        try await queue.complete(
+          jobs, knownBusy: isKnownBusy, on: databases.store, deadline: deadline)
       }
       left.completed = []
       await pipeline.stored(jobs, outcome)

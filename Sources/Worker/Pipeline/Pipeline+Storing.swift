@@ -8,11 +8,22 @@ extension Pipeline {
   /// What is stored in one go for one shard.
   struct StoreRequest: Sendable {
     let shard: Int16
+    /// Whether these were busy before.
+    var isKnownBusy = false
     var completed: [CompletedJob] = []
     var failed: [FailedAttempt] = []
     var handedBack: [HeldJob] = []
 
     var count: Int { completed.count + failed.count + handedBack.count }
+    var jobs: [HeldJob] { completed.map(\.held) + failed.map(\.held) + handedBack }
+
+    mutating func add(_ settlement: Settlement) {
+      switch settlement {
+      case .completed(let job): completed.append(job)
+      case .failed(let attempt): failed.append(attempt)
+      case .handedBack(let job): handedBack.append(job)
+      }
+    }
   }
 
   /// Keeps an outcome until it is stored, and sees to it that this is soon.
@@ -43,6 +54,7 @@ extension Pipeline {
   /// Takes what is to be stored now, of one shard; nil when there is nothing, or when more is to come first: a
   /// statement has its price, however few it is for.
   func nextStore() -> StoreRequest? {
+    if let request = nextPostponed() { return request }
     guard isStoreDue || stage != .running, let shard = settlements.first?.shard else { return nil }
     var request = StoreRequest(shard: shard)
     var rest: [(shard: Int16, settlement: Settlement)] = []
@@ -51,11 +63,7 @@ extension Pipeline {
         rest.append(entry)
         continue
       }
-      switch entry.settlement {
-      case .completed(let job): request.completed.append(job)
-      case .failed(let attempt): request.failed.append(attempt)
-      case .handedBack(let job): request.handedBack.append(job)
-      }
+      request.add(entry.settlement)
     }
     settlements = rest
     isStoreDue = !rest.isEmpty
@@ -66,6 +74,7 @@ extension Pipeline {
   /// The database was away: the outcomes are kept and stored later, behind those of other shards, which may
   /// fare better.
   func storeFailed(_ request: StoreRequest) {
+    if request.isKnownBusy { return postponeFailed(request) }
     storing -= request.count
     settlements.append(
       contentsOf: request.completed.map { (request.shard, .completed($0)) }
@@ -83,13 +92,15 @@ extension Pipeline {
         "A result was refused by the database", ["job": .string(job.description), "reason": .string(reason)])
     }
     letGo(outcome.unrecorded)
-    forget(jobs.map(\.batch))
+    for job in jobs where outcome.busy.contains(job.job) { postpone(job.held, .completed(job)) }
+    forget(jobs.filter { !outcome.busy.contains($0.job) }.map(\.held))
   }
 
   func stored(_ attempts: [FailedAttempt], _ outcome: FailureOutcome) {
     letGo(outcome.unrecorded)
     for attempt in attempts where outcome.unrecorded[attempt.job] == nil {
       switch outcome.settled[attempt.job] ?? .stale {
+      case .busy: postpone(attempt.held, .failed(attempt))
       case .retried: (attempt.isHandedBack ? meters.handedBack : meters.retried).add()
       case .stale: meters.stale.add()
       case .dead:
@@ -102,14 +113,15 @@ extension Pipeline {
           ])
       }
     }
-    forget(attempts.map(\.batch))
+    forget(attempts.filter { outcome.settled[$0.job] != .busy }.map(\.held))
   }
 
   func stored(_ jobs: [HeldJob], _ outcome: HandBackOutcome) {
     meters.handedBack.add(outcome.back.count)
-    meters.stale.add(jobs.count - outcome.back.count - outcome.unrecorded.count)
+    meters.stale.add(jobs.count - outcome.back.count - outcome.busy.count - outcome.unrecorded.count)
     letGo(outcome.unrecorded)
-    forget(jobs.map(\.batch))
+    for job in jobs where outcome.busy.contains(job.job) { postpone(job, .handedBack(job)) }
+    forget(jobs.filter { !outcome.busy.contains($0.job) })
   }
 
   /// Nothing could be written of these jobs: their leases run out, and the queue treats them as lost.
@@ -123,9 +135,11 @@ extension Pipeline {
   }
 
   /// The named batches have one job less each time that they are named; an empty one needs no lease.
-  private func forget(_ settled: [Int64]) {
+  private func forget(_ settled: [HeldJob]) {
     storing -= settled.count
-    for id in settled {
+    for job in settled {
+      postponed[job] = nil
+      let id = job.batch
       guard let left = batches[id]?.unsettled else { continue }
       if left > 1 {
         batches[id]?.unsettled = left - 1

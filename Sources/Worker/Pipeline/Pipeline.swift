@@ -23,7 +23,7 @@ actor Pipeline {
   /// A batch of ours that is not wholly settled.
   struct Batch {
     let shard: Int16
-    let isSuspect: Bool
+    var isSuspect: Bool
     var unsettled: Int
   }
 
@@ -52,6 +52,8 @@ actor Pipeline {
   var flushTimer: TimerToken?
   /// Settlements that are being stored.
   var storing = 0
+  /// Outcomes that somebody else's open transaction keeps from being stored.
+  var postponed: [HeldJob: Postponed] = [:]
   /// Whether a claim is under way, whose jobs are not counted yet.
   var isClaiming = false
   /// Claims of which it is not known whether they were carried out.
@@ -148,15 +150,16 @@ actor Pipeline {
   }
 
   /// Jobs between their claim and the store of their outcome.
-  var held: Int { waiting + inFlight + settlements.count + storing }
+  var held: Int { waiting + inFlight + settlements.count + storing + resting }
 
-  /// Whether there is nothing left to store and nothing can come.
-  var isSettled: Bool { held == 0 && !isClaiming }
+  /// Whether there is nothing left to store that a worker waits for which is to end, and nothing can come.
+  var isSettled: Bool { held == abandoned && !isClaiming }
 
   /// How the endpoints share the jobs that may be held.
   var jobShares: EndpointShares {
     // A store that does not keep up (a database away) must stop the claims, or memory would grow.
-    let total = configuration.concurrency + configuration.prefetch - settlements.count / 4
+    let total =
+      configuration.concurrency + configuration.prefetch - (settlements.count + postponed.count) / 4
     return EndpointShares(total: max(0, total), endpoints: gates.count)
   }
 

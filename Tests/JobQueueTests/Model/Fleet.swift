@@ -113,7 +113,7 @@ struct Fleet {
   }
 
   func completeAll(_ jobs: [Claimed]) -> QueueOperation {
-    .complete(worker: 1, batches: Array(Set(jobs.map(\.batch))), jobs.map(\.job))
+    .complete(worker: 1, batches: jobs.map(\.batch), jobs.map(\.job))
   }
 
   // MARK: Parts
@@ -196,7 +196,8 @@ struct Fleet {
     return .heartbeat(worker: worker, Array(batches), lease: Self.lease)
   }
 
-  /// Jobs that somebody once claimed, as somebody says it: mostly the last ones, whole, under the right name.
+  /// Jobs that somebody once claimed, as somebody says it: mostly the last ones, whole, under the right name, each with
+  /// its own batch.
   private func settlement(
     using random: inout SeededGenerator
   ) -> (worker: Int64, batches: [Int64], jobs: [Int64]) {
@@ -210,9 +211,13 @@ struct Fleet {
     }
     let isForeign = Int.random(in: 0..<12, using: &random) == 0
     let worker = isForeign ? someWorker(using: &random) : chosen.first?.worker ?? 1
-    let jobs = chosen.flatMap(\.jobs).filter { _ in Int.random(in: 0..<5, using: &random) > 0 }
-    let batches = chosen.prefix(Int.random(in: 0..<10, using: &random) == 0 ? 1 : 2).map(\.batch)
-    return (worker, batches, jobs + jobs.prefix(Int.random(in: 0..<8, using: &random) == 0 ? 1 : 0))
+    var named = chosen.flatMap { memory in memory.jobs.map { (batch: memory.batch, job: $0) } }
+      .filter { _ in Int.random(in: 0..<5, using: &random) > 0 }
+    if Int.random(in: 0..<10, using: &random) == 0, let batch = chosen.first?.batch {
+      named = named.map { (batch, $0.job) }
+    }
+    if Int.random(in: 0..<8, using: &random) == 0 { named += named.prefix(1) }
+    return (worker, named.map(\.batch), named.map(\.job))
   }
 
   private func changePlan(at now: Time, using random: inout SeededGenerator) -> QueueOperation {

@@ -55,7 +55,7 @@ extension QueueModel {
     return held
   }
 
-  /// Stores results of jobs that the worker holds in these batches; answers those that were stored.
+  /// Stores results of jobs that the worker holds, each in the batch named beside it; answers those that were stored.
   mutating func complete(worker: Int64, batches asked: [Int64], _ given: [Int64]) -> Set<Int64> {
     var stored: Set<Int64> = []
     for (_, _, held) in holding(worker: worker, asked, given) where results[held.job] == nil {
@@ -153,21 +153,27 @@ extension QueueModel {
 
   // MARK: Parts
 
-  /// The given jobs that a worker holds in the named batches. Without the lease there are none.
+  /// The given jobs that a worker holds, each in the batch named beside it. Without the lease there are none.
   private func holding(
     worker: Int64, _ asked: [Int64], _ given: [Int64]
   ) -> [(batch: Int64, lane: Int16, held: (job: Int64, tries: Tries))] {
-    Set(asked).sorted().flatMap { id -> [(batch: Int64, lane: Int16, held: (job: Int64, tries: Tries))] in
-      guard let batch = batches[id], batch.worker == worker else { return [] }
-      return batch.jobs.filter { given.contains($0.job) }.map { (id, batch.lane, $0) }
+    Self.grouped(asked, given).sorted { $0.key < $1.key }.flatMap { id, named in
+      guard let batch = batches[id], batch.worker == worker else {
+        return [(batch: Int64, lane: Int16, held: (job: Int64, tries: Tries))]()
+      }
+      return batch.jobs.filter { named.contains($0.job) }.map { (id, batch.lane, $0) }
     }
+  }
+
+  private static func grouped(_ batches: [Int64], _ jobs: [Int64]) -> [Int64: Set<Int64>] {
+    zip(batches, jobs).reduce(into: [:]) { $0[$1.0, default: []].insert($1.1) }
   }
 
   /// Takes settled jobs out of the batches; a batch of which nothing is left goes.
   private mutating func release(worker: Int64, _ asked: [Int64], _ given: [Int64]) {
-    for id in asked {
+    for (id, named) in Self.grouped(asked, given) {
       guard let batch = batches[id], batch.worker == worker else { continue }
-      let rest = batch.jobs.filter { !given.contains($0.job) }
+      let rest = batch.jobs.filter { !named.contains($0.job) }
       batches[id]?.jobs = rest
       if rest.isEmpty { batches[id] = nil }
     }

@@ -86,9 +86,11 @@ struct QueueObserver {
   private mutating func settled(
     _ taken: Set<Int64>, of given: [Int64], _ batches: [Int64], by worker: Int64, _ end: End?
   ) throws {
+    let named = Dictionary(zip(given, batches).map { ($0, Set([$1])) }) { $0.union($1) }
     for job in Set(given).union(taken) {
       guard let life = lives[job] else { continue }
-      let isHeld = life.holder.map { batches.contains($0) && leases[$0]?.worker == worker } ?? false
+      let isHeld =
+        life.holder.map { named[job, default: []].contains($0) && leases[$0]?.worker == worker } ?? false
       let isTaken = taken.contains(job)
       try hold(isHeld || !isTaken, "I6: job \(job) was settled by worker \(worker), who does not hold it")
       try hold(

@@ -225,6 +225,38 @@ struct CancelTests {
     }
   }
 
+  @Test(
+    "While a cancellation is open, a completion stores the other jobs and answers which are busy; a failure waits for nobody"
+  )
+  func open() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 6)
+      let batch = try await queue.claim()[0].batch
+      let busy = [jobs[1], jobs[3]]
+      try await queue.pool.withConnection { open in
+        try await open.execute(script: "BEGIN")
+        _ = try await queue.cancel(busy, on: open)
+        // Named twice beside, and one that had ended before.
+        _ = try await queue.cancel([jobs[4]])
+        let given = [jobs[3], jobs[0], jobs[1], jobs[0], jobs[4]]
+        #expect(try await queue.complete(given, batches: [batch]) == [jobs[0]])
+        #expect(try await queue.complete(busy, batches: [batch], knownBusy: true) == [])
+        #expect(
+          try await queue.fail([jobs[1], jobs[2]], batches: [batch], delay: 0) == [
+            jobs[1]: "busy", jobs[2]: "retried",
+          ])
+        #expect(try await queue.handBack([jobs[3], jobs[5]], batches: [batch]) == [jobs[5]])
+        #expect(try await queue.heartbeat([batch]) == [batch])
+        #expect(
+          try await queue.numbers("SELECT unnest(job_ids) FROM analysis.batch").map(Int64.init) == busy)
+        try await open.execute(script: "ROLLBACK")
+      }
+      #expect(try await queue.complete(busy, batches: [batch], knownBusy: true) == Set(busy))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+    }
+  }
+
   @Test("A cancellation that is rolled back leaves the running job to its completion, which waited for it")
   func rolledBack() async throws {
     try await RuleQueue.run { queue in

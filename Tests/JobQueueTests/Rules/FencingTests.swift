@@ -59,12 +59,59 @@ struct FencingTests {
       let alsoMine = try await queue.claim(2, batch: 200)
       let foreign = try await queue.claim(2, worker: 2, batch: 300)
       let given = [mine[0].job, alsoMine[0].job, foreign[0].job, 987_654_321]
-      let batches = [mine[0].batch, foreign[0].batch]
+      let batches = [mine[0].batch, mine[0].batch, foreign[0].batch, foreign[0].batch]
       #expect(try await queue.complete(given, batches: batches) == [mine[0].job])
-      let outcomes = try await queue.fail([foreign[1].job, alsoMine[1].job], batches: batches, delay: nil)
+      let outcomes = try await queue.fail(
+        [foreign[1].job, alsoMine[1].job], batches: [foreign[0].batch, mine[0].batch], delay: nil)
       #expect(outcomes == [foreign[1].job: "stale", alsoMine[1].job: "stale"])
       #expect(try await queue.number("SELECT count(*) FROM analysis.result") == 1)
       #expect(try await queue.number("SELECT count(*) FROM analysis.dead") == 0)
+    }
+  }
+
+  @Test(
+    "What a worker says late of a batch that it has lost does not touch the job in a newer batch of its own, named in the same call",
+    arguments: ["fail", "complete", "hand back"])
+  func lateWord(_ call: String) async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let job = try await queue.create([Ask("user")])[0]
+      let old = try await queue.claim(batch: 100)[0].batch
+      try await queue.expireLeases()
+      #expect(try await queue.rescue() == [1, 1, 0])
+      let other = try await queue.create([Ask("user")])[0]
+      let new = try await queue.claim(batch: 200)
+      #expect(Set(new.map(\.job)) == [job, other])
+      // The late word of the old attempt beside a fresh one of the newer batch.
+      let (jobs, batches) = ([job, other], [old, new[0].batch])
+      switch call {
+      case "fail":
+        #expect(
+          try await queue.fail(jobs, batches: batches, delay: nil) == [job: "stale", other: "dead"])
+      case "complete": #expect(try await queue.complete(jobs, batches: batches) == [other])
+      default: #expect(try await queue.handBack(jobs, batches: batches, delay: 60_000) == [other])
+      }
+      #expect(try await queue.states()[job] == "running")
+      #expect(try await queue.heartbeat([new[0].batch]) == [new[0].batch])
+      #expect(try await queue.complete([job], batches: [new[0].batch]) == [job])
+    }
+  }
+
+  @Test(
+    "A job that is named with its lost batch and with its present one is settled once, by the present one")
+  func bothBatches() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let jobs = try await queue.create(Ask("user") * 2)
+      let old = try await queue.claim(batch: 100)[0].batch
+      try await queue.expireLeases()
+      _ = try await queue.rescue()
+      let new = try await queue.claim(batch: 200)[0].batch
+      // One of the two was cancelled, so that the call has to look again.
+      _ = try await queue.cancel([jobs[1]])
+      let given = [jobs[0], jobs[1], jobs[0], jobs[1]]
+      #expect(try await queue.complete(given, batches: [old, old, new, new]) == [jobs[0]])
+      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
     }
   }
 
@@ -77,7 +124,7 @@ struct FencingTests {
       let batch = claimed[0].batch
       let jobs = claimed.map(\.job)
       #expect(
-        try await queue.complete([jobs[1], jobs[1], jobs[3]], batches: [batch, batch]) == [jobs[1], jobs[3]])
+        try await queue.complete([jobs[1], jobs[1], jobs[3]], batches: [batch]) == [jobs[1], jobs[3]])
       #expect(
         try await queue.numbers("SELECT unnest(job_ids) FROM analysis.batch").map(Int64.init) == [
           jobs[0], jobs[2], jobs[4],

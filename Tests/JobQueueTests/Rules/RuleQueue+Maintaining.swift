@@ -34,6 +34,12 @@ extension RuleQueue {
     return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
   }
 
+  /// Erases a user, with the jobs that are open.
+  func erase(_ user: String, on queryable: (any Queryable)? = nil) async throws {
+    _ = try await (queryable ?? pool).query(
+      "SELECT o_user FROM analysis.erase_user(0::smallint, $1, NULL, true)", [.text(user)])
+  }
+
   /// Publishes marks as if the last time were long ago; answers where to scan from.
   func tick(_ marks: [Int16: Int64], aged: Bool = true) async throws -> [Int16: Int64] {
     if aged {

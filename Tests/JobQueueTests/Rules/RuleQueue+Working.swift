@@ -26,29 +26,37 @@ extension RuleQueue {
     }
   }
 
-  /// Completes jobs with one condition each; answers those whose result was stored now.
+  /// Completes jobs with one condition each, of a batch for each or of one for all; answers those whose result was
+  /// stored now.
   func complete(
     _ jobs: [Int64], worker: Int64 = 1, batches: [Int64], confidences: [Double]? = nil,
-    on queryable: (any Queryable)? = nil
+    knownBusy: Bool = false, on queryable: (any Queryable)? = nil
   ) async throws -> Set<Int64> {
     let confidences = confidences ?? jobs.map { _ in 0.85 }
     let rows = try await (queryable ?? pool).query(
       """
-      SELECT c FROM analysis.complete(0::smallint, $1, $2, $3,
+      SELECT unnest(c.o_stored) FROM analysis.complete(0::smallint, $1, $2, $3,
         array_fill('analysis'::text, ARRAY[$5]), array_fill(NULL::timestamptz, ARRAY[$5]),
         array_fill('[{"id": "tonsillitis"}]'::jsonb, ARRAY[$5]), array_fill(1::smallint, ARRAY[$5]),
         array_fill('tonsillitis'::text, ARRAY[$5]), array_fill('Tonsillitis'::text, ARRAY[$5]), $4,
         array_fill(4::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]),
         NULL, NULL, NULL, NULL, NULL, array_fill(false, ARRAY[$5]), array_fill(false, ARRAY[$5]),
-        array_fill(1::smallint, ARRAY[$5]), array_fill(12, ARRAY[$5]), NULL, NULL, 'test') c
+        array_fill(1::smallint, ARRAY[$5]), array_fill(12, ARRAY[$5]), NULL, NULL, 'test', $6) c
       """,
-      [.int64(worker), .array(batches), .array(jobs), .array(confidences), .int32(Int32(jobs.count))])
+      [
+        .int64(worker), .array(Self.each(batches, of: jobs)), .array(jobs), .array(confidences),
+        .int32(Int32(jobs.count)), .bool(knownBusy),
+      ])
     return Set(try rows.map { try $0.int64(0) })
   }
 
   /// Completes all jobs of a claim.
   func complete(_ claimed: [Claimed], worker: Int64 = 1) async throws -> Set<Int64> {
-    try await complete(claimed.map(\.job), worker: worker, batches: Array(Set(claimed.map(\.batch))))
+    try await complete(claimed.map(\.job), worker: worker, batches: claimed.map(\.batch))
+  }
+
+  private static func each(_ batches: [Int64], of jobs: [Int64]) -> [Int64] {
+    batches.count == 1 ? jobs.map { _ in batches[0] } : batches
   }
 
   /// Ends attempts: again after a delay, or for good when it is nil.
@@ -63,8 +71,8 @@ extension RuleQueue {
         NULL, NULL, array_fill(1::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]), NULL)
       """,
       [
-        .int64(worker), .array(batches), .array(jobs), .int64(delay), .int32(Int32(jobs.count)), .bool(burns),
-        .text(failureClass),
+        .int64(worker), .array(Self.each(batches, of: jobs)), .array(jobs), .int64(delay),
+        .int32(Int32(jobs.count)), .bool(burns), .text(failureClass),
       ])
     return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
   }
@@ -73,8 +81,8 @@ extension RuleQueue {
     Int64
   > {
     let rows = try await pool.query(
-      "SELECT h FROM analysis.hand_back(0::smallint, $1, $2, $3, $4) h",
-      [.int64(worker), .array(batches), .array(jobs), .int64(delay)])
+      "SELECT unnest(h.o_back) FROM analysis.hand_back(0::smallint, $1, $2, $3, $4) h",
+      [.int64(worker), .array(Self.each(batches, of: jobs)), .array(jobs), .int64(delay)])
     return Set(try rows.map { try $0.int64(0) })
   }
 

@@ -50,6 +50,31 @@ struct StatementTests {
     }
   }
 
+  @Test("two closings in transactions that keep an old snapshot state no adjustment twice: they are refused")
+  func oldSnapshot() async throws {
+    try await ReportsDatabase.with { database in
+      #expect(try await outcome(database, at: Self.due).state == .closed)
+      try await database.execute(
+        "UPDATE analysis.usage SET refused = refused + 1 WHERE period = \(Self.october.label)")
+      func close(_ month: Int, on queryable: some Queryable) async throws {
+        _ = try await queryable.query("SELECT analysis.close_usage(\(month)::smallint, '2027-06-01')")
+      }
+      let month = Int(Self.november.label)
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await database.pool.transaction(isolation: .repeatableRead) { old in
+          _ = try await old.query("SELECT count(*) FROM analysis.statement")
+          try await close(month, on: database.pool)
+          try await close(month + 1, on: old)
+        }
+      }
+      #expect(error?.sqlState == "25001" && error?.hint?.contains("READ COMMITTED") == true)
+      try await close(month + 1, on: database.pool)
+      let stated =
+        "SELECT max(n)::int FROM (SELECT count(*) AS n FROM analysis.statement_line WHERE for_period <> period GROUP BY for_period, user_id) c"
+      #expect(try await database.number(stated) == 1)
+    }
+  }
+
   @Test("a closed month says the numbers that its last draft said", arguments: [nil, "Asia/Kathmandu"])
   func sameNumbers(zone: String?) async throws {
     try await ReportsDatabase.with { database in

@@ -74,7 +74,7 @@ struct QueueDrill {
       let jobs = batches.flatMap(\.jobs)
       guard !jobs.isEmpty else { continue }
       let stored = try await statements.complete(jobs.map(Self.completed)).run(on: connection)
-      try #require(stored.count == jobs.count)
+      try #require(stored.settled.count == jobs.count)
       left -= jobs.count
     }
   }
