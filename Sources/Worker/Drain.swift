@@ -32,19 +32,24 @@ struct Drain {
 
   private func isDone(_ horizon: Duration) async throws(JobQueueError) -> Bool {
     guard await pipeline.isSettled else { return false }
-    let status = try await QueueStatus.read(databases.control)
     let paused = await pipeline.kindsPausedBeyondHorizon
-    let runnable = status.lanes.filter { lane in
-      guard let kind = lane.lane.kind else { return false }
-      return worker.configuration.kinds.contains(kind) && !paused.contains(kind)
+    let lanes = worker.configuration.kinds.filter { !paused.contains($0) }.flatMap(Lane.all(of:))
+    let found = try await ShardWork.statement(shards: shards, lanes: lanes, all: true, late: true)
+      .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+    var isDone = true
+    for (shard, work) in found {
+      if !work.waiting.isEmpty {
+        // What waits may lie below a scan mark, which no claim would find before the next sweep.
+        guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
+        _ = try await statements.sweep()
+          .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+        await pipeline.wakeUp()
+        isDone = false
+      }
+      if work.isHeld { isDone = false }
+      if let next = work.nextRun, next <= horizon.seconds { isDone = false }
     }
-    guard runnable.allSatisfy({ $0.waiting.value == 0 }) else {
-      // What waits may lie below a scan mark; a look from the beginning finds it.
-      await pipeline.wakeUp()
-      return false
-    }
-    guard runnable.allSatisfy({ $0.inFlight == 0 }) else { return false }
-    if let next = status.nextScheduledIn, next <= horizon.seconds { return false }
+    guard isDone else { return false }
     return await pipeline.isSettled
   }
 

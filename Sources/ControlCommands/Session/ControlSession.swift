@@ -52,9 +52,16 @@ extension Context {
     let interruption = Interruption()
     let session = ControlSession(
       database: database, view: view, interruption: interruption, owner: surroundings.owner())
+    let first = FirstConnection(
+      on: loop, patience: try values[CommonOptions.connectTimeout], say: console.say)
     let signals = try surroundings.interruptions()
     let outcome = await interruption.run(on: loop, signals) {
-      if schema == .compatible { _ = try await Migrator(database).requireCompatible() }
+      try await first.made {
+        switch schema {
+        case .compatible: _ = try await Migrator(database).requireCompatible()
+        case .none: try await database.withConnection { _ in }
+        }
+      }
       return try await body(session)
     }
     await database.close()

@@ -33,7 +33,7 @@ struct ShardClaimsTests {
   @Test("ask a lane again from the published mark before they take it for empty")
   func fallBackFirst() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
-    claims.published([urgent: 0])
+    claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 0)])
     var request = claims.next(count: 2, suspectInFlight: false, now: start)
     claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
     request = claims.next(count: 2, suspectInFlight: false, now: start)
@@ -42,7 +42,7 @@ struct ShardClaimsTests {
     #expect(request.contains(LaneClaim(lane: urgent, from: 0, limit: 2)))
     claims.claimed([], for: request, count: 2, now: start)
     #expect(claims.next(count: 2, suspectInFlight: false, now: start).isEmpty)
-    #expect(claims.nextAsk(now: start) == start + .seconds(1))
+    #expect(claims.isIdle(suspectInFlight: false))
   }
 
   @Test("publish the furthest virtual time of each lane")
@@ -55,17 +55,32 @@ struct ShardClaimsTests {
     #expect(claims.marks.first { $0.lane == normal }?.furthest == 7)
   }
 
-  @Test("sweep every lane from nought, empty ones too")
-  func sweep() throws {
+  @Test("have marks to publish until these are published, whoever else was faster")
+  func unpublished() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
-    claims.published(Dictionary(uniqueKeysWithValues: claims.marks.map { ($0.lane, Int64(500)) }))
-    claims.wakeUp()
+    #expect(!claims.hasUnpublishedMarks)
     let request = claims.next(count: 5, suspectInFlight: false, now: start)
-    #expect(request.map(\.from) == [500, 500, 500, 500])
-    claims.claimed([], for: request, count: 5, now: start)
-    #expect(claims.next(count: 5, suspectInFlight: false, now: start).isEmpty)
-    claims.sweep()
-    #expect(claims.next(count: 5, suspectInFlight: false, now: start).map(\.from) == [0, 0, 0, 0])
+    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 5, now: start)
+    #expect(claims.hasUnpublishedMarks)
+    claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 15)])
+    #expect(claims.hasUnpublishedMarks, "another worker wrote the lane, and not as far")
+    claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 30)])
+    #expect(!claims.hasUnpublishedMarks)
+  }
+
+  @Test("ask the lanes in which a look found jobs, from the published mark, and no others")
+  func looked() throws {
+    var claims = ShardClaims(kinds: [.throat], now: start)
+    claims.looked([:], now: start)
+    #expect(claims.isIdle(suspectInFlight: false))
+    claims.looked([urgent: 500], now: start)
+    var request = claims.next(count: 2, suspectInFlight: false, now: start)
+    #expect(request == [LaneClaim(lane: urgent, from: 500, limit: 2)])
+    claims.claimed([try batch(urgent, [700, 900])], for: request, count: 2, now: start)
+    // A sweep lowered the mark to a job that was committed late.
+    claims.looked([urgent: 100], now: start)
+    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    #expect(request == [LaneClaim(lane: urgent, from: 100, limit: 2)])
   }
 
   /// A lane model with a lagging published mark: users submit all the time, other claims hide rows, and
@@ -103,7 +118,7 @@ struct ShardClaimsTests {
       claims.claimed(batches, for: request, count: count, now: now)
       if step % 40 == 0 {
         // What the others hear is the mark before this one.
-        claims.published(clock)
+        claims.published(clock.mapValues { PublishedMark(scanFrom: $0, furthest: $0) })
         for mark in claims.marks { clock[mark.lane] = mark.furthest }
       }
     }

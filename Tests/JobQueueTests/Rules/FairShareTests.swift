@@ -142,7 +142,7 @@ struct FairShareTests {
       }
       #expect(try await queue.tick([5: 0]) == [5: 5000])
       #expect(try await queue.claim(1, from: 5000).isEmpty)
-      #expect(try await queue.number("SELECT analysis.sweep(0::smallint, '{4,5}')") == 1)
+      #expect(try await queue.number("SELECT analysis.sweep(0::smallint)") == 1)
       #expect(try await queue.tick([5: 0]) == [5: 0])
       #expect(try await queue.claim(1, from: 0).count == 1)
     }
