@@ -17,7 +17,8 @@ enum CommonOptions {
   static let connectTimeout = Option(
     "connect-timeout", .duration, default: .seconds(30), environment: "ANALYSIS_CONNECT_TIMEOUT",
     key: "connect-timeout",
-    help: "How long to go on trying while the database cannot be reached, for instance while a standby takes over; "
+    help:
+      "How long to go on trying while the database cannot be reached, for instance while a standby takes over; "
       + "0s tries once.")
   static let configuration = Option<String?>(
     "config", .path, environment: "ANALYSIS_CONFIG", help: "A configuration file with lines of key = value.")

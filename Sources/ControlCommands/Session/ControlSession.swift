@@ -26,6 +26,8 @@ enum SchemaNeed {
   case compatible
   /// None: the command makes it.
   case none
+  /// None, and no server either: the command tells what it finds, at once.
+  case nothing
 }
 
 extension Context {
@@ -60,6 +62,7 @@ extension Context {
         switch schema {
         case .compatible: _ = try await Migrator(database).requireCompatible()
         case .none: try await database.withConnection { _ in }
+        case .nothing: break
         }
       }
       return try await body(session)

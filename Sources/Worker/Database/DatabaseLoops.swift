@@ -24,7 +24,8 @@ struct DatabaseLoops {
       await lookUpLostClaims()
       if let look = await pipeline.nextLook() {
         do throws(JobQueueError) {
-          await pipeline.looked(look, found: try await look.statement.run(on: databases.control, deadline: deadline))
+          await pipeline.looked(
+            look, found: try await look.statement.run(on: databases.control, deadline: deadline))
         } catch {
           await pipeline.lookFailed()
           guard await retries.pause(after: error) else { return }

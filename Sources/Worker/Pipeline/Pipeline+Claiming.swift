@@ -213,7 +213,9 @@ extension Pipeline {
 
   /// How long the claiming loop may rest when nothing rings.
   var claimRest: Duration {
-    max(.milliseconds(1), min(configuration.idlePoll, lookAt - EventLoop.now))
+    // Without room nothing is asked; a call that ends rings.
+    guard mayClaim else { return configuration.idlePoll }
+    return max(.milliseconds(1), min(configuration.idlePoll, lookAt - EventLoop.now))
   }
 
   /// The kinds that are not started at present: an operator paused them, or their endpoint is not called.

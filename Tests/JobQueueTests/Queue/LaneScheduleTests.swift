@@ -25,7 +25,9 @@ struct LaneScheduleTests {
     }
   }
 
-  @Test("begins five of eight claims with urgent jobs, two with normal ones and one with bulk, spread over the eight")
+  @Test(
+    "begins five of eight claims with urgent jobs, two with normal ones and one with bulk, spread over the eight"
+  )
   func shares() {
     var schedule = LaneSchedule(kinds: [.throat])
     let round: [Priority?] = [.urgent, .normal, .urgent, .urgent, .bulk, .urgent, .normal, .urgent]
@@ -43,7 +45,8 @@ struct LaneScheduleTests {
   @Test(
     "reads shares as the database keeps them",
     arguments: [
-      ("5,2,1", true), ("99,1,99", true), ("0,2,1", false), ("5,2", false), ("5,2,1,1", false), ("5,2,", false),
+      ("5,2,1", true), ("99,1,99", true), ("0,2,1", false), ("5,2", false), ("5,2,1,1", false),
+      ("5,2,", false),
       ("100,2,1", false), ("05,2,1", false), ("5, 2, 1", false), ("-5,2,1", false), ("", false),
     ])
   func text(text: String, isAccepted: Bool) {
@@ -82,7 +85,8 @@ struct LaneScheduleTests {
     }
     #expect(
       firsts == [
-        "throat/urgent": 10, "ear/urgent": 10, "throat/normal": 4, "ear/normal": 4, "throat/bulk": 2, "ear/bulk": 2,
+        "throat/urgent": 10, "ear/urgent": 10, "throat/normal": 4, "ear/normal": 4, "throat/bulk": 2,
+        "ear/bulk": 2,
       ])
   }
 

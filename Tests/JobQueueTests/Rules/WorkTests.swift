@@ -20,7 +20,8 @@ struct WorkTests {
       #expect(try await look(queue).isEmpty)
       try await queue.add("a")
       _ = try await queue.create(Ask("a") * 3)
-      try await queue.execute("INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) VALUES (2, 9, 0, 1, 70, 1)")
+      try await queue.execute(
+        "INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) VALUES (2, 9, 0, 1, 70, 1)")
       var expected = ShardWork()
       expected.waiting = [Self.lane: 0]
       #expect(try await look(queue) == [0: expected])
@@ -31,7 +32,9 @@ struct WorkTests {
     }
   }
 
-  @Test("What was committed below a scan mark is seen when late jobs are asked for, and after a sweep by everybody")
+  @Test(
+    "What was committed below a scan mark is seen when late jobs are asked for, and after a sweep by everybody"
+  )
   func late() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a")
@@ -57,13 +60,15 @@ struct WorkTests {
         SELECT s, l, 0, 1, l, 1 FROM generate_series(0, 1) s, generate_series(4, 11) l
         """)
       #expect(try await queue.number("SELECT analysis.sweep(0::smallint)") == 8)
-      let marks = try await queue.texts("SELECT shard || ':' || lane || ':' || scan_from FROM analysis.lane_clock ORDER BY shard, lane")
+      let marks = try await queue.texts(
+        "SELECT shard || ':' || lane || ':' || scan_from FROM analysis.lane_clock ORDER BY shard, lane")
       #expect(marks == (4...11).map { "0:\($0):\($0)" } + (4...11).map { "1:\($0):900" })
       try await queue.execute("DELETE FROM analysis.ready")
     }
   }
 
-  @Test("Scheduled jobs, refunds, leases and marks are told of as long as there is something to do about them")
+  @Test(
+    "Scheduled jobs, refunds, leases and marks are told of as long as there is something to do about them")
   func others() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a", plan: "free")
@@ -103,7 +108,10 @@ struct WorkTests {
       for task in ["sweep", "gauges"] {
         _ = try await queue.pool.query("SELECT analysis.take_turn(0::smallint, '\(task)', 3600000)")
       }
-      #expect(try await look(queue, all: true).mapValues(\.turns) == [0: ["partitions"], 1: ["sweep"], 2: ["sweep"]])
+      #expect(
+        try await look(queue, all: true).mapValues(\.turns) == [
+          0: ["partitions"], 1: ["sweep"], 2: ["sweep"],
+        ])
       #expect(try await look(queue).isEmpty, "turns are asked for apart")
     }
   }

@@ -28,7 +28,8 @@ struct LaneHistories {
     }
   }
 
-  @Test("behind the priority whose turn it is, urgent lanes are asked before normal ones and these before bulk")
+  @Test(
+    "behind the priority whose turn it is, urgent lanes are asked before normal ones and these before bulk")
   func order() throws {
     try simulate(300) { random in
       let kinds = AnalysisKind.allCases.shuffled(using: &random)
@@ -103,7 +104,9 @@ struct LaneHistories {
     }
   }
 
-  @Test("each priority that has jobs all the time begins at least its share of the claims, whatever the others do (I15)")
+  @Test(
+    "each priority that has jobs all the time begins at least its share of the claims, whatever the others do (I15)"
+  )
   func shares() throws {
     try simulate(300) { random in
       let kinds = AnalysisKind.allCases.shuffled(using: &random)
@@ -150,10 +153,13 @@ struct LaneHistories {
         let asked = schedule.next(count: 5, paused: [], suspectInFlight: false, now: now)
         for (lane, _) in asked { schedule.foundEmpty(lane, now: now) }
         now += .milliseconds(Int64.random(in: 0...3000, using: &random))
-        for priority in Priority.allCases { for kind in kinds { schedule.foundEmpty(Lane(kind, priority), now: now) } }
+        for priority in Priority.allCases {
+          for kind in kinds { schedule.foundEmpty(Lane(kind, priority), now: now) }
+        }
         try hold(schedule.isIdle(suspectInFlight: false), "a worker that found nothing is not idle")
         try hold(
-          schedule.next(count: 5, paused: [], suspectInFlight: false, now: now).isEmpty, "an idle worker asks")
+          schedule.next(count: 5, paused: [], suspectInFlight: false, now: now).isEmpty, "an idle worker asks"
+        )
         schedule.wakeUp()
         let again = schedule.next(count: 5, paused: [], suspectInFlight: true, now: now)
         try hold(again.count == kinds.count * 3, "after a wake-up \(again.count) lanes are asked")

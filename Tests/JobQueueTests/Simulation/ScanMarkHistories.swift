@@ -70,7 +70,8 @@ struct ScanMarkHistories {
       var mark = ScanMark(now: lane.now)
       mark.published(lane.published)
       for _ in 0..<20 { lane.submit(around: 100_000, using: &random) }
-      mark.claimed(from: mark.start(now: lane.now), last: lane.claim(from: 100_000, limit: 3).last, short: false)
+      mark.claimed(
+        from: mark.start(now: lane.now), last: lane.claim(from: 100_000, limit: 3).last, short: false)
       let late = (0..<Int.random(in: 1...30, using: &random)).map { _ in
         Int64.random(in: 0..<100_000, using: &random)
       }

@@ -16,7 +16,8 @@ struct ShardTests {
       ) == 0
     }
     let rows = try await queue.pool.query(
-      "SELECT funcname, sum(calls)::int FROM pg_stat_user_functions WHERE schemaname = 'analysis' GROUP BY funcname")
+      "SELECT funcname, sum(calls)::int FROM pg_stat_user_functions WHERE schemaname = 'analysis' GROUP BY funcname"
+    )
     return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.string(0), try $0.int(1)) })
   }
 
@@ -35,11 +36,16 @@ struct ShardTests {
         SELECT s, t, 'infinity' FROM generate_series(0, 63) s, unnest(ARRAY['sweep', 'gauges', 'partitions']) t
         """)
       let backend = try Backend()
-      let worker = try Running(queue, [.throat: backend, .ear: backend]) { $0.heartbeat = .seconds(3600) }
+      let worker = try Running(queue, [.throat: backend, .ear: backend]) {
+        $0.heartbeat = .seconds(3600)
+        $0.idlePoll = .milliseconds(250)
+        $0.promoteEvery = .milliseconds(250)
+      }
       // By its report, which it writes again and again.
       try await queue.wait(for: "two reports") {
         try await queue.number(
-          "SELECT count(*)::int FROM analysis.worker WHERE reported_at > started_at + interval '5 seconds'") == 1
+          "SELECT count(*)::int FROM analysis.worker WHERE reported_at > started_at + interval '5 seconds'")
+          == 1
       }
       worker.stop()
       _ = try await worker.summary()
@@ -60,7 +66,7 @@ struct ShardTests {
       for shard in shards {
         for user in try await queue.addUsers(1, inShard: shard) { try await queue.submit(2, user: user) }
       }
-      let summary = try await Running.drain(queue, try Backend())
+      let summary = try await Running.drain(queue, try Backend()) { $0.promoteEvery = .milliseconds(250) }
       #expect(summary.completed == 6 && summary.left == [])
       let calls = try await calls(queue)
       // One that takes the jobs, and at most two that find no more: from where the mark is, and from where it is published.
@@ -77,7 +83,9 @@ struct ShardTests {
       let quiet = try #require(try await queue.addUsers(1, inShard: 60).first)
       let gate = Gate()
       let held = try Backend(holding: gate)
-      let worker = try Running(queue, [.throat: held, .ear: try Backend()])
+      let worker = try Running(queue, [.throat: held, .ear: try Backend()]) {
+        $0.idlePoll = .milliseconds(250)
+      }
       try await queue.submit(1, user: quiet, kind: .ear)
       try await queue.wait(for: "the first") { try await queue.results == 1 }
       try await queue.submit(20, user: busy)
@@ -104,7 +112,8 @@ struct ShardTests {
       try await queue.wait(for: "four calls") { backend.calls.count == 4 }
       try await queue.wait(for: "signs of life in each shard in which jobs are held") {
         try await queue.text(
-          "SELECT coalesce(string_agg(in_flight::text, ',' ORDER BY in_flight), '') FROM analysis.worker") == "0,0,4"
+          "SELECT coalesce(string_agg(in_flight::text, ',' ORDER BY in_flight), '') FROM analysis.worker")
+          == "0,0,4"
       }
       let workers = try await QueueStatus.read(queue.pool).workers
       #expect(workers.map(\.inFlight) == [4])
@@ -115,7 +124,9 @@ struct ShardTests {
     }
   }
 
-  @Test("A sweep by a worker of another type finds what was committed late, and the worker that serves it runs it")
+  @Test(
+    "A sweep by a worker of another type finds what was committed late, and the worker that serves it runs it"
+  )
   func sweepByAnother() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
@@ -141,7 +152,8 @@ struct ShardTests {
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
         SELECT shard, 5, tries, period, 5, job_id FROM late
         """)
-      _ = try await queue.pool.query("UPDATE analysis.maintenance SET next_at = '-infinity' WHERE task = 'sweep'")
+      _ = try await queue.pool.query(
+        "UPDATE analysis.maintenance SET next_at = '-infinity' WHERE task = 'sweep'")
       let ears = try Running(queue, [.ear: backend])
       try await queue.wait(for: "the late one") { try await queue.results == 2 }
       for worker in [throats, ears] { worker.stop() }
@@ -185,7 +197,8 @@ struct ShardTests {
         other.stop()
         _ = try await other.summary()
       }
-      #expect(try await queue.number("SELECT now_vt::int FROM analysis.lane_clock WHERE lane = 5") == published)
+      #expect(
+        try await queue.number("SELECT now_vt::int FROM analysis.lane_clock WHERE lane = 5") == published)
     }
   }
 
