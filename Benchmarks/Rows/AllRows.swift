@@ -15,6 +15,7 @@ public enum AllRows {
     ClaimCostRow(),
     OldSnapshotRow(),
     MemoryRow(),
+    ShardsRow(),
     ReportRow(),
     IntakeRow(),
     DecodeRow(),

@@ -16,6 +16,11 @@ public struct Lane: Hashable, Sendable {
     Lane(uncheckedCode: kind.code * 4 + 3)
   }
 
+  /// Every lane of a kind.
+  public static func all(of kind: AnalysisKind) -> [Lane] {
+    Priority.allCases.map { Lane(kind, $0) } + [.suspects(of: kind)]
+  }
+
   /// The lane with a number of the database; nil when its kind is unknown.
   public init?(code: Int16) {
     guard code >= 0, AnalysisKind(code: code / 4) != nil else { return nil }

@@ -112,6 +112,7 @@ public struct AnalysisWorker: Sendable {
       configuration, identity: identity, shards: shards, clients: clients, loop: loop, log: log,
       meters: meters)
     await pipeline.obey(found.pauses)
+    await pipeline.share(found.shares)
     let keys = KeyKeeper(configuration.imageKeys, loop: loop, log: log)
     await keys.tell()
     ready()

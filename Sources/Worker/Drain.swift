@@ -32,20 +32,25 @@ struct Drain {
 
   private func isDone(_ horizon: Duration) async throws(JobQueueError) -> Bool {
     guard await pipeline.isSettled else { return false }
-    let status = try await QueueStatus.read(databases.control)
     let paused = await pipeline.kindsPausedBeyondHorizon
-    let runnable = status.lanes.filter { lane in
-      guard let kind = lane.lane.kind else { return false }
-      return worker.configuration.kinds.contains(kind) && !paused.contains(kind)
+    let lanes = worker.configuration.kinds.filter { !paused.contains($0) }.flatMap(Lane.all(of:))
+    let found = try await ShardWork.statement(shards: shards, lanes: lanes, all: true, late: true)
+      .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+    var isDone = true
+    for (shard, work) in found {
+      if !work.waiting.isEmpty {
+        // What waits may lie below a scan mark, which no claim would find before the next sweep.
+        guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
+        _ = try await statements.sweep()
+          .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+        await pipeline.wakeUp()
+        isDone = false
+      }
+      if let next = work.nextRun, next <= horizon.seconds { isDone = false }
     }
-    guard runnable.allSatisfy({ $0.waiting.value == 0 }) else {
-      // What waits may lie below a scan mark; a look from the beginning finds it.
-      await pipeline.wakeUp()
-      return false
-    }
-    // What this worker itself cannot store and waits for no more is in flight all the same.
-    guard await runnable.map(\.inFlight).reduce(0, +) <= pipeline.abandoned else { return false }
-    if let next = status.nextScheduledIn, next <= horizon.seconds { return false }
+    // What this worker itself cannot store and waits for no more is held all the same.
+    let held = found.values.reduce(0) { $0 + $1.held }
+    guard isDone, await held <= pipeline.abandoned else { return false }
     return await pipeline.isSettled
   }
 

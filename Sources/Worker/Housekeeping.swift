@@ -18,6 +18,8 @@ struct Housekeeping {
   /// How often one of all workers looks at the queue from its very beginning, for jobs whose transaction
   /// committed after the scan mark had passed them.
   private static let sweepEvery: Duration = .seconds(60)
+  /// How many jobs of a lane are promoted at once.
+  private static let promotionSize = 1000
   private static let gaugesEvery: Duration = .seconds(10)
   private static let partitionsEvery: Duration = .seconds(3600)
 
@@ -28,39 +30,63 @@ struct Housekeeping {
     var rescueAt = EventLoop.now
     while !Task.isCancelled, await pipeline.stage < .finished {
       let isRescueDue = EventLoop.now >= rescueAt
-      for shard in shards {
-        do throws(JobQueueError) {
-          try await keep(shard, rescues: isRescueDue)
-          retries.succeeded(shard: shard)
-        } catch {
-          guard await retries.pause(after: error, shard: shard) else { return }
-        }
+      do throws(JobQueueError) {
+        let look = await pipeline.look(all: isRescueDue)
+        let found = try await look.statement.run(on: databases.control, deadline: deadline)
+        await pipeline.looked(look, found: found)
+        retries.succeeded()
+        if isRescueDue { rescueAt = EventLoop.now + worker.configuration.rescueEvery }
+        guard await keep(found, &retries) else { return }
+      } catch {
+        await pipeline.lookFailed()
+        guard await retries.pause(after: error) else { return }
       }
-      if isRescueDue { rescueAt = EventLoop.now + worker.configuration.rescueEvery }
       await pipeline.dispatch()  // a breaker's time may have come
       do { try await worker.loop.sleep(for: worker.configuration.promoteEvery) } catch { return }
     }
   }
 
-  private func keep(_ shard: Int16, rescues: Bool) async throws(JobQueueError) {
-    guard let queue = await pipeline.shards[shard]?.queue else { return }
-    let statements = queue.statements
-    let due = try await statements.promote().run(on: databases.control, deadline: deadline)
-    try await tick(shard, statements)
-    _ = try await statements.settleRefunds().run(on: databases.control, deadline: deadline)
-    var back = due
-    if rescues {
-      back += try await rescue(statements)
-      try await turns(shard, statements)
+  /// Does what was found; a shard in which that fails stops no other. False when the task was cancelled.
+  private func keep(_ found: [Int16: ShardWork], _ retries: inout Retries) async -> Bool {
+    let unpublished = await pipeline.shardsWithMarks
+    for shard in shards where found[shard] != nil || unpublished.contains(shard) {
+      do throws(JobQueueError) {
+        try await keep(shard, found[shard] ?? ShardWork(), publishes: unpublished.contains(shard))
+        retries.succeeded(shard: shard)
+      } catch {
+        guard await retries.pause(after: error, shard: shard) else { return false }
+      }
     }
-    if back > 0 { await pipeline.wakeUp() }
+    return true
   }
 
-  private func tick(_ shard: Int16, _ statements: WorkerStatements) async throws(JobQueueError) {
-    let marks = await pipeline.marks(of: shard)
-    guard !marks.isEmpty else { return }
-    let scanFrom = try await statements.tick(marks).run(on: databases.control, deadline: deadline)
-    await pipeline.published(scanFrom, shard: shard)
+  private func keep(_ shard: Int16, _ work: ShardWork, publishes: Bool) async throws(JobQueueError) {
+    guard let statements = await pipeline.shards[shard]?.queue.statements else { return }
+    var back = 0
+    if work.isPromotionDue { back += try await promote(statements) }
+    if publishes || work.movesMarks {
+      let marks = await pipeline.marks(of: shard)
+      let published = try await statements.tick(marks).run(on: databases.control, deadline: deadline)
+      await pipeline.published(published, shard: shard)
+    }
+    if work.owesRefunds {
+      _ = try await statements.settleRefunds().run(on: databases.control, deadline: deadline)
+    }
+    if work.hasLostBatches { back += try await rescue(statements) }
+    try await take(work.turns, statements)
+    if back > 0 { await pipeline.wakeUp(shard: shard) }
+  }
+
+  /// Promotes as long as full batches come, for a second at most: the rest of the housekeeping has its turn too.
+  private func promote(_ statements: WorkerStatements) async throws(JobQueueError) -> Int {
+    let until = EventLoop.now + .seconds(1)
+    var promoted = 0
+    var count = 0
+    repeat {
+      count = try await statements.promote(limit: Self.promotionSize).run(on: databases.control, deadline: deadline)
+      promoted += count
+    } while count >= Self.promotionSize && EventLoop.now < until
+    return promoted
   }
 
   private func rescue(_ statements: WorkerStatements) async throws(JobQueueError) -> Int {
@@ -78,17 +104,17 @@ struct Housekeeping {
   }
 
   /// What one worker of all does.
-  private func turns(_ shard: Int16, _ statements: WorkerStatements) async throws(JobQueueError) {
-    if try await isOurTurn("sweep", every: Self.sweepEvery, statements) {
-      let lanes = await pipeline.marks(of: shard).map(\.lane)
-      _ = try await statements.sweep(lanes).run(on: databases.control, deadline: deadline)
-      await pipeline.sweep(shard: shard)
+  private func take(_ turns: Set<String>, _ statements: WorkerStatements) async throws(JobQueueError) {
+    if turns.contains("sweep"), try await isOurTurn("sweep", every: Self.sweepEvery, statements) {
+      // Every worker hears of the marks that this lowers when it looks next.
+      _ = try await statements.sweep().run(on: databases.control, deadline: deadline)
     }
-    guard shard == shards.first else { return }
-    if try await isOurTurn("gauges", every: Self.gaugesEvery, statements) {
+    if turns.contains("gauges"), try await isOurTurn("gauges", every: Self.gaugesEvery, statements) {
       try await WorkerStatements.refreshGauges().run(on: databases.control, deadline: deadline)
     }
-    if try await isOurTurn("partitions", every: Self.partitionsEvery, statements) {
+    if turns.contains("partitions"),
+      try await isOurTurn("partitions", every: Self.partitionsEvery, statements)
+    {
       try await WorkerStatements.ensurePartitions().run(on: databases.control, deadline: deadline)
     }
   }

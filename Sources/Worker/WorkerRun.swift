@@ -61,6 +61,7 @@ struct WorkerRun {
         }
       }
     }
+    await publishMarks()
     let summary = await summary(drain)
     await ReaderRecord(worker: worker, databases: databases).stop()
     await retire()
@@ -68,7 +69,7 @@ struct WorkerRun {
   }
 
   private func addLoops(to group: inout TaskGroup<Ended>) {
-    let loops = DatabaseLoops(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    let loops = DatabaseLoops(worker: worker, pipeline: pipeline, databases: databases)
     group.addTask {
       await runCalls()
       return .calls
@@ -160,10 +161,32 @@ struct WorkerRun {
     await pipeline.advance(to: .handingBack)
   }
 
+  /// Publishes how far this worker has claimed, which nobody else knows: short runs one after another would else leave
+  /// the lanes where they began. A lane that another worker writes at the same moment is tried again.
+  private func publishMarks() async {
+    for _ in 0..<Self.lastTicks {
+      let unpublished = await pipeline.shardsWithMarks.sorted()
+      for shard in unpublished {
+        guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
+        do throws(JobQueueError) {
+          let published = try await statements.tick(pipeline.marks(of: shard), ends: true)
+            .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
+          await pipeline.published(published, shard: shard)
+        } catch {
+          worker.log.info("How far this worker came was not published", ["error": .string(error.description)])
+          return
+        }
+      }
+      if unpublished.isEmpty { return }
+    }
+  }
+
+  private static let lastTicks = 20
+
   /// Takes this worker off the list of those that live. Only a courtesy: without an answer it stays listed
   /// with its last sign of life.
   private func retire() async {
-    for shard in shards {
+    for shard in await pipeline.shardsHeardIn.sorted() {
       guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
       do throws(JobQueueError) {
         try await statements.retire()

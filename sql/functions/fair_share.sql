@@ -162,10 +162,12 @@ BEGIN
 END $$;
 
 -- Publishes how far the lanes were claimed (p_vt; what has not moved may be given as 0) and answers from
--- where claims have to scan. A lane is written at most once a second, by one caller; no caller waits. Whatever a caller
+-- where claims have to scan, and how far each lane is published. A lane is written at most once a second, or at once for a
+-- worker that ends (p_ends); no caller waits, and a lane that another writes just now is left to it. Whatever a caller
 -- says, there is room left for all that is ever submitted behind it, though with no fair order any more.
-CREATE OR REPLACE FUNCTION analysis.tick(p_shard smallint, p_lanes smallint[], p_vt bigint[])
-RETURNS TABLE (o_lane smallint, o_scan_from bigint)
+DROP FUNCTION IF EXISTS analysis.tick(smallint, smallint[], bigint[]);
+CREATE OR REPLACE FUNCTION analysis.tick(p_shard smallint, p_lanes smallint[], p_vt bigint[], p_ends boolean DEFAULT false)
+RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -174,6 +176,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_due timestamptz := v_now - interval '900 ms';       -- outside the statements: the sum is not immutable
   v_aged timestamptz := v_now - interval '2 seconds';
+  v_far timestamptz := v_now + interval '1 minute';     -- beyond it: from before the server's clock was set back
 BEGIN
   IF (p_shard IS NOT NULL AND cardinality(p_lanes) <= 100 AND cardinality(p_vt) = cardinality(p_lanes)) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'marks are published of a shard, one for each lane');
@@ -197,30 +200,32 @@ BEGIN
     staged_at = CASE WHEN d.aged THEN v_now ELSE c.staged_at END,
     at = v_now
   FROM (
-    SELECT k.lane, t.vt, k.staged_at <= v_aged AS aged, w.lowest
+    SELECT k.lane, t.vt, g.aged, w.lowest
     FROM (SELECT l.lane, l.now_vt, l.scan_from, l.staged, l.staged_at FROM analysis.lane_clock l
-          WHERE l.shard = p_shard AND l.lane = ANY (p_lanes) AND l.at < v_due
+          WHERE l.shard = p_shard AND l.lane = ANY (p_lanes) AND (l.at < v_due OR l.at > v_far OR p_ends)
           ORDER BY l.lane FOR NO KEY UPDATE SKIP LOCKED) k
     JOIN (SELECT u.lane, least(coalesce(max(u.vt), 0), 4611686018427387904) AS vt FROM unnest(p_lanes, p_vt) u(lane, vt) GROUP BY u.lane) t ON t.lane = k.lane
+    CROSS JOIN LATERAL (SELECT k.staged_at <= v_aged OR k.staged_at > v_far AS aged) g
     LEFT JOIN LATERAL (
       SELECT r.vt AS lowest FROM analysis.ready r
-      WHERE k.staged_at <= v_aged AND r.shard = p_shard AND r.lane = k.lane AND r.vt >= k.scan_from
+      WHERE g.aged AND r.shard = p_shard AND r.lane = k.lane AND r.vt >= k.scan_from
       ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) w ON true
     WHERE t.vt > k.now_vt OR k.staged < k.now_vt OR k.scan_from < k.staged) d
   WHERE c.shard = p_shard AND c.lane = d.lane;
 
   -- 3. Answer for every lane that was asked for.
   RETURN QUERY
-  SELECT DISTINCT t.lane, coalesce(c.scan_from, 0)
+  SELECT DISTINCT t.lane, coalesce(c.scan_from, 0), coalesce(c.now_vt, 0)
   FROM unnest(p_lanes) t(lane)
   LEFT JOIN LATERAL (
-    SELECT k.scan_from FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = t.lane OFFSET 0) c ON true;
+    SELECT k.scan_from, k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = t.lane OFFSET 0) c ON true;
 END $$;
 
--- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the
--- mark to them; answers the number of lanes. One process calls it about once a minute: it steps over every
--- dead row that vacuum has not removed.
-CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint, p_lanes smallint[]) RETURNS int
+-- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the mark to them, in
+-- every lane of the shard, whichever of them the caller serves; answers the number of lanes. One process calls it about
+-- once a minute: it steps over every dead row that vacuum has not removed.
+DROP FUNCTION IF EXISTS analysis.sweep(smallint, smallint[]);
+CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -228,12 +233,14 @@ AS $$
 DECLARE
   v_lowered int;
 BEGIN
+  -- A lane without a row is scanned from zero anyway.
   UPDATE analysis.lane_clock c SET scan_from = d.lowest
   FROM (
-    SELECT l.lane, w.lowest FROM unnest(p_lanes) l(lane)
+    SELECT l.lane, w.lowest FROM analysis.lane_clock l
     CROSS JOIN LATERAL (
       SELECT r.vt AS lowest FROM analysis.ready r WHERE r.shard = p_shard AND r.lane = l.lane
-      ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) w) d
+      ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) w
+    WHERE l.shard = p_shard) d
   WHERE c.shard = p_shard AND c.lane = d.lane AND c.scan_from > d.lowest;
   GET DIAGNOSTICS v_lowered = ROW_COUNT;
   RETURN v_lowered;

@@ -20,6 +20,12 @@ BEGIN
       IF NEW.value !~ '^([0-9]{1,18})?$' THEN
         RAISE EXCEPTION '% is a whole number, or empty for no limit', NEW.name USING ERRCODE = '22023';
       END IF;
+    WHEN 'lane_shares' THEN
+      -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
+      IF NEW.value !~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$' THEN
+        RAISE EXCEPTION 'lane_shares is three numbers from 1 to 99, of claims that begin with urgent, normal and bulk jobs: 5,2,1'
+          USING ERRCODE = '22023';
+      END IF;
     WHEN 'statement_grace' THEN
       IF NEW.value::interval NOT BETWEEN interval '0' AND interval '100 years' THEN
         RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days' USING ERRCODE = '22023';

@@ -34,7 +34,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'attempt_error(shard,period,user_id,calls)', 'statement', 'statement_line', 'analysis_count', 'condition_count'] AS tables),
   given AS (
   SELECT 'worker' AS duty, ARRAY[
-      'claim', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
+      'claim', 'work', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
       'images_of_jobs', 'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
     ARRAY['image_to_send'] || status.tables AS tables

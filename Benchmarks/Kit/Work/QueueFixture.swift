@@ -44,10 +44,12 @@ public struct QueueFixture: Sendable {
 
   /// Makes the users and stores the images, each user's in turn.
   ///
-  /// - Parameter sealing: Encrypts a user's image; nil to store the images in the clear.
+  /// - Parameters:
+  ///   - shards: Over how many shards the users are spread.
+  ///   - sealing: Encrypts a user's image; nil to store the images in the clear.
   public static func make(
     in database: BenchmarkDatabase,
-    pictures: [[UInt8]] = PictureBytes.pictures(usualPictures, bytes: usualBytes),
+    pictures: [[UInt8]] = PictureBytes.pictures(usualPictures, bytes: usualBytes), shards: Int = 1,
     sealing: ((_ user: String, _ picture: [UInt8]) throws -> SealedPicture)? = nil
   ) async throws -> QueueFixture {
     let pool = database.pool
@@ -55,6 +57,8 @@ public struct QueueFixture: Sendable {
     _ = try await pool.query(
       "UPDATE analysis.setting SET value = '1000000000' WHERE name IN ('max_waiting', 'max_waiting_per_user')"
     )
+    _ = try await pool.query(
+      "UPDATE analysis.setting SET value = $1 WHERE name = 'shards'", [.text("\(shards)")])
     try await PlanDirectory(pool).setLimit(plan: "premium", limit: monthlyLimit)
     let users = UserDirectory(pool)
     for user in Self.users {

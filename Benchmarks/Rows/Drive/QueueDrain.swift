@@ -88,7 +88,7 @@ actor QueueDrain {
     }
     if let tick, let answer = answers.popFirst() { claims.published(try tick.decode(answer)) }
     if let heartbeat, let answer = answers.popFirst() { _ = try heartbeat.decode(answer) }
-    return held.isEmpty && claims.nextAsk(now: EventLoop.now) > EventLoop.now
+    return held.isEmpty && claims.isIdle(suspectInFlight: false)
   }
 }
 

@@ -18,13 +18,13 @@ final class JobStage: Sendable {
   /// Makes it; untimed.
   init(
     _ bench: Bench, named name: String, jobs: Int, pictures count: Int, delay: Duration = .zero,
-    keys: PictureKeys? = nil
+    keys: PictureKeys? = nil, shards: Int = 1
   ) async throws {
     self.jobs = jobs
     self.keys = keys
     pictures = PictureBytes.pictures(count, bytes: QueueFixture.usualBytes)
     template = try await bench.cluster.freshDatabase(named: name)
-    _ = try await QueueFixture.make(in: template, pictures: pictures, sealing: keys?.seal)
+    _ = try await QueueFixture.make(in: template, pictures: pictures, shards: shards, sealing: keys?.seal)
     try await QueueFixture.fill(template, jobs: jobs)
     endpoint = try await EndpointProcess(bench.settings, delay: delay)
   }

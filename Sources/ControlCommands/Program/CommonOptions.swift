@@ -14,6 +14,12 @@ enum CommonOptions {
     help:
       "What a database server on another machine has to prove: verified asks for a certificate in its name, "
       + "as-given for what the connection string says.")
+  static let connectTimeout = Option(
+    "connect-timeout", .duration, default: .seconds(30), environment: "ANALYSIS_CONNECT_TIMEOUT",
+    key: "connect-timeout",
+    help:
+      "How long to go on trying while the database cannot be reached, for instance while a standby takes over; "
+      + "0s tries once.")
   static let configuration = Option<String?>(
     "config", .path, environment: "ANALYSIS_CONFIG", help: "A configuration file with lines of key = value.")
   static let json = Flag("json", help: "Write results as JSON on standard output.")
@@ -21,7 +27,7 @@ enum CommonOptions {
     "log-level", .choice(Log.Level.self), default: .warning, environment: "ANALYSIS_LOG_LEVEL",
     key: "log-level", help: "The least important message of the program and the server that is shown.")
 
-  static let all: [any Input] = [database, databaseProof, configuration, json, logLevel]
+  static let all: [any Input] = [database, databaseProof, connectTimeout, configuration, json, logLevel]
 
   /// The configuration file, read by `Operations`.
   static let source = ConfigurationSource(option: configuration) { path, keys in

@@ -26,6 +26,8 @@ enum SchemaNeed {
   case compatible
   /// None: the command makes it.
   case none
+  /// None, and no server either: the command tells what it finds, at once.
+  case nothing
 }
 
 extension Context {
@@ -52,9 +54,17 @@ extension Context {
     let interruption = Interruption()
     let session = ControlSession(
       database: database, view: view, interruption: interruption, owner: surroundings.owner())
+    let first = FirstConnection(
+      on: loop, patience: try values[CommonOptions.connectTimeout], say: console.say)
     let signals = try surroundings.interruptions()
     let outcome = await interruption.run(on: loop, signals) {
-      if schema == .compatible { _ = try await Migrator(database).requireCompatible() }
+      try await first.made {
+        switch schema {
+        case .compatible: _ = try await Migrator(database).requireCompatible()
+        case .none: try await database.withConnection { _ in }
+        case .nothing: break
+        }
+      }
       return try await body(session)
     }
     await database.close()

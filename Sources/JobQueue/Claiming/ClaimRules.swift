@@ -1,23 +1,20 @@
 /// The numbers by which a worker decides which lanes to ask, and when.
 public struct ClaimRules: Sendable, Equatable {
-  /// Every how many claims one begins with the lanes of bulk jobs and suspects.
-  public var bulkEvery: Int
+  /// How many claims begin with each priority.
+  public var shares: LaneShares
   /// How long a lane that was found empty is left out while others have jobs.
   public var emptyLanePause: Duration
-  /// How long a worker that found every lane empty waits, unless it is woken up.
-  public var idlePoll: Duration
   /// How long a scan mark may run ahead before it falls back.
   public var fallBackInterval: Duration
 
-  /// The usual numbers: an eighth of claims for bulk, 50 ms for an empty lane, 1 s when idle, a fall back
-  /// at least every 250 ms.
+  /// The usual numbers: of eight claims five for urgent jobs, two for normal ones and one for bulk, 50 ms for an
+  /// empty lane, a fall back at least every 250 ms.
   public init(
-    bulkEvery: Int = 8, emptyLanePause: Duration = .milliseconds(50), idlePoll: Duration = .seconds(1),
+    shares: LaneShares = .usual, emptyLanePause: Duration = .milliseconds(50),
     fallBackInterval: Duration = .milliseconds(250)
   ) {
-    self.bulkEvery = max(1, bulkEvery)
+    self.shares = shares
     self.emptyLanePause = emptyLanePause
-    self.idlePoll = idlePoll
     self.fallBackInterval = fallBackInterval
   }
 }

@@ -2,13 +2,21 @@ public import AnalysisCore
 
 /// In which order a claim goes through the lanes.
 ///
-/// Urgent jobs come first, then normal ones, then bulk, then suspects; one claim in eight begins with
-/// suspects and bulk, so that neither is ever starved. The kinds take turns within a priority. A lane
-/// that was found empty is left out for a short time, or until a wake-up.
+/// Each claim begins with the priority whose turn it is by the shares; what that one does not use the others have,
+/// the most urgent first. Suspects come last, but on the turns of bulk first, so that they are never starved. The
+/// kinds take turns within a priority. A lane that was found empty is left out for a short time, and when all were
+/// found empty nothing is asked until somebody knows of a job.
 public struct LaneSchedule: Sendable {
+  /// How many claims begin with each priority; it may change at any time.
+  public var shares: LaneShares {
+    didSet { if shares != oldValue { claims = 0 } }
+  }
+
   private let kinds: [AnalysisKind]
   private let rules: ClaimRules
   private var claims = 0
+  /// How many claims began with each priority, by which the kinds take turns.
+  private var begun: [Priority: Int] = [:]
   private var emptySince: [Lane: ContinuousClock.Instant] = [:]
   /// The lanes of suspects that had one when they were last asked.
   private var lanesWithSuspects: Set<Lane> = []
@@ -17,14 +25,14 @@ public struct LaneSchedule: Sendable {
   public init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
     self.kinds = kinds
     self.rules = rules
+    shares = rules.shares
   }
 
   /// Every lane that the worker serves.
-  public var lanes: [Lane] {
-    kinds.flatMap { kind in Priority.allCases.map { Lane(kind, $0) } + [.suspects(of: kind)] }
-  }
+  public var lanes: [Lane] { kinds.flatMap(Lane.all(of:)) }
 
-  /// The lanes for the next claim, in order, each with how many jobs may be taken from it.
+  /// The lanes for the next claim, in order, each with how many jobs may be taken from it; none when all are known
+  /// to be empty.
   ///
   /// - Parameters:
   ///   - count: how many jobs the claim may take in all.
@@ -33,17 +41,15 @@ public struct LaneSchedule: Sendable {
   public mutating func next(
     count: Int, paused: Set<AnalysisKind>, suspectInFlight: Bool, now: ContinuousClock.Instant
   ) -> [(lane: Lane, limit: Int)] {
-    let turn = rotated(kinds.filter { !paused.contains($0) })
-    guard count > 0, !turn.isEmpty else { return [] }
-    if isIdle(turn, suspectInFlight: suspectInFlight, now: now) { return [] }
-    let bulkFirst = claims % rules.bulkEvery == rules.bulkEvery - 1
-    var order: [Lane] = []
-    let suspects = suspectInFlight ? [] : turn.map { Lane.suspects(of: $0) }
-    let bulk = turn.map { Lane($0, .bulk) }
-    if bulkFirst { order += suspects + bulk }
-    order += turn.map { Lane($0, .urgent) } + turn.map { Lane($0, .normal) }
-    if !bulkFirst { order += bulk + suspects }
+    guard count > 0, !isIdle(paused: paused, suspectInFlight: suspectInFlight) else { return [] }
+    let first = shares.turns[claims % shares.turns.count]
+    let turn = rotated(kinds.filter { !paused.contains($0) }, by: begun[first, default: 0])
     claims += 1
+    begun[first, default: 0] += 1
+    let suspects = suspectInFlight ? [] : turn.map { Lane.suspects(of: $0) }
+    let priorities = [first] + Priority.allCases.filter { $0 != first }
+    let others = priorities.flatMap { priority in turn.map { Lane($0, priority) } }
+    let order = first == .bulk ? suspects + others : others + suspects
     return limited(order.filter { isDue($0, now: now) }, count: count)
   }
 
@@ -53,7 +59,7 @@ public struct LaneSchedule: Sendable {
     lanesWithSuspects.remove(lane)
   }
 
-  /// A lane gave all that it was asked for.
+  /// A lane gave all that it was asked for, or is known to have jobs.
   public mutating func foundJobs(_ lane: Lane) {
     emptySince[lane] = nil
     if lane.isForSuspects { lanesWithSuspects.insert(lane) }
@@ -64,27 +70,18 @@ public struct LaneSchedule: Sendable {
     emptySince.removeAll(keepingCapacity: true)
   }
 
-  /// When the next claim is worth while: now, unless every lane was found empty.
-  public func nextAsk(
-    paused: Set<AnalysisKind>, now: ContinuousClock.Instant
-  ) -> ContinuousClock.Instant {
-    let lanes = ordinaryLanes(kinds.filter { !paused.contains($0) })
-    let since = lanes.compactMap { emptySince[$0] }
-    guard since.count == lanes.count else { return now }
-    return (since.max() ?? now) + rules.idlePoll
-  }
-
-  /// Suspects come one at a time: while there are more, the next is not made to wait for an idle worker's turn.
-  private func isIdle(
-    _ kinds: [AnalysisKind], suspectInFlight: Bool, now: ContinuousClock.Instant
-  ) -> Bool {
+  /// Whether there is nothing to ask for, as far as is known: every lane was found empty.
+  ///
+  /// It is told without the suspects, whom a process may not be allowed to ask for. But they come one at a time: while
+  /// there are more, the next is not made to wait.
+  public func isIdle(paused: Set<AnalysisKind> = [], suspectInFlight: Bool) -> Bool {
+    let kinds = kinds.filter { !paused.contains($0) }
     if !suspectInFlight, kinds.contains(where: { lanesWithSuspects.contains(.suspects(of: $0)) }) {
       return false
     }
-    let lanes = ordinaryLanes(kinds)
-    let since = lanes.compactMap { emptySince[$0] }
-    guard since.count == lanes.count, let last = since.max() else { return false }
-    return now < last + rules.idlePoll
+    return kinds.allSatisfy { kind in
+      Priority.allCases.allSatisfy { emptySince[Lane(kind, $0)] != nil }
+    }
   }
 
   private func isDue(_ lane: Lane, now: ContinuousClock.Instant) -> Bool {
@@ -92,15 +89,9 @@ public struct LaneSchedule: Sendable {
     return now >= since + rules.emptyLanePause
   }
 
-  /// Whether a process is idle is told without the suspects, whom it may not be allowed to ask.
-  private func ordinaryLanes(_ kinds: [AnalysisKind]) -> [Lane] {
-    kinds.flatMap { kind in Priority.allCases.map { Lane(kind, $0) } }
-  }
-
-  private func rotated(_ kinds: [AnalysisKind]) -> [AnalysisKind] {
+  private func rotated(_ kinds: [AnalysisKind], by turns: Int) -> [AnalysisKind] {
     guard kinds.count > 1 else { return kinds }
-    // The bulk turns are counted in, or they would always fall to the same kind.
-    let first = (claims + claims / rules.bulkEvery) % kinds.count
+    let first = turns % kinds.count
     return Array(kinds[first...] + kinds[..<first])
   }
 

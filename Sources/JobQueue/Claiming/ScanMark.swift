@@ -4,7 +4,8 @@
 /// The mark is kept in memory and runs ahead with each claim. It falls back to the mark that the workers
 /// published at least two seconds ago when a claim comes back short, on a wake-up and at least every
 /// 250 ms, so that a job which was given a smaller virtual time meanwhile is found. What committed later
-/// than that is found by a sweep from nought, which one process makes about once a minute.
+/// than that is found by a sweep from zero, which one process makes about once a minute: it lowers the
+/// published mark, and the next claim of every worker that hears of it falls back there.
 public struct ScanMark: Sendable, Equatable {
   /// The furthest virtual time that was claimed; what is published.
   public private(set) var furthest: Int64 = 0
@@ -14,10 +15,9 @@ public struct ScanMark: Sendable, Equatable {
   private var position: Int64 = 0
   private var fellBackAt: ContinuousClock.Instant
   private var mustFallBack = false
-  private var sweepPosition: Int64?
   private let interval: Duration
 
-  /// A mark that starts from nought and falls back at least once an `interval`.
+  /// A mark that starts from zero and falls back at least once an `interval`.
   public init(now: ContinuousClock.Instant, interval: Duration = .milliseconds(250)) {
     fellBackAt = now
     self.interval = interval
@@ -25,7 +25,6 @@ public struct ScanMark: Sendable, Equatable {
 
   /// From where to claim now.
   public mutating func start(now: ContinuousClock.Instant) -> Int64 {
-    if let sweepPosition { return sweepPosition }
     if mustFallBack || now - fellBackAt >= interval {
       position = scanFrom
       mustFallBack = false
@@ -46,12 +45,6 @@ public struct ScanMark: Sendable, Equatable {
       position = max(from, last)
     }
     if short { mustFallBack = true }
-    guard let sweep = sweepPosition, sweep == from else { return }
-    if let last, !short, last < scanFrom, last > sweep {
-      sweepPosition = last
-    } else {
-      sweepPosition = nil
-    }
   }
 
   /// Something was queued or came back: the next claim falls back.
@@ -59,16 +52,12 @@ public struct ScanMark: Sendable, Equatable {
     mustFallBack = true
   }
 
-  /// Takes in the published mark, which may be smaller than before when the database was restored. A mark
-  /// that lies behind it, since others have claimed meanwhile, is moved up to it at once.
+  /// Takes in the published mark. One that was lowered, by a sweep or when the database was restored, is fallen back
+  /// to by the next claim; a mark that lies behind it, since others have claimed meanwhile, is moved up to it at once.
   public mutating func published(_ scanFrom: Int64) {
+    if scanFrom < self.scanFrom { mustFallBack = true }
     self.scanFrom = scanFrom
     position = max(position, scanFrom)
-  }
-
-  /// The next claim starts from nought, and the sweep goes on until it meets the published mark.
-  public mutating func sweep() {
-    sweepPosition = 0
   }
 
   /// Whether a short claim from here means that the lane is empty.

@@ -8,6 +8,8 @@ public import AnalysisCore
 public struct ShardClaims: Sendable {
   private var schedule: LaneSchedule
   private var scanMarks: [Lane: ScanMark]
+  /// How far the lanes were claimed by what is published, as last heard.
+  private var publishedFurthest: [Lane: Int64] = [:]
   private let lanes: [Lane]
 
   /// The state of a worker that has not asked yet.
@@ -67,15 +69,26 @@ public struct ShardClaims: Sendable {
     for lane in lanes { scanMarks[lane]?.wakeUp() }
   }
 
-  /// Takes in what `tick` answered: the published mark of each lane.
-  public mutating func published(_ scanFrom: [Lane: Int64]) {
-    for (lane, mark) in scanFrom { scanMarks[lane]?.published(mark) }
+  /// Takes in what the database said of the shard: the published mark of each lane in which jobs wait. Those are asked
+  /// from there, and the others are known to be empty.
+  public mutating func looked(_ waiting: [Lane: Int64], now: ContinuousClock.Instant) {
+    for lane in lanes {
+      guard let scanFrom = waiting[lane] else {
+        schedule.foundEmpty(lane, now: now)
+        continue
+      }
+      schedule.foundJobs(lane)
+      scanMarks[lane]?.published(scanFrom)
+      scanMarks[lane]?.wakeUp()
+    }
   }
 
-  /// The next claims look from nought, for what committed very late; every lane is asked again.
-  public mutating func sweep() {
-    schedule.wakeUp()
-    for lane in lanes { scanMarks[lane]?.sweep() }
+  /// Takes in what `tick` answered.
+  public mutating func published(_ marks: [Lane: PublishedMark]) {
+    for (lane, mark) in marks {
+      scanMarks[lane]?.published(mark.scanFrom)
+      if scanMarks[lane] != nil { publishedFurthest[lane] = mark.furthest }
+    }
   }
 
   /// The furthest virtual time claimed in each lane, for `tick`.
@@ -83,10 +96,33 @@ public struct ShardClaims: Sendable {
     lanes.map { (lane: $0, furthest: scanMarks[$0]?.furthest ?? 0) }
   }
 
-  /// When an idle worker should ask again.
-  public func nextAsk(
-    paused: Set<AnalysisKind> = [], now: ContinuousClock.Instant
-  ) -> ContinuousClock.Instant {
-    schedule.nextAsk(paused: paused, now: now)
+  /// Whether a mark is further than what is known to be published.
+  public var hasUnpublishedMarks: Bool {
+    marks.contains { $0.furthest > publishedFurthest[$0.lane, default: 0] }
+  }
+
+  /// How many claims begin with each priority.
+  public var shares: LaneShares {
+    get { schedule.shares }
+    set { schedule.shares = newValue }
+  }
+
+  /// Whether there is nothing to ask for, as far as is known.
+  public func isIdle(paused: Set<AnalysisKind> = [], suspectInFlight: Bool) -> Bool {
+    schedule.isIdle(paused: paused, suspectInFlight: suspectInFlight)
+  }
+}
+
+/// What is published of a lane.
+public struct PublishedMark: Sendable, Equatable {
+  /// From where it is to be scanned.
+  public var scanFrom: Int64
+  /// How far it was claimed, as far as workers have said.
+  public var furthest: Int64
+
+  /// A mark with its parts.
+  public init(scanFrom: Int64, furthest: Int64) {
+    self.scanFrom = scanFrom
+    self.furthest = furthest
   }
 }

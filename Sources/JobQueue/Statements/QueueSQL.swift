@@ -3,6 +3,7 @@ import SQLFiles
 /// The statements of `sql/queue`, `sql/users` and `sql/migrator`, read once.
 enum QueueSQL {
   static let claim = text("queue/claim.sql")
+  static let work = text("queue/work.sql")
   static let complete = text("queue/complete.sql")
   static let fail = text("queue/fail.sql")
   static let submit = text("queue/submit.sql")

@@ -20,6 +20,15 @@ public struct ShardDirectory: Sendable {
     return Array(0..<max(count, 1))
   }
 
+  /// How many claims begin with each priority; the usual shares where the setting is not known.
+  public func laneShares(deadline: Duration? = nil) async throws(JobQueueError) -> LaneShares {
+    try await Statement(
+      "SELECT value FROM analysis.setting WHERE name = 'lane_shares'", [], while: "asking for the lanes' shares"
+    ) { rows in
+      try rows.first.flatMap { LaneShares(try $0.string(0)) } ?? .usual
+    }.run(on: database, deadline: deadline)
+  }
+
   /// The shard of each of some users; users need not exist for it.
   public func shards(of users: [String]) async throws(JobQueueError) -> [String: Int16] {
     try await Statement(

@@ -1,4 +1,3 @@
-public import AnalysisCore
 public import PostgreSQL
 
 extension WorkerStatements {
@@ -39,13 +38,10 @@ extension WorkerStatements {
     }
   }
 
-  /// Looks from nought for jobs that were committed after the scan mark had passed them, and lowers the
-  /// published mark to them; answers in how many lanes.
-  public func sweep(_ lanes: [Lane]) -> Statement<Int> {
-    Statement(
-      "SELECT analysis.sweep($1, $2)", [.int16(shard), .array(lanes.map(\.code))],
-      while: "sweeping the queue"
-    ) { rows in
+  /// Looks from zero for jobs that were committed after the scan mark had passed them, and lowers the published mark
+  /// of every lane to them; answers in how many lanes.
+  public func sweep() -> Statement<Int> {
+    Statement("SELECT analysis.sweep($1)", [.int16(shard)], while: "sweeping the queue") { rows in
       try rows.single().int(0)
     }
   }

@@ -96,17 +96,23 @@ public struct WorkerStatements: Sendable {
     }
   }
 
-  /// Publishes the scan marks, at most once a second a lane, and answers the mark from which each lane is
-  /// to be scanned.
-  public func tick(_ marks: [(lane: Lane, furthest: Int64)]) -> Statement<[Lane: Int64]> {
+  /// Publishes the scan marks, at most once a second a lane, and answers what is published of each lane.
+  ///
+  /// - Parameter ends: whether the worker ends, and publishes at once; another that writes a lane just then still has
+  ///   the precedence, as the answer shows.
+  public func tick(
+    _ marks: [(lane: Lane, furthest: Int64)], ends: Bool = false
+  ) -> Statement<[Lane: PublishedMark]> {
     Statement(
-      "SELECT o_lane, o_scan_from FROM analysis.tick($1, $2, $3)",
-      [.int16(shard), .array(marks.map(\.lane.code)), .array(marks.map(\.furthest))],
+      "SELECT o_lane, o_scan_from, o_now_vt FROM analysis.tick($1, $2, $3, $4)",
+      [.int16(shard), .array(marks.map(\.lane.code)), .array(marks.map(\.furthest)), .bool(ends)],
       while: "publishing the scan marks"
     ) { rows in
-      var scanFrom: [Lane: Int64] = [:]
-      for row in rows { scanFrom[try row.lane(0)] = try row.int64(1) }
-      return scanFrom
+      var published: [Lane: PublishedMark] = [:]
+      for row in rows {
+        published[try row.lane(0)] = PublishedMark(scanFrom: try row.int64(1), furthest: try row.int64(2))
+      }
+      return published
     }
   }
 }

@@ -15,7 +15,7 @@ struct StatusReader: Sendable {
   let bound: Int
 
   func lanes(of shard: Int16) -> Statement<[QueueStatus.LaneStatus]> {
-    let lanes = LaneSchedule(kinds: AnalysisKind.allCases).lanes.map(\.code).sorted()
+    let lanes = AnalysisKind.allCases.flatMap(Lane.all(of:)).map(\.code).sorted()
     let bound = bound
     return Statement(
       QueueSQL.text("queue/status_lanes.sql"),

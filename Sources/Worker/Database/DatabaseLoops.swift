@@ -10,37 +10,42 @@ struct DatabaseLoops {
   let worker: AnalysisWorker
   let pipeline: Pipeline
   let databases: WorkerDatabases
-  let shards: [Int16]
 
   private var failpoints: Failpoints { worker.failpoints }
   private var deadline: Duration { worker.configuration.statementDeadline }
 
   // MARK: Claiming
 
-  /// Claims whenever there is room and something may be there, going round the shards: after one that gave
-  /// jobs the next has its turn, or a long queue in the first would take all the room there ever is.
+  /// Claims whenever there is room and something is there. Which shards have jobs is asked of all at once; only those
+  /// are claimed from.
   func claim() async {
     var retries = Retries(worker: worker, what: "claiming", pipeline: pipeline)
-    var first = 0
     while !Task.isCancelled, await pipeline.stage == .running {
-      var claimed = false
       await lookUpLostClaims()
-      for place in Array(shards.indices[first...]) + Array(shards.indices[..<first]) {
-        guard let request = await pipeline.nextClaim(shard: shards[place]) else { continue }
+      if let look = await pipeline.nextLook() {
         do throws(JobQueueError) {
-          let batches = try await claim(request)
-          await pipeline.claimed(batches, by: request)
-          retries.succeeded(shard: request.shard)
-          guard !batches.isEmpty else { continue }
-          await failpoints.pass(.afterClaim, batches.flatMap(\.jobs).map(\.id))
-          claimed = true
-          first = (place + 1) % shards.count
+          await pipeline.looked(
+            look, found: try await look.statement.run(on: databases.control, deadline: deadline))
         } catch {
-          await pipeline.claimFailed(request, error)
-          guard await retries.pause(after: error, shard: request.shard) else { return }
+          await pipeline.lookFailed()
+          guard await retries.pause(after: error) else { return }
+          continue
         }
       }
-      if !claimed { await pipeline.claimBell.wait(atMost: pipeline.claimRest) }
+      guard let request = await pipeline.nextClaim() else {
+        await pipeline.claimBell.wait(atMost: pipeline.claimRest)
+        continue
+      }
+      do throws(JobQueueError) {
+        let batches = try await claim(request)
+        await pipeline.claimed(batches, by: request)
+        retries.succeeded(shard: request.shard)
+        guard !batches.isEmpty else { continue }
+        await failpoints.pass(.afterClaim, batches.flatMap(\.jobs).map(\.id))
+      } catch {
+        await pipeline.claimFailed(request, error)
+        guard await retries.pause(after: error, shard: request.shard) else { return }
+      }
     }
   }
 

@@ -15,7 +15,9 @@ struct LeaseKeeper {
     var retries = Retries(worker: worker, what: "keeping leases", pipeline: pipeline, leads: true)
     while !Task.isCancelled {
       var failed = false
-      for shard in shards {
+      let held = await pipeline.shardsWithLeases
+      // Also without a batch: the first tells that this worker is alive.
+      for shard in shards where shard == shards.first || held.contains(shard) {
         do throws(JobQueueError) {
           try await keep(shard)
           retries.succeeded(shard: shard)
@@ -34,11 +36,12 @@ struct LeaseKeeper {
     min(worker.configuration.lease, max(worker.configuration.lease / 3, .seconds(2)))
   }
 
-  /// Also for a shard without a batch: it tells that this worker is alive.
   private func keep(_ shard: Int16) async throws(JobQueueError) {
     guard let statements = await pipeline.shards[shard]?.queue.statements else { return }
     let asked = await pipeline.heldBatches(of: shard)
-    let inFlight = await pipeline.inFlight
+    // Told once: what the shards say of a worker is added up.
+    let inFlight = shard == shards.first ? await pipeline.inFlight : 0
+    await pipeline.heard(in: shard)
     try await worker.failpoints.tryToPass(.beforeHeartbeat)
     let held = try await statements.heartbeat(asked, lease: worker.configuration.lease, inFlight: inFlight)
       .run(on: databases.leases, deadline: deadline)

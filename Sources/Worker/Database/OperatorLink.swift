@@ -3,8 +3,8 @@ internal import JobQueue
 internal import Operations
 internal import PostgreSQL
 
-/// What a worker and its operators tell each other through the database: the operators' pauses, which it obeys,
-/// and a report of itself.
+/// What a worker and its operators tell each other through the database: the operators' pauses and the lanes' shares,
+/// which it obeys, and a report of itself.
 ///
 /// Nothing depends on it: while it does not work, the pauses last heard of hold on.
 struct OperatorLink {
@@ -15,7 +15,7 @@ struct OperatorLink {
 
   /// How often the pauses are read: an operator should not have to wait, and they are a few rows.
   private static let pausesEvery: Duration = .seconds(1)
-  /// How often the report is written, which is a row each time.
+  /// How often the report is written, which is a row each time, and the shares are read.
   private static let reportEvery: Duration = .seconds(5)
   /// How long to leave alone what the schema or the role's rights do not allow.
   private static let refusedFor: Duration = .seconds(60)
@@ -50,6 +50,9 @@ struct OperatorLink {
         if EventLoop.now >= nextPauses {
           let pauses = try await PauseDirectory(databases.control).inForce(deadline: deadline)
           await pipeline.obey(pauses)
+        }
+        if EventLoop.now >= nextReport {
+          await pipeline.share(try await ShardDirectory(databases.control).laneShares(deadline: deadline))
         }
         if EventLoop.now >= nextReport, let compared = try await report(clock) {
           clock = compared

@@ -20,6 +20,9 @@ struct Retries {
   /// A right is granted by a person: there is no hurry, and each refusal is a line in the server's log.
   private static let permissionBackoff = Backoff(base: .milliseconds(100), cap: .seconds(30))
 
+  /// What is asked of no shard by itself.
+  static let noShard: Int16 = -1
+
   /// Failures in a row, by shard: that another fares better makes none of them the first.
   private var attempts: [Int16: Int] = [:]
   /// Failures in a row to reach the database at all, which are no shard's.
@@ -34,7 +37,7 @@ struct Retries {
   }
 
   /// Logs the failure (the first, then ever more rarely) and waits; false when the task was cancelled.
-  mutating func pause(after error: JobQueueError, shard: Int16 = 0) async -> Bool {
+  mutating func pause(after error: JobQueueError, shard: Int16 = Self.noShard) async -> Bool {
     // Our own cancellation is the end of the run, no failure of the database.
     guard error.code != .cancelled, !Task.isCancelled else { return false }
     worker.meters.databaseErrors.add()
@@ -81,7 +84,7 @@ struct Retries {
     do { try await worker.loop.sleep(for: pause) } catch {}  // cancelled, as the caller sees for itself
   }
 
-  mutating func succeeded(shard: Int16 = 0) {
+  mutating func succeeded(shard: Int16 = Self.noShard) {
     let failures = max(losses, attempts.removeValue(forKey: shard) ?? 0)
     losses = 0
     if leads { pipeline?.absence.ended() }

@@ -37,6 +37,8 @@ struct Startup {
     let shards: [Int16]
     /// What operators have paused.
     let pauses: [OperatorPause]
+    /// What each priority has of the claims.
+    let shares: LaneShares
   }
 
   /// Waits for the database and looks.
@@ -46,9 +48,10 @@ struct Startup {
     while true {
       do throws(JobQueueError) {
         _ = try await Migrator(databases.control).requireCompatible()
+        let directory = ShardDirectory(databases.control)
         let found = Found(
-          shards: try await ShardDirectory(databases.control).shards(),
-          pauses: try await OperatorLink.pauses(databases, worker))
+          shards: try await directory.shards(), pauses: try await OperatorLink.pauses(databases, worker),
+          shares: try await directory.laneShares())
         try await ReaderRecord(worker: worker, databases: databases).start()
         return found
       } catch {

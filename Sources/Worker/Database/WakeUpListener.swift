@@ -29,7 +29,14 @@ struct WakeUpListener {
         }
         let notifications = try await connection.listen(Self.channel)
         attempt = 0
-        for await _ in notifications { await pipeline.wakeUp() }
+        for await notification in notifications {
+          // The shard; whoever notifies by other means may say nothing.
+          if let shard = Int16(notification.payload) {
+            await pipeline.wakeUp(shard: shard)
+          } else {
+            await pipeline.wakeUp()
+          }
+        }
         await connection.close()
       } catch {
         worker.log.debug("Wake-ups cannot be heard; polling goes on", ["error": .string("\(error)")])

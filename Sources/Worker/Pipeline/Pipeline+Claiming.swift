@@ -30,34 +30,47 @@ extension Pipeline {
 
   /// The next claim worth making; nil when there is no room, nothing is worth asking, or the worker stops.
   ///
-  /// A claim is for one endpoint, each in its turn, so that none is given what another has to itself. It is
-  /// made for at least three quarters of a prefetch: many small claims would cost the database more than they
-  /// bring, and the last quarter is called for while the claim is on its way.
-  func nextClaim(shard: Int16) -> ClaimRequest? {
-    guard stage == .running, let first = shards[shard]?.nextGate else { return nil }
-    for gate in Array(gates.indices[first...]) + Array(gates.indices[..<first]) {
-      guard let request = nextClaim(shard: shard, gate: gate) else { continue }
-      shards[shard]?.nextGate = (gate + 1) % gates.count
-      return request
+  /// The shards that may have jobs take turns, or a long queue in one would take all the room there ever is. A claim
+  /// is for one endpoint, each in its turn, so that none is given what another has to itself. It is made for at least
+  /// three quarters of a prefetch: many small claims would cost the database more than they bring, and the last quarter
+  /// is called for while the claim is on its way.
+  func nextClaim() -> ClaimRequest? {
+    guard mayClaim else { return nil }
+    let now = EventLoop.now
+    let paused = paused(at: now)
+    for _ in busyShards.indices {
+      let shard = busyShards.removeFirst()
+      let request = nextClaim(shard: shard, paused: paused, now: now)
+      if request != nil || mayHaveJobs(shard) { busyShards.append(shard) }
+      if let request { return request }
     }
     return nil
   }
 
-  private func nextClaim(shard: Int16, gate: Int) -> ClaimRequest? {
-    let now = EventLoop.now
-    let room = roomForClaim(ofGate: gate)
-    guard room > 0, var state = shards[shard] else { return nil }
-    let count = min(room, configuration.claimSize)
-    let lanes = state.claims[gate].next(
-      count: count, paused: paused(at: now), suspectInFlight: hasSuspect, now: now)
-    shards[shard] = state
-    guard !lanes.isEmpty else { return nil }
-    isClaiming = true
-    let firstBatch = batchIDs.take(lanes.count)
-    let statement = state.queue.statements.claim(
-      firstBatch: firstBatch, lanes: lanes, count: count, lease: configuration.lease)
-    return ClaimRequest(
-      shard: shard, gate: gate, count: count, lanes: lanes, firstBatch: firstBatch, statement: statement)
+  private func nextClaim(
+    shard: Int16, paused: Set<AnalysisKind>, now: ContinuousClock.Instant
+  ) -> ClaimRequest? {
+    guard let first = shards[shard]?.nextGate else { return nil }
+    for gate in Array(gates.indices[first...]) + Array(gates.indices[..<first]) {
+      let count = min(roomForClaim(ofGate: gate), configuration.claimSize)
+      let lanes =
+        shards[shard]?.claims[gate].next(
+          count: count, paused: paused, suspectInFlight: hasSuspect, now: now) ?? []
+      guard !lanes.isEmpty, let queue = shards[shard]?.queue else { continue }
+      shards[shard]?.nextGate = (gate + 1) % gates.count
+      isClaiming = true
+      let firstBatch = batchIDs.take(lanes.count)
+      let statement = queue.statements.claim(
+        firstBatch: firstBatch, lanes: lanes, count: count, lease: configuration.lease)
+      return ClaimRequest(
+        shard: shard, gate: gate, count: count, lanes: lanes, firstBatch: firstBatch, statement: statement)
+    }
+    return nil
+  }
+
+  /// Jobs whose kind is paused count too.
+  private func mayHaveJobs(_ shard: Int16) -> Bool {
+    shards[shard]?.claims.contains { !$0.isIdle(suspectInFlight: hasSuspect) } ?? false
   }
 
   /// Takes in what a claim brought.
@@ -80,6 +93,7 @@ extension Pipeline {
   func claimFailed(_ request: ClaimRequest, _ error: JobQueueError) {
     isClaiming = false
     shards[request.shard]?.claims[request.gate].claimFailed()
+    mayHaveWork(request.shard)
     guard (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect != false,
       let queue = shards[request.shard]?.queue
     else { return }
@@ -105,7 +119,7 @@ extension Pipeline {
     meters.handedBack.add(jobs)
     log.notice(
       "A claim whose answer was lost had been carried out; its jobs are back", ["jobs": .int(Int64(jobs))])
-    wakeUp()
+    wakeUp(shard: claim.shard)
   }
 
   /// It could not be looked up: by a database that is away later, by one that does not know how never.
@@ -117,6 +131,45 @@ extension Pipeline {
   private func lookUpLater(_ claim: LostClaim) {
     guard let index = lostClaims.firstIndex(where: { $0.firstBatch == claim.firstBatch }) else { return }
     lostClaims[index].at = EventLoop.now + .seconds(1)
+  }
+
+  /// A question to the database which shards have work.
+  struct Look {
+    let statement: Statement<[Int16: ShardWork]>
+    /// How often each shard had been woken up when it was asked: what was queued since, the answer does not know.
+    fileprivate let wakeUps: [Int16: Int]
+  }
+
+  /// The question that is due before the next claim, if any: not before there is room for a claim.
+  func nextLook() -> Look? {
+    guard mayClaim, EventLoop.now >= lookAt else { return nil }
+    return look()
+  }
+
+  /// Asks all shards for work; the next question is due an idle poll later.
+  func look(all: Bool = false) -> Look {
+    lookAt = EventLoop.now + configuration.idlePoll
+    return Look(
+      statement: ShardWork.statement(
+        shards: shards.keys.sorted(), lanes: configuration.kinds.flatMap(Lane.all(of:)), all: all),
+      wakeUps: shards.mapValues(\.wakeUps))
+  }
+
+  /// Takes in the answer to a look.
+  func looked(_ look: Look, found: [Int16: ShardWork]) {
+    let now = EventLoop.now
+    let wereIdle = busyShards.isEmpty
+    for shard in shards.keys where shards[shard]?.wakeUps == look.wakeUps[shard] {
+      let waiting = found[shard]?.waiting ?? [:]
+      for gate in gates.indices { shards[shard]?.claims[gate].looked(waiting, now: now) }
+      if !waiting.isEmpty { mayHaveWork(shard) }
+    }
+    if wereIdle, !busyShards.isEmpty { claimBell.ring() }
+  }
+
+  /// A look failed: it is made again.
+  func lookFailed() {
+    lookAt = EventLoop.now
   }
 
   /// Whether a claim would find room.
@@ -139,24 +192,30 @@ extension Pipeline {
     return held
   }
 
-  /// A wake-up was heard, or jobs came back: every lane is looked at again.
-  func wakeUp() {
-    for shard in shards.keys {
-      for gate in gates.indices { shards[shard]?.claims[gate].wakeUp() }
-    }
+  /// Something was queued in a shard, or jobs came back: each of its lanes is looked at again.
+  func wakeUp(shard: Int16) {
+    guard shards[shard] != nil else { return }
+    for gate in gates.indices { shards[shard]?.claims[gate].wakeUp() }
+    shards[shard]?.wakeUps += 1
+    mayHaveWork(shard)
     claimBell.ring()
+  }
+
+  /// Something may have been queued, and it is not known where: the database is asked.
+  func wakeUp() {
+    lookAt = EventLoop.now
+    claimBell.ring()
+  }
+
+  private func mayHaveWork(_ shard: Int16) {
+    if !busyShards.contains(shard) { busyShards.append(shard) }
   }
 
   /// How long the claiming loop may rest when nothing rings.
   var claimRest: Duration {
-    let now = EventLoop.now
-    let paused = paused(at: now)
-    let due = gates.indices.filter { roomForClaim(ofGate: $0) > 0 }
-    let asks = shards.values.flatMap { shard in
-      due.map { shard.claims[$0].nextAsk(paused: paused, now: now) }
-    }
-    guard let next = asks.min() else { return configuration.idlePoll }
-    return max(.milliseconds(1), min(configuration.idlePoll, next - now))
+    // Without room nothing is asked; a call that ends rings.
+    guard mayClaim else { return configuration.idlePoll }
+    return max(.milliseconds(1), min(configuration.idlePoll, lookAt - EventLoop.now))
   }
 
   /// The kinds that are not started at present: an operator paused them, or their endpoint is not called.

@@ -32,17 +32,31 @@ extension Pipeline {
     storing > 0 && (batches[id]?.unsettled ?? 0) <= storing
   }
 
+  /// A sign of life is about to be given in a shard.
+  func heard(in shard: Int16) {
+    shardsHeardIn.insert(shard)
+  }
+
+  /// The shards in which this worker holds jobs.
+  var shardsWithLeases: Set<Int16> { Set(batches.values.map(\.shard)) }
+
   func marks(of shard: Int16) -> [(lane: Lane, furthest: Int64)] {
     shards[shard]?.claims.flatMap(\.marks) ?? []
   }
 
-  func published(_ scanFrom: [Lane: Int64], shard: Int16) {
-    for gate in gates.indices { shards[shard]?.claims[gate].published(scanFrom) }
+  func published(_ marks: [Lane: PublishedMark], shard: Int16) {
+    for gate in gates.indices { shards[shard]?.claims[gate].published(marks) }
   }
 
-  /// This process was chosen to look from zero once, for what committed very late.
-  func sweep(shard: Int16) {
-    for gate in gates.indices { shards[shard]?.claims[gate].sweep() }
-    claimBell.ring()
+  /// The shards in which this worker has claimed further than is published.
+  var shardsWithMarks: Set<Int16> {
+    Set(shards.filter { $0.value.claims.contains { $0.hasUnpublishedMarks } }.keys)
+  }
+
+  /// By which shares the priorities begin from now on.
+  func share(_ shares: LaneShares) {
+    for shard in shards.keys {
+      for gate in gates.indices { shards[shard]?.claims[gate].shares = shares }
+    }
   }
 }

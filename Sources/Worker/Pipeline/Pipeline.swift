@@ -18,6 +18,8 @@ actor Pipeline {
     var claims: [ShardClaims]
     /// Which endpoint is claimed for next.
     var nextGate = 0
+    /// How often it was heard that something was queued here.
+    var wakeUps = 0
   }
 
   /// A batch of ours that is not wholly settled.
@@ -33,6 +35,10 @@ actor Pipeline {
   let meters: Meters
 
   var shards: [Int16: Shard]
+  /// The shards that may have jobs, in the order in which they are claimed from.
+  var busyShards: [Int16] = []
+  /// When the database is asked next which shards have work, unless somebody does before.
+  var lookAt = EventLoop.now
   var gates: [EndpointGate]
   let gateOfKind: [AnalysisKind: Int]
   var batchIDs: BatchIDs
@@ -54,6 +60,8 @@ actor Pipeline {
   var storing = 0
   /// Outcomes that somebody else's open transaction keeps from being stored.
   var postponed: [HeldJob: Postponed] = [:]
+  /// The shards in which this worker has given a sign of life.
+  var shardsHeardIn: Set<Int16> = []
   /// Whether a claim is under way, whose jobs are not counted yet.
   var isClaiming = false
   /// Claims of which it is not known whether they were carried out.

@@ -74,6 +74,12 @@ struct HelpSnapshotTests {
                                           string says. (default: verified; environment:
                                           ANALYSIS_DATABASE_PROOF; configuration:
                                           database-proof)
+              --connect-timeout <DURATION>
+                                          How long to go on trying while the database
+                                          cannot be reached, for instance while a
+                                          standby takes over; 0s tries once. (default:
+                                          30s; environment: ANALYSIS_CONNECT_TIMEOUT;
+                                          configuration: connect-timeout)
               --config <FILE>             A configuration file with lines of key =
                                           value. (environment: ANALYSIS_CONFIG)
               --json                      Write results as JSON on standard output.
@@ -236,6 +242,12 @@ struct HelpSnapshotTests {
                                           string says. (default: verified; environment:
                                           ANALYSIS_DATABASE_PROOF; configuration:
                                           database-proof)
+              --connect-timeout <DURATION>
+                                          How long to go on trying while the database
+                                          cannot be reached, for instance while a
+                                          standby takes over; 0s tries once. (default:
+                                          30s; environment: ANALYSIS_CONNECT_TIMEOUT;
+                                          configuration: connect-timeout)
               --config <FILE>             A configuration file with lines of key =
                                           value. (environment: ANALYSIS_CONFIG)
               --json                      Write results as JSON on standard output.

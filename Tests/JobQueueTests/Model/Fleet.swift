@@ -75,7 +75,7 @@ struct Fleet {
     case .promote: .promote(limit: Int.random(in: 1...20, using: &random))
     case .settleRefunds: .settleRefunds(limit: Int.random(in: 1...3, using: &random))
     case .tick: .tick(furthest)
-    case .sweep: .sweep(Self.lanes)
+    case .sweep: .sweep
     case .changePlan: changePlan(at: now, using: &random)
     case .advance: .advance(step(using: &random))
     }

@@ -138,12 +138,9 @@ extension QueueModel {
   }
 
   /// Lowers the published marks to what was committed below them; answers in how many lanes.
-  mutating func sweep(_ lanes: [Int16]) -> Int {
-    lanes.count { lane in
-      guard let lowest = ready[lane]?.first?.virtualTime, let clock = clocks[lane], clock.scanFrom > lowest
-      else {
-        return false
-      }
+  mutating func sweep() -> Int {
+    clocks.count { lane, clock in
+      guard let lowest = ready[lane]?.first?.virtualTime, clock.scanFrom > lowest else { return false }
       clocks[lane]?.scanFrom = lowest
       return true
     }

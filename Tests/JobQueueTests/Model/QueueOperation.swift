@@ -14,7 +14,7 @@ enum QueueOperation {
   case promote(limit: Int)
   case settleRefunds(limit: Int)
   case tick([Int16: Int64])
-  case sweep([Int16])
+  case sweep
   case setPlan(user: String, String, from: Time)
   case setLimit(plan: String, Int?, from: Time)
   case advance(Time)
@@ -63,7 +63,7 @@ extension QueueModel {
     case .promote(let limit): return .count(promote(limit: limit))
     case .settleRefunds(let limit): return .count(settleRefunds(limit: limit))
     case .tick(let marks): return .marks(tick(marks))
-    case .sweep(let lanes): return .count(sweep(lanes))
+    case .sweep: return .count(sweep())
     case .setPlan(let user, let plan, let from): setPlan(user, plan, from: from)
     case .setLimit(let plan, let limit, let from): setLimit(plan, limit, from: from)
     case .advance(let time): now += time

@@ -18,17 +18,64 @@ struct LaneScheduleTests {
     #expect(lanes.map(\.limit) == [10, 10, 10, 1])
   }
 
-  @Test("begins one claim in eight with suspects and bulk")
-  func bulkTurn() {
-    var schedule = LaneSchedule(kinds: [.throat])
-    let firsts = (0..<24).map { _ in
-      names(schedule.next(count: 10, paused: [], suspectInFlight: false, now: start)).first ?? ""
+  /// What the first claims of a schedule begin with while every lane has jobs.
+  private func firsts(_ schedule: inout LaneSchedule, _ claims: Int) -> [Priority?] {
+    (0..<claims).map { _ in
+      schedule.next(count: 10, paused: [], suspectInFlight: true, now: start).first?.lane.priority
     }
-    #expect(firsts.filter { $0 == "throat/suspect" }.count == 3)
-    #expect(firsts.filter { $0 == "throat/urgent" }.count == 21)
   }
 
-  @Test("lets the kinds take turns, on bulk's turns as well")
+  @Test(
+    "begins five of eight claims with urgent jobs, two with normal ones and one with bulk, spread over the eight"
+  )
+  func shares() {
+    var schedule = LaneSchedule(kinds: [.throat])
+    let round: [Priority?] = [.urgent, .normal, .urgent, .urgent, .bulk, .urgent, .normal, .urgent]
+    #expect(firsts(&schedule, 24) == round + round + round)
+  }
+
+  @Test("follows other shares from the next claim on")
+  func otherShares() throws {
+    var schedule = LaneSchedule(kinds: [.throat])
+    _ = firsts(&schedule, 3)
+    schedule.shares = try #require(LaneShares("1,1,2"))
+    #expect(firsts(&schedule, 8) == [.bulk, .urgent, .normal, .bulk, .bulk, .urgent, .normal, .bulk])
+  }
+
+  @Test(
+    "reads shares as the database keeps them",
+    arguments: [
+      ("5,2,1", true), ("99,1,99", true), ("0,2,1", false), ("5,2", false), ("5,2,1,1", false),
+      ("5,2,", false),
+      ("100,2,1", false), ("05,2,1", false), ("5, 2, 1", false), ("-5,2,1", false), ("", false),
+    ])
+  func text(text: String, isAccepted: Bool) {
+    #expect(LaneShares(text)?.description == (isAccepted ? text : nil))
+  }
+
+  @Test("gives what a priority does not use to the others, the most urgent first")
+  func unused() {
+    var schedule = LaneSchedule(kinds: [.throat])
+    let firsts = (0..<8).map { _ in
+      schedule.foundEmpty(Lane(.throat, .normal), now: start)
+      return names(schedule.next(count: 10, paused: [], suspectInFlight: true, now: start))
+    }
+    #expect(firsts.count { $0 == ["throat/urgent", "throat/bulk"] } == 7)
+    #expect(firsts.count { $0 == ["throat/bulk", "throat/urgent"] } == 1)
+  }
+
+  @Test("begins bulk's turns with suspects")
+  func bulkTurn() {
+    var schedule = LaneSchedule(kinds: [.throat])
+    let orders = (0..<24).map { _ in
+      names(schedule.next(count: 10, paused: [], suspectInFlight: false, now: start))
+    }
+    let bulk = ["throat/suspect", "throat/bulk", "throat/urgent", "throat/normal"]
+    #expect(orders.count { $0 == bulk } == 3)
+    #expect(orders.count { $0.last == "throat/suspect" } == 21)
+  }
+
+  @Test("lets the kinds take turns, on each priority's turns")
   func kinds() {
     var schedule = LaneSchedule(kinds: [.throat, .ear])
     var firsts: [String: Int] = [:]
@@ -36,7 +83,11 @@ struct LaneScheduleTests {
       let lanes = schedule.next(count: 10, paused: [], suspectInFlight: true, now: start)
       firsts[lanes.first?.lane.description ?? "", default: 0] += 1
     }
-    #expect(firsts == ["throat/urgent": 14, "ear/urgent": 14, "throat/bulk": 2, "ear/bulk": 2])
+    #expect(
+      firsts == [
+        "throat/urgent": 10, "ear/urgent": 10, "throat/normal": 4, "ear/normal": 4, "throat/bulk": 2,
+        "ear/bulk": 2,
+      ])
   }
 
   @Test("asks for one suspect at most, and for none while one runs")
@@ -88,24 +139,24 @@ struct LaneScheduleTests {
     #expect(names(lanes).contains("throat/normal"))
   }
 
-  @Test("waits a second when every lane was found empty, unless woken up")
+  @Test("asks nothing once every lane was found empty, until it is woken up")
   func idle() {
     var schedule = LaneSchedule(kinds: [.throat])
     for lane in schedule.lanes { schedule.foundEmpty(lane, now: start) }
-    let almost = start + .milliseconds(999)
-    #expect(schedule.next(count: 1, paused: [], suspectInFlight: false, now: almost).isEmpty)
-    #expect(schedule.nextAsk(paused: [], now: almost) == start + .seconds(1))
-    #expect(!schedule.next(count: 1, paused: [], suspectInFlight: false, now: start + .seconds(1)).isEmpty)
+    let later = start + .seconds(3600)
+    #expect(schedule.isIdle(suspectInFlight: false))
+    #expect(schedule.next(count: 1, paused: [], suspectInFlight: false, now: later).isEmpty)
     schedule.wakeUp()
-    #expect(schedule.next(count: 1, paused: [], suspectInFlight: false, now: almost).count == 4)
-    #expect(schedule.nextAsk(paused: [], now: almost) == almost)
+    #expect(!schedule.isIdle(suspectInFlight: false))
+    #expect(schedule.next(count: 1, paused: [], suspectInFlight: false, now: start).count == 4)
   }
 
-  @Test("does not wait while one lane has jobs")
+  @Test("is not idle while one lane has jobs")
   func notIdle() {
     var schedule = LaneSchedule(kinds: [.throat])
     for lane in schedule.lanes { schedule.foundEmpty(lane, now: start) }
     schedule.foundJobs(Lane(.throat, .bulk))
-    #expect(schedule.nextAsk(paused: [], now: start) == start)
+    #expect(!schedule.isIdle(suspectInFlight: false))
+    #expect(schedule.isIdle(paused: [.throat], suspectInFlight: false))
   }
 }

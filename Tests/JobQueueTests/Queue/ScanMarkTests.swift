@@ -42,44 +42,11 @@ struct ScanMarkTests {
     #expect(mark.start(now: start + .milliseconds(milliseconds)) == expected)
   }
 
-  @Test("sweeps from nought until it meets the published mark, then goes on from there")
-  func sweep() {
+  @Test("falls back at once to a published mark that went back, by a sweep or after a restore")
+  func lowered() {
     var mark = ScanMark(now: start)
     mark.published(7000)
     mark.claimed(from: 7000, last: 9000, short: false)
-    mark.sweep()
-    #expect(mark.start(now: start) == 0)
-    mark.claimed(from: 0, last: 2000, short: false)
-    #expect(mark.start(now: start) == 2000, "a full claim of late jobs does not end the sweep")
-    mark.claimed(from: 2000, last: 7500, short: false)
-    #expect(mark.start(now: start) == 7500)
-    #expect(mark.furthest == 9000, "what is published never goes back")
-  }
-
-  @Test("ends a sweep that finds nothing and returns to the published mark")
-  func emptySweep() {
-    var mark = ScanMark(now: start)
-    mark.published(7000)
-    mark.sweep()
-    #expect(mark.start(now: start) == 0)
-    mark.claimed(from: 0, last: nil, short: true)
-    #expect(mark.start(now: start) == 7000)
-  }
-
-  @Test("ends a sweep whose claims take jobs of one virtual time only")
-  func sweepWithoutProgress() {
-    var mark = ScanMark(now: start)
-    mark.published(7000)
-    mark.sweep()
-    mark.claimed(from: 0, last: 0, short: false)
-    #expect(mark.start(now: start + .seconds(1)) == 7000)
-  }
-
-  @Test("follows a published mark that went back, as after a restore")
-  func restored() {
-    var mark = ScanMark(now: start)
-    mark.published(7000)
-    mark.claimed(from: 7000, last: 9000, short: true)
     mark.published(100)
     #expect(mark.start(now: start) == 100)
   }

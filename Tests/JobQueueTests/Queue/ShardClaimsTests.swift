@@ -27,13 +27,13 @@ struct ShardClaimsTests {
     claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
     let next = claims.next(count: 2, suspectInFlight: false, now: start)
     #expect(next.map(\.lane).contains(normal))
-    #expect(next.first == LaneClaim(lane: urgent, from: 20, limit: 2))
+    #expect(next.contains(LaneClaim(lane: urgent, from: 20, limit: 2)))
   }
 
   @Test("ask a lane again from the published mark before they take it for empty")
   func fallBackFirst() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
-    claims.published([urgent: 0])
+    claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 0)])
     var request = claims.next(count: 2, suspectInFlight: false, now: start)
     claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
     request = claims.next(count: 2, suspectInFlight: false, now: start)
@@ -42,7 +42,7 @@ struct ShardClaimsTests {
     #expect(request.contains(LaneClaim(lane: urgent, from: 0, limit: 2)))
     claims.claimed([], for: request, count: 2, now: start)
     #expect(claims.next(count: 2, suspectInFlight: false, now: start).isEmpty)
-    #expect(claims.nextAsk(now: start) == start + .seconds(1))
+    #expect(claims.isIdle(suspectInFlight: false))
   }
 
   @Test("publish the furthest virtual time of each lane")
@@ -55,17 +55,32 @@ struct ShardClaimsTests {
     #expect(claims.marks.first { $0.lane == normal }?.furthest == 7)
   }
 
-  @Test("sweep every lane from nought, empty ones too")
-  func sweep() throws {
+  @Test("have marks to publish until these are published, whoever else was faster")
+  func unpublished() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
-    claims.published(Dictionary(uniqueKeysWithValues: claims.marks.map { ($0.lane, Int64(500)) }))
-    claims.wakeUp()
+    #expect(!claims.hasUnpublishedMarks)
     let request = claims.next(count: 5, suspectInFlight: false, now: start)
-    #expect(request.map(\.from) == [500, 500, 500, 500])
-    claims.claimed([], for: request, count: 5, now: start)
-    #expect(claims.next(count: 5, suspectInFlight: false, now: start).isEmpty)
-    claims.sweep()
-    #expect(claims.next(count: 5, suspectInFlight: false, now: start).map(\.from) == [0, 0, 0, 0])
+    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 5, now: start)
+    #expect(claims.hasUnpublishedMarks)
+    claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 15)])
+    #expect(claims.hasUnpublishedMarks, "another worker wrote the lane, and not as far")
+    claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 30)])
+    #expect(!claims.hasUnpublishedMarks)
+  }
+
+  @Test("ask the lanes in which a look found jobs, from the published mark, and no others")
+  func looked() throws {
+    var claims = ShardClaims(kinds: [.throat], now: start)
+    claims.looked([:], now: start)
+    #expect(claims.isIdle(suspectInFlight: false))
+    claims.looked([urgent: 500], now: start)
+    var request = claims.next(count: 2, suspectInFlight: false, now: start)
+    #expect(request == [LaneClaim(lane: urgent, from: 500, limit: 2)])
+    claims.claimed([try batch(urgent, [700, 900])], for: request, count: 2, now: start)
+    // A sweep lowered the mark to a job that was committed late.
+    claims.looked([urgent: 100], now: start)
+    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    #expect(request == [LaneClaim(lane: urgent, from: 100, limit: 2)])
   }
 
   /// A lane model with a lagging published mark: users submit all the time, other claims hide rows, and
@@ -77,7 +92,9 @@ struct ShardClaimsTests {
     let lanes = claims.marks.map(\.lane).filter { !$0.isForSuspects }
     var waiting: [Lane: Set<Int64>] = [:]
     var clock: [Lane: Int64] = [:]
+    var published: [Lane: Int64] = [:]
     var now = start
+    var lookAt = start
     var submitted = 0
     var claimed = 0
     for step in 0..<800 {
@@ -86,6 +103,12 @@ struct ShardClaimsTests {
         let time = (clock[lane] ?? 0) + Int64.random(in: 1...50_000, using: &random)
         if waiting[lane, default: []].insert(time).inserted { submitted += 1 }
         if Bool.random(using: &random) { claims.wakeUp() }
+      }
+      if now >= lookAt {
+        lookAt = now + .seconds(1)
+        let found = waiting.filter { lane, times in times.contains { $0 >= published[lane, default: 0] } }
+        claims.looked(
+          Dictionary(uniqueKeysWithValues: found.keys.map { ($0, published[$0, default: 0]) }), now: now)
       }
       let count = Int.random(in: 1...4, using: &random)
       let request = claims.next(count: count, suspectInFlight: true, now: now)
@@ -103,7 +126,8 @@ struct ShardClaimsTests {
       claims.claimed(batches, for: request, count: count, now: now)
       if step % 40 == 0 {
         // What the others hear is the mark before this one.
-        claims.published(clock)
+        published = clock
+        claims.published(clock.mapValues { PublishedMark(scanFrom: $0, furthest: $0) })
         for mark in claims.marks { clock[mark.lane] = mark.furthest }
       }
     }

@@ -9,7 +9,8 @@ struct SettingTests {
       ("shards", "0"), ("shards", "many"), ("shards", "1025"), ("zone", "Mars/Olympus"),
       ("max_waiting", "-1"),
       ("max_database_bytes", "10 GB"), ("max_waiting_per_user", "1e9"), ("statement_grace", "-1 day"),
-      ("max_wating", "1"),
+      ("max_wating", "1"), ("lane_shares", "5,2"), ("lane_shares", "5,2,0"), ("lane_shares", "100,2,1"),
+      ("lane_shares", "5, 2, 1"), ("lane_shares", ""),
     ])
   func wrong(name: String, value: String) async throws {
     try await RuleQueue.run { queue async throws in
@@ -26,6 +27,7 @@ struct SettingTests {
     "A sound value is taken",
     arguments: [
       ("shards", "64"), ("zone", "Asia/Jakarta"), ("max_waiting", ""), ("statement_grace", "36 hours"),
+      ("lane_shares", "1,1,99"),
     ])
   func sound(name: String, value: String) async throws {
     try await RuleQueue.run { queue async throws in

@@ -28,15 +28,14 @@ struct LaneHistories {
     }
   }
 
-  @Test("urgent lanes are asked before normal ones and these before bulk, but for one claim in eight")
+  @Test(
+    "behind the priority whose turn it is, urgent lanes are asked before normal ones and these before bulk")
   func order() throws {
     try simulate(300) { random in
       let kinds = AnalysisKind.allCases.shuffled(using: &random)
       var schedule = LaneSchedule(kinds: kinds)
       let lanes = schedule.lanes
       var world = World(kinds: kinds)
-      var claims = 0
-      var bulkFirst = 0
       for _ in 0..<120 {
         world.change(lanes, using: &random)
         let count = Int.random(in: 0...20, using: &random)
@@ -50,10 +49,9 @@ struct LaneHistories {
         }
         let suspects = asked.count { $0.lane.isForSuspects }
         try hold(suspects <= (world.suspectRuns ? 0 : 1), "\(suspects) suspects are asked for")
-        if !asked.isEmpty {
-          claims += 1
-          let ranks = asked.map { $0.lane.priority.map { Int($0.slot) } ?? 3 }
-          if ranks != ranks.sorted() { bulkFirst += 1 }
+        if let first = asked.first(where: { !$0.lane.isForSuspects })?.lane.priority {
+          let others = asked.compactMap(\.lane.priority).filter { $0 != first }.map(\.slot)
+          try hold(others == others.sorted(), "\(asked.map(\.lane)) is no order")
         }
         for (lane, _) in asked {
           if world.filled.contains(lane) {
@@ -63,7 +61,6 @@ struct LaneHistories {
           }
         }
       }
-      try hold(bulkFirst <= claims / 8 + 1, "\(bulkFirst) of \(claims) claims began with bulk or suspects")
     }
   }
 
@@ -94,7 +91,7 @@ struct LaneHistories {
         // Whoever queues something wakes the workers up, or the poll of the idle finds it.
         if asked.isEmpty { schedule.wakeUp() }
         for lane in lanes {
-          guard world.filled.contains(lane), lane.priority != .normal || !urgentIsFull(world) else {
+          guard world.filled.contains(lane) else {
             waitsSince[lane] = nil
             continue
           }
@@ -107,33 +104,65 @@ struct LaneHistories {
     }
   }
 
-  /// As long as urgent jobs fill every claim, normal ones wait: that is what urgent means.
-  private func urgentIsFull(_ world: World) -> Bool {
-    world.kinds.contains { world.filled.contains(Lane($0, .urgent)) }
+  @Test(
+    "each priority that has jobs all the time begins at least its share of the claims, whatever the others do (I15)"
+  )
+  func shares() throws {
+    try simulate(300) { random in
+      let kinds = AnalysisKind.allCases.shuffled(using: &random)
+      let numbers = Priority.allCases.map { _ in Int.random(in: 1...9, using: &random) }
+      let shares = try #require(LaneShares(numbers.map(String.init).joined(separator: ",")))
+      var schedule = LaneSchedule(kinds: kinds, rules: ClaimRules(shares: shares))
+      var world = World(kinds: kinds)
+      // These have more than any claim can take; the others come and go.
+      let steady = Set(Priority.allCases.filter { _ in Bool.random(using: &random) } + [.bulk])
+      let changing = schedule.lanes.filter { $0.priority.map { !steady.contains($0) } ?? true }
+      for kind in kinds { for priority in steady { world.filled.insert(Lane(kind, priority)) } }
+      var taken: [Priority: Int] = [:]
+      let round = numbers.reduce(0, +)
+      for _ in 0..<(10 * round) {
+        world.change(changing, using: &random)
+        let asked = schedule.next(count: 5, paused: [], suspectInFlight: true, now: world.now)
+        var isFull = false
+        for (lane, _) in asked where !isFull {
+          guard world.filled.contains(lane) else {
+            schedule.foundEmpty(lane, now: world.now)
+            continue
+          }
+          schedule.foundJobs(lane)
+          isFull = true
+          if let priority = lane.priority { taken[priority, default: 0] += 1 }
+        }
+        try hold(isFull, "a claim took nothing")
+      }
+      for (priority, share) in zip(Priority.allCases, numbers) where steady.contains(priority) {
+        try hold(
+          taken[priority, default: 0] >= 10 * share,
+          "\(priority) had \(taken[priority, default: 0]) of \(10 * round) claims with a share of \(shares)")
+      }
+    }
   }
 
-  @Test("an idle worker asks again within a second, and at once when it is woken up")
+  @Test("an idle worker asks nothing until it is woken up, and then everything")
   func idle() throws {
     try simulate(500) { random in
-      let rules = ClaimRules()
       let kinds = AnalysisKind.allCases.shuffled(using: &random)
       var schedule = LaneSchedule(kinds: kinds)
       var now = Self.start
       for _ in 0..<30 {
         let asked = schedule.next(count: 5, paused: [], suspectInFlight: false, now: now)
         for (lane, _) in asked { schedule.foundEmpty(lane, now: now) }
-        let next = schedule.nextAsk(paused: [], now: now)
-        try hold(next <= now + rules.idlePoll, "the next claim is \(next - now) away")
-        if Bool.random(using: &random) {
-          schedule.wakeUp()
-          let again = schedule.next(count: 5, paused: [], suspectInFlight: true, now: now)
-          try hold(again.count == kinds.count * 3, "after a wake-up \(again.count) lanes are asked")
-        } else {
-          now = max(now, next) + .milliseconds(Int64.random(in: 0...100, using: &random))
-          let again = schedule.next(count: 5, paused: [], suspectInFlight: false, now: now)
-          try hold(!again.isEmpty, "nothing is asked when the idle time is over")
-          for (lane, _) in again { schedule.foundEmpty(lane, now: now) }
+        now += .milliseconds(Int64.random(in: 0...3000, using: &random))
+        for priority in Priority.allCases {
+          for kind in kinds { schedule.foundEmpty(Lane(kind, priority), now: now) }
         }
+        try hold(schedule.isIdle(suspectInFlight: false), "a worker that found nothing is not idle")
+        try hold(
+          schedule.next(count: 5, paused: [], suspectInFlight: false, now: now).isEmpty, "an idle worker asks"
+        )
+        schedule.wakeUp()
+        let again = schedule.next(count: 5, paused: [], suspectInFlight: true, now: now)
+        try hold(again.count == kinds.count * 3, "after a wake-up \(again.count) lanes are asked")
       }
     }
   }

@@ -34,8 +34,7 @@ extension RuleQueue {
     case .promote(let limit): return .count(try await promote(limit: Int32(limit)))
     case .settleRefunds(let limit): return .count(try await settleRefunds(limit: Int32(limit)))
     case .tick(let marks): return .marks(try await tick(marks, aged: false))
-    case .sweep(let lanes):
-      return .count(try await number("SELECT analysis.sweep(0::smallint, $1)", [.array(lanes)]))
+    case .sweep: return .count(try await number("SELECT analysis.sweep(0::smallint)"))
     case .setPlan(let user, let plan, let from):
       _ = try await pool.query(
         "SELECT analysis.set_plan(0::smallint, $1, $2, to_timestamp($3::bigint / 1000.0))",

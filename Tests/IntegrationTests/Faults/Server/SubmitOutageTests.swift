@@ -5,13 +5,13 @@ import Testing
 
 @Suite("The server goes away while somebody submits")
 struct SubmitOutageTests {
-  @Test("A submit without a server exits 69 at once, and the same command completes it later, once")
+  @Test("A submit without a server exits 69 when its time is over, and the same command completes it later, once")
   func refused() async throws {
     try await ServerTrial.with(jobs: 0) { trial in
       try await trial.cluster.stop(.immediate)
       trial.proxy.refuse()
       let command = try await trial.submission()
-      let first = try await trial.control(command)
+      let first = try await trial.control(command + ["--connect-timeout", "200ms"])
       #expect(first.code == 69, "\(first.messages)")
       #expect(first.messages.contains("cannot be reached"), "\(first.messages)")
       #expect(first.jobs == [])
@@ -25,6 +25,42 @@ struct SubmitOutageTests {
         try await trial.installation.number("SELECT count(*)::int FROM analysis.job") == second.jobs.count)
       try await trial.trial.drain()
       try await trial.expectUnharmed(also: second.jobs)
+    }
+  }
+
+  @Test("A submit that begins while there is no server says what it waits for, and submits when the server is there")
+  func beforeServer() async throws {
+    try await ServerTrial.with(jobs: 0) { trial in
+      try await trial.cluster.stop(.immediate)
+      trial.proxy.refuse()
+      let submit = try Executable(
+        "analysisctl", try await trial.submission(["--connect-timeout", "5m"]), environment: trial.environment)
+      try await eventually { submit.messagesSoFar.contains("Waiting for the database") || submit.hasEnded }
+      try await trial.cluster.start()
+      try trial.proxy.admit()
+      let ended = await submit.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      try await trial.trial.drain()
+      try await trial.expectUnharmed(also: ended.jobs)
+    }
+  }
+
+  @Test(
+    "What waiting does not cure is not waited for",
+    arguments: [
+      ("dbname=nowhere", "does not exist"), ("user=nobody", "refused the role"),
+    ])
+  func notCured(setting: String, words: String) async throws {
+    var options = ServerCluster.Options()
+    options.access = ["local all nobody reject"]
+    try await withServerCluster(options) { cluster in
+      let ended = try await Executable(
+        "analysisctl", ["status", "--connect-timeout", "1h"],
+        environment: ["ANALYSIS_DATABASE": "\(cluster.conninfo()) \(setting)"]
+      ).ended()
+      #expect(ended.code == 69, "\(ended.messages)")
+      #expect(ended.messages.contains(words), "\(ended.messages)")
+      #expect(!ended.messages.contains("Waiting for"), "\(ended.messages)")
     }
   }
 
