@@ -58,7 +58,7 @@ BEGIN
     DELETE FROM analysis.ready r
     WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     IF NOT FOUND THEN
-      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.job_id = v_job[i];
+      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = v_period[i] AND s.job_id = v_job[i];
     END IF;
   END LOOP;
   IF v_cancelled IS NOT NULL THEN

@@ -10,7 +10,9 @@ extension Injector {
     switch action {
     case .cancelsJobs: try await cancelJobs(event.choice)
     case .retriesDead:
-      _ = try await JobDirectory(rig.owner).retryDead(matching: JobFilter(state: .dead), limit: 60)
+      let directory = JobDirectory(rig.owner)
+      let dead = try await directory.list(JobFilter(state: .dead), limit: 60).jobs.map(\.id)
+      _ = try await directory.retryDead(dead)
     case .migrates:
       async let one = run(["migrate"], "migrate", allowing: [0])
       async let other = run(["migrate"], "migrate", allowing: [0])
