@@ -153,7 +153,7 @@ let package = Package(
       "WorkerTests",
       [
         "Worker", "AnalysisCore", "Operations", "JobQueue", "ModelClient", "HTTPTransfer", "EventLoop",
-        "PostgreSQL", "SQLFiles", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
+        "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests(
@@ -167,7 +167,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "SQLFiles", "Images", "Worker",
+        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
         "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
 
@@ -176,7 +176,7 @@ let package = Package(
       name: "TortureKit",
       dependencies: [
         "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop", "Images",
-        "JobQueue", "Operations", "PostgreSQL", "SQLFiles", "TestSupport", "Worker",
+        "JobQueue", "Operations", "PostgreSQL", "TestSupport", "Worker",
       ],
       path: "Tests/Torture/Kit", swiftSettings: strict),
     .executableTarget(

@@ -14,6 +14,7 @@ public enum AllRows {
     LatencyRow(),
     ClaimCostRow(),
     OldSnapshotRow(),
+    JobListRow(),
     MemoryRow(),
     ShardsRow(),
     ReportRow(),

@@ -106,7 +106,8 @@ BEGIN
       v_freed_line := v_freed_line || v_line[i];
       v_freed_later := v_freed_later || 0;
     ELSE
-      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.job_id = v_job[i] RETURNING s.lane, s.is_counted INTO v_found;
+      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = v_period[i] AND s.job_id = v_job[i]
+      RETURNING s.lane, s.is_counted INTO v_found;
       CONTINUE WHEN v_found.is_counted IS NOT TRUE;
       v_lane[i] := v_found.lane;
       v_freed_line := v_freed_line || 0::smallint;

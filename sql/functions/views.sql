@@ -25,7 +25,7 @@ FROM analysis.job j
 JOIN analysis.account a ON a.shard = j.shard AND a.user_id = j.user_id
 LEFT JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
 LEFT JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
-LEFT JOIN analysis.scheduled s ON s.shard = j.shard AND s.job_id = j.id
+LEFT JOIN analysis.scheduled s ON s.shard = j.shard AND s.period = j.period AND s.job_id = j.id
 LEFT JOIN (SELECT h.shard, u.job_id FROM analysis.batch h CROSS JOIN LATERAL unnest(h.job_ids) u(job_id)) b
   ON b.shard = j.shard AND b.job_id = j.id
 WHERE (SELECT analysis.clinics_seen(current_user)) IS NULL OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)));

@@ -44,14 +44,15 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT 'submitter', ARRAY['submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'period_text'],
     ARRAY['result(shard,period,job_id,outcome)', 'dead(shard,job_id)']
   UNION ALL
-  SELECT 'reader', ARRAY['locate', 'result_of', 'attempts_of', 'period_text', 'audit_result'],
+  SELECT 'reader', ARRAY['list_jobs', 'locate', 'result_of', 'attempts_of', 'period_text', 'audit_result'],
     jobs.tables || status.tables FROM jobs, status
   UNION ALL
   SELECT 'reporter', usage.functions || ARRAY['close_usage', 'audit_read'], usage.tables FROM usage
   UNION ALL
   SELECT 'diagnoses', ARRAY['audit_read'], ARRAY['result', 'account(shard,user_id,user_ref,zone)']
   UNION ALL
-  SELECT 'operator', ARRAY['pause', 'resume', 'cancel', 'retry_dead', 'locate', 'notify_workers', 'period_text'],
+  SELECT 'operator', ARRAY['pause', 'resume', 'cancel', 'retry_dead', 'list_jobs', 'lost_jobs', 'locate', 'notify_workers',
+      'period_text'],
     ARRAY['job_status'] || status.tables || counts.tables FROM status, counts
   UNION ALL
   SELECT 'administrator', ARRAY[
@@ -65,7 +66,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   UNION ALL
   SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'], '{}'
   UNION ALL
-  SELECT 'auditor', usage.functions || ARRAY['period_text', 'audit_list', 'audit_verify', 'audit_ends'],
+  SELECT 'auditor', usage.functions || ARRAY['lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
+      'audit_verify', 'audit_ends'],
     usage.tables || status.tables || counts.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
   FROM usage, status, counts)
   -- What every program asks first, and what the rules of the rows ask.

@@ -26,6 +26,9 @@ public struct ExitCode: Sendable, Hashable {
   /// 6: the report is written, but may still change.
   public static let jobsStillOpen = ExitCode(
     6, "The report was written, but jobs of its month are still open.")
+  /// 7: the list may go on.
+  public static let cutShort = ExitCode(
+    7, "The search stopped before the page was full; it goes on at the place that is named.")
   /// 64: the command line or configuration is wrong.
   public static let usage = ExitCode(64, "The command line or the configuration is wrong.")
   /// 66: an input file cannot be read.
@@ -41,7 +44,7 @@ public struct ExitCode: Sendable, Hashable {
 
   /// Every code, in the order of their numbers.
   public static let all: [ExitCode] = [
-    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .usage, .unreadableInput,
+    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort, .usage, .unreadableInput,
     .unreachable, .internalError, .tryLater, .permission,
   ]
 }

@@ -11,11 +11,16 @@ enum JobsListCommand {
   static func command(_ surroundings: Surroundings) -> Command {
     Command(
       "list", abstract: "List jobs, the latest first.",
+      discussion: """
+        A page looks at \(JobDirectory.looks) jobs beside those that it shows. If what is asked for is rarer than that, \
+        it ends before it is full, perhaps empty, says where the search goes on, and the exit code is 7.
+        """,
       examples: [
         Example("analysisctl jobs list", "The latest jobs."),
         Example("analysisctl jobs list --user u1 --month 2026-10 --json", "One user's month, for a program."),
       ],
-      inputs: JobFilterOptions.all + [limit, after], exitCodes: [.done, .usage, .unreachable, .tryLater]
+      inputs: JobFilterOptions.all + [limit, after],
+      exitCodes: [.done, .cutShort, .usage, .unreachable, .tryLater]
     ) { context in
       let request = JobsListRequest(
         selection: try JobSelection(context.values), after: try context.values[after],
@@ -24,9 +29,13 @@ enum JobsListCommand {
         let page = try await JobsListInteractor(database: session.database).answer(request)
         try session.view.show(page, by: JobsListPresenter.self)
         if let next = page.next, !session.view.isJSON {
-          session.console.say("There are more: --after \(ValueFormat.jobCursor.text(next))")
+          let place = ValueFormat.jobCursor.text(next)
+          session.console.say(
+            page.isCutShort
+              ? "The search stopped here, and there may be more: --after \(place)"
+              : "There are more: --after \(place)")
         }
-        return .done
+        return page.isCutShort ? .cutShort : .done
       }
     }
   }

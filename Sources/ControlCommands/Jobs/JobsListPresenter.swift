@@ -8,6 +8,7 @@ enum JobsListPresenter: Presenter {
     [
       "jobs": .array(page.jobs.map(json(of:))),
       "next": .text(page.next.map(ValueFormat.jobCursor.text)),
+      "cut_short": .bool(page.isCutShort),
     ]
   }
 
@@ -23,7 +24,7 @@ enum JobsListPresenter: Presenter {
   }
 
   static func text(_ page: JobPage, width: Int?, paint: Paint) -> String {
-    guard !page.jobs.isEmpty else { return "No jobs.\n" }
+    guard !page.jobs.isEmpty else { return page.isCutShort ? "No jobs so far.\n" : "No jobs.\n" }
     var table = Table([
       .init("JOB", alignment: .right), .init("USER", shrinks: true), .init("LANE"), .init("STATE"),
       .init("MONTH"), .init("SUBMITTED"), .init("ATTEMPTS", alignment: .right), .init("FILE", shrinks: true),

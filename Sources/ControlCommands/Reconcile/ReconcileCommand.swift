@@ -13,7 +13,8 @@ enum ReconcileCommand {
       "reconcile", abstract: "Recount everybody's use from the jobs themselves.",
       discussion: """
         Every counter must be the analyses of the user's month, the jobs that are still open, and the refunds that \
-        are not settled. A difference is listed, and the exit code is 1.
+        are not settled. Every job must have ended, or wait, be scheduled or run. A difference and a job that is \
+        lost are listed, and the exit code is 1.
         """,
       examples: [
         Example("analysisctl reconcile", "Every month."),
@@ -25,17 +26,20 @@ enum ReconcileCommand {
       return try await context.withSession(surroundings) { session in
         let response = try await ReconcileInteractor(database: session.database).answer(month)
         try session.view.show(response, by: ReconcilePresenter.self)
-        return response.differences.isEmpty ? .done : .jobFailed
+        return response.isSound ? .done : .jobFailed
       }
     }
   }
 }
 
-/// Where counters and jobs disagree.
+/// Where counters and jobs disagree, and which jobs are lost.
 struct ReconcileResponse: Sendable, Equatable {
   /// Nil for every month.
   let month: Period?
   let differences: [UsageDifference]
+  let lost: LostJobs
+
+  var isSound: Bool { differences.isEmpty && lost.count == 0 }
 }
 
 /// Recounts.
@@ -46,7 +50,8 @@ struct ReconcileInteractor: Sendable {
     var month: Period?
     if let choice { month = try await MonthResolver(database: database).period(choice) }
     let differences = try await Reconciliation.run(database, month: month)
-    return ReconcileResponse(month: month, differences: differences)
+    let lost = try await Reconciliation.lostJobs(database, month: month)
+    return ReconcileResponse(month: month, differences: differences, lost: lost)
   }
 }
 
@@ -54,7 +59,7 @@ struct ReconcileInteractor: Sendable {
 enum ReconcilePresenter: Presenter {
   static func json(_ response: ReconcileResponse) -> JSONValue {
     [
-      "month": .month(response.month), "agrees": .bool(response.differences.isEmpty),
+      "month": .month(response.month), "agrees": .bool(response.isSound),
       "differences": .array(
         response.differences.map { difference in
           [
@@ -64,18 +69,32 @@ enum ReconcilePresenter: Presenter {
             "open": .count(difference.open), "difference": .count(difference.difference),
           ]
         }),
+      "lost": .count(response.lost.count),
+      "lost_jobs": .array(
+        response.lost.first.map { job in
+          [
+            "job": .id(job.id), "user": .string(job.user), "shard": .count(job.shard),
+            "month": .month(job.period), "created_at": .time(job.createdAt),
+          ]
+        }),
     ]
   }
 
   static func text(_ response: ReconcileResponse, width: Int?, paint: Paint) -> String {
     let scope = response.month.map { "of \($0)" } ?? "of every month"
-    guard !response.differences.isEmpty else { return "The counters \(scope) agree with the jobs.\n" }
+    return differences(response.differences, scope, width, paint) + lost(response.lost, width, paint)
+  }
+
+  private static func differences(
+    _ differences: [UsageDifference], _ scope: String, _ width: Int?, _ paint: Paint
+  ) -> String {
+    guard !differences.isEmpty else { return "The counters \(scope) agree with the jobs.\n" }
     var table = Table([
       .init("USER", shrinks: true), .init("MONTH"), .init("COUNTER", alignment: .right),
       .init("REFUNDS", alignment: .right), .init("ANALYSED", alignment: .right),
       .init("OPEN", alignment: .right), .init("DIFFERENCE", alignment: .right),
     ])
-    for difference in response.differences {
+    for difference in differences {
       table.add([
         Cell(difference.user), Cell(difference.period.description), Cell(difference.used),
         Cell(difference.pendingRefunds), Cell(difference.analysed), Cell(difference.open),
@@ -83,5 +102,26 @@ enum ReconcilePresenter: Presenter {
       ])
     }
     return "The counters \(scope) do not agree with the jobs:\n" + table.render(width: width, paint: paint)
+  }
+  private static func lost(_ lost: LostJobs, _ width: Int?, _ paint: Paint) -> String {
+    guard let first = lost.first.first else { return "" }
+    var table = Table([
+      .init("JOB", alignment: .right), .init("USER", shrinks: true), .init("MONTH"), .init("SUBMITTED"),
+    ])
+    for job in lost.first {
+      table.add([
+        Cell(job.id.description, .red), Cell(job.user), Cell(job.period.description),
+        Cell(Moment.short(job.createdAt)),
+      ])
+    }
+    let named = lost.count > lost.first.count ? "; the first \(lost.first.count) are named" : ""
+    return """
+      \(lost.count == 1 ? "1 job is" : "\(lost.count) jobs are") in no table of the queue, and no worker finds \
+      what is lost so\(named):
+      \(table.render(width: width, paint: paint))\
+      Cancel what is lost, which gives the units back, and submit the pictures again: analysisctl jobs cancel \
+      \(first.id)\(lost.count > 1 ? " ..." : "")
+
+      """
   }
 }

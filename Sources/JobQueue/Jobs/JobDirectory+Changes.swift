@@ -65,34 +65,6 @@ extension JobDirectory {
     return outcomes
   }
 
-  /// Queues the dead jobs again that a filter means, the lowest numbers first.
-  ///
-  /// - Parameters:
-  ///   - limit: how many at most; those that the quota refuses count too.
-  ///   - actor: who does it, for the audit; nil for what the server knows itself.
-  public func retryDead(
-    matching filter: JobFilter, limit: Int = 10_000, by actor: AuditActor? = nil
-  ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
-    if let state = filter.state, state != .dead { return [:] }
-    let shards: [Int16]
-    if let user = filter.user {
-      shards = [try await self.shards.shard(of: user)]
-    } else {
-      shards = try await self.shards.shards()
-    }
-    var outcomes: [JobID: RetryOutcome] = [:]
-    for shard in shards {
-      var last = JobID(0)
-      while outcomes.count < limit {
-        let page = try await deadJobs(filter, in: shard, after: last, limit: min(500, limit - outcomes.count))
-        guard let end = page.last else { break }
-        outcomes.merge(try await retryDead(page, in: shard, by: actor)) { $1 }
-        last = end
-      }
-    }
-    return outcomes
-  }
-
   private func retryDead(
     _ jobs: [JobID], in shard: Int16, by actor: AuditActor?
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
@@ -111,20 +83,6 @@ extension JobDirectory {
       }
       return outcomes
     }.run(on: database, as: actor)
-  }
-
-  private func deadJobs(
-    _ filter: JobFilter, in shard: Int16, after: JobID, limit: Int
-  ) async throws(JobQueueError) -> [JobID] {
-    try await Statement(
-      QueueSQL.text("queue/dead_ids.sql"),
-      [
-        .int16(shard), .int16(filter.month?.label), .text(filter.user), .int16(filter.kind?.code),
-        .int64(after.value), .int32(Int32(clamping: limit)),
-      ], while: "looking for dead jobs"
-    ) { rows in
-      try rows.map { try $0.jobID(0) }
-    }.run(on: database)
   }
 
   private static func byShard(_ places: [JobID: JobPlace]) -> [(Int16, [JobID])] {

@@ -12,11 +12,18 @@ public struct JobDirectory: Sendable {
     shards = ShardDirectory(database)
   }
 
+  /// How many jobs a page looks at in all shards that the filter does not mean. For each of them the database reads four
+  /// rows at most: 10,000 in all.
+  public static let looks = 2500
+
   /// A page of jobs, the latest month and the latest job first.
+  ///
+  /// A page may be shorter than `limit`, or empty, and still have a next one: when what the filter means is rare among
+  /// many jobs.
   ///
   /// - Parameters:
   ///   - after: where the page before ended; nil for the first page.
-  ///   - limit: how many jobs at most.
+  ///   - limit: how many jobs at most; 10,000 if it is more.
   public func list(
     _ filter: JobFilter = .init(), after: JobCursor? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> JobPage {
@@ -26,22 +33,20 @@ public struct JobDirectory: Sendable {
     } else {
       shards = try await self.shards.shards()
     }
-    let wanted = max(1, limit)
-    var jobs: [JobSummary] = []
-    for month in try await months(filter, after) {
-      let before = month == after?.period ? after?.job.value : nil
-      let left = wanted - jobs.count
-      let statements = shards.map {
-        Self.page(filter, shard: $0, month: month, before: before ?? .max, limit: left + 1)
-      }
-      // A month is read whole from every shard, up to what is wanted and one more, then put in order.
-      let found = try await database.run(statements).flatMap { $0 }.sorted { $0.id > $1.id }
-      jobs += found.prefix(left)
-      if found.count > left || jobs.count == wanted {
-        return JobPage(jobs: jobs, next: jobs.last.map { JobCursor(period: $0.period, job: $0.id) })
-      }
+    let wanted = min(max(1, limit), 10_000)
+    let looks = max(1, Self.looks / shards.count)
+    // Each shard may have all that is wanted, and one more tells that the page is not the last.
+    let parts = try await database.run(
+      shards.map { Self.part(filter, shard: $0, after: after, limit: wanted + 1, looks: looks) })
+    // Nothing is known of a shard's jobs behind the place where it stopped looking.
+    let end = parts.compactMap(\.end).max()
+    let jobs = parts.flatMap(\.jobs).filter { job in end.map { job.cursor >= $0 } ?? true }
+      .sorted { $0.cursor > $1.cursor }
+    if jobs.count > wanted {
+      return JobPage(
+        jobs: Array(jobs.prefix(wanted)), next: jobs[wanted - 1].cursor, isCutShort: false)
     }
-    return JobPage(jobs: jobs, next: nil)
+    return JobPage(jobs: jobs, next: end, isCutShort: end != nil && jobs.count < wanted)
   }
 
   /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
@@ -107,30 +112,33 @@ public struct JobDirectory: Sendable {
     }.run(on: database)
   }
 
-  private func months(_ filter: JobFilter, _ after: JobCursor?) async throws(JobQueueError) -> [Period] {
-    let months = try await Statement(
-      QueueSQL.text("queue/months.sql"), [], while: "reading the months of the queue"
-    ) { rows in
-      try rows.map { try $0.period(0) }
-    }.run(on: database)
-    return months.filter { month in
-      (filter.month.map { $0 == month } ?? true) && (after.map { month <= $0.period } ?? true)
-    }
+  /// What a page has of one shard.
+  private struct Part: Sendable {
+    var jobs: [JobSummary] = []
+    /// The last job that was looked at, if the search ended there.
+    var end: JobCursor?
   }
 
-  private static func page(
-    _ filter: JobFilter, shard: Int16, month: Period, before: Int64, limit: Int
-  ) -> Statement<[JobSummary]> {
-    // Dead jobs are few among many; they have a table of their own.
-    let file = filter.state == .dead ? "queue/job_list_dead.sql" : "queue/job_list.sql"
-    return Statement(
-      QueueSQL.text(file),
+  private static func part(
+    _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
+  ) -> Statement<Part> {
+    Statement(
+      QueueSQL.text("queue/job_list.sql"),
       [
-        .int16(shard), .int16(month.label), .int64(before), .text(filter.user), .text(filter.state?.rawValue),
-        .int16(filter.kind?.code), .int32(Int32(clamping: limit)),
+        .int16(shard), .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
+        .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
+        .int32(Int32(clamping: limit)), .int32(Int32(clamping: looks)),
       ], while: "listing jobs"
     ) { rows in
-      try rows.map { try JobSummary($0, shard: shard) }
+      var part = Part()
+      for row in rows {
+        if try row.stringIfPresent(5) == nil {
+          part.end = JobCursor(period: try row.period(1), job: try row.jobID(0))
+        } else {
+          part.jobs.append(try JobSummary(row, shard: shard))
+        }
+      }
+      return part
     }
   }
 }

@@ -23,7 +23,7 @@ public struct JobFilter: Sendable, Equatable {
 }
 
 /// Where a page of a list ends; the next begins behind it.
-public struct JobCursor: Sendable, Equatable {
+public struct JobCursor: Sendable, Hashable, Comparable {
   /// The month of the last job.
   public let period: Period
   /// The last job.
@@ -34,6 +34,11 @@ public struct JobCursor: Sendable, Equatable {
     self.period = period
     self.job = job
   }
+
+  /// Whether a place comes later in a list: in an earlier month, or with a lower number.
+  public static func < (left: Self, right: Self) -> Bool {
+    (left.period, left.job) < (right.period, right.job)
+  }
 }
 
 /// A page of a list of jobs, the latest first.
@@ -42,4 +47,6 @@ public struct JobPage: Sendable, Equatable {
   public let jobs: [JobSummary]
   /// Where the next page begins; nil when there is none.
   public let next: JobCursor?
+  /// Whether the search stopped before the page was full, and there may be more.
+  public let isCutShort: Bool
 }

@@ -29,6 +29,9 @@ public struct JobSummary: Sendable, Equatable {
   public let attempts: Int
   /// What the submitter calls the image.
   public let sourceName: String?
+
+  /// Its place in a list.
+  var cursor: JobCursor { JobCursor(period: period, job: id) }
 }
 
 extension JobSummary {

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import PostgreSQL
 import Testing
 
 @testable import ControlCommands
@@ -45,6 +46,34 @@ struct JobsTests {
       #expect(rest.lines.count == 2)
       #expect(rest.lines[1].contains(" \(jobs[0]) ") || rest.lines[1].hasPrefix(jobs[0]))
       #expect(rest.messages == "")
+    }
+  }
+
+  @Test("list: a search that comes to nothing among many says where it goes on, code 7")
+  func listCutShort() async throws {
+    try await with { (installed, jobs) async throws in
+      try await installed.pool.execute(
+        script: """
+          INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+            max_attempts, image_raw)
+          SELECT j.shard, j.period, j.kind, j.lane, 1000000 + g, j.user_id, j.image_id, j.vt, j.created_at, j.image_bytes,
+            j.image_period, j.max_attempts, j.image_raw
+          FROM (SELECT * FROM analysis.job LIMIT 1) j, generate_series(1, 3000) g
+          """)
+      let first = await installed.control("jobs", "list", "--type", "ear")
+      #expect(first.code == .cutShort)
+      #expect(first.output == "No jobs so far.\n")
+      let place = try #require(
+        first.messages.split(separator: " ").last.map { String($0.dropLast()) })
+      #expect(first.messages.hasSuffix("The search stopped here, and there may be more: --after \(place)\n"))
+      let json = await installed.control("jobs", "list", "--type", "ear", "--json")
+      #expect(json.code == .cutShort)
+      #expect(json.output == #"{"jobs":[],"next":"\#(place)","cut_short":true}"# + "\n")
+      let rest = await installed.control("jobs", "list", "--type", "ear", "--after", place)
+      #expect(rest.code == .done)
+      #expect(rest.output == "No jobs.\n")
+      // What is changed by filter is looked for to the end.
+      #expect(await installed.control("jobs", "cancel", "--type", "ear").code == .nothingToDo)
     }
   }
 

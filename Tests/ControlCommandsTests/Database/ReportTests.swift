@@ -142,6 +142,31 @@ struct ReportTests {
     }
   }
 
+  @Test("reconcile: a job that is in no table of the queue is named, and how to be rid of it; code 1")
+  func lostJob() async throws {
+    try await with { (installed) async throws in
+      try await installed.addUser("lost")
+      let files = try Files()
+      try files.write("p.png", TinyPicture.png(grey: 9))
+      #expect(await installed.control.run(["submit", "-u", "lost", "-t", "ear", files.path]).code == .done)
+      let job = try await installed.texts("SELECT max(id)::text FROM analysis.job")[0]
+      #expect(await installed.control("reconcile").code == .done)
+      try await installed.pool.execute(script: "DELETE FROM analysis.ready WHERE job_id = \(job)")
+      let ran = await installed.control("reconcile")
+      #expect(ran.code == .jobFailed)
+      #expect(ran.output.contains("1 job is in no table of the queue"))
+      #expect(ran.lines.contains { $0.hasPrefix("\(job)  lost ") || $0.hasPrefix("  \(job)  lost ") })
+      #expect(ran.lines.last?.hasSuffix("analysisctl jobs cancel \(job)") == true)
+      let json = await installed.control("reconcile", "--json")
+      #expect(json.code == .jobFailed)
+      #expect(
+        json.output.contains(#""agrees":false,"differences":[],"lost":1,"lost_jobs":[{"job":"\#(job)""#))
+      #expect(await installed.control("reconcile", "--month", "previous").code == .done)
+      #expect(await installed.control("jobs", "cancel", job).code == .done)
+      #expect(await installed.control("reconcile").code == .done)
+    }
+  }
+
   @Test("status counts what waits in each lane")
   func status() async throws {
     try await with { (installed) async throws in

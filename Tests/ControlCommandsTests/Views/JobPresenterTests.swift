@@ -22,7 +22,7 @@ struct JobPresenterTests {
       jobs: [
         try summary(), try summary(7, state: .waiting, file: nil), try summary(1234, file: "a\u{1B}[2J.jpg"),
       ],
-      next: nil)
+      next: nil, isCutShort: false)
     let lines = Fixed.text(page, JobsListPresenter.self).split(separator: "\n").map(String.init)
     #expect(
       lines == [
@@ -37,22 +37,31 @@ struct JobPresenterTests {
   func json() throws {
     let page = JobPage(
       jobs: [try summary(9_007_199_254_740_993)],
-      next: JobCursor(period: try Fixed.month("2026-09"), job: JobID(5)))
+      next: JobCursor(period: try Fixed.month("2026-09"), job: JobID(5)), isCutShort: false)
     #expect(
       Fixed.json(page, JobsListPresenter.self)
         == [
           #"{"jobs":[{"job":"9007199254740993","user":"u1","type":"throat","lane":"throat/urgent","#,
           #""state":"succeeded","month":"2026-10","created_at":"2026-10-01T00:00:00.250Z","run_at":null,"#,
           #""expires_at":null,"finished_at":"2026-10-01T00:00:02.250Z","attempts":1,"file":"photo.jpg"}],"#,
-          #""next":"2026-09/5"}"#,
+          #""next":"2026-09/5","cut_short":false}"#,
         ].joined())
   }
 
   @Test("no jobs are said to be none")
   func none() {
-    let page = JobPage(jobs: [], next: nil)
+    let page = JobPage(jobs: [], next: nil, isCutShort: false)
     #expect(Fixed.text(page, JobsListPresenter.self) == "No jobs.\n")
-    #expect(Fixed.json(page, JobsListPresenter.self) == #"{"jobs":[],"next":null}"#)
+    #expect(Fixed.json(page, JobsListPresenter.self) == #"{"jobs":[],"next":null,"cut_short":false}"#)
+  }
+
+  @Test("of a search that stopped early nobody reads that there are no jobs")
+  func cutShort() throws {
+    let page = JobPage(
+      jobs: [], next: JobCursor(period: try Fixed.month(), job: JobID(5)), isCutShort: true)
+    #expect(Fixed.text(page, JobsListPresenter.self) == "No jobs so far.\n")
+    #expect(
+      Fixed.json(page, JobsListPresenter.self) == #"{"jobs":[],"next":"2026-10/5","cut_short":true}"#)
   }
 
   private func analysed() throws -> JobDetail {

@@ -133,7 +133,7 @@ struct StatusPresenterTests {
   func differences() throws {
     let difference = UsageDifference(
       user: "u1", shard: 0, period: try Fixed.month(), used: 5, pendingRefunds: 1, analysed: 2, open: 1)
-    let response = ReconcileResponse(month: nil, differences: [difference])
+    let response = ReconcileResponse(month: nil, differences: [difference], lost: LostJobs())
     #expect(
       Fixed.text(response, ReconcilePresenter.self) == """
         The counters of every month do not agree with the jobs:
@@ -144,9 +144,38 @@ struct StatusPresenterTests {
     #expect(
       Fixed.json(response, ReconcilePresenter.self)
         == #"{"month":null,"agrees":false,"differences":[{"user":"u1","shard":0,"month":"2026-10","used":5,"#
-        + #""pending_refunds":1,"analysed":2,"open":1,"difference":1}]}"#)
-    let agreed = ReconcileResponse(month: try Fixed.month(), differences: [])
+        + #""pending_refunds":1,"analysed":2,"open":1,"difference":1}],"lost":0,"lost_jobs":[]}"#)
+    let agreed = ReconcileResponse(month: try Fixed.month(), differences: [], lost: LostJobs())
     #expect(Fixed.text(agreed, ReconcilePresenter.self) == "The counters of 2026-10 agree with the jobs.\n")
+  }
+
+  @Test("lost jobs by number, with what to do")
+  func lost() throws {
+    let jobs = try [12, 13].map {
+      LostJob(id: JobID($0), user: "u1", shard: 0, period: try Fixed.month(), createdAt: Fixed.moment)
+    }
+    let all = ReconcileResponse(month: nil, differences: [], lost: LostJobs(count: 2, first: jobs))
+    #expect(
+      Fixed.text(all, ReconcilePresenter.self) == """
+        The counters of every month agree with the jobs.
+        2 jobs are in no table of the queue, and no worker finds what is lost so:
+        JOB  USER  MONTH    SUBMITTED
+         12  u1    2026-10  2026-10-01 00:00:00Z
+         13  u1    2026-10  2026-10-01 00:00:00Z
+        Cancel what is lost, which gives the units back, and submit the pictures again: analysisctl jobs cancel 12 ...
+
+        """)
+    #expect(
+      Fixed.json(all, ReconcilePresenter.self).hasSuffix(
+        #""agrees":false,"differences":[],"lost":2,"lost_jobs":[{"job":"12","user":"u1","shard":0,"month":"2026-10","#
+          + #""created_at":"2026-10-01T00:00:00.250Z"},{"job":"13","user":"u1","shard":0,"month":"2026-10","#
+          + #""created_at":"2026-10-01T00:00:00.250Z"}]}"#))
+    let more = ReconcileResponse(
+      month: nil, differences: [], lost: LostJobs(count: 3000, first: Array(jobs.prefix(1))))
+    #expect(
+      Fixed.text(more, ReconcilePresenter.self).contains(
+        "3000 jobs are in no table of the queue, and no worker finds what is lost so; the first 1 are named:")
+    )
   }
 
   @Test("statements that are due: what was written always, the rest only to who watches")

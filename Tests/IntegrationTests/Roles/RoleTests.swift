@@ -12,7 +12,6 @@ struct RoleTests {
       let migrated = try await Executable("analysisctl", ["migrate"], environment: administrator).ended()
       #expect(migrated.code == 0 && migrated.messages == "", "\(migrated.messages)")
       try await Installation.open(database) { (installation) async throws in
-        try await Installation.addChecks(to: installation.pool)
         try await RoleTrial.with(installation, reach: { "\(database.conninfo) user=\($0)" }) {
           try await $0.wholeJob()
         }

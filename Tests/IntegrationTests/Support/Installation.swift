@@ -4,7 +4,6 @@ import Foundation
 import Images
 import JobQueue
 import PostgreSQL
-import SQLFiles
 import TestSupport
 import Testing
 
@@ -18,7 +17,6 @@ struct Installation: Sendable {
     let loop = try EventLoop()
     let pool = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
     _ = try await Migrator(pool).migrate()
-    try await addChecks(to: pool)
     await pool.close()
     loop.shutdown()
   }
@@ -43,11 +41,6 @@ struct Installation: Sendable {
     await pool.close()
     loop.shutdown()
     return try result.get()
-  }
-
-  /// Puts the judges of the invariants into a database.
-  static func addChecks(to pool: ConnectionPool) async throws {
-    for check in SQLFiles.files(in: "checks") { try await pool.execute(script: check.text) }
   }
 
   var environment: [String: String] { ["ANALYSIS_DATABASE": database.conninfo] }

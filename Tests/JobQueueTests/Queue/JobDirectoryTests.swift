@@ -101,8 +101,8 @@ struct JobDirectoryTests {
     }
   }
 
-  @Test("retries by filter, as far as the quota goes")
-  func retryByFilter() async throws {
+  @Test("retries what a list found, as far as the quota goes, the lowest numbers first")
+  func retryListed() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("basic", plan: "free")
       let jobs = try await queue.submitted(5, user: "basic")
@@ -114,11 +114,49 @@ struct JobDirectoryTests {
       let others = try await queue.submit((1...3).map { queue.submission("basic", 10 + $0) })
       #expect(others.allSatisfy { $0.job != nil }, "the units of dead jobs were given back")
       let directory = JobDirectory(queue.pool)
-      #expect(try await directory.retryDead(matching: JobFilter(kind: .ear)).isEmpty)
-      #expect(try await directory.retryDead(matching: JobFilter(state: .waiting)).isEmpty)
-      let outcomes = try await directory.retryDead(matching: JobFilter(user: "basic", state: .dead))
+      let dead = try await directory.list(JobFilter(user: "basic", state: .dead)).jobs.map(\.id)
+      let outcomes = try await directory.retryDead(dead)
       #expect(outcomes.values.filter { $0 == .quota }.count == 3)
       #expect(Set(outcomes.filter { $0.value != .quota }.keys) == Set(jobs.sorted().prefix(2)))
+    }
+  }
+
+  @Test("lists what is rare in several shards without a gap, though pages are cut short")
+  func shards() async throws {
+    try await withQueue { queue async throws in
+      _ = try await queue.pool.query("UPDATE analysis.setting SET value = '3' WHERE name = 'shards'")
+      for user in 0..<12 { try await queue.addUser("user-\(user)") }
+      var rare: [JobID] = []
+      for user in 0..<12 {
+        rare += try await queue.submit([queue.submission("user-\(user)", 1, kind: .ear)]).compactMap(\.job)
+        // Of one shard there are many more jobs than of the others.
+        let count = [3000, 40, 700][Int(try await ShardDirectory(queue.pool).shard(of: "user-\(user)"))]
+        _ = try await queue.pool.query(
+          """
+          INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+            max_attempts, image_raw)
+          SELECT j.shard, j.period, 1, 5, nextval('analysis.job_id'), j.user_id, j.image_id, j.vt, j.created_at, 1, j.period, 3, false
+          FROM (SELECT * FROM analysis.job WHERE id = $1) j, generate_series(1, $2)
+          """, [.int64(rare[rare.count - 1].value), .int32(Int32(count))])
+      }
+      let directory = JobDirectory(queue.pool)
+      var seen: [JobID] = []
+      var cursor: JobCursor?
+      var cutShort = 0
+      repeat {
+        let page = try await directory.list(JobFilter(kind: .ear), after: cursor, limit: 2)
+        seen += page.jobs.map(\.id)
+        if page.isCutShort { cutShort += 1 }
+        #expect(page.jobs.count <= 2 && (cursor == nil || page.next == nil || page.next! < cursor!))
+        cursor = page.next
+      } while cursor != nil && seen.count <= 12
+      #expect(seen == rare.sorted().reversed())
+      #expect(cutShort > 0)
+      // A page of all is never cut short.
+      let all = try await directory.list(limit: 10_000)
+      #expect(
+        all.jobs.count == 10_000 && !all.isCutShort
+          && all.next == all.jobs.last.map { JobCursor(period: $0.period, job: $0.id) })
     }
   }
 

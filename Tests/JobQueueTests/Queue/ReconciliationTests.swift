@@ -61,4 +61,35 @@ struct ReconciliationTests {
       #expect(differences.map(\.difference) == [-2])
     }
   }
+
+  @Test("names jobs that are in no table of the queue, and no others")
+  func lost() async throws {
+    try await withQueue { queue async throws in
+      try await prepare(queue)
+      let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
+      let later = try await queue.submit([
+        queue.submission("basic", 1, kind: .ear), queue.submission("premium", 2, kind: .ear, runAt: now + 5),
+        queue.submission("premium", 3, kind: .ear),
+      ]).compactMap(\.job)
+      _ = try await queue.claim(batch: 5000, count: 1)
+      #expect(try await Reconciliation.lostJobs(queue.pool).count == 0)
+      _ = try await queue.pool.query("DELETE FROM analysis.ready WHERE job_id = $1", [.int64(later[0].value)])
+      _ = try await queue.pool.query("DELETE FROM analysis.scheduled")
+      let leased = JobID(
+        try await queue.pool.query("DELETE FROM analysis.batch RETURNING job_ids[1]").single().int64(0))
+      let lost = try await Reconciliation.lostJobs(queue.pool)
+      #expect(lost.count == 3)
+      #expect(lost.first.map(\.id) == [leased, later[0], later[1]].sorted())
+      #expect(lost.first.first { $0.id == later[0] }?.user == "basic")
+      // A lost job holds its unit: the counters say nothing of it.
+      #expect(try await Reconciliation.run(queue.pool).isEmpty)
+      let month = try #require(lost.first.first?.period)
+      let one = try await Reconciliation.lostJobs(queue.pool, month: month, limit: 1)
+      #expect((one.count, one.first) == (3, Array(lost.first.prefix(1))))
+      #expect(try await Reconciliation.lostJobs(queue.pool, month: Period("2001-01")).count == 0)
+      _ = try await JobDirectory(queue.pool).cancel(lost.first.map(\.id))
+      #expect(try await Reconciliation.lostJobs(queue.pool).count == 0)
+      #expect(try await Reconciliation.run(queue.pool).isEmpty)
+    }
+  }
 }

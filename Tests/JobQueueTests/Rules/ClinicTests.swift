@@ -241,4 +241,42 @@ struct ClinicTests {
         "the owner is bound")
     }
   }
+
+  @Test("A list of jobs, and of lost ones, has those of the caller's clinics only, whoever is asked for")
+  func lists() async throws {
+    try await with { (queue, database) async throws in
+      try await withLoginRole(on: queue.pool, named: "north") { (north) async throws in
+        try await withLoginRole(on: queue.pool, named: "all") { (all) async throws in
+          try await queue.execute(
+            """
+            SELECT analysis.grant_clinics('\(north)', '{north}');
+            SELECT analysis.allow(r::name, d) FROM unnest('{\(north),\(all)}'::text[]) r, unnest('{reader,auditor}'::text[]) d;
+            SELECT analysis.cancel(0::smallint, ARRAY(SELECT j.id FROM analysis.job j JOIN analysis.account a USING (user_id)
+              WHERE a.user_ref = 'x1'))
+            """)
+          let months = "analysis.partition_made m"
+          for (user, isNorth) in [("NULL", true), ("'n1'", true), ("'s1'", false), ("'x1'", false)] {
+            for state in ["NULL", "'waiting'", "'cancelled'"] {
+              let sql = """
+                SELECT o_user FROM analysis.list_jobs(0::smallint, \(user), \(state), NULL, NULL, NULL, NULL, 10, 100) ORDER BY 1
+                """
+              let found = try await seen(database, as: north, sql)
+              #expect(found == (isNorth && state != "'cancelled'" ? ["n1"] : []), "\(user) \(state)")
+            }
+          }
+          let every =
+            "SELECT o_user FROM analysis.list_jobs(0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, 10, 100) ORDER BY 1"
+          #expect(try await seen(database, as: all, every) == ["n1", "s1", "x1"])
+          try await queue.execute("DELETE FROM analysis.ready")
+          let lost =
+            "SELECT l.o_user FROM \(months), analysis.lost_jobs(0::smallint, m.period, 10) l ORDER BY 1"
+          #expect(try await seen(database, as: north, lost) == ["n1"])
+          #expect(try await seen(database, as: all, lost) == ["n1", "s1"])
+          let broken = "SELECT rule FROM analysis.broken_invariants()"
+          #expect(try await seen(database, as: north, broken) == ["I1 one place"])
+          #expect(try await seen(database, as: all, broken) == ["I1 one place", "I1 one place"])
+        }
+      }
+    }
+  }
 }

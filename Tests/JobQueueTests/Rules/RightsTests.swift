@@ -18,7 +18,6 @@ struct RightsTests {
         """
         SELECT p.proname FROM pg_proc p
         WHERE p.pronamespace = 'analysis'::regnamespace AND has_function_privilege('\(role)', p.oid, 'EXECUTE')
-          AND p.proname <> 'broken_invariants' -- the tests' own
         """)
       #expect(open == [])
     }
@@ -29,15 +28,18 @@ struct RightsTests {
     arguments: [
       ("worker", ["claim", "complete", "rescue"], ["submit", "cancel", "retry_dead", "audit_add"]),
       ("submitter", ["submit", "submit_image", "result_of"], ["claim", "complete", "retry_dead"]),
-      ("reader", ["result_of", "audit_result"], ["submit", "cancel", "claim", "audit_add", "audit_list"]),
+      (
+        "reader", ["result_of", "audit_result", "list_jobs"],
+        ["lost_jobs", "broken_invariants", "submit", "cancel", "claim", "audit_add", "audit_list"]
+      ),
       ("reporter", ["usage_report", "close_usage"], ["result_of", "cancel", "add_user", "set_plan"]),
       ("diagnoses", [], ["result_of", "close_usage", "cancel"]),
       (
-        "operator", ["pause", "resume", "retry_dead", "cancel"],
+        "operator", ["pause", "resume", "retry_dead", "cancel", "list_jobs", "lost_jobs"],
         ["submit", "claim", "add_user", "close_usage"]
       ),
       (
-        "auditor", ["usage_report", "audit_list", "audit_verify"],
+        "auditor", ["usage_report", "audit_list", "audit_verify", "lost_jobs", "broken_invariants"],
         ["close_usage", "pause", "cancel", "retry_dead", "add_user", "result_of", "audit_add"]
       ),
     ])
@@ -204,7 +206,7 @@ struct RightsTests {
           AND c.relowner <> 'analysis_owner'::regrole
         UNION
         SELECT p.proname FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace
-          AND p.proowner <> 'analysis_owner'::regrole AND p.proname <> 'broken_invariants' -- the tests' own
+          AND p.proowner <> 'analysis_owner'::regrole
         UNION
         SELECT t.typname FROM pg_type t WHERE t.typnamespace = 'analysis'::regnamespace
           AND t.typowner <> 'analysis_owner'::regrole

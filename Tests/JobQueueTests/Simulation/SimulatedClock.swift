@@ -20,7 +20,6 @@ enum SimulatedClock {
     for group in SQLFiles.files(in: "functions") {
       try await pool.execute(script: simulated(group.text))
     }
-    for check in SQLFiles.files(in: "checks") { try await pool.execute(script: check.text) }
     let months = QueueModel.months
     try await pool.execute(
       script:

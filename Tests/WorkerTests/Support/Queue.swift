@@ -2,7 +2,6 @@ import AnalysisCore
 import EventLoop
 import JobQueue
 import PostgreSQL
-import SQLFiles
 import TestSupport
 import Testing
 
@@ -19,7 +18,6 @@ struct Queue: Sendable {
     let loop = try EventLoop(name: "template")
     let pool = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
     _ = try await Migrator(pool).migrate()
-    for check in SQLFiles.files(in: "checks") { try await pool.execute(script: check.text) }
     await pool.close()
     loop.shutdown()
   }

@@ -122,7 +122,6 @@ struct MigrationRaceTests {
         }
         #expect(try await installation.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
         #expect(backend.calls.count == jobs.count)
-        try await Installation.addChecks(to: installation.pool)
         try await installation.expectInvariants()
       }
     }

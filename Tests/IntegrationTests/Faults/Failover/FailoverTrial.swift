@@ -33,7 +33,6 @@ struct FailoverTrial {
         TestDatabase(conninfo: primary.conninfo(database: database), name: database)
       ) {
         _ = try await Migrator($0.pool).migrate()
-        try await Installation.addChecks(to: $0.pool)
         try await $0.addUser(user)
       }
       try await withStandby(of: primary, named: "second", options) { standby in

@@ -64,7 +64,6 @@ struct PoolerTests {
             #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
           }
           try await Installation.open(database) { installation in
-            try await Installation.addChecks(to: installation.pool)
             #expect(
               try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1")
                 == 6)

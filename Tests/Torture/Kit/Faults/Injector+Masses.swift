@@ -21,6 +21,20 @@ extension Injector {
   }
 
   func retryMass() async throws {
-    _ = try await JobDirectory(rig.owner).retryDead(matching: JobFilter(state: .dead), limit: Self.mass)
+    try await retryDead(atMost: Self.mass)
+  }
+
+  /// Retries dead jobs, page by page.
+  func retryDead(atMost limit: Int) async throws {
+    let directory = JobDirectory(rig.owner)
+    var dead: [JobID] = []
+    var cursor: JobCursor?
+    repeat {
+      let page = try await directory.list(
+        JobFilter(state: .dead), after: cursor, limit: min(500, limit - dead.count))
+      dead += page.jobs.map(\.id)
+      cursor = page.next
+    } while cursor != nil && dead.count < limit
+    _ = try await directory.retryDead(dead)
   }
 }

@@ -9,8 +9,7 @@ extension Injector {
   func carryOut(_ action: OperatorAction, _ event: FaultEvent) async throws {
     switch action {
     case .cancelsJobs: try await cancelJobs(event.choice)
-    case .retriesDead:
-      _ = try await JobDirectory(rig.owner).retryDead(matching: JobFilter(state: .dead), limit: 60)
+    case .retriesDead: try await retryDead(atMost: 60)
     case .schedulesMany: try await scheduleMass(event)
     case .cancelsMany: try await cancelMass()
     case .retriesMany: try await retryMass()

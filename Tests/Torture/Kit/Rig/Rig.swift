@@ -2,7 +2,6 @@ import EventLoop
 import Foundation
 import JobQueue
 import PostgreSQL
-import SQLFiles
 import TestSupport
 
 /// Everything that a run tortures: a PostgreSQL cluster with the schema, an endpoint, workers; and the way to
@@ -110,7 +109,6 @@ struct Rig: Sendable {
     _ = try await first.query("CREATE DATABASE \(database)")
     await first.close()
     _ = try await Migrator(owner).migrate()
-    for check in SQLFiles.files(in: "checks") { try await owner.execute(script: check.text) }
     for (role, duties) in duties {
       _ = try await owner.query("CREATE ROLE \(role) LOGIN")
       for duty in duties {

@@ -1,8 +1,41 @@
--- What must hold at any moment in which nothing is being changed; for tests and for an operator in doubt.
--- Not part of the schema: whoever wants it applies this file. A row is a broken rule.
+-- What must hold in the queue at any moment in which nothing is being changed.
+
+-- The jobs of one shard and month that are nowhere: not ended, not waiting, not scheduled and not running; the lowest numbers
+-- first, and with each how many there are. Only of users whom the caller may see.
+CREATE OR REPLACE FUNCTION analysis.lost_jobs(p_shard smallint, p_period smallint, p_limit int)
+RETURNS TABLE (o_job bigint, o_user text, o_created_at timestamptz, o_count bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan SET work_mem = '64MB'
+AS $$
+DECLARE
+  v_clinic int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN QUERY
+  WITH open AS MATERIALIZED (
+    -- All of these are read from the same snapshot: a job that is being moved is in one place or the other.
+    SELECT j.id FROM analysis.job j
+    WHERE j.shard = p_shard AND j.period = p_period
+      AND NOT EXISTS (SELECT FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = j.id)),
+  lost AS (
+    SELECT n.id FROM open n
+    EXCEPT SELECT d.job_id FROM analysis.dead d WHERE d.shard = p_shard
+    EXCEPT SELECT r.job_id FROM analysis.ready r WHERE r.shard = p_shard AND r.period = p_period
+    EXCEPT SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = p_period
+    EXCEPT SELECT unnest(b.job_ids) FROM analysis.batch b WHERE b.shard = p_shard)
+  SELECT j.id, a.user_ref, j.created_at, count(*) OVER ()
+  FROM lost l
+  JOIN analysis.job j ON j.shard = p_shard AND j.period = p_period AND j.id = l.id
+  JOIN analysis.account a ON a.shard = p_shard AND a.user_id = j.user_id
+  WHERE v_clinic IS NULL OR a.clinic_id = ANY (v_clinic)
+  ORDER BY j.id
+  LIMIT p_limit;
+END $$;
+
+-- Every broken rule of the whole queue; none is to be expected ever. It reads all of all months. Who sees some clinics
+-- only gets the rows of their users, and none that has no user.
 CREATE OR REPLACE FUNCTION analysis.broken_invariants()
 RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
   WITH places AS (
     -- Every place where a job can be.
     SELECT r.shard, r.job_id, r.period, 'ready' AS place FROM analysis.ready r
@@ -20,8 +53,8 @@ LANGUAGE sql STABLE AS $$
   counted AS (
     SELECT j.shard, j.user_id, j.period, count(*) AS units FROM jobs j
     WHERE NOT j.places && ARRAY['dead', 'cancelled'] GROUP BY 1, 2, 3),
-  owed AS (SELECT f.shard, f.user_id, f.period, count(*) AS units FROM analysis.refund f GROUP BY 1, 2, 3)
-
+  owed AS (SELECT f.shard, f.user_id, f.period, count(*) AS units FROM analysis.refund f GROUP BY 1, 2, 3),
+  broken (rule, shard, job_id, user_id, detail) AS (
   -- I1: a job is in one place and one only; a cancelled one may still be met on its way.
   SELECT 'I1 one place', j.shard, j.id, j.user_id, array_to_string(j.places, ', ', '-') FROM jobs j
   WHERE j.places IS NULL
@@ -96,5 +129,8 @@ LANGUAGE sql STABLE AS $$
   UNION ALL
   SELECT 'partition', NULL, NULL, NULL, format('%s of %s', n.name, analysis.period_text(m.period))
   FROM analysis.partition_made m CROSS JOIN unnest(ARRAY['job', 'image', 'result', 'attempt_error']) n(name)
-  WHERE to_regclass(format('analysis.%I', n.name || '_p' || m.period)) IS NULL
+  WHERE to_regclass(format('analysis.%I', n.name || '_p' || m.period)) IS NULL)
+  SELECT b.* FROM broken b, (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
+  WHERE s.clinics IS NULL OR EXISTS (
+    SELECT FROM analysis.account a WHERE a.shard = b.shard AND a.user_id = b.user_id AND a.clinic_id = ANY (s.clinics))
 $$;

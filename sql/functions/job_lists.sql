@@ -1,0 +1,170 @@
+-- Lists of jobs.
+
+-- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller may see.
+--
+-- They are looked for where the filter has them together: a user's jobs by their own index; running, scheduled, dead and
+-- cancelled jobs where they are; waiting ones in the queue, if it is short. All others are looked for among the jobs by
+-- their numbers. Of jobs that are not meant p_looks are looked at, and for each of them four rows are read at most. Then
+-- the page ends, and its last row has a place and no state: all jobs up to this place, including it, were looked at.
+--
+-- p_period NULL: of all months. The page begins behind p_before_period and p_before_job, if they are given.
+--
+-- Each statement names its month's tables: to plan and to open those of all months would take longer than the answer.
+CREATE OR REPLACE FUNCTION analysis.list_jobs(
+  p_shard smallint, p_user text, p_state text, p_kind smallint, p_period smallint, p_before_period smallint,
+  p_before_job bigint, p_limit int, p_looks int)
+RETURNS TABLE (
+  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text, o_created_at timestamptz,
+  o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts int, o_source text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  v_clinic int[] := analysis.clinics_seen(analysis.caller());
+  v_limit int := least(greatest(p_limit, 1), 10001);
+  v_looks int := least(greatest(p_looks, 1), 2500);         -- how many jobs that are not meant may still be looked at
+  v_least int := least(greatest(v_looks / 20, 10), v_looks);  -- fewer are not worth a statement
+  v_take int := least(v_limit * 2, v_looks);                -- how many to look at next
+  v_user bigint;
+  v_leased bigint[];
+  v_leased_in smallint[];
+  v_set bigint[];                      -- all jobs that can be meant, if they could be read at once, and their months
+  v_set_in smallint[];
+  v_next text;                         -- finds the jobs to look at next, the latest first
+  v_meant text;                        -- finds those of them that are meant
+  v_month smallint;
+  v_before bigint;
+  v_job bigint[];
+  v_found int;
+BEGIN
+  IF p_kind NOT IN (1, 2) THEN
+    RETURN;
+  ELSIF p_user IS NOT NULL THEN
+    SELECT a.user_id INTO v_user FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+  END IF;
+
+  -- 1. What runs is in few rows. What waits is read too if it is asked for and is not much.
+  SELECT coalesce(array_agg(u.job_id), '{}'), coalesce(array_agg(u.period), '{}') INTO v_leased, v_leased_in
+  FROM analysis.batch b CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
+  WHERE b.shard = p_shard;
+  IF p_state = 'running' THEN
+    v_set := v_leased;
+    v_set_in := v_leased_in;
+  ELSIF p_state = 'waiting' AND v_user IS NULL THEN
+    SELECT coalesce(array_agg(w.job_id), '{}'), coalesce(array_agg(w.period), '{}') INTO v_set, v_set_in
+    FROM (
+      SELECT r.job_id, r.period FROM analysis.ready r
+      WHERE r.shard = p_shard AND r.lane BETWEEN coalesce(p_kind * 4, 0) AND coalesce(p_kind * 4 + 3, 32767)
+      LIMIT v_looks * 2) w;
+    IF cardinality(v_set) = v_looks * 2 THEN
+      v_looks := v_looks / 2;          -- as many rows were read in vain
+      v_set := NULL;
+      v_set_in := NULL;
+    END IF;
+  END IF;
+
+  -- 2. Where to look. $1 shard, $2 month, $3 before which job, $4 how many, $5 user, $6 and $7 the set.
+  v_next := CASE
+    WHEN v_set IS NOT NULL THEN
+      'SELECT s.id FROM unnest($6, $7) s(id, period) WHERE s.period = $2 AND s.id < $3 ORDER BY s.id DESC'
+    WHEN p_state = 'dead' THEN
+      'SELECT d.job_id FROM analysis.dead d WHERE d.shard = $1 AND d.period = $2 AND d.job_id < $3'
+      || CASE WHEN v_user IS NOT NULL THEN ' AND d.user_id = $5' ELSE '' END || ' ORDER BY d.job_id DESC'
+    WHEN v_user IS NOT NULL THEN
+      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.period = $2 AND j.user_id = $5 AND j.id < $3 ORDER BY j.id DESC'
+    WHEN p_state = 'scheduled' THEN
+      'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3 ORDER BY s.job_id DESC'
+    WHEN p_state IN ('cancelled', 'succeeded') THEN
+      'SELECT r.job_id FROM analysis.result_p%1$s r WHERE r.shard = $1 AND r.period = $2 AND r.job_id < $3'
+      || CASE p_state WHEN 'cancelled' THEN ' AND r.outcome = 2' ELSE '' END || ' ORDER BY r.job_id DESC'
+    ELSE
+      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.period = $2 AND j.id < $3 ORDER BY j.id DESC' END;
+  v_next := 'SELECT ARRAY(' || v_next || ' LIMIT $4)';
+
+  -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that run.
+  v_meant := $meant$
+    SELECT p.id, $2, a.user_ref, p.kind, p.lane, p.state, p.created_at, p.run_at, p.expires_at, p.finished_at,
+      -- Attempts that count: the one that gave the result, or those burnt so far.
+      coalesce(p.attempts, (
+        SELECT count(*) FROM analysis.attempt_error_p%1$s e
+        WHERE e.shard = $1 AND e.period = $2 AND e.job_id = p.id AND e.burnt))::int,
+      p.source_name
+    FROM (
+      SELECT s.* FROM (
+        SELECT g.place, j.id, j.user_id, j.kind, j.lane, j.created_at, coalesce(n.run_at, j.run_at) AS run_at, j.expires_at,
+          j.source_name, coalesce(r.finished_at, d.failed_at) AS finished_at,
+          CASE r.outcome WHEN 1 THEN r.attempt ELSE d.attempts END AS attempts,
+          CASE WHEN r.outcome = 1 THEN 'succeeded'
+               WHEN r.outcome = 2 THEN 'cancelled'
+               WHEN d.failed_at IS NOT NULL THEN 'dead'
+               WHEN j.id IN (SELECT unnest($9)) THEN 'running'
+               WHEN n.run_at IS NOT NULL THEN 'scheduled'
+               ELSE 'waiting' END AS state
+        FROM unnest($3) WITH ORDINALITY g(id, place)
+        CROSS JOIN LATERAL (
+          SELECT k.id, k.user_id, k.kind, k.lane, k.created_at, k.run_at, k.expires_at, k.source_name
+          FROM analysis.job_p%1$s k WHERE k.shard = $1 AND k.period = $2 AND k.id = g.id OFFSET 0) j
+        LEFT JOIN LATERAL (
+          SELECT f.outcome, f.attempt, f.finished_at FROM analysis.result_p%1$s f
+          WHERE f.shard = $1 AND f.period = $2 AND f.job_id = j.id OFFSET 0) r ON true
+        LEFT JOIN LATERAL (
+          SELECT x.attempts, x.failed_at FROM analysis.dead x
+          WHERE r.outcome IS NULL AND x.shard = $1 AND x.job_id = j.id OFFSET 0) d ON true
+        LEFT JOIN LATERAL (
+          SELECT q.run_at FROM analysis.scheduled q
+          WHERE r.outcome IS NULL AND q.shard = $1 AND q.period = $2 AND q.job_id = j.id OFFSET 0) n ON true
+        WHERE ($7 IS NULL OR j.kind = $7) AND ($5 IS NULL OR j.user_id = $5)
+          AND ($8 IS NULL OR (
+            SELECT c.clinic_id FROM analysis.account c WHERE c.shard = $1 AND c.user_id = j.user_id) = ANY ($8))) s
+      WHERE $6 IS NULL OR s.state = $6
+      ORDER BY s.place LIMIT $4) p
+    CROSS JOIN LATERAL (
+      SELECT k.user_ref FROM analysis.account k WHERE k.shard = $1 AND k.user_id = p.user_id OFFSET 0) a
+    ORDER BY p.place
+    $meant$;
+
+  -- 3. The months in which there can be any.
+  FOR v_month IN
+    SELECT m.period FROM analysis.partition_made m
+    WHERE (p_period IS NULL OR m.period = p_period) AND (p_before_period IS NULL OR m.period <= p_before_period)
+      AND (v_set_in IS NULL OR m.period = ANY (v_set_in))
+      AND (v_user IS NULL OR EXISTS (
+        SELECT FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = m.period))
+      AND (p_state IS DISTINCT FROM 'dead' OR EXISTS (
+        SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.period = m.period))
+      AND (p_state IS DISTINCT FROM 'scheduled' OR EXISTS (
+        SELECT FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = m.period))
+    ORDER BY m.period DESC
+  LOOP
+    v_before := 9223372036854775807;
+    IF v_month = p_before_period THEN
+      v_before := coalesce(p_before_job, v_before);
+    END IF;
+    LOOP
+      EXECUTE format(v_next, v_month) INTO v_job USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
+      EXIT WHEN cardinality(v_job) = 0;
+      RETURN QUERY EXECUTE format(v_meant, v_month)
+        USING p_shard, v_month, v_job, v_limit, v_user, p_state, p_kind, v_clinic, v_leased;
+      GET DIAGNOSTICS v_found = ROW_COUNT;
+      v_limit := v_limit - v_found;
+      IF v_limit <= 0 THEN
+        RETURN;
+      END IF;
+      v_before := v_job[cardinality(v_job)];
+      v_looks := v_looks - (cardinality(v_job) - v_found);
+      IF v_looks < v_least THEN
+        o_job := v_before;
+        o_period := v_month;
+        RETURN NEXT;
+        RETURN;
+      END IF;
+      EXIT WHEN cardinality(v_job) < v_take;
+      v_take := least(v_take * 4, v_looks);
+    END LOOP;
+    v_take := least(v_take, v_looks);
+  END LOOP;
+END $$;
