@@ -39,26 +39,26 @@ public struct Reporter: Sendable {
   /// Writes a report.
   ///
   /// A `usage` report whose month is past its time of grace closes the month first, unless another did.
-  /// `beforeReading` is called when everything else is sound and the rows are about to be read, so that who reads
-  /// them is recorded first; what it throws is the error's `underlying`.
+  /// One that tells of people is recorded in the audit, by `actor` and with `detail` (a JSON object), once everything
+  /// else is sound and before its rows are read; whoever may not read it is refused, and leaves no entry.
   /// `progress` is told now and then how many rows are written, and at the end.
   /// Throws `unknownZone`, `unwritable`, `unreachable`, `database`, `schema` or `interrupted`; a file is then
   /// as it was before.
   public func run(
     _ request: ReportRequest, to destination: ReportDestination,
-    beforeReading: @Sendable () async throws -> Void = {},
+    by actor: SQLStatement? = nil, detail: String? = nil,
     progress: @Sendable (_ rows: Int) -> Void = { _ in }
   ) async throws(ReportsError) -> ReportOutcome {
     do {
       switch destination {
       case .stream(let take):
-        let report = try await write(request, beforeReading, progress: progress) { chunk in
+        let report = try await write(request, actor, detail, progress: progress) { chunk in
           do { try take(chunk) } catch { throw ReportsError(interruptedBy: error) }
         }
         return report.outcome(sha256: nil, isNew: true)
       case .file(let path):
         var file = try ReportFile(path)
-        let report = try await write(request, beforeReading, progress: progress) { chunk in
+        let report = try await write(request, actor, detail, progress: progress) { chunk in
           try file.write(chunk)
         }
         let result = try file.finish(report.meta, format: request.format)
@@ -84,18 +84,19 @@ public struct Reporter: Sendable {
   }
 
   private func write(
-    _ request: ReportRequest, _ beforeReading: () async throws -> Void, progress: (Int) -> Void,
+    _ request: ReportRequest, _ actor: SQLStatement?, _ detail: String?, progress: (Int) -> Void,
     to sink: (_ chunk: [UInt8]) throws -> Void
   ) async throws -> Report {
     let zone = try await zone(named: request.zone)
     if request.kind == .usage { try await closeIfDue(request.month) }
-    try await beforeReading()
+    let reading = try await open(request, actor, detail)
     return try await database.transaction(
       isolation: .repeatableRead, readOnly: true, deadline: timeout
     ) { transaction in
       try await limit(transaction)
       let facts = try await facts(of: request.month, in: transaction)
-      let question = ReportQuestion(month: request.month, zone: zone, moment: facts.moment)
+      let question = ReportQuestion(
+        month: request.month, zone: zone, moment: facts.moment, reading: reading)
       var meta = meta(of: request, zone: zone, facts)
       meta.rows = try await write(request, question, meta, from: transaction, progress: progress, to: sink)
       var openJobs = 0
@@ -104,6 +105,29 @@ public struct Reporter: Sendable {
       }
       return Report(meta: meta, openJobs: openJobs, removedSince: meta.removedSince)
     }
+  }
+
+  /// Has the audit tell who reads a report that tells of people, and answers by what its rows are read then; nil for
+  /// another report. What else the report needs to read is asked for first, so that a refusal leaves no entry.
+  private func open(
+    _ request: ReportRequest, _ actor: SQLStatement?, _ detail: String?
+  ) async throws -> String? {
+    let opening: ReportStatement
+    switch request.kind {
+    case .analyses: opening = .openAnalyses
+    case .conditions: opening = .openConditions
+    case .usage, .summary: return nil
+    }
+    _ = try await facts(of: request.month, in: database)
+    let statement = try opening.with(.int16(request.month.label), .jsonb(detail))
+    let answers = try await database.pipeline(
+      (actor.map { [$0] } ?? []) + [statement], atomic: true, deadline: timeout)
+    var reading: String?
+    for answer in answers { reading = try answer.get().single().stringIfPresent(0) }
+    guard let reading else {
+      throw ReportsError(.schema, "the database does not say by what the report is read")
+    }
+    return reading
   }
 
   /// Writes the rows that the request's interactor finds as its presenter puts them.

@@ -1,36 +1,56 @@
--- Giving a person what is kept of them: `open_export`, its commit, and then the parts. Nothing is read before the entry of
+-- Reading what tells of persons: a call that opens it, its commit, and then the rows. Nothing is read before the entry of
 -- the audit is there to stay: one that is written together with what is read would go with a rollback, or with a connection
 -- that is cut once the rows have come.
 
--- Records that a person's data, with the images, are read, and answers whom and by what the parts know it: the transaction's
--- number. No row: there is no such user.
+-- Records a reading, and answers what the functions that give the rows ask for: the transaction's number, and the time
+-- from which on they look for its entry.
+CREATE OR REPLACE FUNCTION analysis.open_reading(p_action text, p_object text, p_detail jsonb) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_reading text := format('%s-%s', pg_current_xact_id(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+BEGIN
+  PERFORM analysis.audit_add(p_action, p_object, coalesce(p_detail, '{}') || jsonb_build_object('reading', v_reading));
+  RETURN v_reading;
+END $$;
+
+-- The detail of a reading's entry; p_object NULL: whatever was opened. Refuses what belongs to no reading of this that this
+-- role has opened, in the last day, and committed.
+CREATE OR REPLACE FUNCTION analysis.require_reading(p_action text, p_object text, p_reading text) RETURNS jsonb
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_opened timestamptz := '1970-01-01 00:00:00+00'::timestamptz
+    + substring(p_reading FROM '^[0-9]{1,20}-([0-9]{1,17})$')::bigint * interval '1 microsecond';
+  v_detail jsonb;
+BEGIN
+  -- What is seen of another transaction is committed. The entry has its time from the same call that opened the reading.
+  IF split_part(p_reading, '-', 1) IS DISTINCT FROM pg_current_xact_id_if_assigned()::text
+     AND v_opened > clock_timestamp() - interval '1 day' THEN
+    SELECT a.detail INTO v_detail FROM analysis.audit a
+    WHERE a.at >= v_opened AND a.at < v_opened + interval '1 minute' AND a.action = p_action AND a.role = session_user
+      AND (p_object IS NULL OR a.object = p_object) AND a.detail ->> 'reading' = p_reading;
+  END IF;
+  IF v_detail IS NULL THEN
+    RAISE EXCEPTION 'the audit has no entry of this reading' USING ERRCODE = 'insufficient_privilege',
+      HINT = 'Call the function that opens it, commit, and give what it answered.';
+  END IF;
+  RETURN v_detail;
+END $$;
+
+-- Records that a person's data, with the images, are read, and answers whom and by what the parts know it. No row: there is
+-- no such user, or none of the clinics that the caller sees.
+DROP FUNCTION IF EXISTS analysis.require_export(bigint, text);
 CREATE OR REPLACE FUNCTION analysis.open_export(p_shard smallint, p_user text) RETURNS TABLE (o_user_id bigint, o_export text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
-  SELECT a.user_id INTO o_user_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+  SELECT a.user_id INTO o_user_id FROM analysis.account a
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  o_export := pg_current_xact_id()::text;
-  PERFORM analysis.audit_add('export', 'user:' || o_user_id, jsonb_build_object('export', o_export));
+  o_export := analysis.open_reading('export', 'user:' || o_user_id, NULL);
   RETURN NEXT;
-END $$;
-
--- Refuses what belongs to no export that this role has opened, of this user, today, and committed.
-CREATE OR REPLACE FUNCTION analysis.require_export(p_user_id bigint, p_export text) RETURNS void
-LANGUAGE plpgsql AS $$
-DECLARE
-  v_since timestamptz := clock_timestamp() - interval '1 day';       -- outside the statement, for the index
-BEGIN
-  -- What is seen of another transaction is committed.
-  IF p_export = pg_current_xact_id_if_assigned()::text OR NOT EXISTS (
-    SELECT FROM analysis.audit a
-    WHERE a.at > v_since AND a.action = 'export' AND a.object = 'user:' || p_user_id
-      AND a.role = session_user AND a.detail ->> 'export' = p_export)
-  THEN
-    RAISE EXCEPTION 'the audit has no entry of this export' USING ERRCODE = 'insufficient_privilege',
-      HINT = 'Call analysis.open_export, commit, and give what it answered.';
-  END IF;
 END $$;
 
 -- Who they are and what they used: the first part of an export. NULL: there is no such user.
@@ -38,7 +58,7 @@ DROP FUNCTION IF EXISTS analysis.export_user(smallint, text);
 CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user_id bigint, p_export text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 BEGIN
-  PERFORM analysis.require_export(p_user_id, p_export);
+  PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   RETURN (SELECT jsonb_build_object(
     'user', a.user_ref, 'number', a.user_id, 'zone', a.zone, 'added_at', a.created_at, 'erased_at', a.erased_at,
     'clinic', (SELECT c.name FROM analysis.clinic c WHERE c.id = a.clinic_id),
@@ -62,7 +82,7 @@ DROP FUNCTION IF EXISTS analysis.export_jobs(smallint, bigint);
 CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint, p_export text) RETURNS TABLE (o_job jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET jit = off AS $$
 BEGIN
-  PERFORM analysis.require_export(p_user_id, p_export);
+  PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   PERFORM analysis.audit_add('read_result', 'user:' || p_user_id);
   RETURN QUERY
   SELECT jsonb_build_object(
@@ -105,7 +125,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit 
 DECLARE
   v_image bigint[];
 BEGIN
-  PERFORM analysis.require_export(p_user_id, p_export);
+  PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   v_image := ARRAY(
     SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);
   IF cardinality(v_image) = 0 THEN

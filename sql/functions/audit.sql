@@ -58,34 +58,8 @@ $$;
 -- What a client says beside: bounded, and no word of whom or what it was about, by which entries are found.
 CREATE OR REPLACE FUNCTION analysis.audit_detail(p_detail jsonb) RETURNS jsonb
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN octet_length(p_detail::text) <= 2000 THEN p_detail - '{users,jobs}'::text[] END
+  SELECT CASE WHEN octet_length(p_detail::text) <= 2000 THEN p_detail - '{users,jobs,reading}'::text[] END
 $$;
-
--- Records that somebody reads a report with diagnoses. For roles that may read it and may not write entries of any other
--- kind.
-CREATE OR REPLACE FUNCTION analysis.audit_read(p_action text, p_object text, p_detail jsonb) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  IF (p_action = 'report' AND p_object ~ '^report:[a-z0-9:-]{1,100}$') IS NOT TRUE THEN
-    RAISE EXCEPTION 'report is what is read, not %', p_action USING ERRCODE = '22023';
-  END IF;
-  PERFORM analysis.audit_add(p_action, p_object, analysis.audit_detail(p_detail));
-END $$;
-
--- Records that somebody reads what was found in a job's picture, and answers whether anything was. For roles that may
--- read results.
-CREATE OR REPLACE FUNCTION analysis.audit_result(p_shard smallint, p_period smallint, p_job bigint) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v_user bigint := (SELECT r.user_id FROM analysis.result r
-                    WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job AND r.outcome = 1);
-BEGIN
-  IF v_user IS NULL THEN
-    RETURN false;
-  END IF;
-  PERFORM analysis.audit_jobs('read_result', p_shard, ARRAY[p_job], ARRAY[v_user]);
-  RETURN true;
-END $$;
 
 -- A key of encrypted images, by the number that its file shows.
 CREATE OR REPLACE FUNCTION analysis.key_text(p_key bigint) RETURNS text

@@ -57,22 +57,6 @@ BEGIN
   WHERE k.id = g.image_id;
 END $$;
 
--- The same for workers of the program before, which ask by image; it goes with the next schema. What all workers have is
--- looked up once for each call.
-CREATE OR REPLACE VIEW analysis.image_to_send AS
-SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key, a.user_sha256, k.user_id
-FROM analysis.image k
-LEFT JOIN LATERAL (
-  SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-  WHERE k.sealed_by IS NOT NULL AND c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true
-WHERE k.id = ANY (ARRAY(
-  SELECT j.image_id
-  FROM analysis.batch b
-  CROSS JOIN LATERAL (SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period) u
-  CROSS JOIN LATERAL (
-    SELECT w.image_id FROM analysis.job w
-    WHERE w.shard = b.shard AND w.period = u.period AND w.id = u.job_id OFFSET 0) j));
-
 -- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$

@@ -10,8 +10,10 @@ $$;
 
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
--- over for the user, at its end. A unit whose refund is still to be settled does not count as used.
-CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz)
+-- over for the user, at its end. A unit whose refund is still to be settled does not count as used. Of users of p_clinics;
+-- NULL: of all.
+DROP FUNCTION IF EXISTS analysis.usage_of(smallint, timestamptz);
+CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz, p_clinics int[])
 RETURNS TABLE (
   shard smallint, user_id bigint, user_ref text, zone text, plan text, plan_name text, monthly_limit bigint,
   used bigint, over bigint, analysed bigint, failed bigint, cancelled bigint, refunded bigint,
@@ -57,7 +59,7 @@ LANGUAGE sql STABLE AS $$
     SELECT v.monthly_limit FROM analysis.plan_limit v
     WHERE v.plan_id = h.plan_id AND v.valid_from <= p_now AND v.valid_from < m.ends
     ORDER BY v.valid_from DESC LIMIT 1) l ON true
-  WHERE a.created_at < m.ends OR u.user_id IS NOT NULL
+  WHERE (a.created_at < m.ends OR u.user_id IS NOT NULL) AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
 $$;
 
 -- By how much each month that is stated before p_period changed since: what is used, refunded and refused
@@ -99,27 +101,180 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- A month's usage as it is reported: the statement's lines in their order when the month is closed, else what
--- it is now. The condition on the statement is decided once, so that only one half is read.
+-- it is now, of the users whom the caller sees. The condition on the statement is decided once, so that only one half is
+-- read.
 CREATE OR REPLACE FUNCTION analysis.usage_report(p_period smallint, p_now timestamptz)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
-LANGUAGE sql STABLE AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN QUERY
   SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name, t.monthly_limit,
     t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls, t.last_reset,
     t.last_reset_local
   FROM analysis.statement_line t
-  WHERE t.report = 'usage' AND t.period = p_period
+  WHERE t.report = 'usage' AND t.period = p_period AND (v_seen IS NULL OR analysis.is_seen(v_seen, t.shard, t.user_id))
   UNION ALL
   SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit, n.used,
     n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
     n.last_reset_local
-  FROM analysis.usage_of(p_period, p_now) n
+  FROM analysis.usage_of(p_period, p_now, v_seen) n
   WHERE NOT EXISTS (
-    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
+    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
+END $$;
+
+-- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still to be settled
+-- does not count as used.
+CREATE OR REPLACE FUNCTION analysis.month_of(p_shard smallint, p_user_id bigint, p_period smallint)
+RETURNS TABLE (o_used int, o_refunded int, o_refused int, o_analysed int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_pending int;
+BEGIN
+  IF NOT analysis.is_seen(analysis.clinics_seen(analysis.caller()), p_shard, p_user_id) THEN
+    RETURN;
+  END IF;
+  SELECT count(*) INTO v_pending FROM analysis.refund f
+  WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period;
+  SELECT u.used, u.refunded, u.refused INTO o_used, o_refunded, o_refused FROM analysis.usage u
+  WHERE u.shard = p_shard AND u.user_id = p_user_id AND u.period = p_period;
+  o_used := coalesce(o_used, 0) - v_pending;
+  o_refunded := coalesce(o_refunded, 0) + v_pending;
+  o_refused := coalesce(o_refused, 0);
+  SELECT count(*) INTO o_analysed FROM analysis.result r
+  WHERE r.shard = p_shard AND r.user_id = p_user_id AND r.period = p_period AND r.outcome = 1;
+  RETURN NEXT;
+END $$;
+
+-- Jobs of a month that have neither a result nor failed for good: the units taken and not given back, less the results.
+-- Counted so because the tables in which jobs wait are not to be counted.
+CREATE OR REPLACE FUNCTION analysis.open_jobs(p_period smallint) RETURNS bigint
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN (
+    SELECT coalesce(sum(u.used), 0) FROM analysis.usage u
+    WHERE u.period = p_period AND (v_seen IS NULL OR analysis.is_seen(v_seen, u.shard, u.user_id)))
+  - (
+    SELECT count(*) FROM analysis.refund f
+    WHERE f.period = p_period AND (v_seen IS NULL OR analysis.is_seen(v_seen, f.shard, f.user_id)))
+  - (
+    SELECT count(*) FROM analysis.result r
+    WHERE r.period = p_period AND r.outcome = 1
+      AND (v_seen IS NULL OR (r.shard, r.user_id) IN (SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)));
+END $$;
+
+-- How often each condition was found in a month, over all conditions of each analysis. Of several names the first in byte
+-- order is shown. Bands are those stored with the result: 1 green to 4 red. Called by functions, which have asked whose
+-- results p_clinics are.
+CREATE OR REPLACE FUNCTION analysis.condition_counts(p_period smallint, p_clinics int[])
+RETURNS TABLE (
+  id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT c.id, min(c.name COLLATE "C"), coalesce(c.normal, false),
+    count(*) FILTER (WHERE c.band = 1), count(*) FILTER (WHERE c.band = 2),
+    count(*) FILTER (WHERE c.band = 3), count(*) FILTER (WHERE c.band = 4), count(*)
+  FROM analysis.result r
+  CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, name text, band smallint, normal boolean)
+  WHERE r.period = p_period AND r.outcome = 1
+    AND (p_clinics IS NULL OR (r.shard, r.user_id) IN (
+      SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (p_clinics)))
+  GROUP BY c.id, coalesce(c.normal, false)
 $$;
+
+-- What was found in a month in all: counts for who may not read whose analysis said what.
+CREATE OR REPLACE FUNCTION analysis.finding_counts(p_period smallint)
+RETURNS TABLE (
+  throat bigint, ear bigint, serious bigint, consult bigint, without_condition bigint,
+  normal bigint, green bigint, yellow bigint, orange bigint, red bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2), count(*) FILTER (WHERE r.serious),
+    count(*) FILTER (WHERE r.consult), count(*) FILTER (WHERE r.condition_count = 0)
+  INTO throat, ear, serious, consult, without_condition
+  FROM analysis.result r
+  WHERE r.period = p_period AND r.outcome = 1
+    AND (v_seen IS NULL OR (r.shard, r.user_id) IN (
+      SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen)));
+  SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0), coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0),
+    coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0), coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0),
+    coalesce(sum(f.red) FILTER (WHERE NOT f.normal), 0)
+  INTO normal, green, yellow, orange, red
+  FROM analysis.condition_counts(p_period, v_seen) f;
+  RETURN NEXT;
+END $$;
+
+-- Record that the report of conditions or of analyses of a month is read, and answer what the functions that give its rows
+-- ask for once that is committed. Who may not call one of these may not read that report, and leaves no entry.
+CREATE OR REPLACE FUNCTION analysis.open_conditions(p_period smallint, p_detail jsonb) RETURNS text
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT analysis.open_reading('report', 'report:conditions:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.open_analyses(p_period smallint, p_detail jsonb) RETURNS text
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT analysis.open_reading('report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
+$$;
+
+-- The report of conditions.
+CREATE OR REPLACE FUNCTION analysis.report_conditions(p_period smallint, p_reading text)
+RETURNS TABLE (
+  id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+  PERFORM analysis.require_reading('report', 'report:conditions:' || analysis.period_text(p_period), p_reading);
+  RETURN QUERY SELECT c.* FROM analysis.condition_counts(p_period, analysis.clinics_seen(analysis.caller())) c;
+END $$;
+
+-- Between which jobs' numbers the analyses of one shard and month are. NULL: there are none.
+CREATE OR REPLACE FUNCTION analysis.analyses_bounds(p_period smallint, p_reading text, p_shard smallint)
+RETURNS TABLE (first_job bigint, last_job bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_reading('report', 'report:analyses:' || analysis.period_text(p_period), p_reading);
+  RETURN QUERY
+  SELECT min(r.job_id), max(r.job_id) FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period;
+END $$;
+
+-- A page of the report of analyses: of one shard, the jobs with these numbers, in order. A function's rows are all kept
+-- before the first is sent: in pages they never meet the disk. What the clocks of the zone (NULL: of each user's) show has
+-- no zone. Results of persons who were erased tell nothing.
+CREATE OR REPLACE FUNCTION analysis.report_analyses(
+  p_period smallint, p_reading text, p_zone text, p_shard smallint, p_first bigint, p_last bigint)
+RETURNS TABLE (
+  job_id bigint, user_ref text, kind smallint,
+  primary_id text, primary_name text, primary_confidence double precision, primary_band smallint, primary_normal boolean,
+  secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band smallint,
+  secondary_normal boolean, condition_count smallint, serious boolean, consult boolean, attempt smallint, calls smallint,
+  analysis_id text, endpoint text, model text, answered_at timestamptz, answered_local timestamp, finished_at timestamptz,
+  finished_local timestamp)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  PERFORM analysis.require_reading('report', 'report:analyses:' || analysis.period_text(p_period), p_reading);
+  RETURN QUERY
+  SELECT r.job_id, a.user_ref, r.kind,
+    r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal,
+    r.secondary_id, r.secondary_name, r.secondary_confidence, r.secondary_band, r.secondary_normal,
+    r.condition_count, r.serious, r.consult, r.attempt, r.calls, r.analysis_id, r.endpoint, r.model,
+    r.answered_at, timezone(coalesce(p_zone, a.zone), r.answered_at),
+    r.finished_at, timezone(coalesce(p_zone, a.zone), r.finished_at)
+  FROM analysis.result r
+  JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
+  WHERE r.shard = p_shard AND r.period = p_period AND r.job_id BETWEEN p_first AND p_last
+    AND r.outcome = 1 AND r.condition_count IS NOT NULL AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+  ORDER BY r.job_id;
+END $$;
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already, its grace is not
 -- over, or its number is none that the programs know (the years 2000 to 2699). Answers whether this call closed it. p_now is
@@ -168,7 +323,7 @@ BEGIN
     SELECT p_period AS for_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name,
       n.monthly_limit, n.used, n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls,
       n.last_reset, n.last_reset_local
-    FROM analysis.usage_of(p_period, p_now) n
+    FROM analysis.usage_of(p_period, p_now, NULL) n
     UNION ALL
     SELECT a.for_period, a.shard, a.user_id, a.user_ref, a.zone, NULL, NULL, NULL, a.used, a.over, NULL,
       NULL, NULL, a.refunded, a.refused, NULL, a.last_reset, a.last_reset_local

@@ -2,10 +2,12 @@
 -- work with their owner's rights, so a role needs no right on a table. This group comes last, so that it
 -- finds all functions; a release that adds a function adds it here, and so has the group applied again.
 
--- What a role may use by its duty. A table stands for reading all of it, `table(column,column)` for these columns.
+-- What a role may use by its duty. A table stands for reading all of it, `table(column,column)` for these columns. Results,
+-- images and failures (result, image, dead, attempt_error) are in no duty, and neither is a view: a plan (EXPLAIN ANALYZE)
+-- tells how many rows were left out, and by which words. What is read of them, functions read.
 --
 --   worker         what analysis-worker does
---   submitter      a back-end: submits, waits, cancels, and reads a result by its user and number
+--   submitter      a back-end: submits, waits, cancels, and reads results by their user and numbers
 --   reader         the state of jobs and the results, and changes nothing
 --   reporter       the reports of usage, conditions and totals, which are counts; closes months
 --   diagnoses      beside it the report of analyses: what was found in whose picture
@@ -18,58 +20,49 @@
 CREATE OR REPLACE FUNCTION analysis.duties() RETURNS TABLE (o_duty text, o_functions text[], o_tables text[])
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH status AS (
-    SELECT ARRAY['ready', 'batch', 'scheduled', 'dead', 'refund', 'worker', 'gauge', 'pause',
-      'job(shard,period,id,created_at,run_at)'] AS tables),
-  -- What `jobs` reads.
-  jobs AS (
-    SELECT ARRAY['user_result', 'job_status', 'result', 'dead', 'account(shard,user_id,user_ref)'] AS tables),
-  -- `reconcile`, and `users list` with the reports.
-  counts AS (
-    SELECT ARRAY['job(shard,period,id,user_id)', 'result(shard,period,outcome,job_id,user_id)', 'dead(shard,job_id)',
-      'refund(shard,user_id,period)', 'usage', 'account(shard,user_id,user_ref)'] AS tables),
+    SELECT ARRAY['dead_counts', 'dead_causes'] AS functions,
+      ARRAY['ready', 'batch', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'] AS tables),
   usage AS (
-    SELECT ARRAY['period_start', 'statement_due', 'usage_of', 'usage_report', 'limit_of'] AS functions,
-      ARRAY['account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
-        'refund(shard,user_id,period)', 'result(shard,period,outcome,user_id,calls)', 'dead(shard,period,user_id)',
-        'attempt_error(shard,period,user_id,calls)', 'statement', 'statement_line', 'analysis_count', 'condition_count'] AS tables),
+    SELECT ARRAY['period_start', 'statement_due', 'usage_report', 'finding_counts', 'open_jobs', 'limit_of'] AS functions,
+      ARRAY['account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage', 'statement'] AS tables),
   given AS (
-  SELECT 'worker' AS duty, ARRAY[
+  SELECT 'worker' AS duty, status.functions || ARRAY[
       'claim', 'work', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
       'images_of_jobs', 'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-    ARRAY['image_to_send'] || status.tables AS tables
+    status.tables AS tables
   FROM status
   UNION ALL
-  -- Of results it sees by itself only that there is one; what is in it, by result_of and a user's name.
-  SELECT 'submitter', ARRAY['submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'result_of', 'period_text'],
-    ARRAY['result(shard,period,job_id,outcome)', 'dead(shard,job_id)']
+  SELECT 'submitter', ARRAY['submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results', 'results_of',
+      'period_text'], '{}'
   UNION ALL
-  SELECT 'reader', ARRAY['list_jobs', 'locate', 'result_of', 'attempts_of', 'period_text', 'audit_result'],
-    jobs.tables || status.tables FROM jobs, status
+  SELECT 'reader', status.functions || ARRAY['list_jobs', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts', 'job_death', 'open_results', 'results_of',
+      'period_text'], status.tables
+  FROM status
   UNION ALL
-  SELECT 'reporter', usage.functions || ARRAY['close_usage', 'audit_read'], usage.tables FROM usage
+  SELECT 'reporter', usage.functions || ARRAY['close_usage', 'open_conditions', 'report_conditions'], usage.tables FROM usage
   UNION ALL
-  SELECT 'diagnoses', ARRAY['audit_read'], ARRAY['result', 'account(shard,user_id,user_ref,zone)']
+  SELECT 'diagnoses', ARRAY['open_analyses', 'analyses_bounds', 'report_analyses'], '{}'
   UNION ALL
-  SELECT 'operator', ARRAY['pause', 'resume', 'cancel', 'retry_dead', 'list_jobs', 'lost_jobs', 'locate', 'notify_workers',
-      'period_text'],
-    ARRAY['job_status'] || status.tables || counts.tables FROM status, counts
+  SELECT 'operator', status.functions || ARRAY['pause', 'resume', 'cancel', 'retry_dead', 'list_jobs', 'lost_jobs', 'jobs_shown', 'locate',
+      'notify_workers', 'period_text', 'usage_differences'], status.tables
+  FROM status
   UNION ALL
   SELECT 'administrator', ARRAY[
-      'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of', 'add_clinic', 'assign_clinic',
-      'grant_clinics', 'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key'],
+      'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of', 'month_of', 'add_clinic',
+      'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key'],
     ARRAY['account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan', 'plan_limit',
-      'clinic', 'clinic_viewer', 'usage', 'refund(shard,user_id,period)', 'result(shard,period,outcome,user_id)']
+      'clinic', 'clinic_viewer', 'usage']
   UNION ALL
   SELECT 'retention', ARRAY['purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
       'purge_audit', 'index_images', 'audit_ends'], '{}'
   UNION ALL
   SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'], '{}'
   UNION ALL
-  SELECT 'auditor', usage.functions || ARRAY['lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
-      'audit_verify', 'audit_ends'],
-    usage.tables || status.tables || counts.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
-  FROM usage, status, counts)
+  SELECT 'auditor', usage.functions || status.functions
+      || ARRAY['usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_verify', 'audit_ends'],
+    usage.tables || status.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
+  FROM usage, status)
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.duty,
     g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'act_as', 'clinics_seen', 'users_seen'],
@@ -115,6 +108,46 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       SELECT FROM pg_attribute a
       WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(t.columns, ','))
         AND NOT EXISTS (SELECT FROM aclexplode(a.attacl) x WHERE x.grantee = d.role AND x.privilege_type = 'SELECT')))
+$$;
+
+-- What roles with duties have been granted beside what these bring, and whoever of results, images and failures; and the
+-- statements that take it back.
+CREATE OR REPLACE FUNCTION analysis.surplus_rights() RETURNS TABLE (o_role name, o_name text, o_revoke text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  WITH brought AS (
+    SELECT r.oid AS role, d.o_functions, d.o_tables
+    FROM analysis.duties_held() h JOIN analysis.duties() d ON d.o_duty = h.o_duty JOIN pg_roles r ON r.rolname = h.o_role),
+  functions AS (SELECT DISTINCT b.role, f.name FROM brought b CROSS JOIN LATERAL unnest(b.o_functions) f(name)),
+  columns AS (
+    SELECT DISTINCT b.role, split_part(t.name, '(', 1) AS relation, c.name AS column
+    FROM brought b CROSS JOIN LATERAL unnest(b.o_tables) t(name)
+    CROSS JOIN LATERAL unnest(string_to_array(rtrim(split_part(t.name, '(', 2), ')'), ',') || CASE WHEN t.name NOT LIKE '%(%' THEN '{NULL}'::text[] END) c(name)),
+  relations AS (
+    SELECT c.oid, c.relname, c.relowner, c.relacl, p.relname = ANY (ARRAY['result', 'image', 'dead', 'attempt_error', 'job_status']) AS is_closed
+    FROM pg_class c
+    LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
+    JOIN pg_class p ON p.oid = coalesce(i.inhparent, c.oid)
+    WHERE c.relnamespace = 'analysis'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm')),
+  granted AS (
+    SELECT c.oid, c.relname, c.relowner, c.is_closed, NULL::name AS column, x.grantee, x.privilege_type FROM relations c CROSS JOIN LATERAL aclexplode(c.relacl) x
+    UNION ALL
+    SELECT c.oid, c.relname, c.relowner, c.is_closed, a.attname, x.grantee, x.privilege_type
+    FROM relations c JOIN pg_attribute a ON a.attrelid = c.oid CROSS JOIN LATERAL aclexplode(a.attacl) x)
+  SELECT r.rolname, p.proname::text, format('REVOKE EXECUTE ON FUNCTION %s FROM %I', p.oid::regprocedure, r.rolname)
+  FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) x JOIN pg_roles r ON r.oid = x.grantee
+  WHERE p.pronamespace = 'analysis'::regnamespace AND p.prokind = 'f' AND x.grantee <> p.proowner
+    AND EXISTS (SELECT FROM brought b WHERE b.role = r.oid)
+    AND NOT EXISTS (SELECT FROM functions f WHERE f.role = r.oid AND f.name = p.proname)
+  UNION ALL
+  SELECT coalesce(r.rolname, 'public'), g.relname::text,
+    format('REVOKE %s%s ON analysis.%I FROM %s', g.privilege_type, ' (' || quote_ident(g.column) || ')', g.relname,
+      coalesce(quote_ident(r.rolname), 'PUBLIC'))
+  FROM granted g LEFT JOIN pg_roles r ON r.oid = g.grantee
+  WHERE g.grantee <> g.relowner AND (g.grantee = 0 OR r.oid IS NOT NULL)
+    AND (g.is_closed OR EXISTS (SELECT FROM brought b WHERE b.role = r.oid) AND NOT (
+      g.privilege_type = 'SELECT' AND EXISTS (
+        SELECT FROM columns c
+        WHERE c.role = r.oid AND c.relation = g.relname AND c.column IS NOT DISTINCT FROM g.column)))
 $$;
 
 -- Lets a role do a duty, now and after each migration to come.
@@ -182,22 +215,8 @@ BEGIN
   WHERE NOT EXISTS (
     SELECT FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) x JOIN pg_roles r ON r.oid = x.grantee
     WHERE n.nspname = 'analysis' AND r.rolname = g.role);
-  -- What came with a duty once and does not any more.
-  FOR v_change IN
-    SELECT format(x.revoke, g.role)
-    FROM (SELECT DISTINCT n.role FROM analysis.duty_granted n WHERE NOT n.is_narrowed) g
-    CROSS JOIN (VALUES ('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA analysis FROM %I'), ('REVOKE ALL ON ALL TABLES IN SCHEMA analysis FROM %I')) x(revoke)
-  LOOP
-    EXECUTE v_change;
-  END LOOP;
-  UPDATE analysis.duty_granted SET is_narrowed = true WHERE NOT is_narrowed;
-  -- Workers read the images of jobs that they have, by a function, and no others any more.
-  FOR v_change IN
-    SELECT DISTINCT format('REVOKE SELECT ON analysis.image FROM %I', h.o_role) FROM analysis.duties_held() h
-    WHERE h.o_duty = 'worker' AND EXISTS (
-      SELECT FROM pg_attribute a CROSS JOIN LATERAL aclexplode(a.attacl) x JOIN pg_roles r ON r.oid = x.grantee
-      WHERE a.attrelid = 'analysis.image'::regclass AND r.rolname = h.o_role)
-  LOOP
+  -- What came with a duty once and does not any more; and what nobody but the owner reads, to whomever it was granted.
+  FOR v_change IN SELECT r.o_revoke FROM analysis.surplus_rights() r LOOP
     EXECUTE v_change;
   END LOOP;
   FOR v_change IN
@@ -205,6 +224,9 @@ BEGIN
   LOOP
     EXECUTE v_change;
   END LOOP;
+
+  -- Roles have other numbers after a dump was restored.
+  UPDATE analysis.clinic_viewer v SET role_id = r.oid FROM pg_roles r WHERE r.rolname = v.role AND r.oid <> v.role_id;
 
   -- Where the database is not open to everybody, its owner's functions could not tell its size.
   IF NOT has_database_privilege('analysis_owner', current_database(), 'CONNECT') THEN

@@ -1,4 +1,3 @@
 -- Why a job is dead.
 SELECT attempts, class, code, message, extract(epoch FROM failed_at)::float8, calls
-  FROM analysis.dead
- WHERE shard = $1 AND job_id = $2
+  FROM analysis.job_death($1, $2)

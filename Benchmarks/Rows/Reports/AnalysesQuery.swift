@@ -1,22 +1,27 @@
 import AnalysisCore
 import BenchmarkKit
-import SQLFiles
 
-/// The report's own statement as `psql` can copy it: on one line, its parameters written in.
+/// The rows of the report as `psql` can copy them: in the same order, by a query of the tables on one line.
 enum AnalysesQuery {
   /// The words of `\copy` that write a month's analyses to a file.
   ///
-  /// - Throws: `BenchmarkError` when the statement is not where the report has it, or `path` cannot be quoted.
+  /// - Throws: `BenchmarkError` when `path` cannot be quoted.
   static func copy(_ month: Period, to path: String) throws -> String {
-    guard let text = SQLFiles.text("reports/analyses.sql") else {
-      throw BenchmarkError("sql/reports/analyses.sql is not there")
-    }
     guard !path.contains("'"), !path.contains("\\") else { throw BenchmarkError("\(path) cannot be quoted") }
-    return "\\copy (\(oneLine(text, month))) TO '\(path)' WITH (FORMAT csv, HEADER)"
+    return "\\copy (\(query(month))) TO '\(path)' WITH (FORMAT csv, HEADER)"
   }
 
-  static func oneLine(_ text: String, _ month: Period) -> String {
-    text.split(separator: "\n").filter { !$0.hasPrefix("--") }.joined(separator: " ")
-      .replacing("$1", with: "\(month.label)").replacing("$2", with: "NULL")
+  static func query(_ month: Period) -> String {
+    """
+    SELECT r.job_id, a.user_ref, r.kind, \
+    r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal, \
+    r.secondary_id, r.secondary_name, r.secondary_confidence, r.secondary_band, r.secondary_normal, \
+    r.condition_count, r.serious, r.consult, r.attempt, r.calls, r.analysis_id, r.endpoint, r.model, \
+    r.answered_at, timezone(a.zone, r.answered_at) AS answered_local, \
+    r.finished_at, timezone(a.zone, r.finished_at) AS finished_local \
+    FROM analysis.result r JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id \
+    WHERE r.period = \(month.label)::smallint AND r.outcome = 1 AND r.condition_count IS NOT NULL \
+    ORDER BY r.shard, r.job_id
+    """
   }
 }

@@ -87,5 +87,6 @@ struct PlantedMonth: Sendable {
         analysis.period_start($1, 'UTC') + interval '27 days' * (n::float8 / $4::float8) AS at) f
     JOIN (SELECT a.user_id, row_number() OVER (ORDER BY a.user_id) AS place FROM analysis.account a) u
       ON u.place = n * 31 % $5::int + 1
+    ORDER BY n
     """
 }

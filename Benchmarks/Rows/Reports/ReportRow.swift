@@ -3,7 +3,7 @@ import Foundation
 import PostgreSQL
 import TestSupport
 
-/// A month's analyses as CSV, by `analysisctl report` beside `psql` with the same query.
+/// A month's analyses as CSV, by `analysisctl report` beside `psql` with the same rows.
 struct ReportRow: BenchmarkRow {
   let name = "report"
   let sentence =
@@ -20,7 +20,7 @@ struct ReportRow: BenchmarkRow {
     try await Self.close(bench, database, month)
     try await bench.cluster.settle(database)
     return [
-      Contender("psql \\copy of the same query", .limit) {
+      Contender("psql \\copy of the same rows", .limit) {
         try await Self.copy($0, database, month, syncs: false)
       },
       Contender("analysisctl report analyses") { try await Self.report($0, database, month) },

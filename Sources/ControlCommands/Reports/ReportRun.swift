@@ -19,11 +19,10 @@ struct ReportRun: Sendable {
     let outcome: ReportOutcome
     do {
       outcome = try await Reporter(session.database).run(
-        request, to: destination(order), beforeReading: { try await record(order, month) },
+        request, to: destination(order), by: session.actor(order.reason).statement,
+        detail: (["format": .string(order.format.rawValue), "file": .bool(order.out != nil)] as JSONValue).text,
         progress: { rows in bar?.update(done: rows, total: nil) })
     } catch {
-      // Nobody could record who reads: that is said in its own way too.
-      if let refused = error.underlying as? JobQueueError { throw refused }
       // Whoever reads our output has read enough: that is said in its own way.
       guard let gone = error.underlying as? WriteError else { throw error }
       // A report changes nothing, so it may well be asked for again.
@@ -44,15 +43,6 @@ struct ReportRun: Sendable {
       console.say("\(outcome.openJobs) jobs of \(month) are still open; this is a draft.")
       return .jobsStillOpen
     }
-  }
-
-  /// Records who reads diagnoses. What is used and what it costs tells of no person's health.
-  private func record(_ order: ReportOrder, _ month: Period) async throws {
-    guard order.kind.tellsDiagnoses else { return }
-    let detail: JSONValue = ["format": .string(order.format.rawValue), "file": .bool(order.out != nil)]
-    try await AuditLog(session.database).record(
-      reading: "report", of: "report:\(order.kind.rawValue):\(month)", detail: detail.text,
-      by: session.actor(order.reason))
   }
 
   private func destination(_ order: ReportOrder) -> ReportDestination {

@@ -1,4 +1,4 @@
-import PostgreSQL
+public import PostgreSQL
 
 /// Who does something and why, as the audit records it. The database role and the client's address are not said: the
 /// server knows them itself.
@@ -18,7 +18,7 @@ public struct AuditActor: Sendable, Equatable {
   }
 
   /// What tells the server, for the rest of its transaction.
-  var statement: SQLStatement {
+  public var statement: SQLStatement {
     SQLStatement(
       "SELECT analysis.act_as($1, $2, $3)",
       [.text(user.map(storable)), .text(host.map(storable)), .text(reason.map(storable))],

@@ -51,22 +51,6 @@ public struct AuditLog: Sendable {
     }
   }
 
-  /// Records that somebody reads a report that tells of people, before it is read.
-  ///
-  /// - Parameters:
-  ///   - action: `report`; there is no other by now.
-  ///   - object: what is read, beginning with `report:`.
-  ///   - detail: what else matters, as a JSON object.
-  public func record(
-    reading action: String, of object: String, detail: String? = nil, by actor: AuditActor?
-  ) async throws(JobQueueError) {
-    try await Statement(
-      "SELECT analysis.audit_read($1, $2, $3)", [.text(action), .text(storable(object)), .jsonb(detail)],
-      while: "recording who reads the \(action)"
-    ) { _ in
-    }.run(on: database, as: actor)
-  }
-
   /// Removes a key from where it is kept, and records that: the entry is there if it was removed, and not otherwise.
   ///
   /// - Parameters:

@@ -20,23 +20,17 @@ public enum ImageReader {
     // One month a statement, so that one partition is looked at; jobs claimed together rarely have two.
     for (period, jobs) in Dictionary(grouping: jobs, by: \.image.period).sorted(by: { $0.key < $1.key }) {
       var awaited = Set(jobs.map(\.image))
+      let parameters: [Parameter] = [
+        .int16(shard), .int16(period.label), .array(Set(jobs.map(\.batch)).sorted()),
+        .array(Set(jobs.map(\.id.value)).sorted()),
+      ]
       do {
-        do {
-          let parameters: [Parameter] = [
-            .int16(shard), .int16(period.label), .array(Set(jobs.map(\.batch)).sorted()),
-            .array(Set(jobs.map(\.id.value)).sorted()),
-          ]
-          try await database.forEachRow(
-            SQLStatement(QueueSQL.images, parameters, isRepeated: true), deadline: deadline
-          ) { row in
-            let key = ImageKey(period: period, id: try row.int64(0))
-            guard awaited.remove(key) != nil else { return }
-            try await each(key, try image(of: row))
-          }
-        } catch let error as PostgreSQLError where error.sqlState == "42883" || error.sqlState == "42501" {
-          // There is no such function, or just now and nobody may call it yet.
-          try await readAsBefore(
-            &awaited, of: period, shard: shard, on: database, deadline: deadline, each: each)
+        try await database.forEachRow(
+          SQLStatement(QueueSQL.images, parameters, isRepeated: true), deadline: deadline
+        ) { row in
+          let key = ImageKey(period: period, id: try row.int64(0))
+          guard awaited.remove(key) != nil else { return }
+          try await each(key, try image(of: row))
         }
       } catch let error as PostgreSQLError {
         throw JobQueueError(error, while: "reading images")
@@ -44,36 +38,6 @@ public enum ImageReader {
       missing.formUnion(awaited)
     }
     return missing
-  }
-
-  /// The same from a database whose functions are of an earlier program, and know images but not the jobs: of a view, or in
-  /// the schema before this program's, in which all images are in the clear, of the table.
-  private static func readAsBefore(
-    _ awaited: inout Set<ImageKey>, of period: Period, shard: Int16, on database: some Queryable,
-    deadline: Duration?, each: (ImageKey, StoredImage) async throws -> Void
-  ) async throws {
-    let parameters: [Parameter] = [
-      .int16(shard), .int16(period.label), .array(awaited.map(\.id).sorted()),
-    ]
-    do {
-      try await database.forEachRow(
-        SQLStatement(QueueSQL.imagesOfBefore, parameters, isRepeated: true), deadline: deadline
-      ) { row in
-        let key = ImageKey(period: period, id: try row.int64(0))
-        awaited.remove(key)
-        try await each(key, try image(of: row))
-      }
-    } catch let error as PostgreSQLError where error.sqlState == "42P01" {
-      try await database.forEachRow(
-        SQLStatement(QueueSQL.imagesUnsealed, parameters, isRepeated: true), deadline: deadline
-      ) { row in
-        let key = ImageKey(period: period, id: try row.int64(0))
-        // Migrated since: the bytes may be encrypted, and nobody may take them for an image.
-        guard try row.bool(3) else { throw migratedMeanwhile }
-        awaited.remove(key)
-        try await each(key, StoredImage(bytes: try row.blob(1), mark: try row.string(2)))
-      }
-    }
   }
 
   private static func image(of row: Row) throws -> StoredImage {
@@ -88,7 +52,4 @@ public enum ImageReader {
       ImageSeal(keyID: keyID, sealedKey: try row.bytes(4)), userSHA256: try row.bytesIfPresent(6) ?? [],
       sha256: try row.bytes(5))
   }
-
-  private static let migratedMeanwhile = JobQueueError(
-    .conflict, "The database was migrated while images were read.", advice: "Try again.")
 }

@@ -62,7 +62,7 @@ public struct JobDirectory: Sendable {
     ) { rows in
       try rows.map { try AttemptRecord($0) }
     }.run(on: database)
-    let result = try await result(of: job, at: place, by: actor)
+    let result = try await result(of: job, user: summary.user, by: actor)
     let death = try await Statement(
       QueueSQL.text("queue/job_death.sql"), key, while: "reading why job \(job) is dead"
     ) { rows in
@@ -72,17 +72,18 @@ public struct JobDirectory: Sendable {
   }
 
   private func result(
-    of job: JobID, at place: JobPlace, by actor: AuditActor?
+    of job: JobID, user: String, by actor: AuditActor?
   ) async throws(JobQueueError) -> StoredResult? {
-    let key: [Parameter] = [.int16(place.shard), .int16(place.period.label), .int64(job.value)]
-    let isThere = try await Statement(
-      "SELECT analysis.audit_result($1, $2, $3)", key, while: "recording who reads the result of job \(job)"
+    let reading = try await Statement(
+      "SELECT analysis.open_results($1, $2)", [.text(user), .array([job.value])],
+      while: "recording who reads the result of job \(job)"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().stringIfPresent(0)
     }.run(on: database, as: actor)
-    guard isThere else { return nil }
+    guard let reading else { return nil }
     return try await Statement(
-      QueueSQL.text("queue/job_result.sql"), key, while: "reading the result of job \(job)"
+      QueueSQL.text("queue/job_result.sql"), [.text(user), .text(reading)],
+      while: "reading the result of job \(job)"
     ) { rows in
       try rows.first.map { try StoredResult($0) }
     }.run(on: database)

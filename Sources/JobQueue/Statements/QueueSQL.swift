@@ -9,8 +9,6 @@ enum QueueSQL {
   static let submit = text("queue/submit.sql")
   static let submitUnsealed = text("queue/submit_unsealed.sql")
   static let images = text("queue/images.sql")
-  static let imagesOfBefore = text("queue/images_of_before.sql")
-  static let imagesUnsealed = text("queue/images_unsealed.sql")
   static let heartbeat = text("queue/heartbeat.sql")
   static let partitions = text("queue/partitions.sql")
 

@@ -7,16 +7,48 @@ enum AnalysesInteractor: ReportInteractor {
     _ question: ReportQuestion, of database: some Queryable, deadline: Duration,
     each: (AnalysesResponse) throws -> Void
   ) async throws {
-    let statement = try ReportStatement.analyses.with(.int16(question.month.label), .text(question.zone))
-    // No row, but the columns' types; and the parameter as PostgreSQL quotes it, since a COPY takes none.
-    let columns = SQLStatement(
-      "SELECT * FROM (\(statement.sql)) q LIMIT 0", statement.parameters, label: statement.label)
-    let layout = try RowLayout(Self.columns, of: try await database.query(columns, deadline: deadline))
-    let zone = try await database.query("SELECT quote_nullable($1::text)", [.text(question.zone)]).single()
-      .string(0)
-    let query = statement.sql.replacing("$1", with: "\(question.month.label)").replacing("$2", with: zone)
-    try await database.forEachCopiedRow(query, layout, label: statement.label, deadline: deadline) { fields in
-      try each(try response(&fields))
+    let bounds = try ReportStatement.analysesBounds.with(
+      .int16(question.month.label), .text(question.reading))
+    let shards = try await database.query(bounds, deadline: deadline)
+    let page = try await Page(question, of: database, deadline: deadline)
+    for shard in shards {
+      let (number, last) = (try shard.int16("shard"), try shard.int64("last_job"))
+      for first in stride(from: try shard.int64("first_job"), through: last, by: pageSpan) {
+        let query = page.query(number, first...min(first + Int64(pageSpan) - 1, last))
+        try await database.forEachCopiedRow(query, page.layout, label: page.label, deadline: deadline) { fields in
+          try each(try response(&fields))
+        }
+      }
+    }
+  }
+
+  /// How many jobs' numbers a page is of: its rows fit into what the server may keep in memory.
+  private static let pageSpan = 8192
+
+  /// What is asked for each page, as PostgreSQL quotes it, since a COPY takes no parameters.
+  private struct Page {
+    let layout: RowLayout
+    let label: String?
+    private let sql: String
+
+    init(_ question: ReportQuestion, of database: some Queryable, deadline: Duration) async throws {
+      let statement = try ReportStatement.analyses.with(
+        .int16(question.month.label), .text(question.reading), .text(question.zone), .int16(0), .int64(0), .int64(0))
+      // No row, but the columns' types.
+      let columns = SQLStatement(
+        "SELECT * FROM (\(statement.sql)) q LIMIT 0", statement.parameters, label: statement.label)
+      layout = try RowLayout(AnalysesInteractor.columns, of: try await database.query(columns, deadline: deadline))
+      let quoted = try await database.query(
+        "SELECT quote_nullable($1::text), quote_nullable($2::text)", [.text(question.reading), .text(question.zone)]
+      ).single()
+      label = statement.label
+      sql = statement.sql.replacing("$1", with: "\(question.month.label)")
+        .replacing("$2", with: try quoted.string(0)).replacing("$3", with: try quoted.string(1))
+    }
+
+    func query(_ shard: Int16, _ jobs: ClosedRange<Int64>) -> String {
+      sql.replacing("$4", with: "\(shard)").replacing("$5", with: "\(jobs.lowerBound)")
+        .replacing("$6", with: "\(jobs.upperBound)")
     }
   }
 

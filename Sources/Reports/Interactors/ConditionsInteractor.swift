@@ -6,7 +6,7 @@ struct ConditionsInteractor: RowInteractor {
   typealias Response = ConditionsResponse
 
   static func statement(for question: ReportQuestion) throws(ReportsError) -> SQLStatement {
-    try ReportStatement.conditions.with(.int16(question.month.label))
+    try ReportStatement.conditions.with(.int16(question.month.label), .text(question.reading))
   }
 
   init(_ first: Row) {}

@@ -8,4 +8,6 @@ struct ReportQuestion: Sendable {
   let zone: String?
   /// The moment of the report by the server's clock.
   let moment: Timestamp
+  /// What the audit's entry of this reading is known by; nil for a report that has none.
+  let reading: String?
 }

@@ -5,6 +5,9 @@ import SQLFiles
 enum ReportStatement: String {
   case usage, analyses, conditions, summary, month, zone, timeout
   case openJobs = "open_jobs"
+  case openAnalyses = "open_analyses"
+  case openConditions = "open_conditions"
+  case analysesBounds = "analyses_bounds"
   case closeUsage = "close_usage"
   case currentMonth = "current_month"
   case dueMonths = "due_months"

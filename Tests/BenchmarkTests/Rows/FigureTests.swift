@@ -37,7 +37,7 @@ struct FigureTests {
     }
   }
 
-  @Test("psql copies the report's own query, on one line and with nothing left to fill in")
+  @Test("psql copies the rows of the report, on one line and with nothing left to fill in")
   func query() throws {
     let month = try #require(Period("2026-10"))
     let words = try AnalysesQuery.copy(month, to: "/tmp/a.csv")

@@ -77,18 +77,32 @@ struct AuditTests {
     }
   }
 
+  @Test("a report that is refused leaves no entry", arguments: ["diagnoses", "reporter"])
+  func refusedReport(duty: String) async throws {
+    try await with { (installed, _) async throws in
+      // One without the other: the report of analyses needs both.
+      try await installed.execute("SELECT analysis.allow('pg_monitor', '\(duty)')")
+      var control = installed.control
+      let database = try #require(control.environment["ANALYSIS_DATABASE"])
+      control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=pg_monitor'"
+      let ran = await control("report", "analyses")
+      #expect(ran.code == .permission && ran.output == "", "\(ran.messages)")
+      #expect(try await installed.texts("SELECT object FROM analysis.audit WHERE action = 'report'") == [])
+    }
+  }
+
   @Test("reports and results whose reading cannot be recorded are not read")
   func unrecorded() async throws {
     try await with { (installed, jobs) async throws in
       try await installed.execute(
-        "DROP FUNCTION analysis.audit_read; DROP FUNCTION analysis.audit_result")
+        "DROP FUNCTION analysis.open_results; DROP FUNCTION analysis.open_analyses; DROP FUNCTION analysis.open_conditions")
       let shown = await installed.control("jobs", "show", jobs[0])
       #expect(shown.code == .unreachable && shown.output == "")
       #expect(shown.messages.contains("recording who reads the result of job \(jobs[0])"))
       for kind in ["analyses", "conditions"] {
         let ran = await installed.control("report", kind)
         #expect(ran.code == .unreachable && ran.output == "")
-        #expect(ran.messages.contains("recording who reads the report"))
+        #expect(ran.messages.contains("open_\(kind)"), "\(ran.messages)")
       }
     }
   }

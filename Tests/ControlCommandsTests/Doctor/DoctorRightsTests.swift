@@ -72,14 +72,14 @@ struct DoctorRightsTests {
       try await installed.execute(
         """
         ALTER FUNCTION analysis.tell OWNER TO postgres;
-        REVOKE SELECT ON analysis.image_to_send FROM analysis_worker
+        REVOKE SELECT ON analysis.pause FROM analysis_worker
         """)
       let found = try await installed.doctor().found
       #expect(found.state("rights.owner") == "warning")
       #expect(found.of("rights.owner")[0].seen.contains("tell (postgres)"))
       #expect(
         found.of("rights.duties").map(\.seen) == [
-          "role analysis_worker is worker and may not use image_to_send"
+          "role analysis_worker is worker and may not use pause"
         ])
       #expect(await installed.control("migrate").code == .done)
       let mended = try await installed.doctor().found
@@ -99,6 +99,16 @@ struct DoctorRightsTests {
         let found = try await installed.doctor().found
         #expect(found.state("rights.clinics") == "warning")
         #expect(found.of("rights.clinics")[0].seen.contains("as submitter"))
+        try await installed.execute(
+          "REVOKE analysis_submitter FROM \(role); UPDATE analysis.clinic_viewer SET role_id = 'pg_monitor'::regrole")
+        let stale = try await installed.doctor().found.of("rights.clinics")
+        #expect(stale.map(\.state) == ["warning"] && stale[0].seen.contains("under a number that is pg_monitor's"))
+        #expect(await installed.control("migrate").code == .done)
+        #expect(try await installed.doctor().found.of("rights.clinics").isEmpty)
+        try await installed.execute("ALTER ROLE \(role) RENAME TO \(role)_late")
+        let renamed = try await installed.doctor().found.of("rights.clinics")
+        #expect(renamed.map(\.state) == ["warning"] && renamed[0].seen.contains("\(role)_late, which has its number"))
+        try await installed.execute("ALTER ROLE \(role)_late RENAME TO \(role)")
       }
       let gone = try await installed.doctor().found.of("rights.clinics")
       #expect(gone.map(\.state) == ["warning"] && gone[0].seen.hasSuffix("there is no such role"))

@@ -78,7 +78,8 @@ enum Deed: String, CaseIterable {
       try await log.record(removing: 77, by: actor) {}
       return ("remove_key", "key:000000000000004d")
     case .report:
-      try await log.record(reading: "report", of: "report:analyses:2026-10", by: actor)
+      let open = SQLStatement("SELECT analysis.open_analyses(24321::smallint, NULL)")
+      for answer in try await pool.pipeline([actor.statement, open], atomic: true) { _ = try answer.get() }
       return ("report", "report:analyses:2026-10")
     case .export:
       _ = try await PersonExport(of: "user", in: pool, as: actor)

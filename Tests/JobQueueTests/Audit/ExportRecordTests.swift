@@ -20,7 +20,7 @@ struct ExportRecordTests {
     for sql in statements {
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(
-        error?.sqlState == "42501" && error?.message == "the audit has no entry of this export", "\(sql)")
+        error?.sqlState == "42501" && error?.message == "the audit has no entry of this reading", "\(sql)")
     }
   }
 

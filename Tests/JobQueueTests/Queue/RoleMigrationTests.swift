@@ -138,7 +138,7 @@ struct RoleMigrationTests {
           SELECT has_table_privilege($1::name, 'analysis.result', 'SELECT'),
                  has_column_privilege($1::name, 'analysis.account', 'user_ref', 'SELECT'),
                  has_column_privilege($1::name, 'analysis.image', 'bytes', 'SELECT'),
-                 has_table_privilege($1::name, 'analysis.image_to_send', 'SELECT')
+                 has_table_privilege($1::name, 'analysis.batch', 'SELECT')
           """, [.text(role)]
         ).single()
         #expect(

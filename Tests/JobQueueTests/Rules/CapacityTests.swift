@@ -290,10 +290,16 @@ struct CapacityTests {
       try await queue.add("other")
       let job = try await queue.create([Ask("user")])[0]
       #expect(try await queue.complete(try await queue.claim()) == [job])
-      let sql = "SELECT primary_band FROM analysis.result_of($1, $2)"
-      #expect(try await queue.texts(sql, ["user", .int64(job)]) == ["red"])
-      #expect(try await queue.texts(sql, ["other", .int64(job)]) == [])
-      #expect(try await queue.texts(sql, ["user", .int64(job + 1)]) == [])
+      func open(_ user: String, _ job: Int64) async throws -> String? {
+        try await queue.pool.query("SELECT analysis.open_results($1, $2)", [.text(user), .array([job])]).single()
+          .stringIfPresent(0)
+      }
+      let reading = try #require(try await open("user", job))
+      let sql = "SELECT primary_band FROM analysis.results_of($1, $2)"
+      #expect(try await queue.texts(sql, ["user", .text(reading)]) == ["red"])
+      #expect(try await queue.texts(sql, ["other", .text(reading)]) == [])
+      #expect(try await open("other", job) == nil)
+      #expect(try await open("user", job + 1) == nil)
     }
   }
 }

@@ -189,28 +189,6 @@ struct EncryptedImageTests {
     }
   }
 
-  @Test(
-    "are read too from a database whose view is of an earlier program, which knows no jobs and not always whose they are",
-    arguments: ["", ", k.user_id"])
-  func viewOfBefore(owner: String) async throws {
-    try await Queue.with { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      _ = try await queue.submitSealed(2, under: ring)
-      try await queue.pool.execute(
-        script: """
-          DROP FUNCTION analysis.images_of_jobs;
-          DROP VIEW analysis.image_to_send;
-          CREATE VIEW analysis.image_to_send AS
-          SELECT k.shard, k.period, k.id, k.bytes, k.sha256, k.sealed_by, k.sealed_key,
-            sha256(convert_to(a.user_ref, 'UTF8')) AS user_sha256\(owner)
-          FROM analysis.image k JOIN analysis.account a ON a.shard = k.shard AND a.user_id = k.user_id;
-          """)
-      let summary = try await Running.drain(queue, try Backend()) { $0.imageKeys = ImageKeys(ring) }
-      #expect(summary.completed == 2)
-    }
-  }
-
   @Test("are read on under a newer key while a rotation goes on, by a worker that has both")
   func rotated() async throws {
     try await Queue.with { queue in
