@@ -18,12 +18,12 @@ BEGIN
 END $$;
 
 -- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed while this one
--- waited for a lock would not be seen.
-CREATE OR REPLACE FUNCTION analysis.require_read_committed() RETURNS void
+-- waited for a lock would not be seen. A serializable one the server itself ends where that matters (40001).
+CREATE OR REPLACE FUNCTION analysis.refuse_repeatable_read() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    RAISE EXCEPTION 'this works in READ COMMITTED transactions only' USING ERRCODE = '25001',
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    RAISE EXCEPTION 'this does not work in REPEATABLE READ transactions' USING ERRCODE = '25001',
       HINT = 'Use BEGIN ISOLATION LEVEL READ COMMITTED, or see where default_transaction_isolation is set.';
   END IF;
 END $$;

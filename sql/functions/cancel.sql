@@ -32,7 +32,7 @@ BEGIN
   IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'jobs are cancelled in one shard, at most 100000 in a call');
   END IF;
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
 
   -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found there by a
   --    second look. If a row cannot be had in time, those are taken that can.
@@ -167,7 +167,7 @@ BEGIN
   IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'jobs are retried in one shard, at most 100000 in a call');
   END IF;
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
 
   -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone. Their images stay while this
   --    transaction is open.

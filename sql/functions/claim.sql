@@ -65,8 +65,8 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'a claim names a shard, a worker, a batch, lanes with a mark and a limit each, and a count and a lease');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
 
   -- 1. Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain;

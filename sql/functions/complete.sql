@@ -41,8 +41,8 @@ BEGIN
       AND cardinality(p_batches) = cardinality(p_jobs)) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'each job is given together with its batch, and what is stored of it');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
   o_stored := '{}';

@@ -113,7 +113,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_cancel IS NOT NULL, 'an erasure names a shard and whether open jobs are cancelled');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   SELECT a.user_id INTO o_user FROM analysis.account a
   WHERE a.shard = p_shard AND (a.user_ref = p_user OR p_user IS NULL AND a.user_id = p_user_id) FOR UPDATE;
   IF NOT FOUND THEN

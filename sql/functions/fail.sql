@@ -30,8 +30,8 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its batch, and what failed; a delay is from 0 to 10 years');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
 
@@ -95,8 +95,8 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'each job is given together with its batch; a delay is from 0 to 10 years');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
   SELECT array_agg(e.ended) FILTER (WHERE j.user_id IS NOT NULL), array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
@@ -140,8 +140,8 @@ BEGIN
   IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_batch >= 0 AND p_count BETWEEN 0 AND 1000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'a claim that is looked up has at most 1000 batches');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.hold_batches(p_shard, p_worker, ARRAY(SELECT p_batch + i FROM generate_series(0, p_count - 1) i));
   SELECT array_agg(h.batch_id), array_agg(h.job_id) INTO v_of, v_jobs FROM analysis.leased_jobs(p_shard, v_held) h;

@@ -18,8 +18,8 @@ BEGIN
   IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'a promotion names a shard and at most 100000 rows');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
 
   FOR v_lane IN

@@ -116,7 +116,7 @@ BEGIN
   IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'refunds are settled in one shard, for at most 100000 users and months');
   END IF;
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   PERFORM analysis.settle_freed(p_shard, p_limit);
   SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
   FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2 LIMIT p_limit) o

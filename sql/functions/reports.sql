@@ -286,7 +286,7 @@ DECLARE
   v_caller name := analysis.caller();
 BEGIN
   PERFORM analysis.require_argument(p_now IS NOT NULL, 'a month is closed at a moment');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   PERFORM analysis.check_moment(p_now);
   IF (p_period BETWEEN 24000 AND 32399) IS NOT TRUE THEN
     RETURN false;

@@ -25,7 +25,7 @@ BEGIN
   IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000 AND p_grace_ms >= 0) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'a rescue names a shard, at most 100000 batches and a grace');
   END IF;
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   o_batches := 0;
   o_requeued := 0;
   o_dead := 0;

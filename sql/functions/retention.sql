@@ -108,7 +108,7 @@ BEGIN
   PERFORM analysis.require_argument(
     p_period IS NOT NULL AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_images >= 0,
     'a month is removed as of a moment, dry or not, with a number of images');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   o_gone := analysis.is_month_past(p_period, p_now, p_dry, p_images) AND analysis.is_stated(p_period, p_now, p_dry);
   SELECT count(*), coalesce(sum(pg_column_size(r.*)), 0) INTO o_rows, o_bytes
   FROM analysis.result r WHERE o_gone AND r.period = p_period;

@@ -11,7 +11,7 @@ BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   FOR o_period IN
     SELECT s.period FROM analysis.statement s
     WHERE s.report = 'usage' AND analysis.period_start((s.period + 1)::smallint, 'Etc/GMT+12') <= v_until
@@ -58,7 +58,7 @@ BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_through IS NOT NULL,
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   IF v_until IS NULL THEN
     RETURN;
   ELSIF p_dry THEN

@@ -66,7 +66,7 @@ BEGIN
     p_shard IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
 
   -- 1. The next images; one that was submitted lately is needed in any case. They are held, so that nobody can name
   --    them: a submit or a retry that wants one at this moment either has it first, and it is left, or finds it gone.
@@ -134,7 +134,7 @@ BEGIN
     p_shard IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   o_rows := 0;
   o_bytes := 0;
   SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past), array_agg(r.size) FILTER (WHERE r.is_past)
@@ -183,7 +183,7 @@ BEGIN
     p_shard IS NOT NULL AND p_after IS NOT NULL
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
-  PERFORM analysis.require_read_committed();
+  PERFORM analysis.refuse_repeatable_read();
   SELECT max(d.job_id), count(*) INTO o_last, o_looked
   FROM (SELECT k.job_id FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id > p_after
         ORDER BY k.shard, k.job_id LIMIT p_limit) d;

@@ -65,8 +65,8 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
   END IF;
-  IF current_setting('transaction_isolation') IN ('repeatable read', 'serializable') THEN
-    PERFORM analysis.require_read_committed();
+  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+    PERFORM analysis.refuse_repeatable_read();
   END IF;
 
   -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit measures for
