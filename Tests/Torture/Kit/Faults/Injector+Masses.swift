@@ -1,5 +1,6 @@
 import AnalysisCore
 import JobQueue
+import PostgreSQL
 import TestSupport
 
 /// Jobs that are scheduled, cancelled and retried in masses.
@@ -21,6 +22,10 @@ extension Injector {
   }
 
   func retryMass() async throws {
-    _ = try await JobDirectory(rig.owner).retryDead(matching: JobFilter(state: .dead), limit: Self.mass)
+    let dead = try await rig.owner.query(
+      "SELECT job_id FROM analysis.dead ORDER BY job_id LIMIT \(Self.mass)", deadline: .seconds(10)
+    ).map { JobID(try $0.int64(0)) }
+    guard !dead.isEmpty else { throw Missed("no job is dead") }
+    _ = try await JobDirectory(rig.owner).retryDead(dead)
   }
 }
