@@ -1,5 +1,6 @@
 import AnalysisCore
 import JobQueue
+import PostgreSQL
 import TestSupport
 
 /// Jobs that are scheduled, cancelled and retried in masses.
@@ -24,17 +25,11 @@ extension Injector {
     try await retryDead(atMost: Self.mass)
   }
 
-  /// Retries dead jobs, page by page.
   func retryDead(atMost limit: Int) async throws {
-    let directory = JobDirectory(rig.owner)
-    var dead: [JobID] = []
-    var cursor: JobCursor?
-    repeat {
-      let page = try await directory.list(
-        JobFilter(state: .dead), after: cursor, limit: min(500, limit - dead.count))
-      dead += page.jobs.map(\.id)
-      cursor = page.next
-    } while cursor != nil && dead.count < limit
-    _ = try await directory.retryDead(dead)
+    let dead = try await rig.owner.query(
+      "SELECT job_id FROM analysis.dead ORDER BY job_id LIMIT \(limit)", deadline: .seconds(10)
+    ).map { JobID(try $0.int64(0)) }
+    guard !dead.isEmpty else { throw Missed("no job is dead") }
+    _ = try await JobDirectory(rig.owner).retryDead(dead)
   }
 }
