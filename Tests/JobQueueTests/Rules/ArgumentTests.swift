@@ -112,7 +112,7 @@ struct ArgumentTests {
       ]),
     Call(
       function: "tick", arguments: [shard, "'{5,6}'::smallint[]", "'{0,0}'::bigint[]"],
-      hostile: [0: noShard, 1: ["NULL::smallint[]", "'{5}'::smallint[]"], 2: ["NULL::bigint[]"]]),
+      hostile: [0: noShard, 1: ["NULL::smallint[]"], 2: ["NULL::bigint[]"]]),
     Call(
       function: "take_turn", arguments: [shard, "'sweep'", "1000"],
       hostile: [0: noShard, 2: ["NULL::int", "0", "-1"]]),
