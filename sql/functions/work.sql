@@ -25,8 +25,8 @@ DECLARE
 BEGIN
   -- All that is asked of a shard is the first entry of an index, whatever else there is.
   RETURN QUERY
-  SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false), extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
-         coalesce(b.held, false), coalesce(b.lost, false), coalesce(t.turns, '{}')
+  SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false), extract(epoch FROM n.run_at - v_now)::float8,
+         n.refunds, coalesce(b.held, false), coalesce(b.lost, false), coalesce(t.turns, '{}')
   FROM unnest(p_shards) WITH ORDINALITY s(shard, i)
   CROSS JOIN LATERAL (
     SELECT array_agg(x.lane) FILTER (WHERE x.lowest IS NOT NULL) AS lanes,
@@ -35,14 +35,16 @@ BEGIN
     FROM (
       SELECT u.lane, coalesce(c.scan_from, 0) AS scan_from, c.staged, c.now_vt, c.staged_at <= v_aged AS aged,
              (SELECT r.vt FROM analysis.ready r
-              WHERE r.shard = s.shard AND r.lane = u.lane AND r.vt >= CASE WHEN p_late THEN 0 ELSE coalesce(c.scan_from, 0) END
+              WHERE r.shard = s.shard AND r.lane = u.lane
+                AND r.vt >= CASE WHEN p_late THEN 0 ELSE coalesce(c.scan_from, 0) END
               ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) AS lowest
       FROM unnest(p_lanes) u(lane)
       LEFT JOIN LATERAL (
         SELECT k.* FROM analysis.lane_clock k WHERE k.shard = s.shard AND k.lane = u.lane OFFSET 0) c ON true
       OFFSET 0) x) l
   CROSS JOIN LATERAL (
-    SELECT (SELECT d.run_at FROM analysis.scheduled d WHERE d.shard = s.shard ORDER BY d.shard, d.run_at, d.job_id LIMIT 1) AS run_at,
+    SELECT (SELECT d.run_at FROM analysis.scheduled d
+            WHERE d.shard = s.shard ORDER BY d.shard, d.run_at, d.job_id LIMIT 1) AS run_at,
            EXISTS (SELECT FROM analysis.refund f WHERE f.shard = s.shard) AS refunds OFFSET 0) n
   LEFT JOIN LATERAL (
     SELECT bool_or(k.lane = ANY (p_lanes)) AS held, bool_or(k.deadline < v_now) AS lost
@@ -51,6 +53,8 @@ BEGIN
     SELECT array_agg(k.task) AS turns FROM unnest(ARRAY['sweep', 'gauges', 'partitions']) k(task)
     WHERE (k.task = 'sweep' OR s.i = 1)
       AND NOT EXISTS (
-        SELECT FROM analysis.maintenance m WHERE m.shard = s.shard AND m.task = k.task AND m.next_at > v_now)) t ON p_all
-  WHERE l.lanes IS NOT NULL OR l.marks OR n.run_at IS NOT NULL OR n.refunds OR b.held OR b.lost OR t.turns IS NOT NULL;
+        SELECT FROM analysis.maintenance m WHERE m.shard = s.shard AND m.task = k.task AND m.next_at > v_now)) t
+    ON p_all
+  WHERE l.lanes IS NOT NULL OR l.marks OR n.run_at IS NOT NULL OR n.refunds OR b.held OR b.lost
+    OR t.turns IS NOT NULL;
 END $$;
