@@ -162,11 +162,12 @@ BEGIN
 END $$;
 
 -- Publishes how far the lanes were claimed (p_vt; what has not moved may be given as 0) and answers from
--- where claims have to scan, and how far each lane is published. A lane is written at most once a second, or at once for a
--- worker that ends (p_ends); no caller waits, and a lane that another writes just now is left to it. Whatever a caller
--- says, there is room left for all that is ever submitted behind it, though with no fair order any more.
+-- where claims have to scan, and how far each lane is published. A lane is written at most once a second, or at once
+-- for a worker that ends (p_ends); no caller waits, and a lane that another writes just now is left to it. Whatever a
+-- caller says, there is room left for all that is ever submitted behind it, though with no fair order any more.
 DROP FUNCTION IF EXISTS analysis.tick(smallint, smallint[], bigint[]);
-CREATE OR REPLACE FUNCTION analysis.tick(p_shard smallint, p_lanes smallint[], p_vt bigint[], p_ends boolean DEFAULT false)
+CREATE OR REPLACE FUNCTION analysis.tick(
+  p_shard smallint, p_lanes smallint[], p_vt bigint[], p_ends boolean DEFAULT false)
 RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -221,9 +222,9 @@ BEGIN
     SELECT k.scan_from, k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = t.lane OFFSET 0) c ON true;
 END $$;
 
--- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the mark to them, in
--- every lane of the shard, whichever of them the caller serves; answers the number of lanes. One process calls it about
--- once a minute: it steps over every dead row that vacuum has not removed.
+-- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the mark to them,
+-- in every lane of the shard, whichever of them the caller serves; answers the number of lanes. One process calls it
+-- about once a minute: it steps over every dead row that vacuum has not removed.
 DROP FUNCTION IF EXISTS analysis.sweep(smallint, smallint[]);
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER

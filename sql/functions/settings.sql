@@ -23,7 +23,7 @@ BEGIN
     WHEN 'lane_shares' THEN
       -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
       IF NEW.value !~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$' THEN
-        RAISE EXCEPTION 'lane_shares is three numbers from 1 to 99, of claims that begin with urgent, normal and bulk jobs: 5,2,1'
+        RAISE EXCEPTION 'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
           USING ERRCODE = '22023';
       END IF;
     WHEN 'statement_grace' THEN

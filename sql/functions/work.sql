@@ -34,7 +34,7 @@ BEGIN
            array_agg(x.scan_from) FILTER (WHERE x.lowest IS NOT NULL) AS scan_from,
            bool_or(x.aged AND (x.staged < x.now_vt OR least(x.staged, x.lowest) > x.scan_from)) AS marks
     FROM (
-      SELECT u.lane, coalesce(c.scan_from, 0) AS scan_from, c.staged, c.now_vt, 
+      SELECT u.lane, coalesce(c.scan_from, 0) AS scan_from, c.staged, c.now_vt,
              c.staged_at <= v_aged OR c.staged_at > v_far AS aged,
              (SELECT r.vt FROM analysis.ready r
               WHERE r.shard = s.shard AND r.lane = u.lane AND r.vt >= CASE WHEN p_late THEN 0 ELSE coalesce(c.scan_from, 0) END

@@ -53,7 +53,8 @@ enum DoctorCommand {
       exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater]
     ) { context in
       let order = try DoctorOrder(context)
-      return try await context.withSession(surroundings, schema: .nothing, database: order.database) { session in
+      return try await context.withSession(surroundings, schema: .nothing, database: order.database) {
+        session in
         let http = HTTPClient(loop: session.database.loop, configuration: order.transfer)
         let interactor = DoctorInteractor(
           database: session.database, http: http, environment: context.environment)

@@ -23,7 +23,8 @@ public struct ShardDirectory: Sendable {
   /// How many claims begin with each priority; the usual shares where the setting is not known.
   public func laneShares(deadline: Duration? = nil) async throws(JobQueueError) -> LaneShares {
     try await Statement(
-      "SELECT value FROM analysis.setting WHERE name = 'lane_shares'", [], while: "asking for the lanes' shares"
+      "SELECT value FROM analysis.setting WHERE name = 'lane_shares'", [],
+      while: "asking for the lanes' shares"
     ) { rows in
       try rows.first.flatMap { LaneShares(try $0.string(0)) } ?? .usual
     }.run(on: database, deadline: deadline)

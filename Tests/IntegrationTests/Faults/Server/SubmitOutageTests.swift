@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The server goes away while somebody submits")
 struct SubmitOutageTests {
-  @Test("A submit without a server exits 69 when its time is over, and the same command completes it later, once")
+  @Test("A submit without a server exits 69 when its time is over; the same command completes it later, once")
   func refused() async throws {
     try await ServerTrial.with(jobs: 0) { trial in
       try await trial.cluster.stop(.immediate)
@@ -28,13 +28,14 @@ struct SubmitOutageTests {
     }
   }
 
-  @Test("A submit that begins while there is no server says what it waits for, and submits when the server is there")
+  @Test("A submit that begins while there is no server says what it waits for, and submits when it is there")
   func beforeServer() async throws {
     try await ServerTrial.with(jobs: 0) { trial in
       try await trial.cluster.stop(.immediate)
       trial.proxy.refuse()
       let submit = try Executable(
-        "analysisctl", try await trial.submission(["--connect-timeout", "5m"]), environment: trial.environment)
+        "analysisctl", try await trial.submission(["--connect-timeout", "5m"]), environment: trial.environment
+      )
       try await eventually { submit.messagesSoFar.contains("Waiting for the database") || submit.hasEnded }
       try await trial.cluster.start()
       try trial.proxy.admit()
