@@ -83,7 +83,8 @@ struct ShardTests {
       let quiet = try #require(try await queue.addUsers(1, inShard: 60).first)
       let gate = Gate()
       let held = try Backend(holding: gate)
-      let worker = try Running(queue, [.throat: held, .ear: try Backend()]) {
+      let ears = try Backend()
+      let worker = try Running(queue, [.throat: held, .ear: ears]) {
         $0.idlePoll = .milliseconds(250)
       }
       try await queue.submit(1, user: quiet, kind: .ear)
@@ -95,7 +96,8 @@ struct ShardTests {
       for _ in 0..<20 { gate.open() }
       try await queue.wait(for: "all") { try await queue.results == 22 }
       worker.stop()
-      _ = try await worker.summary()
+      #expect(try await worker.summary().completed == 22)
+      #expect(ears.calls.count == 2)
       try await queue.expectSound()
     }
   }
@@ -181,8 +183,9 @@ struct ShardTests {
   func marksAtStop() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
+      let backend = try Backend()
       try await queue.submit(3)
-      let worker = try Running(queue, [.throat: try Backend()]) { $0.promoteEvery = .seconds(3600) }
+      let worker = try Running(queue, [.throat: backend]) { $0.promoteEvery = .seconds(3600) }
       try await queue.wait(for: "all") { try await queue.results == 3 }
       worker.stop()
       _ = try await worker.summary()
@@ -190,7 +193,7 @@ struct ShardTests {
       #expect(try await queue.number("SELECT max(vt)::int FROM analysis.job") == published)
 
       try await queue.submit(3)
-      let other = try Running(queue, [.throat: try Backend()]) { $0.promoteEvery = .seconds(3600) }
+      let other = try Running(queue, [.throat: backend]) { $0.promoteEvery = .seconds(3600) }
       try await queue.wait(for: "all") { try await queue.results == 6 }
       try await queue.pool.transaction { open in
         _ = try await open.query("SELECT FROM analysis.lane_clock FOR UPDATE")
@@ -199,6 +202,7 @@ struct ShardTests {
       }
       #expect(
         try await queue.number("SELECT now_vt::int FROM analysis.lane_clock WHERE lane = 5") == published)
+      #expect(backend.calls.count == 6)
     }
   }
 
