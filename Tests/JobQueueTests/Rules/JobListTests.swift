@@ -107,7 +107,8 @@ struct JobListTests {
     case 0, 1, 2:
       var asks: [Ask] = []
       for _ in 0..<Int.random(in: 1...8, using: &random) {
-        let later = [nil, nil, nil, 3600, 40 * 86_400].randomElement(using: &random) ?? nil
+        let times: [Double?] = [nil, nil, nil, 3600, 40 * 86_400]
+        let later = times.randomElement(using: &random) ?? nil
         asks.append(
           Ask(
             ["a", "b", "c"].randomElement(using: &random) ?? "a", kind: .random(in: 1...2, using: &random),

@@ -51,20 +51,25 @@ struct QueueChecks: DatabaseCheck {
   }
 }
 
-/// Whether the counters that bills stand on agree with the jobs.
+/// Whether the counters that bills stand on agree with the jobs, and every job is somewhere.
 struct ReconcileCheck: DatabaseCheck {
   let group = "counters"
   let needsSchema = true
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
     let differences = try await Reconciliation.run(database.pool)
-    guard !differences.isEmpty else {
-      return [.ok("counters", "the counters of every month agree with the jobs")]
-    }
+    let lost = try await Reconciliation.lostJobs(database.pool, limit: 1)
     return [
-      .wrong(
-        "counters", "\(differences.count) counters of users' months do not agree with the jobs",
-        "analysisctl reconcile lists them. Do not write bills before they are understood.")
+      differences.isEmpty
+        ? .ok("counters", "the counters of every month agree with the jobs")
+        : .wrong(
+          "counters", "\(differences.count) counters of users' months do not agree with the jobs",
+          "analysisctl reconcile lists them. Do not write bills before they are understood."),
+      lost.count == 0
+        ? .ok("counters.lost", "every job has ended, waits, is scheduled or runs")
+        : .wrong(
+          "counters.lost", "\(lost.count) jobs are in no table of the queue: no worker finds them",
+          "analysisctl reconcile names them, and what to do."),
     ]
   }
 }

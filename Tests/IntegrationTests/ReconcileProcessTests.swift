@@ -1,0 +1,27 @@
+import PostgreSQL
+import TestSupport
+import Testing
+
+@Suite("A recount, by the real executable")
+struct ReconcileProcessTests {
+  @Test("names a job that somebody has removed from the queue, code 1, until it is cancelled")
+  func lostJob() async throws {
+    try await Installation.with { installation in
+      try await installation.addUser("clinic-1")
+      let job = try await installation.submit(2, user: "clinic-1", image: try await drawnPicture())[1]
+      func run(_ words: String...) async throws -> Executable.Ended {
+        try await Executable("analysisctl", words, environment: installation.environment).ended()
+      }
+      #expect(try await run("reconcile").code == 0)
+      _ = try await installation.pool.query(
+        "DELETE FROM analysis.ready WHERE job_id = $1", [.int64(job.value)])
+      let found = try await run("reconcile")
+      #expect(found.code == 1 && found.output.contains("analysisctl jobs cancel \(job)\n"), "\(found)")
+      let json = try await run("reconcile", "--json")
+      #expect(json.code == 1 && json.output.contains(#""lost_jobs":[{"job":"\#(job)""#), "\(json)")
+      #expect(try await run("jobs", "cancel", "\(job)").code == 0)
+      #expect(try await run("reconcile").code == 0)
+      try await installation.expectInvariants()
+    }
+  }
+}
