@@ -106,28 +106,21 @@ extension Queryable {
     }
   }
 
-  /// Runs a query by a binary COPY and hands over its rows one after the other, as they arrive. Answers the number
-  /// of rows.
+  /// Runs a query by a binary COPY and answers its rows as they came, to be read later: a page of many short rows.
   ///
-  /// For very many short rows: where rows are streamed, libpq makes an answer of each, with the names of all its
-  /// columns, and that was a quarter of a large report's work.
+  /// Where rows are streamed, libpq makes an answer of each, with the names of all its columns, and that was a quarter
+  /// of a large report's work. Once a page is here, the next can be asked for while this one is read.
   ///
-  /// - Parameters:
-  ///   - query: What is asked, without parameters: a COPY takes none.
-  ///   - layout: Its columns, since a COPY does not tell them.
-  /// - Throws: As `copyOut`, and `unexpectedResult` when what comes has another shape.
-  @discardableResult
-  public func forEachCopiedRow(
-    _ query: String, _ layout: RowLayout, label: String? = nil, deadline: Duration? = nil,
-    _ body: (inout FieldReader) throws -> Void
-  ) async throws -> Int {
-    var format = CopyFormat()
-    var count = 0
+  /// - Parameter query: What is asked, without parameters: a COPY takes none.
+  /// - Throws: As `copyOut`.
+  public func copied(
+    _ query: String, label: String? = nil, deadline: Duration? = nil
+  ) async throws -> CopiedPage {
+    var pieces: [CopiedRows] = []
     // A line of its own: the query may end in a comment.
-    let copy = "COPY (\(query)\n) TO STDOUT (FORMAT binary)"
-    try await copyOut(copy, label: label, deadline: deadline) { piece in
-      count += try format.rows(in: CopiedRows(piece), layout, body)
+    try await copyOut("COPY (\(query)\n) TO STDOUT (FORMAT binary)", label: label, deadline: deadline) {
+      pieces.append(CopiedRows($0))
     }
-    return count
+    return CopiedPage(pieces)
   }
 }

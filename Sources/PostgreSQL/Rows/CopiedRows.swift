@@ -16,6 +16,34 @@ final class CopiedRows: Sendable {
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
 }
 
+/// The rows that a query answered by a binary COPY.
+public struct CopiedPage: Sendable {
+  private let pieces: [CopiedRows]
+
+  init(_ pieces: [CopiedRows]) {
+    self.pieces = pieces
+  }
+
+  /// Hands over the rows one after the other, and answers how many there were. In between, what else is to be done on
+  /// the same thread gets its turn, such as asking for the next page.
+  ///
+  /// - Parameter layout: The columns, since a COPY does not tell them.
+  /// - Throws: `unexpectedResult` when what came has another shape, and what `body` throws.
+  @discardableResult
+  public consuming func forEachRow(
+    _ layout: RowLayout, _ body: (inout FieldReader) throws -> Void
+  ) async throws -> Int {
+    var format = CopyFormat()
+    var count = 0
+    var left = Array(pieces.reversed())
+    while let piece = left.popLast() {
+      count += try format.rows(in: piece, layout, body)
+      await Task.yield()
+    }
+    return count
+  }
+}
+
 /// Where the rows lie in what a binary COPY sends.
 ///
 /// The format is in PostgreSQL's manual, under COPY: a header of 19 bytes and more, then for each row the number of

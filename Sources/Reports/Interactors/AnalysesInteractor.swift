@@ -11,15 +11,22 @@ enum AnalysesInteractor: ReportInteractor {
       .int16(question.month.label), .text(question.reading))
     let shards = try await database.query(bounds, deadline: deadline)
     let page = try await Page(question, of: database, deadline: deadline)
+    var queries: [String] = []
     for shard in shards {
       let (number, last) = (try shard.int16("shard"), try shard.int64("last_job"))
       for first in stride(from: try shard.int64("first_job"), through: last, by: pageSpan) {
-        let query = page.query(number, first...min(first + Int64(pageSpan) - 1, last))
-        try await database.forEachCopiedRow(query, page.layout, label: page.label, deadline: deadline) { fields in
-          try each(try response(&fields))
-        }
+        queries.append(page.query(number, first...min(first + Int64(pageSpan) - 1, last)))
       }
     }
+    guard let first = queries.first else { return }
+    var rows = try await database.copied(first, label: page.label, deadline: deadline)
+    for query in queries.dropFirst() {
+      // The server works on the next page while this one is written.
+      async let following = database.copied(query, label: page.label, deadline: deadline)
+      try await rows.forEachRow(page.layout) { fields in try each(try response(&fields)) }
+      rows = try await following
+    }
+    try await rows.forEachRow(page.layout) { fields in try each(try response(&fields)) }
   }
 
   /// How many jobs' numbers a page is of: its rows fit into what the server may keep in memory.

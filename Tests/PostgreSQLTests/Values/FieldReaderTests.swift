@@ -15,7 +15,7 @@ struct FieldReaderTests {
     _ query: String, _ names: [String], on connection: Connection, _ body: (inout FieldReader) throws -> Void
   ) async throws -> Int {
     let columns = try await connection.query("SELECT * FROM (\(query)\n) q LIMIT 0")
-    return try await connection.forEachCopiedRow(query, try RowLayout(names, of: columns), body)
+    return try await connection.copied(query).forEachRow(try RowLayout(names, of: columns), body)
   }
 
   @Test("is read in the order of its columns")
@@ -61,13 +61,13 @@ struct FieldReaderTests {
     }
   }
 
-  @Test("stops the server when the closure throws, and the connection goes on")
+  @Test("stops when the closure throws or the server fails, and the connection goes on")
   func stops() async throws {
     struct Enough: Error {}
     try await withConnection { connection in
       var seen = 0
       await #expect(throws: Enough.self) {
-        try await copied("SELECT generate_series(1, 10000000) AS n", ["n"], on: connection) { _ in
+        try await copied("SELECT generate_series(1, 100000) AS n", ["n"], on: connection) { _ in
           seen += 1
           if seen == 10 { throw Enough() }
         }
@@ -75,7 +75,7 @@ struct FieldReaderTests {
       #expect(seen == 10)
       _ = try await connection.query("SELECT 1").single()
       let layout = try RowLayout(["n"], of: try await connection.query("SELECT 1 AS n LIMIT 0"))
-      let failure = await error { try await connection.forEachCopiedRow("SELECT 1/0 AS n", layout) { _ in } }
+      let failure = await error { try await connection.copied("SELECT 1/0 AS n").forEachRow(layout) { _ in } }
       #expect(failure?.sqlState == "22012")
       _ = try await connection.query("SELECT 1").single()
     }
@@ -90,9 +90,7 @@ struct FieldReaderTests {
       let missing = await error { try RowLayout(["one"], of: rows) }
       #expect(missing?.message == "The answer has the columns one, two where one were expected.")
       let other = await error {
-        try await connection.forEachCopiedRow("SELECT 1, 2, 3", try RowLayout(["one", "two"], of: rows)) {
-          _ in
-        }
+        try await connection.copied("SELECT 1, 2, 3").forEachRow(try RowLayout(["one", "two"], of: rows)) { _ in }
       }
       #expect(other?.code == .unexpectedResult)
     }
