@@ -47,6 +47,9 @@ struct Housekeeping {
     let statements = queue.statements
     let due = try await statements.promote().run(on: databases.control, deadline: deadline)
     try await tick(shard, statements)
+    if shard == shards.first {
+      _ = try await WorkerStatements.chainAudit().run(on: databases.control, deadline: deadline)
+    }
     _ = try await statements.settleRefunds().run(on: databases.control, deadline: deadline)
     var back = due
     if rescues {

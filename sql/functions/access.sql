@@ -22,9 +22,9 @@ LANGUAGE plpgsql AS $$
 DECLARE
   v_since timestamptz := clock_timestamp() - interval '1 day';       -- outside the statement, for the index
 BEGIN
-  -- What is seen of another transaction is committed.
+  -- What is seen of another transaction is committed; it may not be chained yet.
   IF p_export = pg_current_xact_id_if_assigned()::text OR NOT EXISTS (
-    SELECT FROM analysis.audit a
+    SELECT FROM analysis.audit_entry a
     WHERE a.at > v_since AND a.action = 'export' AND a.object = 'user:' || p_user_id
       AND a.role = session_user AND a.detail ->> 'export' = p_export)
   THEN

@@ -45,6 +45,7 @@ extension Context {
     var configuration = try named ?? ConnectionConfiguration(values[CommonOptions.database])
     configuration.serverProof = try values[CommonOptions.databaseProof]
     configuration.applicationName = "analysisctl"
+    configuration.searchPath = ConnectionConfiguration.catalogOnly
     configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }
     let loop = try EventLoop(name: "analysisctl")
     defer { loop.shutdown() }
@@ -55,7 +56,10 @@ extension Context {
     let signals = try surroundings.interruptions()
     let outcome = await interruption.run(on: loop, signals) {
       if schema == .compatible { _ = try await Migrator(database).requireCompatible() }
-      return try await body(session)
+      let code = try await body(session)
+      // What the command recorded; where it could not be chained, a worker or the next command does it.
+      if schema == .compatible { try? await AuditLog(database).chain() }
+      return code
     }
     await database.close()
     return try outcome.get()

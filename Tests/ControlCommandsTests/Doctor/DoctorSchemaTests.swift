@@ -53,7 +53,7 @@ struct DoctorSchemaTests {
     }
   }
 
-  @Test("functions that another version applied, and functions that somebody replaced or dropped by hand")
+  @Test("functions that another version applied, and functions that somebody changed or dropped by hand")
   func functions() async throws {
     try await Installed.with { (installed) async throws in
       try await installed.execute(
@@ -64,7 +64,7 @@ struct DoctorSchemaTests {
         """)
       let altered = try await installed.doctor().found.of("schema.functions")
       #expect(altered.map(\.state) == ["wrong"])
-      #expect(altered.map(\.seen) == ["somebody replaced or dropped by hand: period_text, retire"])
+      #expect(altered.map(\.seen) == ["somebody changed or dropped by hand: period_text, retire"])
       try await installed.execute("DELETE FROM analysis.schema_function")
       _ = await installed.control("migrate")
       #expect(try await installed.doctor().found.state("schema.functions") == "ok")

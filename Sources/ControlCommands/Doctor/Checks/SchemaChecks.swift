@@ -21,7 +21,7 @@ struct SchemaChecks: DatabaseCheck {
       return [.wrong("schema.version", error.message, error.advice ?? "Run analysisctl migrate.")]
     }
     return Self.judge(
-      Facts(status: try await migrator.status(), altered: try await migrator.alteredFunctions()))
+      Facts(status: try await migrator.status(), altered: try await migrator.altered()))
   }
 
   private static let unfit: Set<JobQueueError.Code> = [.schemaMissing, .schemaTooOld, .schemaTooNew]
@@ -49,7 +49,7 @@ struct SchemaChecks: DatabaseCheck {
     let check = "schema.functions"
     if !facts.altered.isEmpty {
       return .wrong(
-        check, "somebody replaced or dropped by hand: \(list(facts.altered))",
+        check, "somebody changed or dropped by hand: \(list(facts.altered))",
         "Have them applied anew: DELETE FROM analysis.schema_function, then analysisctl migrate.")
     }
     // A newer schema has newer functions.
