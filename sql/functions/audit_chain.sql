@@ -1,11 +1,12 @@
 -- Putting entries into the chain.
 --
--- An action writes its entry as a draft, which is there if and only if the action's transaction commits, and locks nothing that
--- others wait for. About once a second a worker, and analysisctl after what it did and before it reads, chains what is committed.
+-- An action writes its entry as a draft, which is there if and only if the action's transaction commits, and locks
+-- nothing that others wait for. About once a second a worker, and analysisctl after what it did and before it reads,
+-- chains what is committed.
 
--- Locks the head of the chain, so that one chains at a time; all of it NULL when somebody else has it. p_wait: whether to wait for
--- two seconds first. Whoever calls this from a transaction that stays open is cut off by the server: such a session may not be idle,
--- and a transaction that has notified cannot be prepared.
+-- Locks the head of the chain, so that one chains at a time; all of it NULL when somebody else has it. p_wait: whether
+-- to wait for two seconds first. Whoever calls this from a transaction that stays open is cut off by the server: such a
+-- session may not be idle, and a transaction that has notified cannot be prepared.
 CREATE OR REPLACE FUNCTION analysis.lock_audit(p_wait boolean) RETURNS analysis.audit_head
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -24,13 +25,14 @@ BEGIN
     PERFORM set_config('idle_in_transaction_session_timeout', '5s', true), pg_notify('analysis_audit', '');
   ELSIF NOT EXISTS (SELECT FROM analysis.audit_head) THEN
     RAISE EXCEPTION 'the audit has lost its head: what it records cannot be chained'
-      USING ERRCODE = 'data_corrupted', HINT = 'See what analysisctl audit verify says, and restore analysis.audit_head.';
+      USING ERRCODE = 'data_corrupted',
+        HINT = 'See what analysisctl audit verify says, and restore analysis.audit_head.';
   END IF;
   RETURN v_head;
 END $$;
 
--- Chains drafts behind a head that is locked, in the order of their numbers, and answers how many. Transactions commit in another
--- order than they took their numbers: what is not committed yet comes after.
+-- Chains drafts behind a head that is locked, in the order of their numbers, and answers how many. Transactions commit
+-- in another order than they took their numbers: what is not committed yet comes after.
 CREATE OR REPLACE FUNCTION analysis.chain_drafts(p_head analysis.audit_head, p_limit int) RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -63,8 +65,9 @@ BEGIN
   RETURN cardinality(v_chained);
 END $$;
 
--- Chains what is committed, up to p_limit entries, and answers how many; 0 also where somebody else does it, or where nothing can be
--- written. Only as a transaction of its own: what a caller's transaction did before could still be undone.
+-- Chains what is committed, up to p_limit entries, and answers how many; 0 also where somebody else does it, or where
+-- nothing can be written. Only as a transaction of its own: what a caller's transaction did before could still be
+-- undone.
 CREATE OR REPLACE FUNCTION analysis.chain_audit(p_limit int, p_wait boolean) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -1,5 +1,5 @@
--- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each month
--- of which some went; no row means that nothing is left to do. A dry run answers all at once.
+-- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each
+-- month of which some went; no row means that nothing is left to do. A dry run answers all at once.
 
 -- The counters of months that are stated and of which nothing else is left. What is owed and not settled yet stays.
 CREATE OR REPLACE FUNCTION analysis.purge_usage(p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
@@ -39,9 +39,10 @@ BEGIN
   END LOOP;
 END $$;
 
--- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The chain stays whole: the
--- head keeps where it begins now and the hash before that, and the removal is an entry of its own that says both, with the server's
--- clock, the bound and the newest moment that went. p_through: the last entry that may go, so that a run never comes to its own.
+-- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The chain stays
+-- whole: the head keeps where it begins now and the hash before that, and the removal is an entry of its own that says
+-- both, with the server's clock, the bound and the newest moment that went. p_through: the last entry that may go, so
+-- that a run never comes to its own.
 CREATE OR REPLACE FUNCTION analysis.purge_audit(p_limit int, p_now timestamptz, p_dry boolean, p_through bigint)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -65,7 +66,8 @@ BEGIN
   END IF;
   v_until := least(v_until, (v_clock AT TIME ZONE 'UTC' - interval '1 year') AT TIME ZONE 'UTC');
   -- Only from the beginning on, up to the first that is still to be kept.
-  v_first := least(coalesce((SELECT min(a.id) FROM analysis.audit a WHERE a.at > v_until), v_head.id + 1), p_through + 1);
+  v_first := least(
+    coalesce((SELECT min(a.id) FROM analysis.audit a WHERE a.at > v_until), v_head.id + 1), p_through + 1);
   IF NOT p_dry THEN
     v_first := least(v_first, v_head.first_id + p_limit);
   END IF;

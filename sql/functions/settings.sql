@@ -1,7 +1,7 @@
 -- What the settings may be.
 
--- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be here.) It runs as the
--- owner, whoever sets it.
+-- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be here.) It runs
+-- as the owner, whoever sets it.
 CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,5 +1,5 @@
--- Audit entries are written without the head of the chain, and chained by maintenance in a transaction of its own: so nobody who
--- acts waits for somebody else's transaction.
+-- Audit entries are written without the head of the chain, and chained by maintenance in a transaction of its own: so
+-- nobody who acts waits for somebody else's transaction.
 
 DROP TRIGGER chain ON analysis.audit_draft;
 DROP FUNCTION analysis.audit_chain();

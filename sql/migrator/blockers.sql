@@ -1,5 +1,5 @@
--- What process $1 waits for, and who has it: a process, or a prepared transaction by its name; the role; since when its transaction
--- is open, where this role may know.
+-- What process $1 waits for, and who has it: a process, or a prepared transaction by its name; the role; since when its
+-- transaction is open, where this role may know.
 SELECT coalesce(l.relation::pg_catalog.regclass::text, l.locktype), nullif(b.pid, 0), x.gid::text,
        coalesce(a.usename, x.owner)::text, extract(epoch FROM coalesce(a.xact_start, x.prepared))::float8
   FROM pg_catalog.pg_locks l

@@ -1,17 +1,18 @@
--- Makes the roles and the schema, and gives to the schema's owner what is not the owner's yet. It runs as the role that migrates,
--- perhaps a superuser: so it calls and reads nothing but the server's own, under a fixed search path. All that comes after runs as
--- analysis_owner.
+-- Makes the roles and the schema, and gives to the schema's owner what is not the owner's yet. It runs as the role that
+-- migrates, perhaps a superuser: so it calls and reads nothing but the server's own, under a fixed search path. All
+-- that comes after runs as analysis_owner.
 DO $$
 DECLARE
-  v_groups text[] := ARRAY['analysis_owner', 'analysis_submitter', 'analysis_worker', 'analysis_reporter', 'analysis_auditor'];
+  v_groups text[] := ARRAY[
+    'analysis_owner', 'analysis_submitter', 'analysis_worker', 'analysis_reporter', 'analysis_auditor'];
   v_needed text[] := '{}';
   v_role text;
   v_change text;
   v_owner oid;
   v_schema pg_catalog.pg_namespace;
 BEGIN
-  -- Roles belong to the whole cluster, and the migrations of several of its databases may make them at the same moment: that
-  -- somebody else made one first is no fault. What only an administrator can do is asked for once, all of it.
+  -- Roles belong to the whole cluster, and the migrations of several of its databases may make them at the same moment:
+  -- that somebody else made one first is no fault. What only an administrator can do is asked for once, all of it.
   FOREACH v_role IN ARRAY v_groups LOOP
     CONTINUE WHEN EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = v_role);
     BEGIN
@@ -46,27 +47,32 @@ BEGIN
   IF pg_catalog.cardinality(v_needed) > 0 THEN
     RAISE EXCEPTION 'role % may not make the roles of the schema, or may not act as their owner', current_user
       USING ERRCODE = 'insufficient_privilege',
-        HINT = 'An administrator has to run once: ' || pg_catalog.array_to_string(v_needed, ' ') || ' Then migrate again.';
+        HINT = 'An administrator has to run once: ' || pg_catalog.array_to_string(v_needed, ' ')
+          || ' Then migrate again.';
   END IF;
 
   v_owner := (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = 'analysis_owner');
   IF v_schema.oid IS NULL THEN
     CREATE SCHEMA analysis AUTHORIZATION analysis_owner;
-  ELSIF v_schema.nspowner NOT IN (v_owner, (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user)) THEN
-    RAISE EXCEPTION 'the schema analysis belongs to role %, and not to analysis_owner', pg_catalog.pg_get_userbyid(v_schema.nspowner)
+  ELSIF v_schema.nspowner NOT IN (
+    v_owner, (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user)) THEN
+    RAISE EXCEPTION 'the schema analysis belongs to role %, and not to analysis_owner',
+      pg_catalog.pg_get_userbyid(v_schema.nspowner)
       USING ERRCODE = 'insufficient_privilege',
-        HINT = 'If it is this product''s, an administrator has to run once: ALTER SCHEMA analysis OWNER TO analysis_owner; '
-          'if not, drop or rename it.';
+        HINT = 'If it is this product''s, an administrator has to run once: '
+          'ALTER SCHEMA analysis OWNER TO analysis_owner; if not, drop or rename it.';
   END IF;
 
   -- The schema first: who is to own a table in it has to be allowed to make one there.
   FOR v_change IN
     SELECT pg_catalog.format('ALTER %s OWNER TO analysis_owner', s.what) FROM (
-      SELECT 1 AS turn, 'SCHEMA analysis' AS what, n.nspowner AS owner FROM pg_catalog.pg_namespace n WHERE n.nspname = 'analysis'
+      SELECT 1 AS turn, 'SCHEMA analysis' AS what, n.nspowner AS owner
+      FROM pg_catalog.pg_namespace n WHERE n.nspname = 'analysis'
       UNION ALL
       -- Sequences that belong to a column go with its table.
-      SELECT 2, pg_catalog.format('%s analysis.%I', CASE c.relkind WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW'
-                                                                   WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END, c.relname),
+      SELECT 2, pg_catalog.format('%s analysis.%I', CASE c.relkind
+               WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+             c.relname),
              c.relowner
       FROM pg_catalog.pg_class c
       WHERE c.relnamespace = v_schema.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
@@ -97,9 +103,9 @@ BEGIN
     END;
   END IF;
 
-  -- The logins of our own programs that work, report and audit look for names in the server's own schema alone: a second
-  -- wall behind statements that say where a name is. Submitters are left alone: they may be an application with tables of
-  -- its own here.
+  -- The logins of our own programs that work, report and audit look for names in the server's own schema alone: a
+  -- second wall behind statements that say where a name is. Submitters are left alone: they may be an application with
+  -- tables of its own here.
   FOR v_change IN
     SELECT pg_catalog.format('ALTER ROLE %I IN DATABASE %I SET search_path = pg_catalog, pg_temp', r.rolname, d.datname)
     FROM pg_catalog.pg_roles r

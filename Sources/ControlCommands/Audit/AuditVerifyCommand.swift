@@ -69,7 +69,8 @@ enum AuditVerifyPresenter: Presenter {
     let end = verdict.end.map { "\($0)\n" } ?? ""
     let pending = verdict.pending > 0 ? ", and \(verdict.pending) not chained yet" : ""
     guard !verdict.faults.isEmpty else {
-      return "\(paint.green("The audit is whole")): \(verdict.count) entries from \(verdict.first) on\(pending). "
+      return
+        "\(paint.green("The audit is whole")): \(verdict.count) entries from \(verdict.first) on\(pending). "
         + "Its end:\n" + end
     }
     let faults = verdict.faults.map { fault in

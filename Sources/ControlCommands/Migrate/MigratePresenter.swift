@@ -34,7 +34,9 @@ enum MigratePresenter: Presenter {
   /// Says what a step waits for, and who has it.
   static func words(of wait: MigrationWait) -> String {
     let holders = wait.blockers.map { blocker in
-      let name = blocker.process.map { "process \($0)" } ?? "prepared transaction \(printable(blocker.prepared ?? "?"))"
+      let name =
+        blocker.process.map { "process \($0)" }
+        ?? "prepared transaction \(printable(blocker.prepared ?? "?"))"
       let role = blocker.role.map { " of role \(printable($0))" } ?? ""
       let since = blocker.since.map { ", open since \(Moment.short($0))" } ?? ""
       return name + role + since

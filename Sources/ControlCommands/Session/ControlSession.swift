@@ -58,7 +58,7 @@ extension Context {
       if schema == .compatible { _ = try await Migrator(database).requireCompatible() }
       let code = try await body(session)
       // What the command recorded; where it could not be chained, a worker or the next command does it.
-      if schema == .compatible { try? await AuditLog(database).chain() }
+      if schema == .compatible { try? await AuditLog(database).chain(deadline: .seconds(5)) }
       return code
     }
     await database.close()

@@ -173,7 +173,9 @@ struct AuditChain {
     var found: [AuditVerdict.Fault] = []
     func report(_ id: Int64, _ words: String) { found.append(AuditVerdict.Fault(id: id, words: words)) }
     let end = last?.id ?? head.first - 1
-    if end < head.id { report(end + 1, "the entries from here to \(head.id) are missing: the head names them") }
+    if end < head.id {
+      report(end + 1, "the entries from here to \(head.id) are missing: the head names them")
+    }
     let hash = head.id == head.first - 1 ? head.firstPrevious : named[head.id]
     if let hash, hash != head.hash { report(head.id, "the head has another hash than the last entry") }
     if head.first != 1, !isBeginningTold {
@@ -191,7 +193,8 @@ struct AuditChain {
             : "the entry is another than the one that was kept")
     }
     if let oldest = expected.oldest, oldest.id < head.first, Double(oldest.at) > now - Self.year {
-      report(oldest.id, "the entries from here to \(head.first - 1) were removed, and were younger than a year")
+      report(
+        oldest.id, "the entries from here to \(head.first - 1) were removed, and were younger than a year")
     }
     return found
   }

@@ -20,8 +20,10 @@ public struct AuditLog: Sendable {
 
   /// Puts into the chain what is recorded and committed. A worker does so every second; where none runs, who has done
   /// something does, and who reads.
-  public func chain() async throws(JobQueueError) {
-    while try await Self.chaining(waits: true).run(on: database) == Int(Self.page) {}
+  ///
+  /// - Parameter deadline: how long each thousand may take; nil for the connection's own.
+  public func chain(deadline: Duration? = nil) async throws(JobQueueError) {
+    while try await Self.chaining(waits: true).run(on: database, deadline: deadline) == Int(Self.page) {}
   }
 
   /// Chains what is committed, and answers how many entries.
@@ -68,7 +70,9 @@ public struct AuditLog: Sendable {
       try await chain()
     } catch {
       // Without a head, or with a function that fails, there is still a chain to look at.
-      guard error.code == .server || error.code == .schemaMissing || error.code == .badRow else { throw error }
+      guard error.code == .server || error.code == .schemaMissing || error.code == .badRow else {
+        throw error
+      }
       others.append("what is recorded cannot be chained")
     }
     others += try await Migrator(database).altered().map { "not this program's: \($0)" }

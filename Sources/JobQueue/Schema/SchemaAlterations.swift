@@ -50,7 +50,9 @@ struct PresentSchema: Sendable {
       granted: try await Statement(
         QueueSQL.text("migrator/grants.sql"), [], while: "reading the duties"
       ) { rows in
-        Dictionary(try rows.map { (try $0.string(0), Set(try $0.array(1, of: String.self))) }) { $0.union($1) }
+        Dictionary(try rows.map { (try $0.string(0), Set(try $0.array(1, of: String.self))) }) {
+          $0.union($1)
+        }
       }.run(on: database))
   }
 }

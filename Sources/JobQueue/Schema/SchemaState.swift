@@ -45,8 +45,10 @@ struct SchemaState: Sendable {
   }
 
   /// What makes the roles, the schema and the migrator's tables, as a session would run it that goes on with the steps.
-  private static let preparation = ["path", "setup", "owner", "prepare"].map { QueueSQL.text("migrator/\($0).sql") }
-    .joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")
+  private static let preparation = ["path", "setup", "owner", "prepare"].map {
+    QueueSQL.text("migrator/\($0).sql")
+  }
+  .joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")
 
   /// Refuses migrations that were edited, are missing between others or are unknown here.
   func check() throws(JobQueueError) {

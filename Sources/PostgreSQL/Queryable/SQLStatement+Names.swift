@@ -12,7 +12,8 @@ extension SQLStatement {
   /// Has the names of the statements after it looked for in a path, until the transaction's end.
   static func pin(_ path: String) -> SQLStatement {
     SQLStatement(
-      "SELECT pg_catalog.set_config('search_path', $1, true)", [.text(path)], label: "setting the search path")
+      "SELECT pg_catalog.set_config('search_path', $1, true)", [.text(path)], label: "setting the search path"
+    )
   }
 }
 
@@ -44,7 +45,8 @@ private struct NameReader {
         case UInt8(ascii: "'"): skip { $0 == UInt8(ascii: "'") }
         case UInt8(ascii: "-") where index + 1 < text.count && text[index + 1] == byte:
           skip { $0 == UInt8(ascii: "\n") }
-        case UInt8(ascii: "$"), UInt8(ascii: ","), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        case UInt8(ascii: "$"), UInt8(ascii: ","), UInt8(ascii: "("), UInt8(ascii: ")"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
           index += 1
         case _ where Self.isBlank(byte): index += 1
         default: return false
@@ -61,7 +63,9 @@ private struct NameReader {
 
   private mutating func word() -> String {
     let start = index
-    while index < text.count, Self.isLetter(text[index]) || Self.isDigit(text[index]) || text[index] == UInt8(ascii: ".") {
+    while index < text.count,
+      Self.isLetter(text[index]) || Self.isDigit(text[index]) || text[index] == UInt8(ascii: ".")
+    {
       index += 1
     }
     return String(decoding: text[start..<index], as: UTF8.self)
@@ -77,7 +81,11 @@ private struct NameReader {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
 
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n") }
+  private static func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\n")
+  }
 }

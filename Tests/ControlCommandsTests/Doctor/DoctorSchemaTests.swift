@@ -75,6 +75,28 @@ struct DoctorSchemaTests {
     }
   }
 
+  @Test("triggers, settings, owners and rights that somebody changed, and entries of the audit that are left over")
+  func altered() async throws {
+    try await Installed.with { (installed) async throws in
+      #expect(try await installed.doctor().found.state("audit.drafts") == "ok")
+      try await installed.execute(
+        """
+        INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now() - interval '5 minutes', 'x', 'test', 'thing:1');
+        ALTER TABLE analysis.audit DISABLE TRIGGER keep;
+        ALTER FUNCTION analysis.claim SET work_mem = '1GB';
+        ALTER FUNCTION analysis.retire OWNER TO pg_monitor;
+        GRANT EXECUTE ON FUNCTION analysis.tell TO PUBLIC
+        """)
+      let found = try await installed.doctor().found
+      #expect(found.state("audit.drafts") == "wrong")
+      #expect(
+        found.of("schema.functions").map(\.seen) == [
+          "somebody changed or dropped by hand: claim (settings), retire (owner pg_monitor), "
+            + "tell (open to PUBLIC), trigger keep of audit (disabled)"
+        ])
+    }
+  }
+
   @Test("months without partitions: the next is wrong, a later one is a warning")
   func partitions() async throws {
     try await Installed.with { (installed) async throws in

@@ -189,7 +189,8 @@ struct MigratorTests {
         _ = try await holder.query("SELECT count(*) FROM analysis.job")
         let later = MigrationSource(
           migrations: Change.table.source.migrations + [
-            Migration(number: Migrator.version + 2, name: "last", text: "ALTER TABLE analysis.job DROP COLUMN later;")
+            Migration(
+              number: Migrator.version + 2, name: "last", text: "ALTER TABLE analysis.job DROP COLUMN later;")
           ])
         let hurried = Migrator(
           other, source: later, deadline: .milliseconds(400), lockTimeout: .milliseconds(50),

@@ -37,7 +37,7 @@ struct RightsTests {
         ["submit", "claim", "add_user", "close_usage"]
       ),
       (
-        "auditor", ["usage_report", "audit_list", "audit_verify"],
+        "auditor", ["usage_report", "audit_list", "chain_audit"],
         ["close_usage", "pause", "cancel", "retry_dead", "add_user", "result_of", "audit_add"]
       ),
     ])

@@ -50,7 +50,8 @@ struct SchemaChecks: DatabaseCheck {
     if !facts.altered.isEmpty {
       return .wrong(
         check, "somebody changed or dropped by hand: \(list(facts.altered))",
-        "Have them applied anew: DELETE FROM analysis.schema_function, then analysisctl migrate.")
+        "Find out who did. Functions are applied anew by DELETE FROM analysis.schema_function and analysisctl migrate; what "
+          + "a role may call beside, take away with REVOKE; triggers restore as the migrations have them.")
     }
     // A newer schema has newer functions.
     if !facts.status.outdatedFunctions.isEmpty, facts.status.unknown.isEmpty {
