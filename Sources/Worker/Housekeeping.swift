@@ -36,6 +36,7 @@ struct Housekeeping {
         await pipeline.looked(look, found: found)
         retries.succeeded()
         if isRescueDue { rescueAt = EventLoop.now + worker.configuration.rescueEvery }
+        _ = try await WorkerStatements.chainAudit().run(on: databases.control, deadline: deadline)
         guard await keep(found, &retries) else { return }
       } catch {
         await pipeline.lookFailed()

@@ -33,6 +33,7 @@ public struct GivenSettings: Sendable {
   public func database() throws(UsageError) -> ConnectionConfiguration {
     var database = ConnectionConfiguration(
       try values[WorkerOptions.database], applicationName: "analysis-worker")
+    database.searchPath = ConnectionConfiguration.catalogOnly
     database.serverProof = try values[WorkerOptions.databaseProof]
     database.connectTimeout = try values[WorkerOptions.connectTimeout]
     return database

@@ -22,10 +22,10 @@ DECLARE
     + substring(p_reading FROM '^[0-9]{1,20}-([0-9]{1,17})$')::bigint * interval '1 microsecond';
   v_detail jsonb;
 BEGIN
-  -- What is seen of another transaction is committed. The entry has its time from the same call that opened the reading.
+  -- What is seen of another transaction is committed; it may not be chained yet. The entry has its time from the same call that opened the reading.
   IF split_part(p_reading, '-', 1) IS DISTINCT FROM pg_current_xact_id_if_assigned()::text
      AND v_opened > clock_timestamp() - interval '1 day' THEN
-    SELECT a.detail INTO v_detail FROM analysis.audit a
+    SELECT a.detail INTO v_detail FROM analysis.audit_entry a
     WHERE a.at >= v_opened AND a.at < v_opened + interval '1 minute' AND a.action = p_action AND a.role = session_user
       AND (p_object IS NULL OR a.object = p_object) AND a.detail ->> 'reading' = p_reading;
   END IF;

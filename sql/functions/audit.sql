@@ -34,7 +34,7 @@ BEGIN
 END $$;
 
 -- Records what is being done: an action, the object it is done to ('job:12', 'user:7', 'plan:free') and what else
--- matters of it. It is there if and only if the transaction commits. p_reason stands in where act_as gave none. Users
+-- matters of it. It is there if and only if the transaction commits, as a draft that is chained soon after (chain_audit). p_reason stands in where act_as gave none. Users
 -- by their internal number: as the object, or as 'users' in the detail.
 CREATE OR REPLACE FUNCTION analysis.audit_add(
   p_action text, p_object text, p_detail jsonb DEFAULT NULL, p_reason text DEFAULT NULL) RETURNS void

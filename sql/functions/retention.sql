@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION analysis.tell_purge(p_object text, p_until timestampt
 LANGUAGE sql AS $$
   SELECT analysis.audit_add('purge', p_object, jsonb_build_object('until', analysis.audit_time(p_until)))
   WHERE p_tell OR NOT EXISTS (
-    SELECT 1 FROM analysis.audit a
+    SELECT 1 FROM analysis.audit_entry a
     WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'purge' AND a.object = p_object AND a.role = session_user)
 $$;
 

@@ -1,5 +1,5 @@
--- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each month
--- of which some went; no row means that nothing is left to do. A dry run answers all at once.
+-- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each
+-- month of which some went; no row means that nothing is left to do. A dry run answers all at once.
 
 -- The counters of months that are stated and of which nothing else is left. What is owed and not settled yet stays.
 CREATE OR REPLACE FUNCTION analysis.purge_usage(p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
@@ -43,17 +43,20 @@ BEGIN
   END LOOP;
 END $$;
 
--- The oldest entries of the audit. The chain stays whole: the head keeps where it begins now and the hash before that,
--- and the removal is an entry of its own that says both. p_through: the last entry that may go, so that a run never
--- comes to its own.
+-- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The chain stays
+-- whole: the head keeps where it begins now and the hash before that, and the removal is an entry of its own that says
+-- both, with the server's clock, the bound and the newest moment that went. p_through: the last entry that may go, so
+-- that a run never comes to its own.
 CREATE OR REPLACE FUNCTION analysis.purge_audit(p_limit int, p_now timestamptz, p_dry boolean, p_through bigint)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
+  v_clock timestamptz := clock_timestamp();
   v_until timestamptz := analysis.kept_until('keep_audit', p_now);
   v_head analysis.audit_head;
   v_first bigint;                      -- of what stays
   v_previous bytea;
+  v_newest timestamptz;
 BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_through IS NOT NULL,
@@ -64,10 +67,15 @@ BEGIN
   ELSIF p_dry THEN
     SELECT h.* INTO v_head FROM analysis.audit_head h;
   ELSE
-    SELECT h.* INTO v_head FROM analysis.audit_head h FOR UPDATE;
+    v_head := analysis.lock_audit(true);
+    IF v_head.id IS NULL THEN
+      RAISE EXCEPTION 'somebody else is writing the audit' USING ERRCODE = 'lock_not_available';
+    END IF;
   END IF;
+  v_until := least(v_until, (v_clock AT TIME ZONE 'UTC' - interval '1 year') AT TIME ZONE 'UTC');
   -- Only from the beginning on, up to the first that is still to be kept.
-  v_first := least(coalesce((SELECT min(a.id) FROM analysis.audit a WHERE a.at > v_until), v_head.id + 1), p_through + 1);
+  v_first := least(
+    coalesce((SELECT min(a.id) FROM analysis.audit a WHERE a.at > v_until), v_head.id + 1), p_through + 1);
   IF NOT p_dry THEN
     v_first := least(v_first, v_head.first_id + p_limit);
   END IF;
@@ -80,8 +88,13 @@ BEGIN
   IF NOT p_dry THEN
     v_previous := coalesce((SELECT a.previous FROM analysis.audit a WHERE a.id = v_first), v_head.hash);
     UPDATE analysis.audit_head SET first_id = v_first, first_previous = v_previous;
-    DELETE FROM analysis.audit a WHERE a.id < v_first;
+    WITH gone AS (DELETE FROM analysis.audit a WHERE a.id < v_first RETURNING a.at)
+    SELECT max(g.at) INTO v_newest FROM gone g;
     PERFORM analysis.audit_add(
-      'purge', 'audit', jsonb_build_object('first', v_first, 'previous', encode(v_previous, 'hex')));
+      'purge', 'audit', jsonb_build_object(
+        'first', v_first, 'previous', encode(v_previous, 'hex'), 'clock', analysis.audit_time(v_clock),
+        'until', analysis.audit_time(v_until), 'newest', analysis.audit_time(v_newest)));
+    -- The head is locked already, and is not to be seen without the entry that tells of it.
+    PERFORM analysis.chain_drafts(v_head, NULL);
   END IF;
 END $$;

@@ -1,8 +1,9 @@
 -- What the settings may be.
 
--- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be here.)
+-- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be here.) It runs
+-- as the owner, whoever sets it.
 CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   CASE NEW.name
     WHEN 'shards' THEN
@@ -30,7 +31,12 @@ BEGIN
       IF NEW.value::interval NOT BETWEEN interval '0' AND interval '100 years' THEN
         RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days' USING ERRCODE = '22023';
       END IF;
-    WHEN 'keep_images', 'keep_results', 'keep_dead', 'keep_audit', 'keep_usage' THEN
+    WHEN 'keep_audit' THEN
+      IF NEW.value <> '' AND NEW.value::interval NOT BETWEEN interval '1 year' AND interval '100 years' THEN
+        RAISE EXCEPTION 'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
+          USING ERRCODE = '22023';
+      END IF;
+    WHEN 'keep_images', 'keep_results', 'keep_dead', 'keep_usage' THEN
       -- An hour at least: what is removed is gone, and a slip of the hand should not be all it takes.
       IF NEW.value <> '' AND NEW.value::interval NOT BETWEEN interval '1 hour' AND interval '100 years' THEN
         RAISE EXCEPTION '% is a time from 1 hour to 100 years, for instance 30 days, or empty for ever', NEW.name

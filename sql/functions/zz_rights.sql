@@ -60,12 +60,14 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'], '{}'
   UNION ALL
   SELECT 'auditor', usage.functions || status.functions
-      || ARRAY['usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_verify', 'audit_ends'],
-    usage.tables || status.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted']
+      || ARRAY['usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_ends'],
+    usage.tables || status.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted', 'audit', 'audit_head',
+      'audit_draft']
   FROM usage, status)
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.duty,
-    g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'act_as', 'clinics_seen', 'users_seen'],
+    g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'act_as', 'chain_audit',
+      'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;
@@ -192,8 +194,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Puts the rights right: to whom things belong, what is open to everybody by the server's own default and is closed here
--- (USAGE of the schema is not enough), and what the duties need. Nothing is written where nothing is amiss.
+-- Puts the rights right: what is open to everybody by the server's own default is closed (USAGE of the schema is not
+-- enough), and what the duties need is granted. Nothing is written where nothing is amiss.
 CREATE OR REPLACE FUNCTION analysis.apply_rights() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -201,7 +203,6 @@ DECLARE
 BEGIN
   -- The migrator's own lock: two who write the same rights at once would fail.
   PERFORM pg_advisory_xact_lock(7020110, 1684627055);
-  PERFORM analysis.settle_ownership();
   FOR v_change IN
     SELECT format('REVOKE EXECUTE ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure) FROM pg_proc p
     WHERE p.pronamespace = 'analysis'::regnamespace AND pg_has_role(current_user, p.proowner, 'USAGE')
@@ -227,16 +228,6 @@ BEGIN
 
   -- Roles have other numbers after a dump was restored.
   UPDATE analysis.clinic_viewer v SET role_id = r.oid FROM pg_roles r WHERE r.rolname = v.role AND r.oid <> v.role_id;
-
-  -- Where the database is not open to everybody, its owner's functions could not tell its size.
-  IF NOT has_database_privilege('analysis_owner', current_database(), 'CONNECT') THEN
-    BEGIN
-      EXECUTE format('GRANT CONNECT ON DATABASE %I TO analysis_owner', current_database());
-    EXCEPTION WHEN insufficient_privilege THEN
-      RAISE WARNING 'an administrator has to run: GRANT CONNECT ON DATABASE % TO analysis_owner',
-        quote_ident(current_database());
-    END;
-  END IF;
 END $$;
 
 SELECT analysis.apply_rights();

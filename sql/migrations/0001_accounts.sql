@@ -1,9 +1,8 @@
+-- earlier text: 291e2b23283b440e47ba5256b81842fd99e5b83ea59f3773dc2b8e20176f2ced (which made the schema too; the migrator does now)
 -- Settings, plans and accounts.
 --
 -- Every table but the few that hold the same for all shards leads with `shard`, every key too, so that
 -- the schema can be distributed by shard without a change.
-
-CREATE SCHEMA IF NOT EXISTS analysis;
 
 -- What an operator may set; the code of the queue reads it at each call.
 CREATE TABLE analysis.setting (

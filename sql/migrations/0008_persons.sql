@@ -1,3 +1,4 @@
+-- earlier text: 19920546dd363d523adda7ac0ad0f69572b99609f12b115925d28cf06a32cda9 (which made the roles too; the migrator does now)
 -- What makes the rest of the system fit to hold images of persons: encrypted images, roles and clinics, the audit, how long
 -- things are kept, and erasure. One migration, since it is one release: a program works with the schema before and after
 -- its own.
@@ -31,50 +32,6 @@ LEFT JOIN LATERAL (
 -- -----------------
 
 -- Who may do what: the roles, what was granted to others, and which clinics a role sees.
-
--- Roles belong to the whole cluster, and the migrations of several of its databases may make them at the same moment:
--- that somebody else made one first is no fault. What only an administrator can do is asked for once, all of it.
-DO $$
-DECLARE
-  v_roles text[] := ARRAY['analysis_owner', 'analysis_submitter', 'analysis_worker', 'analysis_reporter', 'analysis_auditor'];
-  v_role text;
-  v_needed text[] := '{}';
-BEGIN
-  FOREACH v_role IN ARRAY v_roles LOOP
-    CONTINUE WHEN EXISTS (SELECT FROM pg_roles r WHERE r.rolname = v_role);
-    BEGIN
-      EXECUTE format('CREATE ROLE %I NOLOGIN', v_role);
-    EXCEPTION
-      -- The last is how the server tells of a row of the cluster's own that two changed at once.
-      WHEN duplicate_object OR unique_violation OR internal_error THEN
-        IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = v_role) THEN
-          RAISE;
-        END IF;
-      WHEN insufficient_privilege THEN
-        v_needed := v_needed || format('CREATE ROLE %I NOLOGIN;', v_role);
-    END;
-  END LOOP;
-
-  -- Who gives the schema to the owner has to be one of its members, and stays one for the migrations to come.
-  IF cardinality(v_needed) = 0 AND NOT pg_has_role(current_user, 'analysis_owner', 'USAGE') THEN
-    BEGIN
-      EXECUTE format('GRANT analysis_owner TO %I', current_user);
-    EXCEPTION
-      WHEN unique_violation OR internal_error OR insufficient_privilege THEN NULL;
-    END;
-  END IF;
-  IF cardinality(v_needed) > 0 OR NOT pg_has_role(current_user, 'analysis_owner', 'USAGE') THEN
-    v_needed := v_needed || format('GRANT analysis_owner TO %I;', current_user);
-  END IF;
-  IF NOT has_database_privilege(current_database(), 'CREATE') THEN
-    v_needed := v_needed || format('GRANT CREATE ON DATABASE %I TO %I;', current_database(), current_user);
-  END IF;
-  IF cardinality(v_needed) > 0 THEN
-    RAISE EXCEPTION 'role % may not make the roles of the schema, or may not give the schema to their owner', current_user
-      USING ERRCODE = 'insufficient_privilege',
-        HINT = 'An administrator has to run once: ' || array_to_string(v_needed, ' ') || ' Then migrate again.';
-  END IF;
-END $$;
 
 -- Which duties roles were given beside the five: each migration gives them what is new in a duty.
 CREATE TABLE analysis.duty_granted (

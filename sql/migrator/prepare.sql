@@ -1,13 +1,12 @@
 -- The migrator's own tables. Run inside the transaction that holds the migrator's lock.
-CREATE SCHEMA IF NOT EXISTS analysis;
 CREATE TABLE IF NOT EXISTS analysis.schema_migration (
   number     integer PRIMARY KEY,
   name       text NOT NULL,
   checksum   text NOT NULL,
-  applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  applied_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
 );
 CREATE TABLE IF NOT EXISTS analysis.schema_function (
   name       text PRIMARY KEY,
   checksum   text NOT NULL,
-  applied_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  applied_at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp()
 );

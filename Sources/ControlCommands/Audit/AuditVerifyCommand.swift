@@ -16,7 +16,9 @@ enum AuditVerifyCommand {
         Every entry holds the hash of the one before it. What does not fit is named, the oldest first, and the exit \
         code is 1. The end of the chain is printed: keep it where nobody who can write the database can write. \
         Somebody who may do everything there could write the whole chain anew, and only an end that was kept \
-        elsewhere, given with --expect, shows that.
+        elsewhere, given with --expect, shows that. What writes the audit is compared too: the functions and triggers of \
+        the schema have to be this program's. Entries that were committed a moment ago and are not chained yet are \
+        counted.
         """,
       examples: [
         Example("analysisctl audit verify", "Look at everything, and print the end."),
@@ -57,7 +59,7 @@ enum AuditVerifyPresenter: Presenter {
     [
       "whole": .bool(verdict.faults.isEmpty), "entries": .number(verdict.count),
       "first": .number(verdict.first),
-      "end": .text(verdict.end?.description),
+      "end": .text(verdict.end?.description), "pending": .count(verdict.pending),
       "faults": .array(
         verdict.faults.map { ["entry": .count($0.id), "fault": .string($0.words)] }),
     ]
@@ -65,10 +67,11 @@ enum AuditVerifyPresenter: Presenter {
 
   static func text(_ verdict: AuditVerdict, width: Int?, paint: Paint) -> String {
     let end = verdict.end.map { "\($0)\n" } ?? ""
+    let pending = verdict.pending > 0 ? ", and \(verdict.pending) not chained yet" : ""
     guard !verdict.faults.isEmpty else {
       return
-        "\(paint.green("The audit is whole")): \(verdict.count) entries from \(verdict.first) on. Its end:\n"
-        + end
+        "\(paint.green("The audit is whole")): \(verdict.count) entries from \(verdict.first) on\(pending). "
+        + "Its end:\n" + end
     }
     let faults = verdict.faults.map { fault in
       (fault.id.map { "entry \($0): " } ?? "") + printable(fault.words) + "\n"

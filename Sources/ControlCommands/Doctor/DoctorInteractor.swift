@@ -65,7 +65,7 @@ struct DoctorInteractor: Sendable {
       ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
       SessionChecks(), HorizonChecks(),
       VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
-      RightsChecks(), OwnershipCheck(), ViewerCheck(), WorkerChecks(), QueueChecks(),
+      RightsChecks(), OwnershipCheck(), ViewerCheck(), AuditCheck(), WorkerChecks(), QueueChecks(),
       ImageChecks(keys: request.keys, environment: environment),
     ]
     return request.isDeep ? checks + [ReconcileCheck()] : checks

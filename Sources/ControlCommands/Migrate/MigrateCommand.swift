@@ -9,7 +9,8 @@ enum MigrateCommand {
       "migrate", abstract: "Make the database's schema, or bring it up to date.",
       discussion: """
         Each step is a transaction of its own; a run that is broken off is carried on by the next, and two at \
-        once are safe. A migration that was edited after it had been applied is refused.
+        once are safe. A migration that was edited after it had been applied is refused. A step waits 2 s at most for a \
+        lock, since others wait behind it; then it says who has it, lets them through and tries again, for an hour.
         """,
       examples: [
         Example("analysisctl migrate", "Apply what is missing."),
@@ -19,7 +20,9 @@ enum MigrateCommand {
     ) { context in
       let request = MigrateRequest(isDryRun: try context.values[dryRun])
       return try await context.withSession(surroundings, schema: .none) { session in
-        let response = try await MigrateInteractor(database: session.database).answer(request)
+        let response = try await MigrateInteractor(database: session.database).answer(request) { wait in
+          session.console.say(MigratePresenter.words(of: wait))
+        }
         try session.view.show(response, by: MigratePresenter.self)
         return .done
       }

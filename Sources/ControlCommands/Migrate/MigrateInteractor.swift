@@ -18,9 +18,13 @@ struct MigrateResponse: Sendable, Equatable {
 struct MigrateInteractor: Sendable {
   let database: ConnectionPool
 
-  func answer(_ request: MigrateRequest) async throws -> MigrateResponse {
+  /// - Parameter waiting: is told of a step that could not have a lock in time.
+  func answer(
+    _ request: MigrateRequest, waiting: (MigrationWait) -> Void = { _ in }
+  ) async throws -> MigrateResponse {
     let migrator = Migrator(database)
-    let steps = request.isDryRun ? try await migrator.plan() : try await migrator.migrate()
+    let steps =
+      request.isDryRun ? try await migrator.plan() : try await migrator.migrate({ _ in }, waiting: waiting)
     let version = try await migrator.status().version
     return MigrateResponse(isDryRun: request.isDryRun, steps: steps, version: version)
   }

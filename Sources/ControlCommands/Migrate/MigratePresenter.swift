@@ -31,6 +31,21 @@ enum MigratePresenter: Presenter {
       + "The schema is at version \(response.version).\n"
   }
 
+  /// Says what a step waits for, and who has it.
+  static func words(of wait: MigrationWait) -> String {
+    let holders = wait.blockers.map { blocker in
+      let name =
+        blocker.process.map { "process \($0)" }
+        ?? "prepared transaction \(printable(blocker.prepared ?? "?"))"
+      let role = blocker.role.map { " of role \(printable($0))" } ?? ""
+      let since = blocker.since.map { ", open since \(Moment.short($0))" } ?? ""
+      return name + role + since
+    }
+    let object = wait.object.map { " for \(printable($0))" } ?? " for a lock"
+    let who = holders.isEmpty ? "" : ", which is held by " + holders.joined(separator: "; ")
+    return "\(wait.step) waits\(object)\(who). It is tried again until they end."
+  }
+
   private static func kind(_ step: MigrationStep) -> String {
     switch step.kind {
     case .preparation: "preparation"

@@ -47,6 +47,7 @@ extension Context {
     var configuration = try named ?? ConnectionConfiguration(values[CommonOptions.database])
     configuration.serverProof = try values[CommonOptions.databaseProof]
     configuration.applicationName = "analysisctl"
+    configuration.searchPath = ConnectionConfiguration.catalogOnly
     configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }
     let loop = try EventLoop(name: "analysisctl")
     defer { loop.shutdown() }
@@ -65,7 +66,10 @@ extension Context {
         case .nothing: break
         }
       }
-      return try await body(session)
+      let code = try await body(session)
+      // What the command recorded; where it could not be chained, a worker or the next command does it.
+      if schema == .compatible { try? await AuditLog(database).chain(deadline: .seconds(5)) }
+      return code
     }
     await database.close()
     return try outcome.get()

@@ -1,60 +1,221 @@
-/// An entry's place and hash: the chain's end, or one that was kept elsewhere.
-public struct AuditMark: Sendable, Equatable, CustomStringConvertible {
-  /// The entry's number; 0 before the first.
-  public let id: Int64
-  /// Its hash, as 64 hexadecimal digits.
-  public let hash: String
+import FoundationEssentials
+import Operations
+import PostgreSQL
 
-  /// A mark with its parts.
-  public init(id: Int64, hash: String) {
-    self.id = id
-    self.hash = hash
+/// Judges whether the chain of the audit is whole, entry by entry. It computes each hash itself, so that nothing depends on
+/// a function that somebody could have replaced in the database.
+struct AuditChain {
+  /// Where the chain ends, and where it begins since the oldest entries were purged.
+  struct Head {
+    let id: Int64
+    let hash: [UInt8]
+    let first: Int64
+    let firstPrevious: [UInt8]
   }
 
-  /// Reads `ID:HASH`; nil for anything else.
-  public init?(_ text: String) {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, let id = Int64(parts[0]), id >= 0,
-      parts[0].utf8.allSatisfy({ (48...57).contains($0) }),
-      parts[1].utf8.count == 64, parts[1].allSatisfy(\.isHexDigit), parts[1].utf8.allSatisfy({ $0 < 128 })
-    else { return nil }
-    self.init(id: id, hash: parts[1].lowercased())
+  /// An entry as it is stored.
+  struct Entry {
+    let id: Int64
+    /// In microseconds since 1970; nil for what is no time.
+    let at: Int64?
+    let role: String
+    let user: String?
+    let host: String?
+    let address: String?
+    let action: String
+    let object: String
+    let reason: String?
+    /// As PostgreSQL writes jsonb.
+    let detail: String?
+    let previous: [UInt8]
+    let hash: [UInt8]
   }
 
-  /// `ID:HASH`.
-  public var description: String { "\(id):\(hash)" }
-}
+  /// What a purge of the audit says of itself.
+  private struct Purge: Decodable {
+    let first: Int64?
+    let previous: String?
+    let clock: String?
+    let until: String?
+    let newest: String?
+  }
 
-/// What was found when the chain of the audit was verified.
-public struct AuditVerdict: Sendable, Equatable {
-  /// Something that does not fit.
-  public struct Fault: Sendable, Equatable {
-    /// The entry; nil for the chain as a whole.
-    public let id: Int64?
-    /// What is wrong with it.
-    public let words: String
+  private let head: Head?
+  private let expected: AuditMark?
+  private let now: Double
+  private let limit: Int
 
-    /// A fault with its parts.
-    public init(id: Int64?, words: String) {
-      self.id = id
-      self.words = words
+  private var faults: [AuditVerdict.Fault] = []
+  private var last: (id: Int64, hash: [UInt8])?
+  private var oldest: AuditMark.Oldest?
+  /// The hashes of the entries that the head and the mark name.
+  private var named: [Int64: [UInt8]] = [:]
+  /// Whether a purge tells of the chain's beginning.
+  private var isBeginningTold = false
+
+  /// An entry is kept for a year at least; a leap year's day is not ours to argue about.
+  private static let year = 365.0 * 86_400
+
+  /// - Parameters:
+  ///   - head: nil when that is missing.
+  ///   - expected: an end that was kept elsewhere.
+  ///   - now: the server's time, in seconds since 1970.
+  ///   - limit: how many faults are named at most.
+  init(_ head: Head?, expecting expected: AuditMark?, now: Double, limit: Int) {
+    self.head = head
+    self.expected = expected
+    self.now = now
+    self.limit = limit
+  }
+
+  /// The SHA-256 of the hash before it and of a JSON array of what the entry says, as PostgreSQL writes jsonb.
+  static func hash(of entry: Entry) -> [UInt8] {
+    var text = entry.previous
+    text += Array("[\(entry.id), \(entry.at.map(String.init) ?? "null"), ".utf8)
+    for value in [
+      entry.role, entry.user, entry.host, entry.address, entry.action, entry.object, entry.reason,
+    ] {
+      if let value { quote(value, into: &text) } else { text += Array("null".utf8) }
+      text += Array(", ".utf8)
+    }
+    text += Array((entry.detail ?? "null").utf8)
+    text.append(UInt8(ascii: "]"))
+    return SHA256.digest(of: text)
+  }
+
+  /// A string as PostgreSQL writes it in JSON.
+  private static func quote(_ value: String, into text: inout [UInt8]) {
+    text.append(UInt8(ascii: "\""))
+    for byte in value.utf8 {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
+      case 0x08: text += Array("\\b".utf8)
+      case 0x0C: text += Array("\\f".utf8)
+      case 0x0A: text += Array("\\n".utf8)
+      case 0x0D: text += Array("\\r".utf8)
+      case 0x09: text += Array("\\t".utf8)
+      case ..<0x20: text += Array("\\u00\(Hexadecimal.text(of: [byte]))".utf8)
+      default: text.append(byte)
+      }
+    }
+    text.append(UInt8(ascii: "\""))
+  }
+
+  /// Looks at the next entry; they come by their numbers.
+  mutating func add(_ entry: Entry) {
+    if Self.hash(of: entry) != entry.hash {
+      report(entry.id, "the entry was changed: its hash is not that of what it says")
+    }
+    if let due = last.map({ $0.id + 1 }) ?? head?.first, let before = last?.hash ?? head?.firstPrevious {
+      if entry.id > due {
+        report(
+          due,
+          entry.id == due + 1
+            ? "the entry is missing" : "the entries \(due) to \(entry.id - 1) are missing")
+      } else if entry.id < due {
+        report(entry.id, "the entry was put in: the chain begins at \(due)")
+      } else if entry.previous != before {
+        report(entry.id, "the entry does not follow the one before it")
+      }
+    }
+    if let head, entry.id > head.id { report(entry.id, "the entry was put in: the head ends at \(head.id)") }
+    if entry.action == "purge", entry.object == "audit" { judge(purge: entry) }
+    if entry.id == head?.id || entry.id == expected?.id { named[entry.id] = entry.hash }
+    if oldest == nil, let at = entry.at { oldest = AuditMark.Oldest(id: entry.id, at: at / 1_000_000) }
+    last = (entry.id, entry.hash)
+  }
+
+  /// A purge removes nothing that is younger than a year, and says so.
+  private mutating func judge(purge entry: Entry) {
+    let purge = entry.detail.flatMap { try? JSONDecoder().decode(Purge.self, from: Data($0.utf8)) }
+    if let purge, let head, purge.first == head.first,
+      purge.previous == Hexadecimal.text(of: head.firstPrevious)
+    {
+      isBeginningTold = true
+    }
+    guard let clock = Self.seconds(purge?.clock), let until = Self.seconds(purge?.until),
+      let newest = Self.seconds(purge?.newest), let at = entry.at.map({ Double($0) / 1_000_000 })
+    else { return report(entry.id, "the purge does not say what it removed") }
+    // The clock is read when the purge begins, and the entry written at its end.
+    if newest > until || until > clock - Self.year || !((clock - 60)...(clock + 86_400)).contains(at) {
+      report(entry.id, "the purge removed entries that were younger than a year")
     }
   }
 
-  /// The oldest entry that is kept.
-  public let first: Int64
-  /// The chain's end; nil when that itself is missing.
-  public let end: AuditMark?
-  /// What does not fit, the oldest first; empty when the chain is whole.
-  public let faults: [Fault]
-
-  /// A verdict with its parts.
-  public init(first: Int64, end: AuditMark?, faults: [Fault]) {
-    self.first = first
-    self.end = end
-    self.faults = faults
+  private static func seconds(_ text: String?) -> Double? {
+    text.flatMap { try? Date($0, strategy: .iso8601) }?.timeIntervalSince1970
   }
 
-  /// How many entries are kept.
-  public var count: Int64 { end.map { $0.id - first + 1 } ?? 0 }
+  private mutating func report(_ id: Int64?, _ words: String) {
+    guard faults.count < limit else { return }
+    faults.append(AuditVerdict.Fault(id: id, words: words))
+  }
+
+  /// What was found when the last entry has been looked at.
+  ///
+  /// - Parameters:
+  ///   - pending: how many entries are not chained yet.
+  ///   - others: what else is wrong: with the chain as a whole, and not with an entry.
+  func verdict(pending: Int, others: [String]) -> AuditVerdict {
+    var all = faults + others.map { AuditVerdict.Fault(id: nil, words: $0) }
+    if let head {
+      all += faults(of: head)
+    } else {
+      all.append(AuditVerdict.Fault(id: nil, words: "the head of the chain is missing"))
+    }
+    all.sort { ($0.id ?? .min, $0.words) < ($1.id ?? .min, $1.words) }
+    let end = head.map { AuditMark(id: $0.id, hash: Hexadecimal.text(of: $0.hash), oldest: oldest) }
+    return AuditVerdict(
+      first: head?.first ?? 1, end: end, pending: pending, faults: Array(all.prefix(limit)))
+  }
+
+  private func faults(of head: Head) -> [AuditVerdict.Fault] {
+    var found: [AuditVerdict.Fault] = []
+    func report(_ id: Int64, _ words: String) { found.append(AuditVerdict.Fault(id: id, words: words)) }
+    let end = last?.id ?? head.first - 1
+    if end < head.id {
+      report(end + 1, "the entries from here to \(head.id) are missing: the head names them")
+    }
+    let hash = head.id == head.first - 1 ? head.firstPrevious : named[head.id]
+    if let hash, hash != head.hash { report(head.id, "the head has another hash than the last entry") }
+    if head.first != 1, !isBeginningTold {
+      report(head.first, "no purge recorded that the entries before this one were removed")
+    }
+    guard let expected else { return found }
+    let kept = expected.id == head.first - 1 ? head.firstPrevious : named[expected.id]
+    if kept.map(Hexadecimal.text(of:)) != expected.hash {
+      report(
+        expected.id,
+        expected.id > head.id
+          ? "the entry that was kept is not there: the chain ends at \(head.id)"
+          : expected.id < head.first - 1
+            ? "the entry that was kept has been purged: nothing can be said of it"
+            : "the entry is another than the one that was kept")
+    }
+    if let oldest = expected.oldest, oldest.id < head.first, Double(oldest.at) > now - Self.year {
+      report(
+        oldest.id, "the entries from here to \(head.first - 1) were removed, and were younger than a year")
+    }
+    return found
+  }
+}
+
+extension AuditChain.Head {
+  /// Reads the first four columns of `sql/audit/head.sql`; nil when there is no head.
+  init?(_ row: Row) throws {
+    guard let id = try row.int64IfPresent(0) else { return nil }
+    self.init(
+      id: id, hash: try row.bytes(1), first: try row.int64(2), firstPrevious: try row.bytes(3))
+  }
+}
+
+extension AuditChain.Entry {
+  /// Reads a row of `sql/audit/entries.sql`.
+  init(_ row: Row) throws {
+    self.init(
+      id: try row.int64(0), at: try row.int64IfPresent(1), role: try row.string(2),
+      user: try row.stringIfPresent(3), host: try row.stringIfPresent(4), address: try row.stringIfPresent(5),
+      action: try row.string(6), object: try row.string(7), reason: try row.stringIfPresent(8),
+      detail: try row.stringIfPresent(9), previous: try row.bytes(10), hash: try row.bytes(11))
+  }
 }

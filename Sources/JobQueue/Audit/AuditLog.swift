@@ -12,13 +12,39 @@ public struct AuditLog: Sendable {
     self.database = database
   }
 
+  /// How many entries one call chains.
+  private static let page: Int32 = 1000
+
+  /// A draft that is older than this was not chained, though somebody tried: it is left over.
+  private static let patience = 60.0
+
+  /// Puts into the chain what is recorded and committed. A worker does so every second; where none runs, who has done
+  /// something does, and who reads.
+  ///
+  /// - Parameter deadline: how long each thousand may take; nil for the connection's own.
+  public func chain(deadline: Duration? = nil) async throws(JobQueueError) {
+    while try await Self.chaining(waits: true).run(on: database, deadline: deadline) == Int(Self.page) {}
+  }
+
+  /// Chains what is committed, and answers how many entries.
+  ///
+  /// - Parameter waits: whether to wait for somebody else who does so at the moment.
+  static func chaining(waits: Bool) -> Statement<Int> {
+    Statement(
+      "SELECT analysis.chain_audit($1, $2)", [.int32(page), .bool(waits)], while: "chaining the audit"
+    ) { rows in
+      try rows.single().int(0)
+    }
+  }
+
   /// Entries, the latest first.
   ///
   /// - Throws: `badRow` when the filter names a user who is not there.
   public func list(_ filter: AuditFilter = .init(), limit: Int = 50) async throws(JobQueueError)
     -> [AuditEntry]
   {
-    try await Statement(
+    try await chain()
+    return try await Statement(
       QueueSQL.text("queue/audit_list.sql"),
       [
         .timestamp(timestamp(filter.since)), .timestamp(timestamp(filter.until)),
@@ -30,7 +56,8 @@ public struct AuditLog: Sendable {
     }.run(on: database)
   }
 
-  /// Looks at every entry and at the chain's end, all as of one moment.
+  /// Looks at every entry and at the chain's end, all as of one moment, and at the functions and triggers that write them.
+  /// The hashes are computed here, and the tables are read themselves, not through a function of the database.
   ///
   /// - Parameters:
   ///   - expected: an end that was kept elsewhere, and that has to be an entry still.
@@ -38,13 +65,35 @@ public struct AuditLog: Sendable {
   public func verify(
     expecting expected: AuditMark? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> AuditVerdict {
+    var others: [String] = []
+    do throws(JobQueueError) {
+      try await chain()
+    } catch {
+      // Without a head, or with a function that fails, there is still a chain to look at.
+      guard error.code == .server || error.code == .schemaMissing || error.code == .badRow else {
+        throw error
+      }
+      others.append("what is recorded cannot be chained")
+    }
+    others += try await Migrator(database).altered().map { "not this program's: \($0)" }
     do {
       return try await database.transaction(
         isolation: .repeatableRead, readOnly: true, deadline: Self.verifying
       ) { transaction in
-        let ends = try await self.ends.run(on: transaction)
-        let faults = try await self.faults(expected, limit).run(on: transaction, deadline: Self.verifying)
-        return AuditVerdict(first: ends?.first ?? 1, end: ends?.end, faults: faults)
+        let row = try await transaction.query(QueueSQL.text("audit/head.sql")).single()
+        let pending = try row.int(4)
+        if let age = try row.doubleIfPresent(5), age > Self.patience {
+          others.append("\(pending) entries are not chained, the oldest for \(Int(age)) s")
+        }
+        var chain = AuditChain(
+          try AuditChain.Head(row), expecting: expected, now: try row.double(6), limit: limit)
+        try await transaction.forEachBatch(
+          SQLStatement(QueueSQL.text("audit/entries.sql"), label: "reading the audit"),
+          deadline: Self.verifying
+        ) { rows in
+          for row in rows { chain.add(try AuditChain.Entry(row)) }
+        }
+        return chain.verdict(pending: pending, others: others)
       }
     } catch {
       throw JobQueueError(error, while: "verifying the audit")
@@ -70,26 +119,6 @@ public struct AuditLog: Sendable {
       }
     } catch let error as PostgreSQLError {
       throw JobQueueError(error, while: "recording that a key is removed")
-    }
-  }
-
-  private var ends: Statement<(first: Int64, end: AuditMark)?> {
-    Statement("SELECT o_first, o_id, o_hash FROM analysis.audit_ends()", [], while: "reading the audit's end")
-    {
-      rows in
-      try rows.first.map {
-        (first: try $0.int64(0), end: AuditMark(id: try $0.int64(1), hash: try $0.string(2)))
-      }
-    }
-  }
-
-  private func faults(_ expected: AuditMark?, _ limit: Int) -> Statement<[AuditVerdict.Fault]> {
-    Statement(
-      "SELECT o_id, o_fault FROM analysis.audit_verify($1, $2, $3)",
-      [.int64(expected?.id), .text(expected?.hash), .int32(Int32(clamping: limit))],
-      while: "verifying the audit"
-    ) { rows in
-      try rows.map { AuditVerdict.Fault(id: try $0.int64IfPresent(0), words: try $0.string(1)) }
     }
   }
 }

@@ -79,7 +79,8 @@ public struct PersonEraser: Sendable {
 
   /// Where the audit tells of it; nil when it does not.
   public func entry(of erasure: Erasure) async throws(JobQueueError) -> AuditMark? {
-    try await Statement(
+    try await AuditLog(database).chain()
+    return try await Statement(
       "SELECT o_entry, o_hash FROM analysis.erasure_of($1)", [.int64(erasure.userID)],
       while: "looking for the erasure in the audit"
     ) { rows in

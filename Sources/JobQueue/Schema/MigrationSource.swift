@@ -11,6 +11,14 @@ public struct MigrationSource: Sendable {
     /// Its SQL.
     public var text: String
 
+    /// The checksums of texts that it had before and that led to the same schema: its first lines name them.
+    var earlierChecksums: [String] {
+      text.split(separator: "\n").prefix { $0.hasPrefix(Self.earlier) }
+        .map { String($0.dropFirst(Self.earlier.count).prefix(64)) }
+    }
+
+    private static let earlier = "-- earlier text: "
+
     /// A migration with its parts.
     public init(number: Int, name: String, text: String) {
       self.number = number

@@ -1,26 +1,37 @@
+internal import EventLoop
 public import PostgreSQL
+internal import Synchronization
 
 /// Brings a database's schema to the state that this program knows.
 ///
 /// Every step is a transaction of its own, which holds a lock until it ends and looks again inside it what
 /// is still to be done; so two migrators at once are safe, also through a pooler that hands the session to
-/// others between transactions.
+/// others between transactions. Once there are the roles and the schema, nothing is done with more rights than the
+/// schema's owner has, whoever runs it: what others could have put into the schema does not run as a superuser.
 public struct Migrator: Sendable {
   private let database: ConnectionPool
   private let source: MigrationSource
   private let deadline: Duration
+  private let lockTimeout: Duration
+  private let pause: @Sendable () -> Duration
 
   /// A migrator of a database.
   ///
   /// - Parameters:
   ///   - source: the migrations; this program's own unless a test gives others.
-  ///   - deadline: how long each step may take, waiting for another migrator included.
+  ///   - deadline: how long each step may take, waiting for another migrator and for locks included.
+  ///   - lockTimeout: how long a step waits for a lock, and others behind it, before it gives up and tries again.
+  ///   - pause: how long it lets others through before that.
   public init(
-    _ database: ConnectionPool, source: MigrationSource = .embedded, deadline: Duration = .seconds(3600)
+    _ database: ConnectionPool, source: MigrationSource = .embedded, deadline: Duration = .seconds(3600),
+    lockTimeout: Duration = .seconds(2),
+    pause: @escaping @Sendable () -> Duration = { .milliseconds(Int.random(in: 1000...3000)) }
   ) {
     self.database = database
     self.source = source
     self.deadline = deadline
+    self.lockTimeout = lockTimeout
+    self.pause = pause
   }
 
   /// The version of the schema that this program was made for.
@@ -28,12 +39,12 @@ public struct Migrator: Sendable {
 
   /// What would be run, in order; nothing is changed.
   public func plan() async throws(JobQueueError) -> [MigrationStep] {
-    try await state(in: database).steps()
+    try await stateAsOwner().steps()
   }
 
   /// What the database has, and what is missing.
   public func status() async throws(JobQueueError) -> SchemaStatus {
-    try await state(in: database).status
+    try await stateAsOwner().status
   }
 
   /// The version that the database has, if this program can work with it: its own, the one before or the
@@ -44,31 +55,35 @@ public struct Migrator: Sendable {
     try await state(in: database).compatibleVersion()
   }
 
-  /// The names of functions that somebody replaced or dropped by hand since they were applied.
-  public func alteredFunctions() async throws(JobQueueError) -> [String] {
-    let present = try await Statement(
-      QueueSQL.text("migrator/bodies.sql"), [], while: "reading the functions"
-    ) { rows in
-      Dictionary(try rows.map { (try $0.string(0), Set([try $0.string(1)])) }) { $0.union($1) }
-    }.run(on: database)
-    return try await state(in: database).altered(present: present)
+  /// The functions and triggers that somebody replaced, dropped, disabled or opened by hand since they were applied, each
+  /// with what is another.
+  public func altered() async throws(JobQueueError) -> [String] {
+    try await state(in: database).altered(PresentSchema.read(database))
   }
 
   /// Runs what is missing, and answers what this call itself ran.
   ///
-  /// - Parameter applied: called after each step is committed.
+  /// - Parameters:
+  ///   - applied: called after each step is committed.
+  ///   - waiting: called when a step could not have a lock in time and is going to be tried again.
   public func migrate(
-    _ applied: (MigrationStep) -> Void = { _ in }
+    _ applied: (MigrationStep) -> Void = { _ in }, waiting: (MigrationWait) -> Void = { _ in }
   ) async throws(JobQueueError) -> [MigrationStep] {
     var done: [MigrationStep] = []
-    while let step = try await inPeace({ () async throws(JobQueueError) in try await next() }) {
+    _ = try await step(waiting, asOwner: false) { transaction, running in
+      running.name = "the roles and the schema"
+      try await transaction.execute(script: QueueSQL.text("migrator/setup.sql"), deadline: deadline)
+      return MigrationStep?.none
+    }
+    while let step = try await step(waiting, asOwner: true, next) {
       done.append(step)
       applied(step)
     }
     if let finally = source.finally {
-      let last = Statement(finally, [], while: "granting rights and preparing the coming months") { _ in }
-      try await inPeace { () async throws(JobQueueError) in
-        try await last.run(on: database, deadline: deadline)
+      _ = try await step(waiting, asOwner: true) { transaction, running in
+        running.name = "rights and the coming months"
+        _ = try await transaction.query(finally, deadline: deadline)
+        return MigrationStep?.none
       }
     }
     return done
@@ -77,37 +92,95 @@ public struct Migrator: Sendable {
   /// How often a step is made again that the server ended in favour of others.
   private static let tries = 10
 
-  /// Does a step, again and again if need be. It locks whole tables while workers hold rows of several: of two that wait
-  /// for each other the server ends one, and it may be this one.
-  private func inPeace<R>(_ step: () async throws(JobQueueError) -> R) async throws(JobQueueError) -> R {
-    for _ in 1..<Self.tries {
-      do throws(JobQueueError) {
-        return try await step()
+  /// What is under way, for errors and for who waits.
+  private final class Running: Sendable {
+    let step = Mutex<String?>(nil)
+    let seen = Mutex<(what: String, blockers: [MigrationWait.Blocker])?>(nil)
+
+    var name: String? {
+      get { step.withLock { $0 } }
+      set { step.withLock { $0 = newValue } }
+    }
+  }
+
+  /// Makes a step in a transaction of its own, again and again if need be, until the deadline.
+  ///
+  /// A step locks whole tables while others hold rows of them, and behind a lock that is waited for, everybody else waits
+  /// too. So it waits a short time only, gives up all that it has, lets the others through, and tries again. And of two
+  /// that wait for each other the server ends one, which may be this one.
+  private func step<R>(
+    _ waiting: (MigrationWait) -> Void, asOwner: Bool,
+    _ body: (Transaction, Running) async throws -> R
+  ) async throws(JobQueueError) -> R {
+    let until = EventLoop.now + deadline
+    var tries = Self.tries
+    while true {
+      let running = Running()
+      do {
+        return try await database.transaction(deadline: until - EventLoop.now) { transaction in
+          try await transaction.execute(script: QueueSQL.text("migrator/path.sql"))
+          // A lock of no table: nobody but another migrator waits behind it, so it is waited for without a limit.
+          try await transaction.execute(script: "SET LOCAL lock_timeout = 0")
+          _ = try await transaction.query(QueueSQL.text("migrator/lock.sql"), [], deadline: deadline)
+          try await transaction.execute(script: "SET LOCAL lock_timeout = \(milliseconds(lockTimeout))")
+          if asOwner { try await transaction.execute(script: QueueSQL.text("migrator/owner.sql")) }
+          let process = try await transaction.query("SELECT pg_catalog.pg_backend_pid()").single().int32(0)
+          async let _: Void = watch(process, running)
+          return try await body(transaction, running)
+        }
       } catch {
-        guard error.code == .conflict else { throw error }
+        let doing = running.name.map { "applying \($0)" } ?? "migrating"
+        let failure = JobQueueError(error, while: doing)
+        guard failure.code == .conflict else { throw failure }
+        guard (failure.underlying as? PostgreSQLError)?.sqlState == "55P03" else {
+          tries -= 1
+          guard tries > 0 else { throw failure }
+          continue
+        }
+        let pause = pause()
+        guard EventLoop.now + pause < until else { throw failure }
+        let seen = running.seen.withLock { $0 }
+        waiting(
+          MigrationWait(step: running.name ?? "a step", object: seen?.what, blockers: seen?.blockers ?? []))
+        do { try await database.loop.sleep(for: pause) } catch { throw JobQueueError(error, while: doing) }
       }
     }
-    return try await step()
+  }
+
+  /// Notes for whom a process waits, over another connection, until the task is cancelled.
+  private func watch(_ process: Int32, _ running: Running) async {
+    let blockers = SQLStatement(
+      QueueSQL.text("migrator/blockers.sql"), [.int32(process)], label: "looking for who is in the way")
+    while true {
+      do {
+        try await database.loop.sleep(for: lockTimeout / 4)
+        let rows = try await database.query(blockers)
+        guard let first = rows.first else { continue }
+        let seen = (
+          what: try first.string(0),
+          blockers: try rows.map {
+            MigrationWait.Blocker(
+              process: try $0.int32IfPresent(1), prepared: try $0.stringIfPresent(2),
+              role: try $0.stringIfPresent(3), since: try $0.doubleIfPresent(4))
+          }
+        )
+        running.seen.withLock { $0 = seen }
+      } catch {
+        // Cancelled: the step is over. Or it cannot be told, and the step goes on without.
+        return
+      }
+    }
   }
 
   /// Makes the first step that is missing; nil when there is none.
-  private func next() async throws(JobQueueError) -> MigrationStep? {
-    guard try await !state(in: database).steps().isEmpty else { return nil }
-    var running: MigrationStep?
-    do {
-      return try await database.transaction(deadline: deadline) { transaction in
-        _ = try await transaction.query(QueueSQL.text("migrator/lock.sql"), [], deadline: deadline)
-        guard let step = try await state(in: transaction).steps().first else { return nil }
-        running = step
-        try await transaction.execute(script: step.sql, deadline: deadline)
-        try await record(step, in: transaction)
-        // Before anybody sees it: the functions of before run with the owner's rights, and may need it at once.
-        try await transaction.execute(script: QueueSQL.text("migrator/ownership.sql"), deadline: deadline)
-        return step
-      }
-    } catch {
-      throw JobQueueError(error, while: running.map { "applying \($0.name)" } ?? "migrating")
-    }
+  private func next(_ transaction: Transaction, _ running: Running) async throws -> MigrationStep? {
+    guard let step = try await state(in: transaction).steps().first else { return nil }
+    running.name = step.name
+    let sql = step.kind == .preparation ? QueueSQL.text("migrator/prepare.sql") : step.sql
+    try await transaction.execute(script: sql, deadline: deadline)
+    try await record(step, in: transaction)
+    try await transaction.execute(script: QueueSQL.text("migrator/close.sql"), deadline: deadline)
+    return step
   }
 
   private func record(_ step: MigrationStep, in transaction: Transaction) async throws {
@@ -122,6 +195,21 @@ public struct Migrator: Sendable {
       _ = try await transaction.query(
         QueueSQL.text("migrator/record_function.sql"), [.text(step.name), .text(step.checksum)], deadline: nil
       )
+    }
+  }
+
+  /// What is recorded, read with no more rights than the schema's owner has where this session may act as that.
+  private func stateAsOwner() async throws(JobQueueError) -> SchemaState {
+    do {
+      return try await database.transaction(readOnly: true) { transaction in
+        try await transaction.execute(script: QueueSQL.text("migrator/path.sql"))
+        if try await transaction.query(QueueSQL.text("migrator/may_act.sql")).single().bool(0) {
+          try await transaction.execute(script: QueueSQL.text("migrator/owner.sql"))
+        }
+        return try await state(in: transaction)
+      }
+    } catch {
+      throw JobQueueError(error, while: "looking for the schema")
     }
   }
 

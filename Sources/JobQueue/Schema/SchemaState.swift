@@ -38,18 +38,25 @@ struct SchemaState: Sendable {
     try check()
     let preparation =
       isPrepared
-      ? [] : [MigrationStep(.preparation, name: "prepare", sql: QueueSQL.text("migrator/prepare.sql"))]
+      ? [] : [MigrationStep(.preparation, name: "prepare", sql: Self.preparation)]
     return preparation
       + pending.map { MigrationStep(.migration($0.number), name: $0.name, sql: $0.text) }
       + outdatedFunctions.map { MigrationStep(.functions, name: $0.name, sql: $0.text) }
   }
+
+  /// What makes the roles, the schema and the migrator's tables, as a session would run it that goes on with the steps.
+  private static let preparation = ["path", "setup", "owner", "prepare"].map {
+    QueueSQL.text("migrator/\($0).sql")
+  }
+  .joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")
 
   /// Refuses migrations that were edited, are missing between others or are unknown here.
   func check() throws(JobQueueError) {
     try checkSource()
     for migration in source.migrations {
       guard let record = applied.first(where: { $0.number == migration.number }) else { continue }
-      guard record.checksum == SHA256.hexadecimal(of: migration.text) else {
+      let checksums = [SHA256.hexadecimal(of: migration.text)] + migration.earlierChecksums
+      guard checksums.contains(record.checksum) else {
         throw JobQueueError(
           .migrationEdited,
           "Migration \(migration.name) was edited after it had been applied to this database.",

@@ -33,7 +33,7 @@ public struct ShardDirectory: Sendable {
   /// The shard of each of some users; users need not exist for it.
   public func shards(of users: [String]) async throws(JobQueueError) -> [String: Int16] {
     try await Statement(
-      "SELECT u, analysis.shard_of(u) FROM unnest($1) AS u", [.array(users)],
+      "SELECT u, analysis.shard_of(u) FROM pg_catalog.unnest($1) AS u", [.array(users)],
       while: "asking for users' shards"
     ) { rows in
       var shards: [String: Int16] = [:]

@@ -16,6 +16,11 @@ public struct ConnectionConfiguration: Sendable {
   public var cancelGrace: Duration
   /// What a server on another machine has to prove.
   public var serverProof: ServerProof
+  /// Where statements look for names, whatever the role, the database or a pooler has set; nil for the session's own path.
+  /// It holds for each statement or transaction anew, so it works through a pooler. A statement that says the schema of every
+  /// name needs none and is sent as it is. Statements of a pipeline that is no transaction have to be of that kind, and rows
+  /// are streamed within a transaction.
+  public var searchPath: String?
   /// More libpq keywords; they win over the connection string.
   public var keywords: [String: String]
   /// Is given the server's notices and warnings, on the loop's thread; nil drops them.
@@ -39,6 +44,9 @@ public struct ConnectionConfiguration: Sendable {
     self.keywords = keywords
     self.onNotice = onNotice
   }
+
+  /// The server's own names and no others; for ``searchPath``.
+  public static let catalogOnly = "pg_catalog, pg_temp"
 
   /// The keywords in the order in which libpq is to read them: a later one wins.
   var parameters: [(keyword: String, value: String)] {

@@ -9,10 +9,28 @@ extension Connection {
     pipeline statements: [SQLStatement], atomic: Bool, _ scope: ConnectionScope,
     until: ContinuousClock.Instant
   ) async throws(PostgreSQLError) -> [Result<Rows, PostgreSQLError>] {
-    guard let first = statements.first else { return [] }
+    if let path = configuration.searchPath, atomic, scope.isRoot,
+      statements.contains(where: { !$0.namesSchemas })
+    {
+      let results = try await send(
+        pipeline: [.pin(path)] + statements.map(\.unrepeated), atomic: atomic, scope, until: until,
+        label: statements[0].name)
+      // What kept the path from being set is why the statements were not run.
+      if case .failure = results.first { return statements.map { _ in results[0] } }
+      return Array(results.dropFirst())
+    }
+    return try await send(
+      pipeline: statements, atomic: atomic, scope, until: until, label: statements.first?.name ?? "")
+  }
+
+  private func send(
+    pipeline statements: [SQLStatement], atomic: Bool, _ scope: ConnectionScope,
+    until: ContinuousClock.Instant, label: String
+  ) async throws(PostgreSQLError) -> [Result<Rows, PostgreSQLError>] {
+    guard !statements.isEmpty else { return [] }
     for statement in statements { try check(statement) }
     let oneGroup = atomic || !scope.isRoot
-    return try await perform(scope, until: until, label: first.name) { operation throws(PostgreSQLError) in
+    return try await perform(scope, until: until, label: label) { operation throws(PostgreSQLError) in
       do throws(PostgreSQLError) {
         var names: [String?] = []
         for statement in statements { names.append(try await self.preparedName(of: statement, operation)) }

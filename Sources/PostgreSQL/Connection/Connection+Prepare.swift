@@ -16,7 +16,9 @@ extension Connection {
       // An error would undo the transaction that a caller has open.
       guard wire.isIdle else { return nil }
       if prepared.ownsSession == nil {
-        let rows = try await aside(operation) { self.wire.send(SQLStatement("SELECT pg_backend_pid()")) }
+        let rows = try await aside(operation) {
+          self.wire.send(SQLStatement("SELECT pg_catalog.pg_backend_pid()"))
+        }
         let process = try? Rows(rows).single().int32(0)
         prepared.ownsSession = process == backendPID
         if process != backendPID { return nil }

@@ -7,6 +7,13 @@ extension Connection {
     _ statement: SQLStatement, _ scope: ConnectionScope, until: ContinuousClock.Instant
   ) async throws(PostgreSQLError) -> Rows {
     try check(statement)
+    if scope.isRoot, configuration.searchPath != nil, !statement.namesSchemas {
+      let results = try await run(pipeline: [statement], atomic: true, scope, until: until)
+      guard let result = results.first else {
+        throw PostgreSQLError(.unexpectedResult, "The server sent no answer.", statement: statement.name)
+      }
+      return try result.get()
+    }
     return try await perform(scope, until: until, label: statement.name) {
       operation throws(PostgreSQLError) in
       try await self.run(statement, operation)

@@ -8,8 +8,13 @@ extension Connection {
   ) async throws(PostgreSQLError) -> ConnectionScope {
     let operation = try await begin(scope, until: until, label: text)
     do throws(PostgreSQLError) {
-      _ = try await step(operation) { operation throws(PostgreSQLError) in
-        try await self.run(SQLStatement(text), operation)
+      try await step(operation) { operation throws(PostgreSQLError) in
+        guard let path = self.configuration.searchPath else {
+          _ = try await self.run(SQLStatement(text), operation)
+          return
+        }
+        try self.send(operation) { self.wire.send(script: "\(text); SET LOCAL search_path = \(path)") }
+        _ = try await self.wholeResult(operation)
       }
     } catch {
       await end(operation)

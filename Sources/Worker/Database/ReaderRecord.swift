@@ -29,6 +29,8 @@ struct ReaderRecord {
     do throws(JobQueueError) {
       try await WorkerStatements.recordStop(of: worker.identity)
         .run(on: databases.control, as: worker.actor, deadline: worker.configuration.farewellDeadline)
+      _ = try await WorkerStatements.chainAudit()
+        .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
     } catch {
       worker.log.info("The end of this worker was not recorded", ["error": .string(error.description)])
     }

@@ -179,9 +179,9 @@ struct AuditTests {
         }
         let found = try await installed.acting(as: role).doctor().found
         #expect(found.of("rights.role").map(\.seen) == ["role \(role) is auditor"])
-        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.audit_verify FROM \(role)")
+        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.audit_list FROM \(role)")
         let missing = try await installed.doctor().found.of("rights.duties")
-        #expect(missing.map(\.seen) == ["role \(role) is auditor and may not use audit_verify"])
+        #expect(missing.map(\.seen) == ["role \(role) is auditor and may not use audit_list"])
       }
       for duty in ["worker", "submitter", "reader"] {
         try await installed.withRole { role in

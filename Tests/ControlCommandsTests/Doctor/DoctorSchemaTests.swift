@@ -53,7 +53,7 @@ struct DoctorSchemaTests {
     }
   }
 
-  @Test("functions that another version applied, and functions that somebody replaced or dropped by hand")
+  @Test("functions that another version applied, and functions that somebody changed or dropped by hand")
   func functions() async throws {
     try await Installed.with { (installed) async throws in
       try await installed.execute(
@@ -64,7 +64,7 @@ struct DoctorSchemaTests {
         """)
       let altered = try await installed.doctor().found.of("schema.functions")
       #expect(altered.map(\.state) == ["wrong"])
-      #expect(altered.map(\.seen) == ["somebody replaced or dropped by hand: period_text, retire"])
+      #expect(altered.map(\.seen) == ["somebody changed or dropped by hand: period_text, retire"])
       try await installed.execute("DELETE FROM analysis.schema_function")
       _ = await installed.control("migrate")
       #expect(try await installed.doctor().found.state("schema.functions") == "ok")
@@ -72,6 +72,28 @@ struct DoctorSchemaTests {
       try await installed.execute("UPDATE analysis.schema_function SET checksum = 'x' WHERE name = 'claim'")
       let drifted = try await installed.doctor().found.of("schema.functions")
       #expect(drifted.map(\.state) == ["warning"] && drifted[0].seen.hasSuffix(": claim"))
+    }
+  }
+
+  @Test("triggers, settings, owners and rights that somebody changed, and entries of the audit that are left over")
+  func altered() async throws {
+    try await Installed.with { (installed) async throws in
+      #expect(try await installed.doctor().found.state("audit.drafts") == "ok")
+      try await installed.execute(
+        """
+        INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now() - interval '5 minutes', 'x', 'test', 'thing:1');
+        ALTER TABLE analysis.audit DISABLE TRIGGER keep;
+        ALTER FUNCTION analysis.claim SET work_mem = '1GB';
+        ALTER FUNCTION analysis.retire OWNER TO pg_monitor;
+        GRANT EXECUTE ON FUNCTION analysis.tell TO PUBLIC
+        """)
+      let found = try await installed.doctor().found
+      #expect(found.state("audit.drafts") == "wrong")
+      #expect(
+        found.of("schema.functions").map(\.seen) == [
+          "somebody changed or dropped by hand: claim (settings), retire (owner pg_monitor), "
+            + "tell (open to PUBLIC), trigger keep of audit (disabled)"
+        ])
     }
   }
 

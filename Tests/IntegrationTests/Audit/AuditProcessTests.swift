@@ -114,6 +114,7 @@ struct AuditProcessTests {
           #expect(paused.code == 0, "\(paused.messages)")
           _ = try await plain.query("SELECT analysis.resume('all', '')")
         }
+        _ = try await plain.query("SELECT analysis.chain_audit(100, true)")
         await plain.close()
         let entries = try await installation.pool.query(
           "SELECT concat_ws(' ', action, os_user, reason) FROM analysis.audit ORDER BY id"

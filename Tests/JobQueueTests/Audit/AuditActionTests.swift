@@ -139,7 +139,7 @@ struct AuditActionTests {
       #expect(try await queue.entries() == [])
       _ = try await queue.cancel([jobs[2]])
       try await UserDirectory(queue.pool).setPlan("somebody-known", plan: "free", by: actor)
-      let texts = try await queue.texts("SELECT a::text FROM analysis.audit a")
+      let texts = try await queue.texts("SELECT e::text FROM analysis.audit_entry e")
       #expect(texts.count == 2 && !texts.contains { $0.contains("somebody") })
     }
   }

@@ -1,13 +1,17 @@
-import JobQueue
+import EventLoop
 import Operations
 import PostgreSQL
+import TestSupport
 import Testing
+
+@testable import JobQueue
 
 @Suite("The audit is one chain")
 struct AuditChainTests {
   /// Six entries.
   private func prepare(_ queue: RuleQueue) async throws {
     for number in 1...6 { try await queue.record("thing:\(number)", reason: "why") }
+    try await AuditLog(queue.pool).chain()
   }
 
   @Test("Sixteen at once leave one unbroken chain")
@@ -33,6 +37,7 @@ struct AuditChainTests {
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN; SELECT analysis.audit_add('test', 'thing:late')")
         try await queue.record("thing:early")
+        #expect(try await queue.entries().map(\.object) == ["thing:early"])
         try await connection.execute(script: "COMMIT")
       }
       #expect(try await queue.entries().map(\.object) == ["thing:early", "thing:late"])
@@ -54,6 +59,12 @@ struct AuditChainTests {
         """#
       let digest = SHA256.digest(of: [UInt8](repeating: 0xAB, count: 32) + Array(text.utf8))
       #expect(hash == [Hexadecimal.text(of: digest)])
+      // And the same when it is verified.
+      let entry = AuditChain.Entry(
+        id: 12, at: 1_795_255_200_250_000, role: "owner", user: #"olga "o""#, host: nil, address: "192.0.2.1",
+        action: "cancel", object: "job:7", reason: "ä\tb", detail: #"{"b": null, "jobs": [7]}"#,
+        previous: [UInt8](repeating: 0xAB, count: 32), hash: [])
+      #expect(AuditChain.hash(of: entry) == digest)
     }
   }
 
@@ -74,14 +85,19 @@ struct AuditChainTests {
     }
   }
 
-  @Test("Who has lost the head is told, and does nothing that would go unrecorded")
+  @Test("Who has lost the head is told, and what is done meanwhile stays to be chained")
   func headless() async throws {
     try await RuleQueue.run { queue in
       try await prepare(queue)
       try await queue.tamper("DELETE FROM analysis.audit_head")
-      let error = await #expect(throws: PostgreSQLError.self) { try await queue.record("thing:7") }
+      try await queue.record("thing:7")
+      let error = await #expect(throws: JobQueueError.self) { try await AuditLog(queue.pool).chain() }
       #expect(error?.message.contains("lost its head") == true)
-      #expect(try await queue.faults() == ["-: the head of the chain is missing"])
+      #expect(
+        try await queue.faults() == [
+          "-: the head of the chain is missing", "-: what is recorded cannot be chained",
+        ])
+      #expect(try await AuditLog(queue.pool).verify().pending == 1)
     }
   }
 
@@ -191,6 +207,176 @@ struct AuditChainTests {
       #expect(try await queue.faults() == [])
       #expect(
         try await queue.faults(expecting: kept) == ["6: the entry is another than the one that was kept"])
+    }
+  }
+
+  /// What the owner may do to what writes the audit, and what is found of it.
+  static let alterations: [(sql: String, fault: String)] = [
+    (
+      "CREATE OR REPLACE FUNCTION analysis.audit_hash(p analysis.audit) RETURNS bytea LANGUAGE sql STABLE AS 'SELECT p.hash'",
+      "audit_hash"
+    ),
+    (
+      """
+      CREATE OR REPLACE FUNCTION analysis.audit_add(p_action text, p_object text, p_detail jsonb DEFAULT NULL, p_reason text DEFAULT NULL)
+      RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'SELECT'
+      """, "audit_add"
+    ),
+    ("ALTER FUNCTION analysis.audit_add RESET search_path", "audit_add (settings)"),
+    ("ALTER FUNCTION analysis.claim SET work_mem = '1GB'", "claim (settings)"),
+    ("ALTER FUNCTION analysis.refuse_audit_change SECURITY INVOKER", "refuse_audit_change (rights)"),
+    ("ALTER FUNCTION analysis.audit_add OWNER TO pg_monitor", "audit_add (owner pg_monitor)"),
+    ("GRANT EXECUTE ON FUNCTION analysis.audit_add TO pg_monitor", "audit_add (open to pg_monitor)"),
+    ("GRANT EXECUTE ON FUNCTION analysis.clinics_of TO PUBLIC", "clinics_of (open to PUBLIC)"),
+    ("DROP FUNCTION analysis.audit_key", "audit_key"),
+    ("ALTER TABLE analysis.audit DISABLE TRIGGER keep", "trigger keep of audit (disabled)"),
+    (
+      "ALTER TABLE analysis.audit_draft ENABLE REPLICA TRIGGER keep", "trigger keep of audit_draft (disabled)"
+    ),
+    ("DROP TRIGGER append_only ON analysis.audit", "trigger append_only of audit (missing)"),
+    (
+      """
+      DROP TRIGGER keep ON analysis.audit;
+      CREATE TRIGGER keep AFTER DELETE ON analysis.audit FOR EACH ROW EXECUTE FUNCTION analysis.refuse_audit_change()
+      """, "trigger keep of audit"
+    ),
+    (
+      """
+      CREATE TRIGGER hush BEFORE UPDATE ON analysis.audit_draft
+      FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()
+      """, "hush of audit_draft (unknown)"
+    ),
+    ("CREATE RULE hush AS ON INSERT TO analysis.audit DO INSTEAD NOTHING", "hush of audit (unknown)"),
+    ("ALTER TABLE analysis.audit ENABLE ROW LEVEL SECURITY", "row level security of audit (unknown)"),
+  ]
+
+  @Test("Whatever is altered in what writes the audit is found and named", arguments: alterations)
+  func altered(alteration: (sql: String, fault: String)) async throws {
+    try await RuleQueue.run { queue in
+      try await prepare(queue)
+      #expect(try await queue.faults() == [])
+      try await queue.execute(alteration.sql)
+      #expect(try await queue.faults() == ["-: not this program's: \(alteration.fault)"])
+    }
+  }
+
+  @Test("A hash function that takes every entry for intact hides nothing")
+  func replacedHash() async throws {
+    try await RuleQueue.run { queue in
+      try await prepare(queue)
+      let kept = try #require(try await AuditLog(queue.pool).verify().end)
+      try await queue.execute(Self.alterations[0].sql)
+      try await queue.tamper("UPDATE analysis.audit SET reason = 'another' WHERE id = 3")
+      #expect(
+        try await queue.faults(expecting: kept) == [
+          "-: not this program's: audit_hash",
+          "3: the entry was changed: its hash is not that of what it says",
+        ])
+    }
+  }
+
+  @Test(
+    "Who removes entries past the function, and writes the purge itself, is found by an end kept elsewhere")
+  func forgedPurge() async throws {
+    try await RuleQueue.run { queue in
+      try await prepare(queue)
+      let kept = try #require(try await AuditLog(queue.pool).verify().end)
+      try await queue.tamper(
+        """
+        UPDATE analysis.audit_head h SET first_id = 4, first_previous = a.previous FROM analysis.audit a WHERE a.id = 4;
+        DELETE FROM analysis.audit WHERE id < 4;
+        SELECT analysis.audit_add('purge', 'audit', jsonb_build_object(
+          'first', 4, 'previous', encode(h.first_previous, 'hex'), 'clock', analysis.audit_time(now()),
+          'until', analysis.audit_time(now() - interval '6 years'), 'newest', analysis.audit_time(now() - interval '7 years')))
+        FROM analysis.audit_head h
+        """)
+      #expect(
+        try await queue.faults(expecting: kept) == [
+          "1: the entries from here to 3 were removed, and were younger than a year"
+        ])
+      // One that says less is found without.
+      try await queue.execute("SELECT analysis.audit_add('purge', 'audit', '{}')")
+      #expect(try await queue.faults() == ["8: the purge does not say what it removed"])
+    }
+  }
+
+  @Test("Drafts cannot be changed or removed; one that is left over is counted, and found")
+  func drafts() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.record("thing:1")
+      for sql in [
+        "DELETE FROM analysis.audit_draft", "UPDATE analysis.audit_draft SET object = 'x'",
+        "TRUNCATE analysis.audit_draft",
+      ] {
+        let error = await #expect(throws: PostgreSQLError.self, "\(sql)") { try await queue.execute(sql) }
+        #expect(error?.sqlState == "55000", "\(sql)")
+      }
+      try await queue.execute(
+        "CREATE OR REPLACE FUNCTION analysis.chain_audit(p_limit int, p_wait boolean) RETURNS int LANGUAGE sql AS 'SELECT 0'"
+      )
+      let verdict = try await AuditLog(queue.pool).verify()
+      #expect(verdict.pending == 1)
+      #expect(verdict.faults.map(\.words) == ["not this program's: chain_audit"])
+      try await queue.tamper("UPDATE analysis.audit_draft SET at = at - interval '2 minutes'")
+      let words = try await AuditLog(queue.pool).verify().faults.map(\.words)
+      #expect(words.count == 2 && words[0].hasPrefix("1 entries are not chained, the oldest for 12"))
+    }
+  }
+
+  @Test(
+    "A transaction that is held open after an action, with its constraints checked at once, keeps no worker from starting"
+  )
+  func heldOpen() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.pool.withConnection { connection in
+        try await connection.execute(
+          script: "BEGIN; SET CONSTRAINTS ALL IMMEDIATE; SELECT analysis.audit_add('test', 'thing:held')")
+        try await queue.pool.withConnection { worker in
+          try await worker.execute(script: "SET lock_timeout = '2s'")
+          _ = try await worker.query("SELECT analysis.audit_worker('worker_start', 7, '{}')")
+          _ = try await worker.query("SELECT analysis.chain_audit(10, false)")
+          try await worker.execute(script: "RESET lock_timeout")
+        }
+        #expect(try await queue.entries().map(\.object) == ["worker:7"])
+        try await connection.execute(script: "COMMIT")
+      }
+      #expect(try await queue.entries().map(\.object) == ["worker:7", "thing:held"])
+      #expect(try await queue.faults() == [])
+    }
+  }
+
+  @Test(
+    "Chaining is a transaction of its own, which cannot be prepared, and what is prepared does not hold it up"
+  )
+  func ownTransaction() async throws {
+    var options = ServerCluster.Options()
+    options.settings["max_prepared_transactions"] = "2"
+    try await withServerCluster(options) { (cluster) async throws in
+      let configuration = ConnectionConfiguration(cluster.conninfo(database: "postgres"))
+      let pool = ConnectionPool(configuration, on: try EventLoop(name: "prepared"), size: 2)
+      _ = try await Migrator(pool).migrate()
+      try await pool.execute(
+        script: "BEGIN; SELECT analysis.audit_add('test', 'thing:prepared'); PREPARE TRANSACTION 'held'")
+      _ = try await pool.query("SELECT analysis.audit_worker('worker_start', 7, '{}')")
+      let log = AuditLog(pool)
+      #expect(try await log.list().map(\.object) == ["worker:7"])
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await pool.transaction { transaction in
+          _ = try await transaction.query("SELECT analysis.audit_add('test', 'thing:undone')")
+          _ = try await transaction.query("SELECT analysis.chain_audit(10, false)")
+        }
+      }
+      #expect(error?.sqlState == "25001")
+      _ = try await pool.query("SELECT analysis.audit_add('test', 'thing:chained')")
+      let refused = await #expect(throws: PostgreSQLError.self) {
+        try await pool.execute(
+          script: "BEGIN; SELECT analysis.chain_audit(10, false); PREPARE TRANSACTION 'never'")
+      }
+      #expect(refused?.sqlState == "0A000")
+      _ = try await pool.query("COMMIT PREPARED 'held'")
+      #expect(try await Set(log.list().map(\.object)) == ["thing:prepared", "thing:chained", "worker:7"])
+      #expect(try await log.verify().faults == [])
+      await pool.close()
     }
   }
 

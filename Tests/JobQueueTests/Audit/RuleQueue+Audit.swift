@@ -20,6 +20,17 @@ extension RuleQueue {
       "SELECT 1 FROM analysis.audit_add('test', $1, NULL, $2)", [.text(object), .text(reason)])
   }
 
+  /// Records things as if it had been so long ago, and has them chained.
+  func record(_ interval: String, _ numbers: ClosedRange<Int>) async throws {
+    try await execute(
+      """
+      INSERT INTO analysis.audit_draft (at, role, action, object)
+      SELECT clock_timestamp() - interval '\(interval)', session_user, 'test', 'thing:' || n
+      FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) n
+      """)
+    try await AuditLog(pool).chain()
+  }
+
   /// Does to the tables of the audit what only a superuser can, past their triggers.
   func tamper(_ sql: String) async throws {
     try await pool.withConnection { connection in

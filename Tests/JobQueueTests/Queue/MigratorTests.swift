@@ -115,6 +115,94 @@ struct MigratorTests {
     }
   }
 
+  /// What a later version would do to things that everybody uses.
+  enum Change: CaseIterable {
+    case table, view
+
+    var source: MigrationSource {
+      let known = MigrationSource.embedded
+      switch self {
+      case .table:
+        let later = Migration(
+          number: known.version + 1, name: "later", text: "ALTER TABLE analysis.job ADD COLUMN later int;")
+        return MigrationSource(
+          migrations: known.migrations + [later], functions: known.functions, finally: known.finally)
+      case .view:
+        let later = Group(
+          name: "zz_later", text: known.functions.filter { $0.name == "views" }.map(\.text).joined())
+        return MigrationSource(
+          migrations: known.migrations, functions: known.functions + [later], finally: known.finally)
+      }
+    }
+  }
+
+  @Test(
+    "behind a transaction that stays open it lets others through, says who is in the way, and goes on when it ends",
+    arguments: Change.allCases)
+  func behindAnother(change: Change) async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let other = ConnectionPool(queue.pool.configuration, on: try EventLoop(name: "other"), size: 2)
+      let (waits, heard) = AsyncStream<MigrationWait>.makeStream()
+      let migrator = Migrator(
+        other, source: change.source, lockTimeout: .milliseconds(200), pause: { .milliseconds(50) })
+      let migrating = Task { try await migrator.migrate({ _ in }) { heard.yield($0) } }
+      try await queue.pool.transaction { holder in
+        let own = try await holder.query(
+          "SELECT pg_backend_pid(), session_user::text, (SELECT count(*) FROM analysis.job_status)"
+        ).single()
+        var rounds = 0
+        for await wait in waits {
+          #expect(wait.object == (change == .table ? "analysis.job" : "analysis.job_status"))
+          #expect(try wait.blockers.map(\.process) == [own.int32(0)])
+          #expect(try wait.blockers.map(\.role) == [own.string(1)])
+          #expect(wait.blockers.allSatisfy { $0.since != nil })
+          #expect(try await queue.submitted(1).count == 1)
+          #expect(try await queue.number("SELECT count(*) FROM analysis.job_status") > 0)
+          rounds += 1
+          if rounds == 3 { break }
+        }
+      }
+      #expect(try await migrating.value.count == 1)
+      #expect(try await Migrator(other, source: change.source).status().isCurrent)
+      await other.close()
+    }
+  }
+
+  @Test("waits for another migrator as long as that takes, and for who holds locks no longer than it may")
+  func patience() async throws {
+    try await withQueue { queue async throws in
+      let other = ConnectionPool(queue.pool.configuration, on: try EventLoop(name: "other"), size: 2)
+      let migrator = Migrator(
+        other, source: Change.table.source, deadline: .milliseconds(900), lockTimeout: .milliseconds(50),
+        pause: { .milliseconds(50) })
+      // The migrators' own lock, held for longer than any lock is waited for.
+      let migrating = try await queue.pool.transaction { first in
+        _ = try await first.query(QueueSQL.text("migrator/lock.sql"))
+        let migrating = Task { try await migrator.migrate({ _ in }) { Issue.record("waited: \($0)") } }
+        _ = try await first.query("SELECT pg_sleep(0.3)")
+        return migrating
+      }
+      #expect(try await migrating.value.map(\.name) == ["later"])
+
+      try await queue.pool.transaction { holder in
+        _ = try await holder.query("SELECT count(*) FROM analysis.job")
+        let later = MigrationSource(
+          migrations: Change.table.source.migrations + [
+            Migration(
+              number: Migrator.version + 2, name: "last", text: "ALTER TABLE analysis.job DROP COLUMN later;")
+          ])
+        let hurried = Migrator(
+          other, source: later, deadline: .milliseconds(400), lockTimeout: .milliseconds(50),
+          pause: { .milliseconds(50) })
+        let failure = await #expect(throws: JobQueueError.self) { try await hurried.migrate() }
+        #expect(failure?.code == .conflict || failure?.code == .deadline)
+        #expect(failure?.message.contains("last") == true)
+      }
+      await other.close()
+    }
+  }
+
   @Test("leaves nothing of a migration that fails, and names it")
   func failing() async throws {
     try await withPool { pool async throws in

@@ -88,14 +88,10 @@ struct RetentionBoundTests {
     try await RuleQueue.run { queue in
       // So that no month goes with its own entry beside.
       try await queue.execute("UPDATE analysis.setting SET value = '' WHERE name = 'keep_results'")
-      for number in 1...5 { try await queue.record("thing:\(number)") }
-      let written = try await queue.wholeSecond()
+      try await queue.record("7 years", 1...5)
       let kept = try #require(try await AuditLog(queue.pool).verify().end)
-      let due = try await queue.moment("6 years", after: written)
-      #expect(try await queue.purge(at: due - 60).lines == [])
-      let later = due + 60
-      let dry = try await queue.purge(at: later, dry: true)
-      let report = try await queue.purge(at: later)
+      let dry = try await queue.purge(dry: true)
+      let report = try await queue.purge()
       #expect(report.words == ["audit 5"] && report == dry)
       #expect(try await queue.faults() == [])
       let entries = try await queue.entries()
@@ -110,18 +106,9 @@ struct RetentionBoundTests {
   @Test("Only the oldest of the audit go, as far as all before them are past their time")
   func auditPart() async throws {
     try await RuleQueue.run { queue in
-      for number in 1...4 { try await queue.record("thing:\(number)") }
-      try await queue.tamper(
-        """
-        UPDATE analysis.audit SET at = at - interval '7 years' WHERE id IN (1, 2, 4);
-        DO $$ BEGIN
-          FOR i IN 1 .. 4 LOOP
-            UPDATE analysis.audit a SET previous = b.hash FROM analysis.audit b WHERE a.id = i AND b.id = i - 1;
-            UPDATE analysis.audit a SET hash = analysis.audit_hash(a) WHERE a.id = i;
-          END LOOP;
-        END $$;
-        UPDATE analysis.audit_head h SET hash = a.hash FROM analysis.audit a WHERE a.id = 4
-        """)
+      try await queue.record("7 years", 1...2)
+      try await queue.record("1 day", 3...3)
+      try await queue.record("7 years", 4...4)
       #expect(try await queue.faults() == [])
       #expect(try await queue.purge().words == ["audit 2"])
       #expect(try await queue.entries().map(\.id) == [3, 4, 5])
@@ -156,6 +143,42 @@ struct RetentionBoundTests {
     }
   }
 
+  @Test("No entry of the last year goes, whatever moment the owner says that it is, and whatever the setting")
+  func auditOfTheYear() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.record("364 days", 1...3)
+      let kept = try #require(try await AuditLog(queue.pool).verify().end)
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await queue.execute("UPDATE analysis.setting SET value = '364 days' WHERE name = 'keep_audit'")
+      }
+      #expect(error?.sqlState == "22023")
+      try await queue.execute("UPDATE analysis.setting SET value = '1 year' WHERE name = 'keep_audit'")
+      let gone = try await queue.number(
+        "SELECT count(*) FROM analysis.purge_audit(100, now() + interval '100 years', false, 1000)")
+      #expect(gone == 0)
+      #expect(try await queue.entries().map(\.id) == [1, 2, 3])
+      #expect(try await queue.faults(expecting: kept) == [])
+    }
+  }
+
+  @Test("A purge of the audit says what the clock was, how far it went, and what was the newest that went")
+  func auditPurgeEntry() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.record("7 years", 1...2)
+      try await queue.record("0 days", 3...3)
+      _ = try await queue.purge()
+      let whole = try await queue.texts(
+        """
+        SELECT ((detail ->> 'clock')::timestamptz BETWEEN at - interval '1 minute' AND at
+          AND (detail ->> 'until')::timestamptz BETWEEN at - interval '6 years 2 days' AND at - interval '6 years'
+          AND (detail ->> 'newest')::timestamptz < at - interval '6 years 11 months')::text
+        FROM analysis.audit_entry WHERE action = 'purge' AND object = 'audit'
+        """)
+      #expect(whole == ["true"])
+      #expect(try await queue.faults() == [])
+    }
+  }
+
   @Test(
     "Wrong times are refused when they are set",
     arguments: ["0", "59 minutes", "-1 day", "soon", "101 years"])
@@ -166,7 +189,8 @@ struct RetentionBoundTests {
           try await queue.execute("UPDATE analysis.setting SET value = '\(value)' WHERE name = '\(name)'")
         }
         #expect(error?.isDataError == true)
-        try await queue.execute("UPDATE analysis.setting SET value = '36 hours' WHERE name = '\(name)'")
+        let least = name == "keep_audit" ? "366 days" : "36 hours"
+        try await queue.execute("UPDATE analysis.setting SET value = '\(least)' WHERE name = '\(name)'")
       }
     }
   }

@@ -70,7 +70,7 @@ extension RuleQueue {
       UNION ALL SELECT 'dead ' || period || ' ' || job_id FROM analysis.dead
       UNION ALL SELECT 'attempt ' || period || ' ' || job_id FROM analysis.attempt_error
       UNION ALL SELECT 'usage ' || period || ' ' || user_id FROM analysis.usage
-      UNION ALL SELECT 'audit ' || id FROM analysis.audit
+      UNION ALL SELECT 'audit ' || action || ' ' || object FROM analysis.audit_entry
       UNION ALL SELECT 'month ' || period FROM analysis.partition_made
       UNION ALL SELECT 'statement ' || period FROM analysis.statement
       UNION ALL SELECT 'purged ' || period FROM analysis.purged_month

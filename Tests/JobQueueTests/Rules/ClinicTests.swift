@@ -138,7 +138,7 @@ struct ClinicTests {
         }
         #expect(
           try await queue.texts(
-            "SELECT object FROM analysis.audit WHERE action = 'grant_clinics'") == ["role:\(role)"])
+            "SELECT object FROM analysis.audit_entry WHERE action = 'grant_clinics'") == ["role:\(role)"])
       }
     }
   }

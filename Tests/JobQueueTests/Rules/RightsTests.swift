@@ -42,7 +42,7 @@ struct RightsTests {
         ["submit", "claim", "add_user", "close_usage"]
       ),
       (
-        "auditor", ["usage_report", "audit_list", "audit_verify", "lost_jobs", "broken_invariants"],
+        "auditor", ["usage_report", "audit_list", "chain_audit", "lost_jobs", "broken_invariants"],
         ["close_usage", "pause", "cancel", "retry_dead", "add_user", "results_of", "audit_add"]
       ),
     ])

@@ -40,7 +40,7 @@ struct RoleDenialTests {
     "SELECT analysis.save_profile(0::smallint, 1, 'n', 'e', NULL, NULL, NULL)",
     "SELECT analysis.allow('analysis_worker', 'administrator')",
     "SELECT analysis.disallow('analysis_worker', 'worker')",
-    "SELECT analysis.apply_rights()", "SELECT analysis.settle_ownership()",
+    "SELECT analysis.apply_rights()", "SELECT analysis.lock_audit(true)",
     "DELETE FROM analysis.duty_granted",
     "SELECT * FROM analysis.audit", "DELETE FROM analysis.audit", "UPDATE analysis.audit SET role = 'nobody'",
     "INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now(), 'x', 'x', 'x')",

@@ -21,7 +21,7 @@ struct SchemaChecks: DatabaseCheck {
       return [.wrong("schema.version", error.message, error.advice ?? "Run analysisctl migrate.")]
     }
     return Self.judge(
-      Facts(status: try await migrator.status(), altered: try await migrator.alteredFunctions()))
+      Facts(status: try await migrator.status(), altered: try await migrator.altered()))
   }
 
   private static let unfit: Set<JobQueueError.Code> = [.schemaMissing, .schemaTooOld, .schemaTooNew]
@@ -49,8 +49,9 @@ struct SchemaChecks: DatabaseCheck {
     let check = "schema.functions"
     if !facts.altered.isEmpty {
       return .wrong(
-        check, "somebody replaced or dropped by hand: \(list(facts.altered))",
-        "Have them applied anew: DELETE FROM analysis.schema_function, then analysisctl migrate.")
+        check, "somebody changed or dropped by hand: \(list(facts.altered))",
+        "Find out who did. Functions are applied anew by DELETE FROM analysis.schema_function and analysisctl migrate; what "
+          + "a role may call beside, take away with REVOKE; triggers restore as the migrations have them.")
     }
     // A newer schema has newer functions.
     if !facts.status.outdatedFunctions.isEmpty, facts.status.unknown.isEmpty {

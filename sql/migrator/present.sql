@@ -1,0 +1,10 @@
+-- The functions of the schema as the server keeps them: name, number of parameters, body, whether it has its owner's
+-- rights, settings, owner, and which roles may call it.
+SELECT p.proname::text, p.pronargs::int, p.prosrc, p.prosecdef, coalesce(p.proconfig, '{}'),
+       pg_catalog.pg_get_userbyid(p.proowner)::text,
+       ARRAY(
+         SELECT CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.pg_get_userbyid(x.grantee)::text END
+           FROM pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) x
+          WHERE x.grantee <> p.proowner
+          ORDER BY 1)
+  FROM pg_catalog.pg_proc p WHERE p.pronamespace = pg_catalog.to_regnamespace('analysis')
