@@ -40,13 +40,16 @@ enum AnalysesInteractor: ReportInteractor {
 
     init(_ question: ReportQuestion, of database: some Queryable, deadline: Duration) async throws {
       let statement = try ReportStatement.analyses.with(
-        .int16(question.month.label), .text(question.reading), .text(question.zone), .int16(0), .int64(0), .int64(0))
+        .int16(question.month.label), .text(question.reading), .text(question.zone), .int16(0), .int64(0),
+        .int64(0))
       // No row, but the columns' types.
       let columns = SQLStatement(
         "SELECT * FROM (\(statement.sql)) q LIMIT 0", statement.parameters, label: statement.label)
-      layout = try RowLayout(AnalysesInteractor.columns, of: try await database.query(columns, deadline: deadline))
+      layout = try RowLayout(
+        AnalysesInteractor.columns, of: try await database.query(columns, deadline: deadline))
       let quoted = try await database.query(
-        "SELECT quote_nullable($1::text), quote_nullable($2::text)", [.text(question.reading), .text(question.zone)]
+        "SELECT quote_nullable($1::text), quote_nullable($2::text)",
+        [.text(question.reading), .text(question.zone)]
       ).single()
       label = statement.label
       sql = statement.sql.replacing("$1", with: "\(question.month.label)")

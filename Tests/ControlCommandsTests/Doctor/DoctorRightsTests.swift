@@ -100,14 +100,18 @@ struct DoctorRightsTests {
         #expect(found.state("rights.clinics") == "warning")
         #expect(found.of("rights.clinics")[0].seen.contains("as submitter"))
         try await installed.execute(
-          "REVOKE analysis_submitter FROM \(role); UPDATE analysis.clinic_viewer SET role_id = 'pg_monitor'::regrole")
+          "REVOKE analysis_submitter FROM \(role); UPDATE analysis.clinic_viewer SET role_id = 'pg_monitor'::regrole"
+        )
         let stale = try await installed.doctor().found.of("rights.clinics")
-        #expect(stale.map(\.state) == ["warning"] && stale[0].seen.contains("under a number that is pg_monitor's"))
+        #expect(
+          stale.map(\.state) == ["warning"] && stale[0].seen.contains("under a number that is pg_monitor's"))
         #expect(await installed.control("migrate").code == .done)
         #expect(try await installed.doctor().found.of("rights.clinics").isEmpty)
         try await installed.execute("ALTER ROLE \(role) RENAME TO \(role)_late")
         let renamed = try await installed.doctor().found.of("rights.clinics")
-        #expect(renamed.map(\.state) == ["warning"] && renamed[0].seen.contains("\(role)_late, which has its number"))
+        #expect(
+          renamed.map(\.state) == ["warning"]
+            && renamed[0].seen.contains("\(role)_late, which has its number"))
         try await installed.execute("ALTER ROLE \(role)_late RENAME TO \(role)")
       }
       let gone = try await installed.doctor().found.of("rights.clinics")

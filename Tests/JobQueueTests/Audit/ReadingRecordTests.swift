@@ -16,7 +16,8 @@ struct ReadingRecordTests {
     var testDescription: String { "\(duty): \(rows)" }
   }
 
-  private static let month = "(SELECT max(m.period) FROM analysis.partition_made m WHERE m.created_at IS NOT NULL "
+  private static let month =
+    "(SELECT max(m.period) FROM analysis.partition_made m WHERE m.created_at IS NOT NULL "
     + "AND m.period <= analysis.period_of(now(), 'UTC'))"
 
   static let readings = [
@@ -33,7 +34,8 @@ struct ReadingRecordTests {
       duty: "diagnoses", action: "report", open: "analysis.open_analyses(\(month), NULL)",
       rows: "analysis.report_analyses(\(month), '$', NULL, 0::smallint, 0, 100000)"),
     Reading(
-      duty: "privacy", action: "export", open: "(SELECT o_export FROM analysis.open_export(0::smallint, 'u'))",
+      duty: "privacy", action: "export",
+      open: "(SELECT o_export FROM analysis.open_export(0::smallint, 'u'))",
       rows: "analysis.export_jobs(0::smallint, USER, '$')"),
   ]
 
@@ -73,7 +75,11 @@ struct ReadingRecordTests {
 
   /// The reader's entries.
   private func entries(_ queue: RuleQueue, _ action: String) async throws -> Int {
-    try await queue.number("SELECT count(*) FROM analysis.audit WHERE action = $1", [.text(action)])
+    try await queue.number(
+      """
+      SELECT count(*) FROM (SELECT action FROM analysis.audit UNION ALL SELECT action FROM analysis.audit_draft) e
+      WHERE e.action = $1
+      """, [.text(action)])
   }
 
   @Test("so what is read in a transaction that is rolled back has its entry", arguments: readings)

@@ -291,7 +291,8 @@ struct CapacityTests {
       let job = try await queue.create([Ask("user")])[0]
       #expect(try await queue.complete(try await queue.claim()) == [job])
       func open(_ user: String, _ job: Int64) async throws -> String? {
-        try await queue.pool.query("SELECT analysis.open_results($1, $2)", [.text(user), .array([job])]).single()
+        try await queue.pool.query("SELECT analysis.open_results($1, $2)", [.text(user), .array([job])])
+          .single()
           .stringIfPresent(0)
       }
       let reading = try #require(try await open("user", job))

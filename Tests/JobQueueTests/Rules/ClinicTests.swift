@@ -183,8 +183,10 @@ struct ClinicTests {
     "An entry whose number is another role's, as after a dump was restored, shows nobody another's patients")
   func restored() async throws {
     try await with { (queue, database) async throws in
-      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) { (north) async throws in
-        try await withLoginRole(on: queue.pool, named: "south", in: ["analysis_reporter"]) { (south) async throws in
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) {
+        (north) async throws in
+        try await withLoginRole(on: queue.pool, named: "south", in: ["analysis_reporter"]) {
+          (south) async throws in
           try await queue.execute(
             """
             SELECT analysis.grant_clinics('\(north)', '{north}'), analysis.grant_clinics('\(south)', '{south}');
@@ -227,9 +229,12 @@ struct ClinicTests {
         #expect(
           try await seen(
             database, as: north,
-            "SELECT o_state FROM analysis.jobs_ended(0::smallint, \(month)::smallint, '{\(jobs)}')") == ["succeeded"])
+            "SELECT o_state FROM analysis.jobs_ended(0::smallint, \(month)::smallint, '{\(jobs)}')") == [
+              "succeeded"
+            ])
         #expect(
-          try await seen(database, as: north, "SELECT throat::text FROM analysis.finding_counts(\(month)::smallint)")
+          try await seen(
+            database, as: north, "SELECT throat::text FROM analysis.finding_counts(\(month)::smallint)")
             == ["1"])
         // A function runs as the owner, and still knows who calls, also by a role that was taken on.
         for (role, acting) in [(north, nil), ("postgres", north)] as [(String, String?)] {
@@ -237,7 +242,8 @@ struct ClinicTests {
             #expect(
               try await seen(
                 database, as: role, acting: acting,
-                "SELECT (analysis.open_results('\(user)', '{\(jobs)}') IS NOT NULL)::text") == [opened], "\(role) \(user)")
+                "SELECT (analysis.open_results('\(user)', '{\(jobs)}') IS NOT NULL)::text") == [opened],
+              "\(role) \(user)")
           }
         }
       }

@@ -62,7 +62,8 @@ struct LeakTests {
   }
 
   static let duties = [
-    "worker", "submitter", "reader", "reporter", "diagnoses", "operator", "administrator", "retention", "privacy",
+    "worker", "submitter", "reader", "reporter", "diagnoses", "operator", "administrator", "retention",
+    "privacy",
     "auditor",
   ]
 
@@ -120,7 +121,8 @@ struct LeakTests {
       #expect(answered > 0)
       let kept = try await queue.texts(
         "SELECT convert_from(lo_get(m.oid), 'UTF8') FROM pg_largeobject_metadata m")
-      let south = try await queue.numbers("SELECT user_id FROM analysis.account WHERE user_ref = 'sue-south'")[0]
+      let south = try await queue.numbers(
+        "SELECT user_id FROM analysis.account WHERE user_ref = 'sue-south'")[0]
       let shown = (said.all + kept).filter { words in
         words.contains(Self.mark) || words.contains("sue-south")
       }
@@ -171,7 +173,8 @@ struct LeakTests {
   func plans(duty: String, call: String) async throws {
     try await with(duty) { (queue, login, _) async throws in
       let month = try await queue.number("SELECT max(period)::int FROM analysis.result")
-      let sql = "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT * FROM "
+      let sql =
+        "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT * FROM "
         + call.replacing("%", with: "\(month)::smallint")
       let before = try await login.query(sql).map { try $0.string(0) }
       _ = try await queue.create([Ask("sue-south", image: "third")])

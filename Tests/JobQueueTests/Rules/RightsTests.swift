@@ -111,7 +111,9 @@ struct RightsTests {
           WHERE has_any_column_privilege('\(role)', 'analysis.' || c, 'SELECT')
           """) == [])
       #expect(
-        try await queue.texts("SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.proname = 'erase_user' AND has_function_privilege('\(role)', p.oid, 'EXECUTE')")
+        try await queue.texts(
+          "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.proname = 'erase_user' AND has_function_privilege('\(role)', p.oid, 'EXECUTE')"
+        )
           == [])
     }
   }

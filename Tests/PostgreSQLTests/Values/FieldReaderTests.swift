@@ -90,7 +90,9 @@ struct FieldReaderTests {
       let missing = await error { try RowLayout(["one"], of: rows) }
       #expect(missing?.message == "The answer has the columns one, two where one were expected.")
       let other = await error {
-        try await connection.copied("SELECT 1, 2, 3").forEachRow(try RowLayout(["one", "two"], of: rows)) { _ in }
+        try await connection.copied("SELECT 1, 2, 3").forEachRow(try RowLayout(["one", "two"], of: rows)) {
+          _ in
+        }
       }
       #expect(other?.code == .unexpectedResult)
     }

@@ -17,7 +17,8 @@ struct ViewerCheck: DatabaseCheck {
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
     let viewers = try await database.rows("viewers").map { row in
-      Viewer(role: try row.string(0), isThere: try row.bool(1), other: try row.stringIfPresent(2),
+      Viewer(
+        role: try row.string(0), isThere: try row.bool(1), other: try row.stringIfPresent(2),
         duties: try row.array(3, of: String.self))
     }
     return viewers.compactMap(Self.judge)
@@ -28,13 +29,15 @@ struct ViewerCheck: DatabaseCheck {
     if let other = viewer.other {
       guard viewer.isThere else {
         return .warning(
-          check, "role \(viewer.role) is restricted to clinics, and there is no such role: \(other), which has its "
+          check,
+          "role \(viewer.role) is restricted to clinics, and there is no such role: \(other), which has its "
             + "number, is taken for it while nothing else says what that one sees",
           "If it was renamed: analysisctl clinics grant \(other) with the same clinics, then analysisctl clinics grant "
             + "\(viewer.role) --all.")
       }
       return .warning(
-        check, "role \(viewer.role) is restricted to clinics under a number that is \(other)'s, as after a dump was restored",
+        check,
+        "role \(viewer.role) is restricted to clinics under a number that is \(other)'s, as after a dump was restored",
         "Run analysisctl migrate, which takes the numbers that roles have here.")
     }
     guard viewer.isThere else {
