@@ -41,7 +41,7 @@ struct RefusedByDatabaseTests {
 
   @Test(
     "A drain whose role may not do what it needs ends and says so, with the jobs unharmed",
-    arguments: ["EXECUTE ON ALL FUNCTIONS IN SCHEMA analysis", "SELECT ON analysis.batch"])
+    arguments: ["EXECUTE ON ALL FUNCTIONS IN SCHEMA analysis", "EXECUTE ON FUNCTION analysis.work"])
   func missingRight(right: String) async throws {
     try await Queue.with { queue in
       try await queue.addUser()
