@@ -2,13 +2,13 @@
 struct FunctionDefinition: Sendable, Equatable {
   /// Its name without the schema's.
   let name: String
-  /// How many parameters it takes.
+  /// How many parameters it takes; those that it only answers are not among them.
   let parameters: Int
   /// What stands between its dollar quotes, which the server keeps as it is.
   let body: String
   /// Whether it runs with its owner's rights.
   let hasOwnersRights: Bool
-  /// Its settings, as the server writes them: `search_path=pg_catalog, pg_temp`.
+  /// Its settings, as the server writes them but for capitals in names: `search_path=pg_catalog, pg_temp`.
   let settings: Set<String>
 
   private static let quote = "$$"
@@ -63,14 +63,27 @@ struct FunctionDefinition: Sendable, Equatable {
   }
 
   private static func parameters(in list: Substring) -> Int {
-    guard !list.allSatisfy(\.isWhitespace) else { return 0 }
-    var (depth, count) = (0, 1)
+    var depth = 0
+    var parameters: [String] = [""]
     for character in list {
       if character == "(" { depth += 1 }
       if character == ")" { depth -= 1 }
-      if character == ",", depth == 0 { count += 1 }
+      if character == ",", depth == 0 {
+        parameters.append("")
+      } else {
+        parameters[parameters.count - 1].append(character)
+      }
     }
-    return count
+    return parameters.count { parameter in
+      let words = parameter.split(whereSeparator: \.isWhitespace)
+      return !words.isEmpty && words[0] != "OUT"
+    }
+  }
+
+  /// A setting of the server, its name in small letters: the server writes `TimeZone`.
+  static func setting(_ text: String) -> String {
+    let name = text.prefix { $0 != "=" }
+    return name.lowercased() + text.dropFirst(name.count)
   }
 
   /// `SET name = value`, each up to the next word of the language.
@@ -89,7 +102,7 @@ struct FunctionDefinition: Sendable, Equatable {
         value.append(words[next])
         next += 1
       }
-      found.insert("\(words[index + 1])=\(value.joined(separator: " ").filter { $0 != "'" })")
+      found.insert("\(words[index + 1].lowercased())=\(value.joined(separator: " ").filter { $0 != "'" })")
       index = next
     }
     return found

@@ -58,8 +58,14 @@ struct QueueStatusTests {
       try await queue.addUser("clinic")
       _ = try await queue.submitted(3)
       // What promotion does when jobs are due, and its opposite, as a retry does it.
-      let park = "INSERT INTO analysis.scheduled SELECT shard, lane, tries, period, now(), job_id FROM gone"
-      let queueAgain = "INSERT INTO analysis.ready SELECT shard, lane, tries, period, 0, job_id FROM gone"
+      let park = """
+        INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+        SELECT shard, lane, tries, period, now(), job_id, 1 FROM gone
+        """
+      let queueAgain = """
+        INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+        SELECT shard, lane, tries, period, 0, job_id FROM gone
+        """
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask {
           while !Task.isCancelled {

