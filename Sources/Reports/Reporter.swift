@@ -122,9 +122,9 @@ public struct Reporter: Sendable {
     let statement = try opening.with(.int16(request.month.label), .jsonb(detail))
     let answers = try await database.pipeline(
       (actor.map { [$0] } ?? []) + [statement], atomic: true, deadline: timeout)
-    var reading: String?
-    for answer in answers { reading = try answer.get().single().stringIfPresent(0) }
-    guard let reading else {
+    // Who acts is said first, and answers nothing.
+    let rows = try answers.map { try $0.get() }
+    guard let reading = try rows.last?.single().stringIfPresent(0) else {
       throw ReportsError(.schema, "the database does not say by what the report is read")
     }
     return reading
