@@ -1,3 +1,4 @@
+import AnalysisCore
 import PostgreSQL
 import TestSupport
 import Testing

@@ -24,7 +24,8 @@ struct JobListRow: BenchmarkRow {
     let users = JobState.allCases.map { ("large user, \($0.rawValue)", JobFilter(user: large, state: $0)) }
     let filters: [(String, JobFilter)] =
       [
-        ("all", JobFilter()), ("of a user", JobFilter(user: user)), ("of a large user", JobFilter(user: large)),
+        ("all", JobFilter()), ("of a user", JobFilter(user: user)),
+        ("of a large user", JobFilter(user: large)),
         ("of a user without jobs", JobFilter(user: "user-idle")), ("throat", JobFilter(kind: .throat)),
         ("ear, of which there are none", JobFilter(kind: .ear)),
         ("of a month without jobs", JobFilter(month: month.month.next)),

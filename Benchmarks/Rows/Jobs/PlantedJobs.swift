@@ -18,7 +18,9 @@ struct PlantedJobs: Sendable {
     let label = try await database.query("SELECT analysis.period_of(now(), 'UTC')").single().int16(0)
     guard let month = Period(label: label) else { throw BenchmarkError("\(label) is no month") }
     let parameters: [Parameter] = [.int16(label), .int64(Int64(jobs)), .int64(Int64(max(jobs / 50, 20)))]
-    for (statement, count) in [(users, 3), (all, 3), (results, 2), (dead, 2), (ready, 2), (scheduled, 2), (running, 2)] {
+    for (statement, count) in [
+      (users, 3), (all, 3), (results, 2), (dead, 2), (ready, 2), (scheduled, 2), (running, 2),
+    ] {
       _ = try await database.query(
         SQLStatement(statement, Array(parameters.prefix(count)), label: "planting jobs"), deadline: patience)
     }

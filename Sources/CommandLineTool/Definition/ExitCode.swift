@@ -44,7 +44,7 @@ public struct ExitCode: Sendable, Hashable {
 
   /// Every code, in the order of their numbers.
   public static let all: [ExitCode] = [
-    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort, .usage, .unreadableInput,
-    .unreachable, .internalError, .tryLater, .permission,
+    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort, .usage,
+    .unreadableInput, .unreachable, .internalError, .tryLater, .permission,
   ]
 }
