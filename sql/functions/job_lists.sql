@@ -2,10 +2,10 @@
 
 -- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller may see.
 --
--- They are looked for where the filter has them together: a user's jobs by their own index; running, scheduled, dead and
--- cancelled jobs where they are; waiting ones in the queue, if it is short. All others are looked for among the jobs by
--- their numbers. Of jobs that are not meant p_looks are looked at, and for each of them four rows are read at most. Then
--- the page ends, and its last row has a place and no state: all jobs up to this place, including it, were looked at.
+-- They are looked for where the filter has them together: a user's jobs by their own index; running, scheduled, dead
+-- and cancelled jobs where they are; waiting ones in the queue, if it is short. All others are looked for among the jobs
+-- by their numbers. Of jobs that are not meant p_looks are looked at, and for each of them four rows are read at most.
+-- Then the page ends, and its last row has a place and no state: all jobs up to it, and the one there, were looked at.
 --
 -- p_period NULL: of all months. The page begins behind p_before_period and p_before_job, if they are given.
 --
@@ -14,11 +14,12 @@ CREATE OR REPLACE FUNCTION analysis.list_jobs(
   p_shard smallint, p_user text, p_state text, p_kind smallint, p_period smallint, p_before_period smallint,
   p_before_job bigint, p_limit int, p_looks int)
 RETURNS TABLE (
-  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text, o_created_at timestamptz,
-  o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts int, o_source text)
+  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
+  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts int, o_source text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+SET enable_mergejoin = off
 AS $$
 DECLARE
   v_clinic int[] := analysis.clinics_seen(analysis.caller());
@@ -75,9 +76,11 @@ BEGIN
       'SELECT d.job_id FROM analysis.dead d WHERE d.shard = $1 AND d.period = $2 AND d.job_id < $3'
       || CASE WHEN v_user IS NOT NULL THEN ' AND d.user_id = $5' ELSE '' END || ' ORDER BY d.job_id DESC'
     WHEN v_user IS NOT NULL THEN
-      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.period = $2 AND j.user_id = $5 AND j.id < $3 ORDER BY j.id DESC'
+      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.period = $2 AND j.user_id = $5 AND j.id < $3'
+      ' ORDER BY j.id DESC'
     WHEN p_state = 'scheduled' THEN
-      'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3 ORDER BY s.job_id DESC'
+      'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
+      ' ORDER BY s.job_id DESC'
     WHEN p_state IN ('cancelled', 'succeeded') THEN
       'SELECT r.job_id FROM analysis.result_p%1$s r WHERE r.shard = $1 AND r.period = $2 AND r.job_id < $3'
       || CASE p_state WHEN 'cancelled' THEN ' AND r.outcome = 2' ELSE '' END || ' ORDER BY r.job_id DESC'
@@ -95,8 +98,8 @@ BEGIN
       p.source_name
     FROM (
       SELECT s.* FROM (
-        SELECT g.place, j.id, j.user_id, j.kind, j.lane, j.created_at, coalesce(n.run_at, j.run_at) AS run_at, j.expires_at,
-          j.source_name, coalesce(r.finished_at, d.failed_at) AS finished_at,
+        SELECT g.place, j.id, j.user_id, j.kind, j.lane, j.created_at, coalesce(n.run_at, j.run_at) AS run_at,
+          j.expires_at, j.source_name, coalesce(r.finished_at, d.failed_at) AS finished_at,
           CASE r.outcome WHEN 1 THEN r.attempt ELSE d.attempts END AS attempts,
           CASE WHEN r.outcome = 1 THEN 'succeeded'
                WHEN r.outcome = 2 THEN 'cancelled'

@@ -1,7 +1,7 @@
 -- What must hold in the queue at any moment in which nothing is being changed.
 
--- The jobs of one shard and month that are nowhere: not ended, not waiting, not scheduled and not running; the lowest numbers
--- first, and with each how many there are. Only of users whom the caller may see.
+-- The jobs of one shard and month that are nowhere: not ended, not waiting, not scheduled and not running; the lowest
+-- numbers first, and with each how many there are. Only of users whom the caller may see.
 CREATE OR REPLACE FUNCTION analysis.lost_jobs(p_shard smallint, p_period smallint, p_limit int)
 RETURNS TABLE (o_job bigint, o_user text, o_created_at timestamptz, o_count bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
@@ -15,7 +15,8 @@ BEGIN
     -- All of these are read from the same snapshot: a job that is being moved is in one place or the other.
     SELECT j.id FROM analysis.job j
     WHERE j.shard = p_shard AND j.period = p_period
-      AND NOT EXISTS (SELECT FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = j.id)),
+      AND NOT EXISTS (
+        SELECT FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = j.id)),
   lost AS (
     SELECT n.id FROM open n
     EXCEPT SELECT d.job_id FROM analysis.dead d WHERE d.shard = p_shard
@@ -42,7 +43,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     UNION ALL SELECT s.shard, s.job_id, s.period, 'scheduled' FROM analysis.scheduled s
     UNION ALL SELECT b.shard, u.job_id, u.period, 'batch' FROM analysis.batch b
       CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
-    UNION ALL SELECT r.shard, r.job_id, r.period, CASE r.outcome WHEN 1 THEN 'result' ELSE 'cancelled' END FROM analysis.result r
+    UNION ALL SELECT r.shard, r.job_id, r.period, CASE r.outcome WHEN 1 THEN 'result' ELSE 'cancelled' END
+      FROM analysis.result r
     UNION ALL SELECT d.shard, d.job_id, d.period, 'dead' FROM analysis.dead d),
   jobs AS (
     SELECT j.shard, j.id, j.period, j.user_id, j.closed, j.max_attempts,
@@ -66,7 +68,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = p.shard AND j.period = p.period AND j.id = p.job_id)
   UNION ALL
   -- I3: one job row and one end a job, over all months.
-  SELECT 'I3 one job', j.shard, j.id, NULL, count(*) || ' rows' FROM analysis.job j GROUP BY j.shard, j.id HAVING count(*) > 1
+  SELECT 'I3 one job', j.shard, j.id, NULL, count(*) || ' rows'
+  FROM analysis.job j GROUP BY j.shard, j.id HAVING count(*) > 1
   UNION ALL
   SELECT 'I3 one result', r.shard, r.job_id, NULL, count(*) || ' results' FROM analysis.result r
   GROUP BY r.shard, r.job_id HAVING count(*) > 1
@@ -74,7 +77,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   -- I4: what is counted is what was analysed or is still open. Of a purged month nothing can be recounted.
   SELECT 'I4 usage', shard, NULL, user_id,
          format('month %s: used %s, owed %s, jobs %s', analysis.period_text(period), u.used, o.units, c.units)
-  FROM analysis.usage u FULL JOIN counted c USING (shard, user_id, period) FULL JOIN owed o USING (shard, user_id, period)
+  FROM analysis.usage u FULL JOIN counted c USING (shard, user_id, period)
+  FULL JOIN owed o USING (shard, user_id, period)
   WHERE coalesce(u.used, 0) - coalesce(o.units, 0) <> coalesce(c.units, 0)
     AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = coalesce(u.period, c.period, o.period))
   UNION ALL
@@ -125,7 +129,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone' FROM jobs o
   JOIN analysis.job j ON j.shard = o.shard AND j.period = o.period AND j.id = o.id
   WHERE o.places && ARRAY['ready', 'scheduled', 'batch'] AND NOT o.closed
-    AND NOT EXISTS (SELECT 1 FROM analysis.image m WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
+    AND NOT EXISTS (
+      SELECT 1 FROM analysis.image m WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
   UNION ALL
   SELECT 'partition', NULL, NULL, NULL, format('%s of %s', n.name, analysis.period_text(m.period))
   FROM analysis.partition_made m CROSS JOIN unnest(ARRAY['job', 'image', 'result', 'attempt_error']) n(name)

@@ -10,6 +10,7 @@ CREATE INDEX result_cancelled ON analysis.result (shard, period, job_id) WHERE o
 CREATE INDEX dead_month ON analysis.dead (shard, period, job_id);
 CREATE INDEX dead_user ON analysis.dead (shard, user_id, period, job_id);
 
--- Scheduled jobs of a month. No larger than the index that it replaces: who looks for one by its number knows its month.
+-- Scheduled jobs of a month. No larger than the index that it replaces: who looks for a job by its number knows its
+-- month.
 DROP INDEX analysis.scheduled_job;
 CREATE INDEX scheduled_job ON analysis.scheduled (shard, period, job_id);

@@ -45,7 +45,6 @@ public struct ExitCode: Sendable, Hashable {
   /// Every code, in the order of their numbers.
   public static let all: [ExitCode] = [
     .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort, .usage,
-    .unreadableInput,
-    .unreachable, .internalError, .tryLater, .permission,
+    .unreadableInput, .unreachable, .internalError, .tryLater, .permission,
   ]
 }

@@ -310,9 +310,9 @@ struct ClinicTests {
             "SELECT l.o_user FROM \(months), analysis.lost_jobs(0::smallint, m.period, 10) l ORDER BY 1"
           #expect(try await seen(database, as: north, lost) == ["n1"])
           #expect(try await seen(database, as: all, lost) == ["n1", "s1"])
-          let broken = "SELECT rule FROM analysis.broken_invariants()"
-          #expect(try await seen(database, as: north, broken) == ["I1 one place"])
-          #expect(try await seen(database, as: all, broken) == ["I1 one place", "I1 one place"])
+          let broken = "SELECT DISTINCT b.user_id::text FROM analysis.broken_invariants() b"
+          #expect(try await seen(database, as: north, broken).count == 1)
+          #expect(try await seen(database, as: all, broken).count == 2)
         }
       }
     }

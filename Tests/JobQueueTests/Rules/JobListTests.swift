@@ -146,6 +146,10 @@ struct JobListTests {
       for user in ["a", "b", "c", "none"] { try await queue.add(user) }
       var random = SeededGenerator(seed: seed)
       for number in 1...120 { try await step(queue, number, using: &random) }
+      // Some are dead, whatever was drawn.
+      _ = try await queue.submit([Ask("a"), Ask("b")])
+      let claimed = try await queue.claim(2, batch: 900_000)
+      _ = try await queue.fail(claimed.map(\.job), batches: Array(Set(claimed.map(\.batch))), delay: nil)
       let jobs = try await judge(queue)
       #expect(Set(jobs.map(\.state)) == Set(Self.states), "what is not there is not tested")
       #expect(Set(jobs.map(\.month)).count > 1)
