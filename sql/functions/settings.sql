@@ -26,7 +26,9 @@ BEGIN
         RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days' USING ERRCODE = '22023';
       END IF;
     WHEN 'keep_audit' THEN
-      IF NEW.value <> '' AND NEW.value::interval NOT BETWEEN interval '1 year' AND interval '100 years' THEN
+      -- By the calendar: as an interval a year is as long as 360 days.
+      IF NEW.value <> '' AND (NEW.value::interval > interval '100 years'
+                              OR now() - NEW.value::interval > now() - interval '1 year') THEN
         RAISE EXCEPTION 'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
           USING ERRCODE = '22023';
       END IF;

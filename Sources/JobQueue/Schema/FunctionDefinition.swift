@@ -8,7 +8,7 @@ struct FunctionDefinition: Sendable, Equatable {
   let body: String
   /// Whether it runs with its owner's rights.
   let hasOwnersRights: Bool
-  /// Its settings, as the server writes them: `search_path=pg_catalog, pg_temp`.
+  /// Its settings, as the server writes them with a small name: `search_path=pg_catalog, pg_temp`.
   let settings: Set<String>
 
   private static let quote = "$$"
@@ -62,15 +62,18 @@ struct FunctionDefinition: Sendable, Equatable {
     return nil
   }
 
+  /// How many of the parameters are given; those that only answer are not.
   private static func parameters(in list: Substring) -> Int {
-    guard !list.allSatisfy(\.isWhitespace) else { return 0 }
-    var (depth, count) = (0, 1)
-    for character in list {
+    var depth = 0
+    let given = list.split { character in
       if character == "(" { depth += 1 }
       if character == ")" { depth -= 1 }
-      if character == ",", depth == 0 { count += 1 }
+      return character == "," && depth == 0
     }
-    return count
+    return given.count { part in
+      let words = part.split(whereSeparator: \.isWhitespace)
+      return !words.isEmpty && words[0] != "OUT"
+    }
   }
 
   /// `SET name = value`, each up to the next word of the language.
@@ -89,7 +92,7 @@ struct FunctionDefinition: Sendable, Equatable {
         value.append(words[next])
         next += 1
       }
-      found.insert("\(words[index + 1])=\(value.joined(separator: " ").filter { $0 != "'" })")
+      found.insert("\(words[index + 1].lowercased())=\(value.joined(separator: " ").filter { $0 != "'" })")
       index = next
     }
     return found

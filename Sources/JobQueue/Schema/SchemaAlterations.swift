@@ -9,6 +9,12 @@ struct PresentSchema: Sendable {
     let owner: String
     /// The roles that may call it beside the owner.
     let callers: [String]
+
+    /// `TimeZone=UTC` as `timezone=UTC`.
+    fileprivate static func setting(_ text: String) -> String {
+      let name = text.prefix { $0 != "=" }
+      return name.lowercased() + text.dropFirst(name.count)
+    }
   }
 
   /// A trigger as the server keeps it; nil where something else of the kind is in its place.
@@ -34,7 +40,7 @@ struct PresentSchema: Sendable {
           Function(
             definition: FunctionDefinition(
               name: try row.string(0), parameters: try row.int(1), body: try row.string(2),
-              hasOwnersRights: try row.bool(3), settings: Set(try row.array(4, of: String.self))),
+              hasOwnersRights: try row.bool(3), settings: Set(try row.array(4, of: String.self).map(Function.setting))),
             owner: try row.string(5), callers: try row.array(6, of: String.self))
         }
       }.run(on: database),
