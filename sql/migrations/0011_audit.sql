@@ -41,7 +41,7 @@ CREATE TRIGGER keep BEFORE DELETE ON analysis.audit_draft
 
 -- No entry of the last year is ever removed.
 UPDATE analysis.setting SET value = '1 year'
-WHERE name = 'keep_audit' AND value <> '' AND value::interval < interval '1 year';
+WHERE name = 'keep_audit' AND value <> '' AND now() - value::interval > now() - interval '1 year';
 
 -- What a superuser may trigger runs as the owner.
 CREATE OR REPLACE FUNCTION analysis.refuse_change() RETURNS trigger

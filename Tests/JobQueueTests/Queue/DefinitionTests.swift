@@ -21,7 +21,7 @@ struct DefinitionTests {
       CREATE OR REPLACE FUNCTION analysis.one(p int) RETURNS int
       LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$ SELECT -p $$;
       CREATE OR REPLACE FUNCTION analysis.two(
-        p_one numeric(3, 1), p_two text) RETURNS TABLE (o int, q int)
+        p_one numeric(3, 1), p_two text, OUT o int) RETURNS TABLE (o int, q int)
       LANGUAGE plpgsql AS $$
       BEGIN
       END $$;
