@@ -77,8 +77,8 @@ struct PlantedJobs: Sendable {
     """
 
   private static let scheduled = """
-    INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id)
-    SELECT 0, j.lane, 0, j.period, now() + interval '1 day', j.id
+    INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+    SELECT 0, j.lane, 0, j.period, now() + interval '1 day', j.id, j.user_id
     FROM (SELECT k.*, k.id AS n FROM analysis.job k WHERE k.period = $1) j WHERE \(state) = 'scheduled'
     """
 

@@ -49,10 +49,11 @@ struct WorkerClockTests {
       _ = try await installation.pool.query(
         """
         WITH taken AS (DELETE FROM analysis.ready RETURNING *)
-        INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id)
-        SELECT shard, lane, tries, period,
-               now() + CASE WHEN job_id = \(trial.jobs[0]) THEN interval '1 day' ELSE interval '1 second' END, job_id
-        FROM taken
+        INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+        SELECT t.shard, t.lane, t.tries, t.period,
+               now() + CASE WHEN t.job_id = \(trial.jobs[0]) THEN interval '1 day' ELSE interval '1 second' END, t.job_id,
+               j.user_id
+        FROM taken t JOIN analysis.job j ON j.id = t.job_id
         """)
       let backend = try Trial.backend()
       let ended = try await trial.drain(backend.url, clock: clock)
