@@ -84,7 +84,8 @@ struct Housekeeping {
     var promoted = 0
     var count = 0
     repeat {
-      count = try await statements.promote(limit: Self.promotionSize).run(on: databases.control, deadline: deadline)
+      count = try await statements.promote(limit: Self.promotionSize).run(
+        on: databases.control, deadline: deadline)
       promoted += count
     } while count >= Self.promotionSize && EventLoop.now < until
     return promoted

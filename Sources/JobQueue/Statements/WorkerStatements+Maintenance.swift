@@ -17,7 +17,8 @@ extension WorkerStatements {
     }
   }
 
-  /// Makes scheduled jobs ready whose time has come, at most so many; answers how many.
+  /// Makes scheduled jobs ready whose time has come, by age at most so many of each lane; answers how many the fullest
+  /// lane gave. While that is the limit, more are due.
   public func promote(limit: Int = 1000) -> Statement<Int> {
     count("SELECT analysis.promote($1, $2)", limit, while: "promoting scheduled jobs")
   }

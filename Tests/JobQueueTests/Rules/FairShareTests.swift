@@ -174,7 +174,10 @@ struct FairShareTests {
       #expect(try await queue.tick([5: 200], aged: false) == [5: 0])
       #expect(try await clock() == [100, 0, 0])
       // A second later the mark goes on; what is staged is not old enough.
-      try await queue.execute("UPDATE analysis.lane_clock SET at = '-infinity', staged_at = clock_timestamp() + interval '30 seconds'")
+      try await queue.execute(
+        """
+        UPDATE analysis.lane_clock SET at = '-infinity', staged_at = clock_timestamp() + interval '30 seconds'
+        """)
       #expect(try await queue.tick([5: 300], aged: false) == [5: 0])
       #expect(try await clock() == [300, 0, 0])
       // Two seconds later the staged value becomes scan_from, and the mark is staged.
