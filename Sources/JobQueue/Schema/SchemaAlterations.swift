@@ -40,7 +40,8 @@ struct PresentSchema: Sendable {
           Function(
             definition: FunctionDefinition(
               name: try row.string(0), parameters: try row.int(1), body: try row.string(2),
-              hasOwnersRights: try row.bool(3), settings: Set(try row.array(4, of: String.self).map(Function.setting))),
+              hasOwnersRights: try row.bool(3),
+              settings: Set(try row.array(4, of: String.self).map(Function.setting))),
             owner: try row.string(5), callers: try row.array(6, of: String.self))
         }
       }.run(on: database),

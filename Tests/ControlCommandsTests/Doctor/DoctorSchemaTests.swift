@@ -76,7 +76,8 @@ struct DoctorSchemaTests {
   }
 
   @Test(
-    "triggers, settings, owners and rights that somebody changed, and entries of the audit that are left over")
+    "triggers, settings, owners and rights that somebody changed, and entries of the audit that are left over"
+  )
   func altered() async throws {
     try await Installed.with { (installed) async throws in
       #expect(try await installed.doctor().found.state("audit.drafts") == "ok")

@@ -1,4 +1,6 @@
 import EventLoop
+import Foundation
+import Images
 import PostgreSQL
 import TestSupport
 import Testing
@@ -108,6 +110,9 @@ struct HostilePathTests {
         #expect(worker.code == 0, "\(worker.messages)")
         #expect(!worker.messages.contains("hostile"), "\(worker.messages)")
         let job = "\(jobs[0])"
+        let folder = try TemporaryFolder()
+        let (key, picture) = (folder.path("image.keys"), folder.path("p.jpg"))
+        try await Data(drawnPicture("throat-02.jpg").bytes).write(to: URL(filePath: picture))
         for words in [
           ["status"], ["jobs", "list"], ["jobs", "list", "--state", "dead"],
           ["jobs", "list", "--user", "u1"],
@@ -116,8 +121,12 @@ struct HostilePathTests {
           ["plans", "list"],
           ["clinics", "list"], ["clinics", "add", "north"], ["pause"], ["resume"], ["report", "usage"],
           ["report", "analyses"], ["report", "conditions"], ["report", "summary"], ["reconcile"],
-          ["keys", "list"], ["audit", "list"], ["audit", "verify"], ["doctor"], ["purge"], ["migrate"],
-          ["erase", "u1", "--yes"],
+          ["keys", "new", "--key-file", key], ["keys", "list", "--key-file", key],
+          ["submit", "--user", "u1", "--type", "throat", picture], ["keys", "rotate", "--key-file", key],
+          ["users", "export", "u1", "--out", folder.path("u1"), "--key-file", key],
+          ["erase", "--user", "u1", "--cancel-open"], ["audit", "list"], ["audit", "verify"], ["doctor"],
+          ["purge"],
+          ["migrate"],
         ] {
           let ended = try await Executable("analysisctl", words, environment: installation.environment)
             .ended()
