@@ -4,6 +4,8 @@
 -- as the owner, whoever sets it.
 CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
 BEGIN
   CASE NEW.name
     WHEN 'shards' THEN
@@ -32,9 +34,9 @@ BEGIN
         RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days' USING ERRCODE = '22023';
       END IF;
     WHEN 'keep_audit' THEN
-      -- By the calendar: to the server an interval of a year is as long as one of 360 days.
-      IF NEW.value <> '' AND clock_timestamp() + NEW.value::interval
-           NOT BETWEEN clock_timestamp() + interval '1 year' AND clock_timestamp() + interval '100 years' THEN
+      -- By the calendar: as an interval a year is as long as 360 days.
+      IF NEW.value <> '' AND v_now + NEW.value::interval
+           NOT BETWEEN v_now + interval '1 year' AND v_now + interval '100 years' THEN
         RAISE EXCEPTION 'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
           USING ERRCODE = '22023';
       END IF;

@@ -7,7 +7,6 @@ enum QueueSQL {
   static let complete = text("queue/complete.sql")
   static let fail = text("queue/fail.sql")
   static let submit = text("queue/submit.sql")
-  static let submitUnsealed = text("queue/submit_unsealed.sql")
   static let images = text("queue/images.sql")
   static let heartbeat = text("queue/heartbeat.sql")
   static let partitions = text("queue/partitions.sql")

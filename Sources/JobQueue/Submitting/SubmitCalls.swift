@@ -36,9 +36,7 @@ struct SubmitCall: Sendable {
   var hasSeals: Bool { items.contains { $0.submission.image.seal != nil } }
 
   /// The statement; its answer has an outcome for each job, in the call's order.
-  ///
-  /// - Parameter unsealed: Whether to make the call of the schema before, which takes no encrypted images.
-  func statement(maxAttempts: Int, unsealed: Bool) -> Statement<[SubmitOutcome]> {
+  func statement(maxAttempts: Int) -> Statement<[SubmitOutcome]> {
     let items = items.map(\.submission)
     let seals = hasSeals ? items.map(\.image.seal) : nil
     let sealing: [Parameter] = [
@@ -46,7 +44,7 @@ struct SubmitCall: Sendable {
       seals.map { seals in .array(seals.map { $0?.sealedKey }) } ?? .nullArray(of: [UInt8].self),
     ]
     return Statement(
-      unsealed ? QueueSQL.submitUnsealed : QueueSQL.submit,
+      QueueSQL.submit,
       [
         .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
         .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
@@ -55,7 +53,7 @@ struct SubmitCall: Sendable {
         .array(items.map(\.key)), .array(items.map { timestamp($0.runAt) }),
         .array(items.map { timestamp($0.expiresAt) }), .array(items.map(\.sourceName)),
         .int16(Int16(clamping: maxAttempts)),
-      ] + (unsealed ? [] : sealing), while: "submitting jobs"
+      ] + sealing, while: "submitting jobs"
     ) { rows in
       let outcomes = try rows.map { try SubmitOutcome($0, of: items) }
       guard outcomes.count == items.count else {

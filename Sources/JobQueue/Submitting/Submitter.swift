@@ -15,8 +15,6 @@ public actor Submitter {
   private var unnotified: Set<Int16> = []
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
-  /// Whether the database has the schema before this program's, whose submit takes no encrypted images.
-  private var isSchemaBefore = false
 
   /// How many users' shards are remembered.
   private static let shardCacheLimit = 100_000
@@ -94,7 +92,7 @@ public actor Submitter {
   private func make(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
     try await persistently { () async throws(JobQueueError) in
       do throws(JobQueueError) {
-        return try await self.sendAsTheSchemaHasIt(call)
+        return try await self.send(call.statement(maxAttempts: limits.maxAttempts), of: call)
       } catch {
         let isUncertain = (error.underlying as? PostgreSQLError)?.mayHaveTakenEffect ?? false
         guard isUncertain, !call.isIdempotent else { throw error }
@@ -105,28 +103,6 @@ public actor Submitter {
           advice: "Look with analysisctl jobs list before you submit them again; with keys a repeat is safe.",
           underlying: error)
       }
-    }
-  }
-
-  /// Makes a call once, and where the database's schema is the one before this program's, as that one has it.
-  private func sendAsTheSchemaHasIt(_ call: SubmitCall) async throws(JobQueueError) -> [SubmitOutcome] {
-    let statement = call.statement(
-      maxAttempts: limits.maxAttempts, unsealed: isSchemaBefore && !call.hasSeals)
-    do throws(JobQueueError) {
-      return try await send(statement, of: call)
-    } catch {
-      // There is no function with these parameters.
-      guard (error.underlying as? PostgreSQLError)?.sqlState == "42883", !isSchemaBefore || call.hasSeals
-      else {
-        throw error
-      }
-      guard !call.hasSeals else {
-        throw JobQueueError(
-          .schemaTooOld, "The database's schema has no place for encrypted images yet.",
-          advice: "Run analysisctl migrate.", underlying: error)
-      }
-      isSchemaBefore = true
-      return try await send(call.statement(maxAttempts: limits.maxAttempts, unsealed: true), of: call)
     }
   }
 

@@ -112,7 +112,7 @@ struct HostilePathTests {
         let job = "\(jobs[0])"
         let folder = try TemporaryFolder()
         let (key, picture) = (folder.path("image.keys"), folder.path("p.jpg"))
-        try await Data(drawnPicture("throat-02.jpg").bytes).write(to: URL(filePath: picture))
+        try await Data(drawnPicture().bytes).write(to: URL(filePath: picture))
         for words in [
           ["status"], ["jobs", "list"], ["jobs", "list", "--state", "dead"],
           ["jobs", "list", "--user", "u1"],

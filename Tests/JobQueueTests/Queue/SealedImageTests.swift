@@ -130,61 +130,6 @@ struct SealedImageTests {
     }
   }
 
-  @Test(
-    "With the schema before, images in the clear are submitted and read, and encrypted ones refused with the remedy"
-  )
-  func schemaBefore() async throws {
-    try await withQueue { queue async throws in
-      try await queue.addUser("clinic")
-      try await queue.pool.execute(
-        script: """
-          DROP FUNCTION analysis.submit(smallint, text[], smallint[], smallint[], bytea[], bytea[], int[], int[],
-            boolean[], text[], timestamptz[], timestamptz[], text[], smallint);
-          ALTER FUNCTION analysis.submit RENAME TO submit_newer;
-          CREATE FUNCTION analysis.submit(
-            p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],
-            p_image bytea[], p_width int[], p_height int[], p_raw boolean[], p_key text[], p_at timestamptz[],
-            p_expires timestamptz[], p_source text[], p_max_attempts smallint)
-          RETURNS TABLE (
-            o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
-          LANGUAGE sql AS $$
-            SELECT s.* FROM analysis.submit_newer(p_shard, p_user, p_kind, p_priority, p_sha256, p_image, p_width,
-              p_height, p_raw, p_key, p_at, p_expires, p_source, p_max_attempts, NULL, NULL) s
-          $$;
-          """)
-      let submitter = Submitter(queue.pool)
-      for number in 1...2 {
-        let outcomes = try await submitter.submit([queue.submission("clinic", number)])
-        #expect(outcomes.allSatisfy { $0.job != nil })
-      }
-      let error = await #expect(throws: JobQueueError.self) {
-        try await submitter.submit([submission(queue, 3, seal: Self.seal())])
-      }
-      #expect(error?.code == .schemaTooOld && error?.advice == "Run analysisctl migrate.")
-      #expect(try await submitter.submit([queue.submission("clinic", 4)])[0].job != nil)
-
-      // The columns of the version before.
-      let claimed = try await queue.claim()
-      try await queue.pool.execute(
-        script: """
-          DROP FUNCTION analysis.images_of_jobs;
-          ALTER TABLE analysis.image DROP COLUMN sealed_by CASCADE, DROP COLUMN sealed_key CASCADE;
-          """)
-      // While the record says that the schema is the newer one, nobody knows what the bytes are.
-      let unsure = await #expect(throws: JobQueueError.self) {
-        try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, _ in }
-      }
-      #expect(unsure?.isTemporary == true)
-      try await queue.pool.execute(script: "DELETE FROM analysis.schema_migration WHERE number >= 8")
-      var count = 0
-      let missing = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, image in
-        #expect(image.seal == nil)
-        count += 1
-      }
-      #expect(missing.isEmpty && count == 3)
-    }
-  }
-
   @Test("are counted by key, and put under another without a byte of them being written")
   func rewrapped() async throws {
     try await withQueue { queue async throws in

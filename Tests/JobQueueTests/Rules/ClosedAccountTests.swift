@@ -31,15 +31,16 @@ struct ClosedAccountTests {
     }
   }
 
-  @Test("an erasure that says not whether to cancel cancels nothing")
+  @Test("an erasure that says not whether to cancel is refused, and cancels nothing")
   func unsaid() async throws {
     try await RuleQueue.run { (queue) async throws in
       try await queue.add("u")
       _ = try await queue.create([Ask("u")])
-      let row = try await queue.pool.query(
-        "SELECT o_open, o_cancelled FROM analysis.erase_user(0::smallint, 'u', NULL, NULL)"
-      ).single()
-      #expect(try row.int(0) == 1 && row.int(1) == 0)
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await queue.execute("SELECT o_open FROM analysis.erase_user(0::smallint, 'u', NULL, NULL)")
+      }
+      #expect(error?.sqlState == "22023")
+      #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 1)
       #expect(try await queue.texts("SELECT user_ref FROM analysis.account") == ["u"])
     }
   }

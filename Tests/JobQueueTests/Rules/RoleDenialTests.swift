@@ -42,7 +42,7 @@ struct RoleDenialTests {
     "SELECT analysis.disallow('analysis_worker', 'worker')",
     "SELECT analysis.apply_rights()", "SELECT analysis.lock_audit(true)",
     "DELETE FROM analysis.duty_granted",
-    "SELECT * FROM analysis.audit", "DELETE FROM analysis.audit", "UPDATE analysis.audit SET role = 'nobody'",
+    "DELETE FROM analysis.audit", "UPDATE analysis.audit SET role = 'nobody'",
     "INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now(), 'x', 'x', 'x')",
     "UPDATE analysis.audit_head SET id = 0", "SELECT analysis.audit_add('x', 'y')",
     "SELECT analysis.erase_user(0::smallint, 'u', NULL, true)",
@@ -84,10 +84,11 @@ struct RoleDenialTests {
 
   @Test("Nobody changes what bills stand on, reads a secret, gives rights or makes things in the schema")
   func everybody() async throws {
-    let reads = Attempt("analysis_auditor", "SELECT * FROM analysis.audit")
-    // An auditor reads the entries, whose hashes are computed from what is read.
-    let attempts = Self.roles.flatMap { role in Self.forbidden.map { Attempt(role, $0) } }
-    try await expectDenied(attempts.filter { $0.testDescription != reads.testDescription })
+    let reading = Self.roles.filter { $0 != "analysis_auditor" }.map {
+      Attempt($0, "SELECT * FROM analysis.audit")
+    }
+    try await expectDenied(
+      Self.roles.flatMap { role in Self.forbidden.map { Attempt(role, $0) } } + reading)
   }
 
   @Test(
