@@ -34,6 +34,13 @@ extension ReportsError {
         advice: error.hint
           ?? "connect as a role that may, for instance a member of analysis_reporter with the duty 'diagnoses' for analyses",
         underlying: error)
+    case _ where error.isReadOnlyServer:
+      self.init(
+        .unreachable,
+        "who reads this is recorded first, and the database takes no changes (a standby)",
+        advice:
+          "name all servers as host=a,b and add target_session_attrs=read-write",
+        underlying: error)
     default:
       self.init(
         error.isConnectionLoss ? .unreachable : .database, "the report could not be read: \(error)",
