@@ -5,7 +5,7 @@
 CREATE OR REPLACE FUNCTION analysis.lost_jobs(p_shard smallint, p_period smallint, p_limit int)
 RETURNS TABLE (o_job bigint, o_user text, o_created_at timestamptz, o_count bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_custom_plan SET work_mem = '64MB'
+SET plan_cache_mode = force_custom_plan SET enable_nestloop = off SET work_mem = '64MB'
 AS $$
 DECLARE
   v_clinic int[] := analysis.clinics_seen(analysis.caller());
@@ -25,8 +25,11 @@ BEGIN
     EXCEPT SELECT unnest(b.job_ids) FROM analysis.batch b WHERE b.shard = p_shard)
   SELECT j.id, a.user_ref, j.created_at, count(*) OVER ()
   FROM lost l
-  JOIN analysis.job j ON j.shard = p_shard AND j.period = p_period AND j.id = l.id
-  JOIN analysis.account a ON a.shard = p_shard AND a.user_id = j.user_id
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.user_id, k.created_at FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = p_period AND k.id = l.id OFFSET 0) j
+  CROSS JOIN LATERAL (
+    SELECT k.user_ref, k.clinic_id FROM analysis.account k WHERE k.shard = p_shard AND k.user_id = j.user_id OFFSET 0) a
   WHERE v_clinic IS NULL OR a.clinic_id = ANY (v_clinic)
   ORDER BY j.id
   LIMIT p_limit;

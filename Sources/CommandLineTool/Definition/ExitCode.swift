@@ -28,7 +28,7 @@ public struct ExitCode: Sendable, Hashable {
     6, "The report was written, but jobs of its month are still open.")
   /// 7: the list may go on.
   public static let cutShort = ExitCode(
-    7, "The search stopped before the page was full; it goes on at the place that is named.")
+    7, "The search stopped before the page was full; go on where it says.")
   /// 64: the command line or configuration is wrong.
   public static let usage = ExitCode(64, "The command line or the configuration is wrong.")
   /// 66: an input file cannot be read.

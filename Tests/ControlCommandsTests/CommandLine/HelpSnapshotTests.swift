@@ -99,7 +99,7 @@ struct HelpSnapshotTests {
           4   Something was refused for another reason; the rest was done.
           5   There was nothing to do.
           6   The report was written, but jobs of its month are still open.
-          7   The search stopped before the page was full; it goes on at the place that is named.
+          7   The search stopped before the page was full; go on where it says.
           64  The command line or the configuration is wrong.
           66  An input file cannot be read.
           69  The database or the analysis endpoint cannot be reached.

@@ -284,4 +284,21 @@ struct JobListTests {
       try await queue.execute("TRUNCATE analysis.job, analysis.result, analysis.ready, analysis.usage")
     }
   }
+
+  @Test("Looking for lost jobs reads each row a few times, also without statistics")
+  func lostJobs() async throws {
+    try await RuleQueue.run { queue in
+      try await fill(queue, 20_000)
+      try await queue.pool.withConnection { connection in
+        try await connection.execute(script: "BEGIN")
+        let before = try await reads(on: connection)
+        let lost = try await connection.query(
+          "SELECT o_job FROM analysis.lost_jobs(0::smallint, analysis.period_of(now(), 'UTC'), 10)")
+        #expect(lost.count == 0)
+        #expect(try await reads(on: connection) - before <= 60_000)
+        try await connection.execute(script: "ROLLBACK")
+      }
+      try await queue.execute("TRUNCATE analysis.job, analysis.result, analysis.usage")
+    }
+  }
 }
