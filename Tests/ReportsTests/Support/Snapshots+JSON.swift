@@ -27,6 +27,12 @@ extension Snapshots {
     case .analyses:
       #"""
       {"data":[
+      {"job":"101","user":"ana","kind":"throat","primary_id":"tonsillitis","primary_name":"Tonsillitis",\#
+      "primary_confidence":0.85,"primary_percentage":"85%","primary_band":"red","primary_normal":false,\#
+      "secondary_id":"pharyngitis","secondary_name":"Pharyngitis","secondary_confidence":0.45,\#
+      "secondary_percentage":"45%","secondary_band":"yellow","secondary_normal":false,"conditions":2,\#
+      "serious":true,"consult":true,"attempt":1,"calls":1,"analysis":"a-101","endpoint":"main",\#
+      "model":"m1","answered_at":"2026-10-31T18:29:59+00:00","finished_at":"2026-10-31T18:30:00+00:00"},
       {"job":"102","user":"ana","kind":"throat","primary_id":"normal","primary_name":"Normal",\#
       "primary_confidence":0.95,"primary_percentage":"95%","primary_band":"red","primary_normal":true,\#
       "secondary_id":null,"secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
@@ -40,32 +46,26 @@ extension Snapshots {
       "secondary_normal":false,"conditions":2,"serious":false,"consult":false,"attempt":3,"calls":2,\#
       "analysis":"a-103","endpoint":"main","model":"m2","answered_at":null,\#
       "finished_at":"2026-10-03T00:00:00+00:00"},
-      {"job":"301","user":"=1+1","kind":"ear","primary_id":"otitis",\#
-      "primary_name":"=HYPERLINK(\"http://x\",\"y\")","primary_confidence":0.8,\#
-      "primary_percentage":"80%","primary_band":"red","primary_normal":false,"secondary_id":null,\#
-      "secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
-      "secondary_band":null,"secondary_normal":null,"conditions":1,"serious":false,"consult":true,\#
-      "attempt":1,"calls":1,"analysis":"a-301","endpoint":"main","model":null,"answered_at":null,\#
-      "finished_at":"2026-10-20T00:00:00+00:00"},
       {"job":"201","user":"bob","kind":"ear","primary_id":null,"primary_name":null,\#
       "primary_confidence":null,"primary_percentage":null,"primary_band":null,"primary_normal":null,\#
       "secondary_id":null,"secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
       "secondary_band":null,"secondary_normal":null,"conditions":0,"serious":false,"consult":false,\#
       "attempt":1,"calls":1,"analysis":"a-201","endpoint":"main","model":null,"answered_at":null,\#
       "finished_at":"2026-10-31T12:00:00+00:00"},
-      {"job":"101","user":"ana","kind":"throat","primary_id":"tonsillitis","primary_name":"Tonsillitis",\#
-      "primary_confidence":0.85,"primary_percentage":"85%","primary_band":"red","primary_normal":false,\#
-      "secondary_id":"pharyngitis","secondary_name":"Pharyngitis","secondary_confidence":0.45,\#
-      "secondary_percentage":"45%","secondary_band":"yellow","secondary_normal":false,"conditions":2,\#
-      "serious":true,"consult":true,"attempt":1,"calls":1,"analysis":"a-101","endpoint":"main",\#
-      "model":"m1","answered_at":"2026-10-31T18:29:59+00:00","finished_at":"2026-10-31T18:30:00+00:00"},
       {"job":"202","user":"bob","kind":"throat","primary_id":"tonsillitis",\#
       "primary_name":"Tonsillitis acuta","primary_confidence":0.6,"primary_percentage":"60%",\#
       "primary_band":"orange","primary_normal":false,"secondary_id":"pharyngitis",\#
       "secondary_name":"Pharyngitis","secondary_confidence":0.1,"secondary_percentage":"10%",\#
       "secondary_band":"green","secondary_normal":false,"conditions":3,"serious":false,"consult":false,\#
       "attempt":2,"calls":1,"analysis":"a-202","endpoint":"main","model":null,\#
-      "answered_at":"2026-11-02T11:59:59+00:00","finished_at":"2026-11-02T12:00:00+00:00"}
+      "answered_at":"2026-11-02T11:59:59+00:00","finished_at":"2026-11-02T12:00:00+00:00"},
+      {"job":"301","user":"=1+1","kind":"ear","primary_id":"otitis",\#
+      "primary_name":"=HYPERLINK(\"http://x\",\"y\")","primary_confidence":0.8,\#
+      "primary_percentage":"80%","primary_band":"red","primary_normal":false,"secondary_id":null,\#
+      "secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
+      "secondary_band":null,"secondary_normal":null,"conditions":1,"serious":false,"consult":true,\#
+      "attempt":1,"calls":1,"analysis":"a-301","endpoint":"main","model":null,"answered_at":null,\#
+      "finished_at":"2026-10-20T00:00:00+00:00"}
       ],
       "meta":{"report":"analyses","month":"2026-10","zone":"UTC","state":"draft","rows":6,\#
       "generated_at":"2026-11-02T03:04:05Z"}}

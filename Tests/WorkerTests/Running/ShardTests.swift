@@ -33,7 +33,9 @@ struct ShardTests {
       _ = try await queue.pool.query(
         """
         INSERT INTO analysis.maintenance (shard, task, next_at)
-        SELECT s, t, 'infinity' FROM generate_series(0, 63) s, unnest(ARRAY['sweep', 'gauges', 'partitions']) t
+        SELECT s, t.task, clock_timestamp() + t.ahead
+        FROM generate_series(0, 63) s,
+          (VALUES ('sweep', interval '65 s'), ('gauges', interval '19 s'), ('partitions', interval '1 hour')) t(task, ahead)
         """)
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend, .ear: backend]) {
