@@ -39,7 +39,7 @@ public struct Reporter: Sendable {
   /// Writes a report.
   ///
   /// A `usage` report whose month is past its time of grace closes the month first, unless another did.
-  /// One that tells of people is recorded in the audit, by `actor` and with `detail` (a JSON object), once everything
+  /// One about people is recorded in the audit, by `actor` and with `detail` (a JSON object), once everything
   /// else is sound and before its rows are read; whoever may not read it is refused, and leaves no entry.
   /// `progress` is told now and then how many rows are written, and at the end.
   /// Throws `unknownZone`, `unwritable`, `unreachable`, `database`, `schema` or `interrupted`; a file is then

@@ -50,7 +50,7 @@ struct AuditChain {
   private var oldest: AuditMark.Oldest?
   /// The hashes of the entries that the head and the mark name.
   private var named: [Int64: [UInt8]] = [:]
-  /// Whether a purge tells of the chain's beginning.
+  /// Whether a purge recorded the chain's beginning.
   private var isBeginningTold = false
 
   /// An entry is kept for a year at least; a leap year's day is not ours to argue about.

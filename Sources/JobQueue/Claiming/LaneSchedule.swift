@@ -72,7 +72,7 @@ public struct LaneSchedule: Sendable {
 
   /// Whether there is nothing to ask for, as far as is known: every lane was found empty.
   ///
-  /// It is told without the suspects, whom a process may not be allowed to ask for. But they come one at a time: while
+  /// The suspects are left out, whom a process may not be allowed to ask for. But they come one at a time: while
   /// there are more, the next is not made to wait.
   public func isIdle(paused: Set<AnalysisKind> = [], suspectInFlight: Bool) -> Bool {
     let kinds = kinds.filter { !paused.contains($0) }
