@@ -125,6 +125,10 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit 
 DECLARE
   v_image bigint[];
 BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_user_id IS NOT NULL AND p_period IS NOT NULL AND p_after IS NOT NULL
+      AND p_limit BETWEEN 1 AND 1000,
+    'an export names a shard, a user, a month and where to go on, and reads 1 to 1000 images');
   PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   v_image := ARRAY(
     SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);

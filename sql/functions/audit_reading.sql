@@ -13,6 +13,8 @@ DECLARE
   v_user bigint := (SELECT a.user_id FROM analysis.account a WHERE a.shard = analysis.shard_of(p_user) AND a.user_ref = p_user);
   v_job bigint := substring(p_object FROM '^job:([0-9]{1,18})$')::bigint;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_limit BETWEEN 1 AND 100000, 'a page of the audit has 1 to 100000 entries');
   v_user := coalesce(v_user, substring(p_user FROM '^#([0-9]{1,18})$')::bigint);
   IF p_user IS NOT NULL AND v_user IS NULL THEN
     RAISE EXCEPTION 'there is no such user; one who was erased is found by # and the internal number' USING ERRCODE = '22023';

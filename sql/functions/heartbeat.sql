@@ -53,8 +53,13 @@ $$;
 -- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the worker
 -- measures its own; NULL when the worker has given no sign of life yet.
 CREATE OR REPLACE FUNCTION analysis.tell(p_shard smallint, p_worker bigint, p_report jsonb) RETURNS float8
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_shard IS NOT NULL AND p_worker IS NOT NULL AND jsonb_typeof(p_report) = 'object'
+      AND octet_length(p_report::text) <= 65536,
+    'a report names a shard and a worker, and is a JSON object of at most 64 KiB');
   UPDATE analysis.worker w SET report = p_report, reported_at = clock_timestamp()
-  WHERE w.shard = p_shard AND w.id = p_worker
-  RETURNING extract(epoch FROM clock_timestamp())::float8
-$$;
+  WHERE w.shard = p_shard AND w.id = p_worker;
+  RETURN CASE WHEN FOUND THEN extract(epoch FROM clock_timestamp())::float8 END;
+END $$;

@@ -18,7 +18,7 @@ struct MigrateResponse: Sendable, Equatable {
 struct MigrateInteractor: Sendable {
   let database: ConnectionPool
 
-  /// - Parameter waiting: is told of a step that could not have a lock in time.
+  /// - Parameter waiting: called when a step waited too long for a lock and is going to be tried again.
   func answer(
     _ request: MigrateRequest, waiting: (MigrationWait) -> Void = { _ in }
   ) async throws -> MigrateResponse {

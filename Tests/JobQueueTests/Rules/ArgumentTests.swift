@@ -111,6 +111,16 @@ struct ArgumentTests {
         0: noShard, 1: ["NULL::bigint"], 2: ["NULL::bigint[]"], 3: counts + ["0"], 7: ["NULL::int", "-1"],
       ]),
     Call(
+      function: "tell", arguments: [shard, "1", "'{}'::jsonb"],
+      hostile: [
+        0: noShard, 1: ["NULL::bigint"],
+        2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 65536))"],
+      ]),
+    Call(
+      function: "audit_list",
+      arguments: ["NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "10"],
+      hostile: [7: counts + ["0"]]),
+    Call(
       function: "tick", arguments: [shard, "'{5,6}'::smallint[]", "'{0,0}'::bigint[]"],
       hostile: [0: noShard, 1: ["NULL::smallint[]"], 2: ["NULL::bigint[]"]]),
     Call(
@@ -169,6 +179,26 @@ struct ArgumentTests {
     }
   }
 
+  /// Only an export that was opened reads images; its arguments are looked at first.
+  private static let exportImages = Call(
+    function: "export_images", arguments: [shard, "1", "'none'", "24300::smallint", "0", "10"],
+    hostile: [0: noShard, 1: ["NULL::bigint"], 3: noShard, 4: ["NULL::bigint"], 5: counts + ["0"]])
+
+  @Test("of a page of an export is refused before it is looked whether the export was opened")
+  func exportPage() async throws {
+    try await RuleQueue.run { queue in
+      for (place, values) in Self.exportImages.hostile {
+        for value in values {
+          let sql = Self.exportImages.sql(place, value)
+          let error = await #expect(throws: PostgreSQLError.self, "\(sql)") {
+            try await queue.pool.query(sql)
+          }
+          #expect(error?.sqlState == "22023", "\(sql): \(error?.message ?? "")")
+        }
+      }
+    }
+  }
+
   @Test(
     "in one job of a submit refuses that job alone", arguments: [0, 3, 8191, 8192, 32767, -32768] as [Int16])
   func kind(_ kind: Int16) async throws {
@@ -201,7 +231,9 @@ struct ArgumentTests {
 
   @Test(
     "is a transaction that keeps an old snapshot: what relies on seeing what others have done refuses it",
-    arguments: calls.filter { !["heartbeat", "tick", "take_turn", "images_of_jobs"].contains($0.function) })
+    arguments: calls.filter {
+      !["heartbeat", "tell", "tick", "take_turn", "images_of_jobs", "audit_list"].contains($0.function)
+    })
   func oldSnapshot(_ call: Call) async throws {
     try await RuleQueue.run { queue in
       let error = await #expect(throws: PostgreSQLError.self) {

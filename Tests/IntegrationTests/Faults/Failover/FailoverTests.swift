@@ -86,6 +86,26 @@ struct FailoverTests {
     }
   }
 
+  @Test("a submit that begins between the primary's death and the promotion waits, and is accepted once")
+  func submitBetween() async throws {
+    try await FailoverTrial.with(isSynchronous: true) { failover in
+      let trial = failover.trial
+      let picture = try await drawnPictures.folder().appending(path: "throat-01.jpg").path
+      try await failover.primary.kill()
+      let submit = try Executable(
+        "analysisctl",
+        ["submit", "--user", FailoverTrial.user, "--type", "throat", "--connect-timeout", "5m", picture],
+        environment: trial.installation.environment)
+      // The one server is dead, the other only reads: it is neither refused nor sent to the standby.
+      try await eventually { submit.messagesSoFar.contains("Waiting for the database") || submit.hasEnded }
+      try await failover.standby.promote()
+      let ended = await submit.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(ended.jobs.count == 1)
+      #expect(try await failover.onStandby("SELECT count(*)::text FROM analysis.job") == "1")
+    }
+  }
+
   @Test("by order, workers leave the old primary as soon as it is read-only, and none of their work is lost")
   func switchover() async throws {
     try await FailoverTrial.with(jobs: 120, isSynchronous: true) { failover in
