@@ -12,6 +12,7 @@ struct Calm {
 
   private static let mass = 3000
   private static let ofEach = 60
+  private static let cancellerName = "torture-cancel"
 
   func run() async throws -> CalmChecks.Facts {
     var facts = CalmChecks.Facts()
@@ -59,9 +60,15 @@ struct Calm {
     while try await areDue(), ContinuousClock.now < patience { try await Task.sleep(for: .milliseconds(100)) }
     promoter.stop()
     await fleet.ended(promoter)
+    // Over a connection of its own: a server process hands in what it has read up to a second later, or when it ends.
+    let canceller = ConnectionPool(
+      ConnectionConfiguration(
+        rig.cluster.conninfo(database: Rig.database), applicationName: Self.cancellerName),
+      on: rig.loop, size: 1)
     for start in stride(from: 0, to: jobs.count, by: 200) {
-      _ = try await JobDirectory(rig.owner).cancel(Array(jobs[start...].prefix(200)))
+      _ = try await JobDirectory(canceller).cancel(Array(jobs[start...].prefix(200)))
     }
+    await canceller.close()
     _ = try await pauses.resume(.everything)
     let before = try await rowsRead()
     let few = MassLoad(rig: rig, history: history, number: 800_001)
@@ -82,11 +89,12 @@ struct Calm {
   private func rowsRead() async throws -> Int {
     let patience = ContinuousClock.now + .seconds(30)
     while try await rig.owner.query(
-      "SELECT count(*) FROM pg_stat_activity WHERE usename = $1", [.text(Rig.workerRole)],
+      "SELECT count(*) FROM pg_stat_activity WHERE usename = $1 OR application_name = $2",
+      [.text(Rig.workerRole), .text(Self.cancellerName)],
       deadline: .seconds(10)
     ).single().int64(0) > 0 {
       guard ContinuousClock.now < patience else {
-        throw TestSupportError("a worker that ended is connected still")
+        throw TestSupportError("a program that ended is connected still")
       }
       try await Task.sleep(for: .milliseconds(50))
     }
