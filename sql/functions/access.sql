@@ -38,7 +38,6 @@ END $$;
 
 -- Records that a person's data, with the images, are read, and answers whom and by what the parts know it. No row: there is
 -- no such user, or none of the clinics that the caller sees.
-DROP FUNCTION IF EXISTS analysis.require_export(bigint, text);
 CREATE OR REPLACE FUNCTION analysis.open_export(p_shard smallint, p_user text) RETURNS TABLE (o_user_id bigint, o_export text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -54,7 +53,6 @@ BEGIN
 END $$;
 
 -- Who they are and what they used: the first part of an export. NULL: there is no such user.
-DROP FUNCTION IF EXISTS analysis.export_user(smallint, text);
 CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user_id bigint, p_export text) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 BEGIN
@@ -78,7 +76,6 @@ END $$;
 
 -- Every job of a user, in the order in which they came: what was submitted, what was found and what went wrong. An image by
 -- its number, as the next function has it, while it is kept. Each call is an entry in the audit, beside that of the export.
-DROP FUNCTION IF EXISTS analysis.export_jobs(smallint, bigint);
 CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint, p_export text) RETURNS TABLE (o_job jsonb)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET jit = off AS $$
 BEGIN
@@ -116,7 +113,6 @@ END $$;
 
 -- The next images of a user's month that are kept, as they are stored, with what is needed to decrypt them, in the order of
 -- their numbers. Each call is an entry in the audit, beside that of the export.
-DROP FUNCTION IF EXISTS analysis.export_images(smallint, bigint, smallint, bigint, int);
 CREATE OR REPLACE FUNCTION analysis.export_images(
   p_shard smallint, p_user_id bigint, p_export text, p_period smallint, p_after bigint, p_limit int)
 RETURNS TABLE (

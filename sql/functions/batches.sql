@@ -14,33 +14,17 @@ CREATE OR REPLACE FUNCTION analysis.hold_batches(p_shard smallint, p_worker bigi
 LANGUAGE plpgsql AS $$
 DECLARE
   v_held bigint[];
-  v_nameless boolean;
 BEGIN
-  SELECT array_agg(b.id ORDER BY b.id), bool_or(b.user_ids IS NULL) INTO v_held, v_nameless
+  SELECT array_agg(b.id ORDER BY b.id) INTO v_held
   FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
   CROSS JOIN LATERAL (
-    SELECT k.id, k.user_ids FROM analysis.batch k
+    SELECT k.id FROM analysis.batch k
     WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b;
-
-  -- A lease from before the column: it learns whose its jobs are.
-  IF v_nameless THEN
-    UPDATE analysis.batch b
-    SET user_ids = ARRAY(
-      SELECT j.user_id
-      FROM unnest(b.job_ids, b.periods) WITH ORDINALITY AS t(id, period, place)
-      LEFT JOIN LATERAL (
-        SELECT k.user_id FROM analysis.job k
-        WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.id OFFSET 0) j ON true
-      ORDER BY t.place)
-    WHERE b.shard = p_shard AND b.id BETWEEN v_held[1] AND v_held[cardinality(v_held)] AND b.id = ANY (v_held)
-      AND b.user_ids IS NULL;
-  END IF;
   RETURN coalesce(v_held, '{}');
 END $$;
 
--- The jobs in batches, one row each. The user is NULL where the lease is older than their column and nobody has
--- held it since. Arrays are taken apart in the list of a SELECT wherever jobs are many: in FROM each goes through
--- a store of its own, at three times the work.
+-- The jobs in batches, one row each. Arrays are taken apart in the list of a SELECT wherever jobs are many: in FROM each
+-- goes through a store of its own, at three times the work.
 CREATE OR REPLACE FUNCTION analysis.leased_jobs(p_shard smallint, p_batches bigint[])
 RETURNS TABLE (
   batch_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint, user_id bigint)
@@ -54,7 +38,6 @@ $$;
 
 -- Takes jobs out of batches that the caller has locked, and gives in ascending order: p_jobs[i] out of p_of[i], and out
 -- of no other. What is left stays in the lease; a batch of which nothing is left goes. p_busy: jobs that stay.
-DROP FUNCTION IF EXISTS analysis.settle_batches(smallint, bigint[], bigint[]);
 CREATE OR REPLACE FUNCTION analysis.settle_batches(
   p_shard smallint, p_batches bigint[], p_of bigint[], p_jobs bigint[], p_busy bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -69,7 +52,7 @@ BEGIN
   END IF;
   WITH rest AS MATERIALIZED (
     SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
-           CASE WHEN count(h.user_id) > 0 THEN array_agg(h.user_id) END AS user_ids
+           array_agg(h.user_id) AS user_ids
     FROM analysis.leased_jobs(p_shard, p_batches) h
     WHERE NOT EXISTS (
       SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id, unnest(p_of) AS batch_id) s

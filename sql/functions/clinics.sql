@@ -1,24 +1,5 @@
--- Clinics, and which roles see which. What the rules of the rows ask (clinics_seen, users_seen) came with the tables.
-
--- The clinics to whose users a role is restricted; NULL: it is not. An entry is of the role that has its name. Roles' numbers
--- change when a dump is restored, and names when somebody changes them: an entry whose name nobody has counts for the role
--- that has its number, but only where it restricts one that no entry names. So a number that has become another role's never
--- shows anybody more, and to rename a role lifts no restriction.
-CREATE OR REPLACE FUNCTION analysis.clinics_of(p_role name) RETURNS int[]
-LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  WITH held AS (
-    SELECT v.clinic_ids, n.oid IS NOT NULL AS is_named
-    FROM pg_roles p
-    CROSS JOIN analysis.clinic_viewer v
-    LEFT JOIN pg_roles n ON n.rolname = v.role
-    JOIN pg_roles g ON g.oid = coalesce(n.oid, v.role_id)
-    WHERE p.rolname = p_role AND NOT p.rolsuper AND NOT p.rolbypassrls AND pg_has_role(p.oid, g.oid, 'MEMBER')
-      AND NOT pg_has_role(p.oid, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'USAGE'))
-  SELECT CASE WHEN count(*) > 0 THEN coalesce(array_agg(DISTINCT c.id) FILTER (WHERE c.id IS NOT NULL), '{}') END
-  FROM held h
-  LEFT JOIN LATERAL unnest(h.clinic_ids) c(id) ON true
-  WHERE h.is_named OR NOT EXISTS (SELECT FROM held x WHERE x.is_named)
-$$;
+-- Clinics, and which roles see which. What the rules of the rows ask (clinics_of, clinics_seen, users_seen) is in
+-- 0007_persons.sql, with the rules.
 
 -- Refuses a caller that is itself restricted to clinics: it would free itself, or others.
 CREATE OR REPLACE FUNCTION analysis.require_unrestricted() RETURNS void

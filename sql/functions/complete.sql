@@ -6,10 +6,6 @@
 -- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its batch, and
 -- the caller comes again. The call waits for such a transaction once, for as long as lock_timeout says, and then stores
 -- the others. p_known_busy: it does not wait at all, for jobs that were busy before.
-DROP FUNCTION IF EXISTS analysis.complete(
-  smallint, bigint, bigint[], bigint[], text[], timestamptz[], jsonb[], smallint[], text[], text[], float8[],
-  smallint[], boolean[], text[], text[], float8[], smallint[], boolean[], boolean[], boolean[], smallint[], int[],
-  text[], text[], text);
 CREATE OR REPLACE FUNCTION analysis.complete(
   p_shard smallint, p_worker bigint, p_batches bigint[], p_jobs bigint[], p_analysis_id text[], p_answered_at timestamptz[],
   p_conditions jsonb[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],

@@ -77,7 +77,6 @@ END $$;
 
 -- Gives jobs back unharmed: no attempt is burnt, no error written. Answers those that were given back, and those that
 -- are busy.
-DROP FUNCTION IF EXISTS analysis.hand_back(smallint, bigint, bigint[], bigint[], bigint);
 CREATE OR REPLACE FUNCTION analysis.hand_back(
   p_shard smallint, p_worker bigint, p_batches bigint[], p_jobs bigint[], p_delay_ms bigint,
   OUT o_back bigint[], OUT o_busy bigint[])

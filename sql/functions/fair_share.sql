@@ -8,7 +8,6 @@
 -- what is submitted (0) or promoted (1); answers where the first of them is. p_tails[i] is the last of these jobs.
 -- p_later[i] jobs more of user i were scheduled: they take no place yet, and count as waiting.
 -- Called by functions, whose settings hold.
-DROP FUNCTION IF EXISTS analysis.take_places(smallint, smallint, bigint[], smallint[], bigint[], bigint[]);
 CREATE OR REPLACE FUNCTION analysis.take_places(
   p_shard smallint, p_line smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[], p_counts bigint[],
   p_tails bigint[], p_later bigint[] DEFAULT NULL)
@@ -165,7 +164,6 @@ END $$;
 -- where claims have to scan, and how far each lane is published. A lane is written at most once a second, or at once
 -- for a worker that ends (p_ends); no caller waits, and a lane that another writes just now is left to it. Whatever a
 -- caller says, there is room left for all that is ever submitted behind it, though with no fair order any more.
-DROP FUNCTION IF EXISTS analysis.tick(smallint, smallint[], bigint[]);
 CREATE OR REPLACE FUNCTION analysis.tick(
   p_shard smallint, p_lanes smallint[], p_vt bigint[], p_ends boolean DEFAULT false)
 RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
@@ -225,7 +223,6 @@ END $$;
 -- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the mark to them,
 -- in every lane of the shard, whichever of them the caller serves; answers the number of lanes. One process calls it
 -- about once a minute: it steps over every dead row that vacuum has not removed.
-DROP FUNCTION IF EXISTS analysis.sweep(smallint, smallint[]);
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off

@@ -12,7 +12,6 @@ $$;
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
 -- over for the user, at its end. A unit whose refund is still to be settled does not count as used. Of users of p_clinics;
 -- NULL: of all.
-DROP FUNCTION IF EXISTS analysis.usage_of(smallint, timestamptz);
 CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz, p_clinics int[])
 RETURNS TABLE (
   shard smallint, user_id bigint, user_ref text, zone text, plan text, plan_name text, monthly_limit bigint,

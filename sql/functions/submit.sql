@@ -416,6 +416,3 @@ BEGIN
                unnest(v_quota) AS quota, unnest(v_used) AS used) s
   ORDER BY s.i;
 END $$;
-
--- What the function of before kept its jobs in.
-DROP TYPE IF EXISTS analysis.submission;

@@ -19,7 +19,7 @@ BEGIN
     ARRAY[CASE p_kind WHEN 'throat' THEN 1 WHEN 'ear' THEN 2 END::smallint],
     ARRAY[CASE p_priority WHEN 'urgent' THEN 0 WHEN 'normal' THEN 1 WHEN 'bulk' THEN 2 END::smallint],
     ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL, ARRAY[true], ARRAY[p_key], ARRAY[p_at], ARRAY[p_expires],
-    NULL, 10::smallint) s;
+    NULL, 10::smallint, NULL, NULL) s;
 END $$;
 
 -- Wakes the workers that listen; they poll anyway. Call it after the commit, not with every job.

@@ -1,12 +1,11 @@
--- Jobs and images: written once at submit, read by key, partitioned by the month they count in.
+-- Jobs: written once at submit, read by key, partitioned by the month in which they count.
 --
--- `period` is year times twelve plus the month counted from nought (2026-11 is 24322): a label that a
--- job gets at submit and keeps.
+-- `period` is year times twelve plus the month counted from zero (2026-11 is 24322): a label that a job gets
+-- at submit and keeps.
 
 CREATE SEQUENCE analysis.job_id AS bigint CACHE 64;
-CREATE SEQUENCE analysis.image_id AS bigint CACHE 64;
 
--- The months that have partitions. A submit into any other is refused, and who looks for a job by its
+-- The months that have partitions. A submit into any other month is refused, and a search for a job by its
 -- number alone goes through these.
 CREATE TABLE analysis.partition_made (
   period     smallint PRIMARY KEY CHECK (period BETWEEN 24000 AND 32399),
@@ -20,13 +19,16 @@ CREATE TABLE analysis.job (
   id           bigint NOT NULL DEFAULT nextval('analysis.job_id'),
   user_id      bigint NOT NULL,
   image_id     bigint NOT NULL,
-  vt           bigint NOT NULL,          -- virtual time where first queued; -1: scheduled at submit
+  vt           bigint NOT NULL,          -- virtual time where it waits or waited; -1: only scheduled so far
   created_at   timestamptz NOT NULL,
   run_at       timestamptz,              -- not before
   expires_at   timestamptz,              -- not after
-  image_bytes  int NOT NULL CHECK (image_bytes > 0),    -- with the next two, what a claim tells of the image
+  image_bytes  int NOT NULL CHECK (image_bytes > 0),    -- a claim answers this, image_period, image_raw
   image_period smallint NOT NULL,
   max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
+  -- How it took its place, so that a cancellation can give the place up: 0 submitted, 1 promoted, 2 came back
+  -- without taking a place (a retry at once, a release, a rescue).
+  line         smallint NOT NULL DEFAULT 0,
   image_raw    boolean NOT NULL,
   closed       boolean NOT NULL DEFAULT false,          -- cancelled: whoever holds or finds it drops it
   key_hash     bytea CHECK (octet_length(key_hash) = 32),
@@ -34,29 +36,20 @@ CREATE TABLE analysis.job (
   PRIMARY KEY (shard, period, id))
   PARTITION BY RANGE (period);
 
-CREATE TABLE analysis.image (
-  shard      smallint NOT NULL,
-  period     smallint NOT NULL,
-  raw        boolean NOT NULL,           -- not cleaned yet: the worker does it before the image leaves
-  id         bigint NOT NULL DEFAULT nextval('analysis.image_id'),
-  user_id    bigint NOT NULL,
-  created_at timestamptz NOT NULL,
-  used_at    timestamptz NOT NULL,       -- last submit that named it
-  byte_count int NOT NULL CHECK (byte_count = octet_length(bytes)),
-  width      int CHECK (width BETWEEN 1 AND 100000),
-  height     int CHECK (height BETWEEN 1 AND 100000),
-  sha256     bytea NOT NULL CHECK (octet_length(sha256) = 32),
-  -- 10 MB, and a little for encryption.
-  bytes      bytea NOT NULL CHECK (octet_length(bytes) BETWEEN 1 AND 10490000),
-  PRIMARY KEY (shard, period, id),
-  UNIQUE (shard, period, user_id, sha256))
-  PARTITION BY RANGE (period);
+-- The jobs of a user, by number.
+CREATE INDEX job_user ON analysis.job (shard, period, user_id, id);
 
--- Images are compressed already, and 20 to 30 % of an insert's work goes into trying again.
-ALTER TABLE analysis.image ALTER COLUMN bytes SET STORAGE EXTERNAL;
+-- Jobs that show an image of another month: few, and looked up when that image is to be removed. Jobs that
+-- show an image of their own month are found by an index that a month gets when its images are old enough
+-- (analysis.index_images): kept from the submit on, it was a sixteenth of the cost of a bulk submit.
+CREATE INDEX job_borrowed ON analysis.job (shard, image_id) WHERE image_period <> period;
 
--- One submit, one idempotency key: who inserts the row has the job. Never a lock, so that a winner that
--- rolls back leaves the next one to win.
+-- File names may tell who somebody is (see 0001_accounts.sql); ensure_partitions does the same for each
+-- month.
+ALTER TABLE analysis.job ALTER COLUMN source_name SET STATISTICS 0;
+
+-- One submit, one idempotency key: whoever inserts the row has the job. There is never a lock, so that the
+-- next one wins when a winner rolls back.
 CREATE TABLE analysis.idem (
   shard        smallint NOT NULL,
   period       smallint NOT NULL,

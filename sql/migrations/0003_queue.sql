@@ -1,8 +1,8 @@
--- The queue itself: narrow tables with one index, inserted into and deleted from all the time.
+-- The queue itself: narrow tables with few indexes, inserted into and deleted from all the time.
 --
--- vacuum_truncate is off on them: giving pages back would need a lock that stops every claim.
+-- vacuum_truncate is off on them: to give pages back takes a lock that stops every claim.
 
--- `tries` holds the attempts burnt in its low byte and the number of lost batches (0 to 2) times 256.
+-- `tries` holds the consumed attempts in its low byte and the number of lost leases (0 to 2) times 256.
 -- Four smallints fill one word of 8 bytes.
 CREATE TABLE analysis.ready (
   shard  smallint NOT NULL,
@@ -15,34 +15,52 @@ CREATE TABLE analysis.ready (
   WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 
--- What runs later: submitted so, or to be tried again.
+-- What runs later: submitted for later, or to be tried again. Promotion goes by lane and, where many jobs are
+-- due at once, by user in turn. `is_counted` marks a job that was submitted for later and is counted in
+-- `fair_share.later`; one that waits for a retry is not.
 CREATE TABLE analysis.scheduled (
-  shard  smallint NOT NULL,
-  lane   smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
-  tries  smallint NOT NULL CHECK (tries BETWEEN 0 AND 767),
-  period smallint NOT NULL,
-  run_at timestamptz NOT NULL,
-  job_id bigint NOT NULL,
-  PRIMARY KEY (shard, run_at, job_id))
+  shard      smallint NOT NULL,
+  lane       smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
+  tries      smallint NOT NULL CHECK (tries BETWEEN 0 AND 767),
+  period     smallint NOT NULL,
+  run_at     timestamptz NOT NULL,
+  job_id     bigint NOT NULL,
+  user_id    bigint NOT NULL,
+  is_counted boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (shard, lane, run_at, job_id))
   WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
-CREATE INDEX scheduled_job ON analysis.scheduled (shard, job_id);
+CREATE INDEX scheduled_job ON analysis.scheduled (shard, period, job_id);
+CREATE INDEX scheduled_user ON analysis.scheduled (shard, lane, user_id, run_at, job_id);
 
--- A lease: the jobs that a worker took together and has not settled yet. The arrays go in step.
+-- A lease: the jobs that a worker claimed together and has not completed yet. The arrays go in step.
+-- `user_ids` is there so that a completion need not look the jobs up again.
 CREATE TABLE analysis.batch (
   shard     smallint NOT NULL,
   lane      smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
+  -- How long it is held: a deadline that is further ahead is from before the server's clock was set back.
+  lease_ms  int NOT NULL DEFAULT 15000,
   id        bigint NOT NULL,               -- chosen by the worker, so that a lost answer can be looked up
   worker_id bigint NOT NULL,
-  deadline  timestamptz NOT NULL,          -- pushed on by the worker's heartbeat
+  deadline  timestamptz NOT NULL,          -- moved on by the worker's heartbeat
   job_ids   bigint[] NOT NULL,
   periods   smallint[] NOT NULL,
   tries     smallint[] NOT NULL,
+  user_ids  bigint[] NOT NULL,
   PRIMARY KEY (shard, id),
-  CHECK (cardinality(job_ids) > 0 AND cardinality(periods) = cardinality(job_ids)
-         AND cardinality(tries) = cardinality(job_ids)))
+  CONSTRAINT batch_whole CHECK (
+    cardinality(job_ids) > 0 AND cardinality(periods) = cardinality(job_ids)
+    AND cardinality(tries) = cardinality(job_ids) AND cardinality(user_ids) = cardinality(job_ids)))
   WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500,
-        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
+        autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false, toast_tuple_target = 8160);
+
+-- The arrays of a few hundred jobs stay in the row as they are: the row lives for seconds, and to compress
+-- them or move them out of it at every change would be wasted work.
+ALTER TABLE analysis.batch
+  ALTER COLUMN job_ids SET STORAGE EXTERNAL,
+  ALTER COLUMN periods SET STORAGE EXTERNAL,
+  ALTER COLUMN tries SET STORAGE EXTERNAL,
+  ALTER COLUMN user_ids SET STORAGE EXTERNAL;
 
 -- How far each lane has come. Written at most once a second.
 CREATE TABLE analysis.lane_clock (
@@ -51,23 +69,40 @@ CREATE TABLE analysis.lane_clock (
   now_vt    bigint NOT NULL DEFAULT 0,     -- furthest virtual time claimed: where newcomers queue
   scan_from bigint NOT NULL DEFAULT 0,     -- nothing that was committed in time waits below this
   staged    bigint NOT NULL DEFAULT 0,     -- a now_vt published at staged_at, the next scan_from
+  turn_user bigint NOT NULL DEFAULT 0,     -- after whom a turn begins when many users' jobs are due
   staged_at timestamptz NOT NULL,
   at        timestamptz NOT NULL,
   PRIMARY KEY (shard, lane))
   WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
 
--- Where a user's next job goes in a lane. Jobs that are submitted and jobs that are promoted stand in two
--- lines, so that a promotion never waits for a submit's open transaction. `step` is what the last call took:
--- with it one upsert can take any number of places and say where they begin.
+-- Where a user's next job goes in a lane. Submitted and promoted jobs have a row each, so that a promotion
+-- never waits for a submit's open transaction. `step` is what the last call took: with it one upsert can take
+-- any number of places and say where they begin. The tail is the user's job that is furthest behind: while it
+-- waits in `ready`, the row is true.
 CREATE TABLE analysis.fair_share (
-  shard   smallint NOT NULL,
-  lane    smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
-  line    smallint NOT NULL CHECK (line IN (0, 1)),        -- 0 submitted, 1 promoted
-  user_id bigint NOT NULL,
-  last_vt bigint NOT NULL,                 -- where the next job goes, if the lane has not come further
-  step    bigint NOT NULL,
+  shard    smallint NOT NULL,
+  lane     smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
+  line     smallint NOT NULL CHECK (line IN (0, 1)),       -- 0 submitted, 1 promoted
+  user_id  bigint NOT NULL,
+  last_vt  bigint NOT NULL,                -- where the next job goes, if the lane has not come further
+  step     bigint NOT NULL,
+  tail_vt  bigint NOT NULL DEFAULT 0,
+  tail_job bigint NOT NULL DEFAULT 0,
+  later    int NOT NULL DEFAULT 0,         -- jobs that were submitted for later and still wait in `scheduled`
   PRIMARY KEY (shard, user_id, lane, line))
   WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
+
+-- Places given up by cancelled jobs, and scheduled jobs that wait no more. Cancellations and promotions only
+-- add rows; whoever holds the row of `fair_share` applies them. So nobody waits for a user's open submit.
+CREATE TABLE analysis.freed_place (
+  shard   smallint NOT NULL,
+  lane    smallint NOT NULL,
+  line    smallint NOT NULL,
+  user_id bigint NOT NULL,
+  vt      bigint NOT NULL,                 -- so much virtual time less
+  later   int NOT NULL)                    -- so many scheduled jobs less
+  WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, vacuum_truncate = false);
+CREATE INDEX freed_place_user ON analysis.freed_place (shard, user_id, line);
 
 CREATE TABLE analysis.usage (
   shard    smallint NOT NULL,
@@ -79,8 +114,8 @@ CREATE TABLE analysis.usage (
   PRIMARY KEY (shard, user_id, period))
   WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.02);
 
--- Units to be given back. A row goes in with the death or cancellation that causes it and is settled
--- into `usage` apart, by whoever holds that row's lock: so no completion waits for a user's open submit.
+-- Units to be given back. A row is added with the death or cancellation that causes it, and applied to
+-- `usage` later by whoever holds that row's lock. So no completion waits for a user's open submit.
 CREATE SEQUENCE analysis.refund_id AS bigint CACHE 64;
 CREATE TABLE analysis.refund (
   shard   smallint NOT NULL,
@@ -93,18 +128,6 @@ CREATE TABLE analysis.refund (
   PRIMARY KEY (shard, user_id, period, id))
   WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, vacuum_truncate = false);
 
-CREATE TABLE analysis.worker (
-  shard        smallint NOT NULL,
-  id           bigint NOT NULL,
-  host         text NOT NULL CHECK (length(host) <= 255),
-  pid          int NOT NULL,
-  version      text NOT NULL CHECK (length(version) <= 60),
-  started_at   timestamptz NOT NULL,
-  heartbeat_at timestamptz NOT NULL,
-  in_flight    int NOT NULL,
-  PRIMARY KEY (shard, id))
-  WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
-
 -- When each task of maintenance is due next.
 CREATE TABLE analysis.maintenance (
   shard   smallint NOT NULL,
@@ -112,3 +135,8 @@ CREATE TABLE analysis.maintenance (
   next_at timestamptz NOT NULL,
   PRIMARY KEY (shard, task))
   WITH (fillfactor = 50);
+
+-- The timeline on which the server writes; a change of it shows a promotion. There was none before.
+INSERT INTO analysis.gauge (name, value, at)
+SELECT 'timeline', ('x' || lpad(left(f.name, 8), 16, '0'))::bit(64)::bigint, '-infinity'
+FROM pg_walfile_name(pg_current_wal_insert_lsn()) f(name);

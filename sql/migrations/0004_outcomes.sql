@@ -1,58 +1,77 @@
--- What came of the jobs.
+-- How the jobs ended.
 
 -- Results and cancellations. The primary key is the second guard that a job ends once.
+--
+-- The server reads and prepares every check anew for every statement: one check for each column was three
+-- quarters of the cost of storing a single result. So there are few, for what a result means; the worker
+-- limits the length of its texts when it reads the answer. The result of an erased person stays as a row
+-- without a number of conditions.
 CREATE TABLE analysis.result (
   shard                smallint NOT NULL,
   period               smallint NOT NULL,
   kind                 smallint NOT NULL CHECK (kind IN (1, 2)),
-  outcome              smallint NOT NULL CHECK (outcome IN (1, 2)),        -- 1 analysed, 2 cancelled
+  outcome              smallint NOT NULL,            -- 1 analysed, 2 cancelled
   job_id               bigint NOT NULL,
   user_id              bigint NOT NULL,
   finished_at          timestamptz NOT NULL,
   answered_at          timestamptz,                  -- the backend's own time, if it gave one
-  primary_confidence   double precision CHECK (primary_confidence BETWEEN 0 AND 1),
-  secondary_confidence double precision CHECK (secondary_confidence BETWEEN 0 AND 1),
-  call_ms              int CHECK (call_ms >= 0),
-  attempt              smallint NOT NULL CHECK (attempt BETWEEN 0 AND 255),
-  calls                smallint NOT NULL CHECK (calls >= 0),               -- of this attempt alone
-  condition_count      smallint CHECK (condition_count >= 0),
-  primary_band         smallint CHECK (primary_band BETWEEN 1 AND 4),      -- 1 green to 4 red
-  secondary_band       smallint CHECK (secondary_band BETWEEN 1 AND 4),
+  primary_confidence   double precision,
+  secondary_confidence double precision,
+  call_ms              int,
+  attempt              smallint NOT NULL,
+  calls                smallint NOT NULL,            -- of this attempt alone
+  condition_count      smallint,
+  primary_band         smallint,                     -- 1 green to 4 red
+  secondary_band       smallint,
   primary_normal       boolean,
   secondary_normal     boolean,
   serious              boolean,
   consult              boolean,
-  analysis_id          text CHECK (length(analysis_id) BETWEEN 1 AND 200),
-  primary_id           text CHECK (length(primary_id) BETWEEN 1 AND 200),
-  primary_name         text CHECK (length(primary_name) BETWEEN 1 AND 500),
-  secondary_id         text CHECK (length(secondary_id) BETWEEN 1 AND 200),
-  secondary_name       text CHECK (length(secondary_name) BETWEEN 1 AND 500),
-  endpoint             text CHECK (length(endpoint) <= 200),
-  model                text CHECK (length(model) <= 200),
-  version              text CHECK (length(version) <= 60),
+  analysis_id          text,
+  primary_id           text,
+  primary_name         text,
+  secondary_id         text,
+  secondary_name       text,
+  endpoint             text,
+  model                text,
+  version              text,
   -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?} each
-  conditions           jsonb CHECK (jsonb_typeof(conditions) = 'array'),
+  conditions           jsonb,
   PRIMARY KEY (shard, period, job_id),
   CONSTRAINT result_analysis_whole CHECK (
-    outcome = 2 AND analysis_id IS NULL AND conditions IS NULL AND primary_id IS NULL
-    OR outcome = 1 AND analysis_id IS NOT NULL AND conditions IS NOT NULL
-       AND condition_count = jsonb_array_length(conditions) AND attempt > 0 AND calls > 0),
+    CASE outcome
+      WHEN 1 THEN
+        CASE WHEN condition_count IS NULL
+          THEN analysis_id = 'erased' AND conditions = '[]' AND primary_id IS NULL
+          ELSE analysis_id IS NOT NULL AND condition_count = jsonb_array_length(conditions) END
+        AND attempt BETWEEN 1 AND 255 AND calls > 0
+      WHEN 2 THEN num_nonnulls(analysis_id, conditions, condition_count, primary_id, secondary_id) = 0
+      ELSE false END IS TRUE),
   CONSTRAINT result_primary_whole CHECK (
-    num_nulls(primary_id, primary_name, primary_confidence, primary_band, primary_normal)
-      = CASE WHEN condition_count > 0 THEN 0 ELSE 5 END),
+    CASE WHEN condition_count > 0
+      THEN num_nulls(primary_id, primary_name, primary_normal) = 0
+           AND primary_confidence BETWEEN 0 AND 1 AND primary_band BETWEEN 1 AND 4
+      ELSE num_nonnulls(primary_id, primary_name, primary_confidence, primary_band, primary_normal) = 0
+      END IS TRUE),
   CONSTRAINT result_secondary_whole CHECK (
-    num_nulls(secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal)
-      = CASE WHEN condition_count > 1 THEN 0 ELSE 5 END))
+    CASE WHEN condition_count > 1
+      THEN num_nulls(secondary_id, secondary_name, secondary_normal) = 0
+           AND secondary_confidence BETWEEN 0 AND 1 AND secondary_band BETWEEN 1 AND 4
+      ELSE num_nonnulls(
+        secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal) = 0
+      END IS TRUE))
   PARTITION BY RANGE (period);
 CREATE INDEX result_user ON analysis.result (shard, user_id, period);
+-- Few of the results are cancellations, and only those are in this index.
+CREATE INDEX result_cancelled ON analysis.result (shard, period, job_id) WHERE outcome = 2;
 
--- Jobs that failed for good, apart from results: a dead job can be retried, and its later success must
--- find the place free.
+-- Jobs that failed for good, apart from results: a dead job can be retried, and its later success needs the
+-- key of the result.
 CREATE TABLE analysis.dead (
   shard     smallint NOT NULL,
   period    smallint NOT NULL,
   kind      smallint NOT NULL CHECK (kind IN (1, 2)),
-  attempts  smallint NOT NULL CHECK (attempts >= 0),           -- burnt
+  attempts  smallint NOT NULL CHECK (attempts >= 0),           -- consumed
   job_id    bigint NOT NULL,
   user_id   bigint NOT NULL,
   failed_at timestamptz NOT NULL,
@@ -61,6 +80,8 @@ CREATE TABLE analysis.dead (
   code      text CHECK (length(code) <= 200),
   message   text NOT NULL CHECK (length(message) BETWEEN 1 AND 2000),
   PRIMARY KEY (shard, job_id));
+CREATE INDEX dead_month ON analysis.dead (shard, period, job_id);
+CREATE INDEX dead_user ON analysis.dead (shard, user_id, period, job_id);
 
 -- Every attempt that did not end in a result.
 CREATE TABLE analysis.attempt_error (
@@ -83,7 +104,7 @@ CREATE TABLE analysis.attempt_error (
   PARTITION BY RANGE (period);
 CREATE INDEX attempt_error_job ON analysis.attempt_error (shard, period, job_id);
 
--- What the functions hand each other about attempts that end without a result.
+-- What the functions pass to each other about attempts that end without a result.
 CREATE TYPE analysis.ended AS (
   job_id        bigint,
   period        smallint,
@@ -91,7 +112,7 @@ CREATE TYPE analysis.ended AS (
   kind          smallint,
   worker_id     bigint,
   attempt       smallint,        -- number of the attempt that ended
-  attempts      smallint,        -- burnt, this one included if it is
+  attempts      smallint,        -- consumed, this one included if it is
   outcome       text,            -- retried, dead or stale
   lane          smallint,        -- where it goes next
   tries         smallint,        -- with what
@@ -106,20 +127,3 @@ CREATE TYPE analysis.ended AS (
   calls         smallint,
   maybe_counted boolean,
   endpoint      text);
-
--- What `submit` knows of each of the jobs it is given once it has looked them up.
-CREATE TYPE analysis.submission AS (
-  i            int,              -- place in the call, from 1
-  user_id      bigint,
-  kind         smallint,
-  lane         smallint,
-  period       smallint,
-  quota        int,              -- the limit in force when it may run; NULL: none
-  cost         bigint,
-  job_id       bigint,
-  run_at       timestamptz,      -- NULL: at once
-  expires_at   timestamptz,
-  sha256       bytea,
-  key_hash     bytea,
-  content_hash bytea,
-  source_name  text);

@@ -38,7 +38,7 @@ struct EnqueueOneRow: BenchmarkRow {
             \\set n random(1, 1000000000000)
             SELECT o_outcome FROM analysis.submit(0::smallint, ARRAY['clinic-0'], ARRAY[1::smallint], \
             ARRAY[1::smallint], ARRAY['\\x\(image)'::bytea], NULL, NULL, NULL, NULL, ARRAY['visit-' || :n], NULL, NULL, \
-            NULL, 10::smallint);
+            NULL, 10::smallint, NULL, NULL);
             """, transactions: jobs, perTransaction: 1, in: database)
         let queued = try await database.number("SELECT count(*) FROM analysis.ready")
         guard queued == jobs else { throw BenchmarkError("Of \(jobs) submits \(queued) are queued.") }

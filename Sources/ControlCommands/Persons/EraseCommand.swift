@@ -59,7 +59,7 @@ enum EraseCommand {
       return try await context.withSession(surroundings) { session in
         let response = try await EraseInteractor(session: session, photos: photos).answer(request)
         try session.view.show(response, by: ErasePresenter.self)
-        return response.erasure.open > 0 || !response.erasure.isSettled ? .tryLater : .done
+        return response.erasure.open > 0 ? .tryLater : .done
       }
     }
   }

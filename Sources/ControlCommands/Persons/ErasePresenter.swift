@@ -8,7 +8,7 @@ enum ErasePresenter: Presenter {
     return [
       "user": .text(reference(response.person)), "number": .string(String(erasure.userID)),
       "at": .time(response.at),
-      "dry_run": .bool(response.isDry), "settled": .bool(erasure.isSettled), "open": .count(erasure.open),
+      "dry_run": .bool(response.isDry), "open": .count(erasure.open),
       "cancelled": .count(erasure.cancelled), "images": .count(erasure.images),
       "image_bytes": .count(erasure.imageBytes), "results": .count(erasure.results),
       "dead": .count(erasure.dead), "attempts": .count(erasure.attempts), "jobs": .count(erasure.jobs),
@@ -39,12 +39,7 @@ enum ErasePresenter: Presenter {
       response.isDry
       ? "This would be removed of \(user), and was not:\n"
       : "\(user) is erased. What stays are counts under erased-\(erasure.userID).\n"
-    let rest =
-      erasure.isSettled
-      ? ""
-      : paint.red("What came in meanwhile may be left")
-        + ": run analysisctl erase --number \(erasure.userID) --cancel-open\n"
-    return first + facts.text + rest
+    return first + facts.text
   }
 
   private static func words(_ photo: CachedPhoto) -> String {

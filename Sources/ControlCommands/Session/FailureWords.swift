@@ -32,7 +32,7 @@ enum FailureWords {
   private static func queue(_ error: JobQueueError) -> CommandFailure {
     switch error.code {
     case .schemaMissing, .schemaTooOld:
-      CommandFailure(.unreachable, error.message, advice: "Run analysisctl migrate.")
+      CommandFailure(.unreachable, error.message, advice: error.advice ?? "Run analysisctl migrate.")
     case .schemaTooNew, .migrationEdited, .migrationGap, .migrationUnknown:
       CommandFailure(.unreachable, error.message, advice: error.advice)
     case .unreachable:

@@ -22,8 +22,7 @@ public struct PersonEraser: Sendable {
 
   /// Erases a person, or says what that would remove.
   ///
-  /// It is one transaction: all goes or nothing. A second one follows for what a submit that had begun before the first
-  /// has left after it; when that fails, the answer says so, and the same by the number does the rest.
+  /// It is one transaction: everything is removed, or nothing.
   ///
   /// - Parameters:
   ///   - cancelling: Whether jobs that are open are cancelled; otherwise nothing is done while there are any.
@@ -33,19 +32,10 @@ public struct PersonEraser: Sendable {
     _ person: Person, cancelling: Bool, dry: Bool = false, as actor: AuditActor?
   ) async throws(JobQueueError) -> Erasure {
     for shard in try await shards(of: person) {
-      if dry {
-        if let erasure = try await rehearse(shard, person, cancelling) { return erasure }
-        continue
-      }
-      guard let first = try await pass(shard, person, cancelling, actor) else { continue }
-      guard first.open == 0 else { return first }
-      do throws(JobQueueError) {
-        return try await pass(shard, .number(first.userID), true, actor).map(first.adding) ?? first
-      } catch {
-        var erasure = first
-        erasure.isSettled = false
-        return erasure
-      }
+      let erasure =
+        dry
+        ? try await rehearse(shard, person, cancelling) : try await erase(shard, person, cancelling, actor)
+      if let erasure { return erasure }
     }
     switch person {
     case .reference(let reference): throw UserDirectory.unknown(reference)
@@ -63,7 +53,7 @@ public struct PersonEraser: Sendable {
   /// How often it is done again when the server has ended it in favour of others.
   private static let tries = 5
 
-  private func pass(
+  private func erase(
     _ shard: Int16, _ person: Person, _ cancelling: Bool, _ actor: AuditActor?
   ) async throws(JobQueueError) -> Erasure? {
     let statement = Self.statement(shard, person, cancelling)

@@ -11,14 +11,6 @@ public struct MigrationSource: Sendable {
     /// Its SQL.
     public var text: String
 
-    /// The checksums of texts that it had before and that led to the same schema: its first lines name them.
-    var earlierChecksums: [String] {
-      text.split(separator: "\n").prefix { $0.hasPrefix(Self.earlier) }
-        .map { String($0.dropFirst(Self.earlier.count).prefix(64)) }
-    }
-
-    private static let earlier = "-- earlier text: "
-
     /// A migration with its parts.
     public init(number: Int, name: String, text: String) {
       self.number = number
@@ -45,11 +37,17 @@ public struct MigrationSource: Sendable {
   public let migrations: [Migration]
   /// The function groups by name.
   public let functions: [FunctionGroup]
+  /// The number of the last migration of the baseline, which is the schema of version 1.0 and is applied as a whole; 0
+  /// where there is none.
+  public let baseline: Int
   /// What is run at the end of every migration; nil for nothing.
   public let finally: String?
 
   /// A source with its parts, in any order.
-  public init(migrations: [Migration], functions: [FunctionGroup] = [], finally: String? = nil) {
+  public init(
+    migrations: [Migration], functions: [FunctionGroup] = [], baseline: Int = 0, finally: String? = nil
+  ) {
+    self.baseline = baseline
     self.migrations = migrations.sorted { $0.number < $1.number }
     self.functions = functions.sorted { $0.name < $1.name }
     self.finally = finally
@@ -59,7 +57,7 @@ public struct MigrationSource: Sendable {
   public static let embedded = MigrationSource(
     migrations: SQLFiles.migrations.map { Migration(number: $0.number, name: $0.name, text: $0.text) },
     functions: SQLFiles.files(in: "functions").map { FunctionGroup(name: $0.name, text: $0.text) },
-    finally: QueueSQL.text("migrator/finally.sql"))
+    baseline: 9, finally: QueueSQL.text("migrator/finally.sql"))
 
   /// The highest number; 0 when there are no migrations.
   public var version: Int { migrations.last?.number ?? 0 }

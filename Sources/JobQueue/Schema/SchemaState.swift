@@ -53,10 +53,10 @@ struct SchemaState: Sendable {
   /// Refuses migrations that were edited, are missing between others or are unknown here.
   func check() throws(JobQueueError) {
     try checkSource()
+    try checkBaseline()
     for migration in source.migrations {
       guard let record = applied.first(where: { $0.number == migration.number }) else { continue }
-      let checksums = [SHA256.hexadecimal(of: migration.text)] + migration.earlierChecksums
-      guard checksums.contains(record.checksum) else {
+      guard record.checksum == SHA256.hexadecimal(of: migration.text) else {
         throw JobQueueError(
           .migrationEdited,
           "Migration \(migration.name) was edited after it had been applied to this database.",
@@ -81,6 +81,17 @@ struct SchemaState: Sendable {
     }
   }
 
+  /// Refuses a schema that was made before version 1.0 was released.
+  private func checkBaseline() throws(JobQueueError) {
+    let known = Dictionary(
+      source.migrations.map { ($0.number, SHA256.hexadecimal(of: $0.text)) }, uniquingKeysWith: { $1 })
+    if applied.contains(where: { $0.number <= source.baseline && known[$0.number] != $0.checksum }) {
+      throw JobQueueError(
+        .schemaTooOld, "The database's schema is from before version 1.0 and cannot be upgraded.",
+        advice: "Run analysisctl migrate on a new, empty database.")
+    }
+  }
+
   private func checkSource() throws(JobQueueError) {
     var seen: Set<Int> = []
     for migration in source.migrations where !seen.insert(migration.number).inserted {
@@ -95,8 +106,8 @@ struct SchemaState: Sendable {
       throw JobQueueError(
         .schemaMissing, "The database has no schema of the queue yet.", advice: "Run analysisctl migrate.")
     }
-    let known = source.migrations.map(\.number)
-    let before = known.dropLast().last
+    try checkBaseline()
+    let before = source.migrations.map(\.number).filter { $0 >= source.baseline }.dropLast().last
     if found == source.version || found == before { return found }
     if found < source.version {
       throw JobQueueError(

@@ -100,7 +100,6 @@ public struct QueueStatus: Sendable, Equatable {
       var status = try await database.transaction(isolation: .repeatableRead, readOnly: true) { transaction in
         try await read(shards, by: reader, on: transaction)
       }
-      // By itself: the schema before this program's has no pauses, and an error would end the transaction.
       status.pauses = try await PauseDirectory(database).inForce()
       return status
     } catch {

@@ -12,8 +12,6 @@ struct LostAnswerTests {
     try await queue.pool.execute(
       script: """
         CREATE SEQUENCE public.calls;
-        DROP FUNCTION analysis.submit(smallint, text[], smallint[], smallint[], bytea[], bytea[], int[], int[],
-          boolean[], text[], timestamptz[], timestamptz[], text[], smallint);
         ALTER FUNCTION analysis.submit RENAME TO submit_itself;
         CREATE FUNCTION analysis.submit(
           p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],

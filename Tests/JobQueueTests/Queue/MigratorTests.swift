@@ -259,6 +259,41 @@ struct MigratorTests {
     }
   }
 
+  @Test(
+    "refuses a schema from before version 1.0, whichever numbers it has, and changes nothing",
+    arguments: [[first], [first, second], all])
+  func beforeTheBaseline(old: [Migration]) async throws {
+    try await withPool { pool async throws in
+      _ = try await Migrator(pool, source: source(old)).migrate()
+      var first = Self.first
+      first.text = "CREATE TABLE analysis.baseline (a int);"
+      let migrator = Migrator(
+        pool, source: MigrationSource(migrations: [first, Self.second, Self.third], baseline: 2))
+      for call in [{ _ = try await migrator.migrate() }, { _ = try await migrator.requireCompatible() }] {
+        let error = await #expect(throws: JobQueueError.self) { try await call() }
+        #expect(error?.code == .schemaTooOld)
+        #expect(
+          error?.description
+            == "The database's schema is from before version 1.0 and cannot be upgraded. "
+            + "Run analysisctl migrate on a new, empty database.")
+      }
+      #expect(try await pool.query("SELECT to_regclass('analysis.baseline') IS NULL").single().bool(0))
+    }
+  }
+
+  @Test("lets no worker run on a part of the baseline, though it is the version before")
+  func partOfTheBaseline() async throws {
+    try await withPool { pool async throws in
+      _ = try await Migrator(pool, source: source([Self.first, Self.second])).migrate()
+      let whole = [Self.first, Self.second, Self.third]
+      let migrator = Migrator(pool, source: MigrationSource(migrations: whole, baseline: 3))
+      #expect(try await code { _ = try await migrator.requireCompatible() } == .schemaTooOld)
+      _ = try await migrator.migrate()
+      let next = Migrator(pool, source: MigrationSource(migrations: whole + [Self.fourth], baseline: 3))
+      #expect(try await next.requireCompatible() == 3)
+    }
+  }
+
   @Test("brings an empty database to the schema of this program, with the months it needs")
   func embedded() async throws {
     try await withQueue { queue async throws in

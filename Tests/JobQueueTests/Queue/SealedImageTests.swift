@@ -111,15 +111,15 @@ struct SealedImageTests {
     }
   }
 
-  @Test("The submit of the version before works as it did")
-  func versionBefore() async throws {
+  @Test("Images that a back-end submits by SQL, cleaned or not, are kept as they are")
+  func bySQL() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let rows = try await queue.pool.query(
         """
         SELECT o_outcome, o_job FROM analysis.submit(0::smallint, ARRAY['clinic', 'clinic'], ARRAY[1, 2]::smallint[],
           ARRAY[1, 1]::smallint[], ARRAY[sha256('a'), sha256('b')], ARRAY['a'::bytea, 'b'], NULL, NULL, ARRAY[true, false],
-          ARRAY['x', NULL], NULL, NULL, NULL, 10::smallint)
+          ARRAY['x', NULL], NULL, NULL, NULL, 10::smallint, NULL, NULL)
         """)
       #expect(try rows.map { try $0.string(0) } == ["created", "created"])
       #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE sealed_by IS NULL") == 2)

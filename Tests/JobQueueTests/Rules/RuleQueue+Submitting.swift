@@ -22,7 +22,7 @@ extension RuleQueue {
              NULL, NULL, NULL, $6,
              (SELECT array_agg(to_timestamp(t) ORDER BY i) FROM unnest($7::float8[]) WITH ORDINALITY u(t, i)),
              (SELECT array_agg(to_timestamp(t) ORDER BY i) FROM unnest($8::float8[]) WITH ORDINALITY u(t, i)),
-             NULL, $9) s
+             NULL, $9, NULL, NULL) s
       ORDER BY s.o_index
       """,
       [

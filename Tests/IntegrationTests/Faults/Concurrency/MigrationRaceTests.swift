@@ -92,7 +92,7 @@ struct MigrationRaceTests {
     try await withTestDatabase { database in
       try await Installation.open(database) { installation in
         _ = try await Migrator(installation.pool).migrate()
-        // As it was before there were roles: everything belongs to whoever migrated, partitions too.
+        // As a dump is restored without owners: everything belongs to whoever restored it, partitions too.
         try await installation.pool.execute(script: "REASSIGN OWNED BY analysis_owner TO current_user")
         try await installation.addUser("clinic-1")
         let jobs = try await installation.submit(150, user: "clinic-1", image: picture)
