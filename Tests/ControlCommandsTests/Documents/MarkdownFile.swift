@@ -1,5 +1,6 @@
 import Foundation
 import TestSupport
+import Testing
 
 /// A Markdown file of the package, as far as the tests of the documents read it.
 struct MarkdownFile: Sendable, CustomTestStringConvertible {
@@ -71,7 +72,7 @@ struct MarkdownFile: Sendable, CustomTestStringConvertible {
   /// What stands between backquotes outside of the code blocks.
   var codeSpans: [String] {
     prose.joined(separator: "\n").matches(of: /`([^`]+)`/).map {
-      $0.output.1.replacing(/\s+/, with: " ")
+      String($0.output.1).replacing(/\s+/, with: " ")
     }
   }
 
