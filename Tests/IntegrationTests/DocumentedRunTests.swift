@@ -1,4 +1,5 @@
 import Foundation
+import Images
 import TestSupport
 import Testing
 
@@ -18,9 +19,8 @@ struct DocumentedRunTests {
     let folder = try TemporaryFolder()
     let photos = folder.url.appendingPathComponent("photos")
     try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)
-    for name in ["throat-01.jpg", "throat-02.jpg"] {
-      try FileManager.default.copyItem(
-        at: try await drawnPictures.folder().appending(path: name), to: photos.appending(path: name))
+    for name in ["first.jpg", "second.jpg"] {
+      try Data(try await drawnPicture().bytes).write(to: photos.appending(path: name))
     }
     // Another port, since others may have a server on this one.
     let port = try FreePort.find()

@@ -57,7 +57,7 @@ struct DocumentTests {
     let paths = try FileManager.default.subpathsOfDirectory(atPath: root).filter { $0.hasSuffix(".swift") }
     return try paths.reduce(into: []) { found, path in
       let source = try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
-      found.formUnion(source.matches(of: /@Suite\(\s*"([^"]+)"/).map { String($0.output.1) })
+      found.formUnion(source.matches(of: #/@Suite\([ \n]*"([^"]+)"/#).map { String($0.output.1) })
     }
   }
 

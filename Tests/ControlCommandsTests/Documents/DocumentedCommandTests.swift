@@ -23,13 +23,18 @@ private struct ShownCommand {
 
   /// A command's words from the name of the program on; nil when it is another's.
   init?(_ words: [String]) {
-    guard let start = words.firstIndex(where: { Self.programs.contains(($0 as NSString).lastPathComponent) }),
+    guard let start = words.firstIndex(where: { Self.programs.contains(Self.name($0)) }),
       // Behind its name: after another program's only where that one runs it.
       start == 0 || ["runuser", "env", "exec"].contains(words[0]) || words[0].hasPrefix("ExecStart=")
         || words[..<start].contains("analysis")
     else { return nil }
-    program = (words[start] as NSString).lastPathComponent
+    program = Self.name(words[start])
     arguments = Array(words[(start + 1)...])
+  }
+
+  /// What comes behind a path's last slash.
+  private static func name(_ word: String) -> String {
+    word.split(separator: "/").last.map(String.init) ?? ""
   }
 
   /// The commands of a line: what pipes, lists and redirections put apart.
@@ -88,7 +93,7 @@ struct DocumentedCommandTests {
   @Test("can be understood, in code blocks and between the lines", arguments: MarkdownFile.all)
   func documents(file: MarkdownFile) throws {
     let spans = file.codeSpans.filter { $0.contains(" ") }
-    let commands = file.codeBlocks.flatMap({ ShownCommand.all(in: $0.lines) }) + ShownCommand.all(in: spans)
+    let commands = ShownCommand.all(in: file.commandLines + spans)
     for command in commands where !Self.coming.contains(command.arguments.first ?? "") {
       #expect(throws: Never.self, "\(file.path): \(command.program) \(command.arguments)") {
         try command.parse()
@@ -99,7 +104,7 @@ struct DocumentedCommandTests {
   @Test("are found where they are")
   func found() throws {
     let readme = try #require(MarkdownFile.named("README.md"))
-    let commands = readme.codeBlocks.flatMap { ShownCommand.all(in: $0.lines) }
+    let commands = ShownCommand.all(in: readme.commandLines)
     #expect(commands.count == 8)
     #expect(commands.first?.arguments == ["migrate"])
     #expect(

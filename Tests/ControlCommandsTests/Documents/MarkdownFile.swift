@@ -67,18 +67,24 @@ struct MarkdownFile: Sendable, CustomTestStringConvertible {
     return found.sorted().compactMap { try? MarkdownFile($0) }
   }()
 
+  /// The lines of its code blocks that show commands.
+  var commandLines: [String] {
+    codeBlocks.filter { ["", "sh"].contains($0.language) }.flatMap(\.lines)
+  }
+
   static func named(_ path: String) -> MarkdownFile? { all.first { $0.path == path } }
 
   /// What stands between backquotes outside of the code blocks.
   var codeSpans: [String] {
-    prose.joined(separator: "\n").matches(of: /`([^`]+)`/).map {
-      String($0.output.1).replacing(/\s+/, with: " ")
+    prose.joined(separator: "\n").components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map
+    {
+      $0.element.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }
   }
 
   /// The links that lead into the package.
   var links: [Link] {
-    prose.joined(separator: "\n").matches(of: /\[([^\]]*)\]\(([^)\s]+)\)/).compactMap { match in
+    prose.joined(separator: "\n").matches(of: #/\[([^\]]*)\]\(([^) \n]+)\)/#).compactMap { match in
       let target = String(match.output.2)
       guard !target.contains("://") else { return nil }
       let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
