@@ -25,7 +25,7 @@ private struct ShownCommand {
   init?(_ words: [String]) {
     guard let start = words.firstIndex(where: { Self.programs.contains(Self.name($0)) }),
       // Behind its name: after another program's only where that one runs it.
-      start == 0 || ["runuser", "env", "exec"].contains(words[0]) || words[0].hasPrefix("ExecStart=")
+      start == 0 || ["runuser", "as", "exec"].contains(words[0]) || words[0].hasPrefix("ExecStart=")
         || words[..<start].contains("analysis")
     else { return nil }
     program = Self.name(words[start])
@@ -132,6 +132,21 @@ struct DocumentedCommandTests {
       let commands = ShownCommand.all(in: lines)
       #expect(commands.count == 1, "\(file)")
       for command in commands { #expect(throws: Never.self, "\(file)") { try command.parse() } }
+    }
+  }
+
+  @Test("of the installation are sound bash, and install every file of jobs")
+  func installation() async throws {
+    let page = try #require(MarkdownFile.named("docs/install.md"))
+    let script = page.codeBlocks.filter { $0.language == "sh" }.flatMap(\.lines).joined(separator: "\n")
+    let ended = await (try RunningProgram("/bin/bash", ["-n", "-c", script])).ended()
+    #expect(ended.status == 0, "\(ended.errors)")
+    let files = try FileManager.default.contentsOfDirectory(atPath: packagePath("jobs")).filter {
+      $0 != "README.md"
+    }
+    for file in files { #expect(script.contains("jobs/\(file)"), "\(file)") }
+    for named in script.matches(of: #/jobs\/([a-z_.-]+)/#) {
+      #expect(files.contains(String(named.output.1)), "\(named.output.0)")
     }
   }
 }
