@@ -144,8 +144,9 @@ struct DocumentedCommandTests {
     let files = try FileManager.default.contentsOfDirectory(atPath: packagePath("jobs")).filter {
       $0 != "README.md"
     }
-    for file in files { #expect(script.contains("jobs/\(file)"), "\(file)") }
-    for named in script.matches(of: #/jobs\/([a-z_.-]+)/#) {
+    let shown = page.commandLines.joined(separator: "\n")
+    for file in files { #expect(shown.contains("jobs/\(file)"), "\(file)") }
+    for named in shown.matches(of: #/jobs\/([a-z_.-]+)/#) {
       #expect(files.contains(String(named.output.1)), "\(named.output.0)")
     }
   }
