@@ -160,7 +160,7 @@ let package = Package(
       "ControlCommandsTests",
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL",
-        "JobQueue", "Images", "ImageEncryption", "RemoteImages", "TestSupport",
+        "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests", ["DevelopmentEndpoint", "Cturbojpeg", "model-endpoint", "TestSupport"]),

@@ -1,0 +1,45 @@
+import EventLoop
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+
+@Suite("The SQL that sql.md shows")
+struct DocumentedSQLTests {
+  @Test("is run by a submitter as it stands, and does what is said")
+  func blocks() async throws {
+    let page = try #require(MarkdownFile.named("docs/sql.md"))
+    let blocks = page.codeBlocks.filter { $0.language == "sql" }.map { $0.lines.joined(separator: "\n") }
+    try #require(blocks.count == 5)
+    try await Installed.with { installed in
+      try await installed.addUser("u1")
+      let database = try #require(installed.control.environment["ANALYSIS_DATABASE"])
+      let submitter = ConnectionPool(
+        ConnectionConfiguration("\(database) options='-c role=analysis_submitter'"),
+        on: try EventLoop(name: "back-end"), size: 1)
+      let row = try await submitter.query(blocks[0], [.bytes(TinyPicture.png(grey: 1))]).single()
+      #expect(try row.string("outcome") == "created")
+      let job = try row.int64("job_id")
+      _ = try await submitter.query(blocks[1])
+      try await installed.complete(try await installed.claim()[0])
+
+      let named = blocks[2...].map { $0.replacing("[4711]", with: "[\(job)]") }
+      let reading = named[0].split(separator: "\n").map(String.init)
+      let opened = try await submitter.query(reading[0]).single().string(0)
+      let result = try await submitter.query(reading[1], [.text(opened)]).single()
+      #expect(try result.int64("job_id") == job)
+      #expect(try result.string("primary_name") == "Tonsillitis")
+      #expect(try await submitter.query(named[1]).single().string("o_state") == "succeeded")
+      try await submitter.execute(script: named[2])
+      await submitter.close()
+    }
+  }
+
+  @Test("every reason of a refusal is explained", arguments: Refusal.Reason.allCases.filter { $0 != .other })
+  func reasons(reason: Refusal.Reason) throws {
+    let page = try #require(MarkdownFile.named("docs/sql.md"))
+    #expect(page.prose.contains { $0.hasPrefix("| `\(reason.rawValue)` | ") })
+  }
+}
