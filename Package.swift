@@ -87,31 +87,33 @@ let package = Package(
 
     // Libraries, lowest first.
     module("AnalysisCore"),
+    module("Formatting"),
     module("EventLoop", ["Clinux"]),
-    module("Operations", ["Clinux", "Ccrypto"]),
+    module("Operations", ["Formatting", "Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
     module("ImageEncryption", ["Operations", "Csodium", "Ccrypto"]),
     module("RemoteImages", ["Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
-    module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
+    module("ModelClient", ["AnalysisCore", "Formatting", "Operations", "HTTPTransfer"]),
     module(
-      "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
-    module("Reports", ["AnalysisCore", "Operations", "PostgreSQL", "SQLFiles"]),
+      "JobQueue", ["AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
+    module("Reports", ["AnalysisCore", "Formatting", "Operations", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
       [
         "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
         "ModelClient", "Images", "ImageEncryption",
       ]),
-    module("CommandLineTool"),
+    module("CommandLineTool", ["Formatting"]),
     module(
       "WorkerSettings",
       ["AnalysisCore", "Operations", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool"]),
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue", "Images",
+        "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
+        "Images",
         "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings",
         "CommandLineTool",
       ]),
@@ -133,6 +135,7 @@ let package = Package(
       dependencies: ["EventLoop", "Operations", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "Operations", "TestSupport"]),
+    tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("OperationsTests", ["Operations", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
@@ -147,8 +150,13 @@ let package = Package(
       ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
       "JobQueueTests",
-      ["JobQueue", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "TestSupport"]),
-    tests("ReportsTests", ["Reports", "AnalysisCore", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport"]),
+      [
+        "JobQueue", "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles",
+        "TestSupport",
+      ]),
+    tests(
+      "ReportsTests",
+      ["Reports", "AnalysisCore", "Formatting", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport"]),
     tests(
       "WorkerTests",
       [

@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 public import PostgreSQL
 
 /// Answers reports from the database.
@@ -170,7 +171,7 @@ public struct Reporter: Sendable {
     let statement = try ReportStatement.zone.with(.text(name))
     guard let row = try await database.query(statement, deadline: timeout).first else {
       throw ReportsError(
-        .unknownZone, "there is no zone \(CellText.printable(name, keepingLines: false))",
+        .unknownZone, "there is no zone \(printable(name))",
         advice: "give an IANA name such as Asia/Jakarta")
     }
     return try row.string("name")

@@ -56,10 +56,11 @@ enum JobsShowPresenter: Presenter {
     var lines = Facts([
       ("job", job.id.description), ("user", job.user), ("file", job.sourceName),
       ("lane", job.lane.description),
-      ("state", paint(job.state.rawValue, job.state.colour)), ("month", job.period.description),
+      ("state", job.state.rawValue), ("month", job.period.description),
       ("submitted", Moment.short(job.createdAt)), ("runs", Moment.short(job.runAt)),
       ("expires", Moment.short(job.expiresAt)), ("ended", Moment.short(job.finishedAt)),
     ])
+    lines.colour("state", job.state.colour, paint)
     if let death = detail.death {
       lines.add(
         "failed", [death.failureClass, death.code, death.message].compactMap { $0 }.joined(separator: ": "))

@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 
 /// JSON whose members stay in the order in which they are written down.
 enum JSONValue: Sendable, Equatable {
@@ -34,73 +35,31 @@ enum JSONValue: Sendable, Equatable {
   /// A moment in RFC 3339, or null.
   static func time(_ seconds: Double?) -> JSONValue { text(seconds.flatMap(Moment.exact)) }
 
-  /// The text without line breaks outside of strings, which hold none either: it is one line.
+  /// The JSON on one line; in it every character is printable.
   var text: String {
-    var output = ""
-    write(to: &output)
-    return output
+    var json = JSONWriter()
+    write(to: &json)
+    return String(decoding: json.bytes, as: UTF8.self)
   }
 
-  private func write(to output: inout String) {
+  private func write(to json: inout JSONWriter) {
     switch self {
-    case .null: output += "null"
-    case .bool(let value): output += value ? "true" : "false"
-    case .number(let value): output += String(value)
-    case .decimal(let value): output += value.isFinite ? "\(value)" : "null"
-    case .string(let value): Self.write(value, to: &output)
-    case .array(let values):
-      output += "["
-      for (index, value) in values.enumerated() {
-        if index > 0 { output += "," }
-        value.write(to: &output)
-      }
-      output += "]"
+    case .null: json.raw("null")
+    case .bool(let value): json.boolean(value)
+    case .number(let value): json.raw(String(value))
+    case .decimal(let value): json.raw(value.isFinite ? "\(value)" : "null")
+    case .string(let value): json.string(value)
+    case .array(let values): json.array(values) { $1.write(to: &$0) }
     case .object(let members):
-      output += "{"
+      json.raw("{")
       for (index, member) in members.enumerated() {
-        if index > 0 { output += "," }
-        Self.write(member.name, to: &output)
-        output += ":"
-        member.value.write(to: &output)
+        if index > 0 { json.raw(",") }
+        json.string(member.name)
+        json.raw(":")
+        member.value.write(to: &json)
       }
-      output += "}"
-    case .raw(let json):
-      for scalar in json.unicodeScalars {
-        // White space between values; in a text JSON has none of these.
-        if scalar.value < 0x20 {
-          output.unicodeScalars.append(scalar)
-        } else {
-          Self.write(shown: scalar, to: &output)
-        }
-      }
-    }
-  }
-
-  private static func write(_ text: String, to output: inout String) {
-    output += "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": output += "\\\""
-      case "\\": output += "\\\\"
-      case "\n": output += "\\n"
-      case "\r": output += "\\r"
-      case "\t": output += "\\t"
-      default: write(shown: scalar, to: &output)
-      }
-    }
-    output += "\""
-  }
-
-  /// Writes what a reader sees as it is and all else by number: control characters, what a script of JavaScript takes
-  /// for one, and what hides text or turns its order round on a terminal.
-  private static func write(shown scalar: Unicode.Scalar, to output: inout String) {
-    switch scalar.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator:
-      for unit in String(scalar).utf16 {
-        let digits = String(unit, radix: 16)
-        output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      }
-    default: output.unicodeScalars.append(scalar)
+      json.raw("}")
+    case .raw(let text): json.foreign(text)
     }
   }
 }

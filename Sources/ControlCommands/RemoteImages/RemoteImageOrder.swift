@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import Formatting
 import ImageEncryption
 import Images
 import PostgreSQL
