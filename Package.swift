@@ -117,7 +117,7 @@ let package = Package(
         "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings",
         "CommandLineTool",
       ]),
-    module("DevelopmentEndpoint", ["Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
+    module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
     // Executables.
     tool(
@@ -147,7 +147,7 @@ let package = Package(
       ["RemoteImages", "ImageEncryption", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
       "ModelClientTests",
-      ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
+      ["ModelClient", "AnalysisCore", "Formatting", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
       "JobQueueTests",
       [
@@ -167,7 +167,8 @@ let package = Package(
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "CommandLineTool", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL",
+        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Operations", "EventLoop",
+        "PostgreSQL",
         "JobQueue", "Images", "ImageEncryption", "RemoteImages", "TestSupport",
       ]),
     tests(

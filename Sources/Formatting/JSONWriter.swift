@@ -41,6 +41,33 @@ public struct JSONWriter {
   }
 }
 
+// MARK: - Values
+
+extension JSONWriter {
+  /// Appends a value.
+  public mutating func value(_ value: JSONValue) {
+    switch value {
+    case .null: raw("null")
+    case .bool(let bool): boolean(bool)
+    case .integer(let number): raw(String(number))
+    // Doubles print with the fewest digits that are read back as the same number.
+    case .number(let number): raw(number.isFinite ? "\(number)" : "null")
+    case .string(let text): string(text)
+    case .array(let values): array(values) { $0.value($1) }
+    case .object(let members):
+      raw("{")
+      for (index, member) in members.enumerated() {
+        if index > 0 { raw(",") }
+        string(member.name)
+        raw(":")
+        self.value(member.value)
+      }
+      raw("}")
+    case .raw(let json): foreign(json)
+    }
+  }
+}
+
 // MARK: - Texts
 
 extension JSONWriter {

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows all that is kept of a job.
@@ -39,7 +40,7 @@ enum JobsShowPresenter: Presenter {
   private static func condition(_ condition: StoredCondition) -> JSONValue {
     [
       "id": .string(condition.id), "name": .string(condition.name),
-      "confidence": .decimal(condition.confidence), "percentage": .text(condition.percentage),
+      "confidence": .number(condition.confidence), "percentage": .text(condition.percentage),
       "band": .text(condition.shownBand?.rawValue), "normal": .bool(condition.normal ?? false),
     ]
   }

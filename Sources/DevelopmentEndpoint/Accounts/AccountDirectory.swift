@@ -1,4 +1,5 @@
 import Csodium
+import Formatting
 import Synchronization
 
 /// The accounts, in memory, with their tokens.

@@ -1,3 +1,5 @@
+import Formatting
+
 /// The answers of the failures.
 struct FaultAnswers {
   private let configuration: EndpointConfiguration
@@ -47,7 +49,7 @@ struct FaultAnswers {
   private func conditions(
     _ conditions: [Condition], confidence: String? = nil, sparse: Bool = false
   ) -> [UInt8] {
-    var text = JSONText()
+    var text = JSONWriter()
     text.array(conditions) { $0.condition($1, confidence: confidence, sparse: sparse) }
     return text.bytes
   }

@@ -1,3 +1,5 @@
+import Formatting
+
 /// The body of a successful analysis, with the parts that the unusual answers change.
 struct AnalysisAnswer {
   /// How the time is written.
@@ -27,7 +29,7 @@ struct AnalysisAnswer {
 
   /// - Parameter now: seconds since 1970.
   func json(now: Double) -> [UInt8] {
-    var text = JSONText()
+    var text = JSONWriter()
     text.raw("{")
     if let id {
       text.raw("\"id\":")

@@ -1,4 +1,5 @@
 internal import AnalysisCore
+import Formatting
 internal import HTTPTransfer
 
 /// Failures that the backend itself reports: the body's code is read first, the status second.

@@ -1,3 +1,5 @@
+import Formatting
+
 /// Reads the times that the backend sends.
 enum Timestamp {
   /// From 1970 up to the end of the year 9999; milliseconds taken for seconds lie far beyond it.

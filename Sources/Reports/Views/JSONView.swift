@@ -32,7 +32,7 @@ struct JSONView: ReportView {
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8]) {
     bytes.append(contentsOf: (isFirst ? "],\n" : "\n],\n").utf8)
     bytes.append(contentsOf: "\"meta\":".utf8)
-    JSONText.append(meta.fields, to: &bytes)
+    bytes += JSONValue.object(meta.fields).bytes
     bytes.append(contentsOf: "}\n".utf8)
   }
 

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import Foundation
 import TestSupport
 import Testing
@@ -10,11 +11,11 @@ struct PresentationTests {
   @Test("JSON keeps its members' order and stays on one line")
   func json() {
     let value: JSONValue = [
-      "z": 1, "a": .null, "list": [true, "x"], "empty": [], "decimal": .decimal(0.5),
-      "none": .decimal(.infinity), "count": .count(Int16(7)),
+      "z": 1, "a": .null, "list": [true, "x"], "empty": [], "decimal": .number(0.5),
+      "none": .number(.infinity), "count": .count(Int16(7)),
     ]
     #expect(
-      value.text
+      value.json
         == #"{"z":1,"a":null,"list":[true,"x"],"empty":[],"decimal":0.5,"none":null,"count":7}"#)
   }
 
@@ -25,9 +26,9 @@ struct PresentationTests {
     let text = hostile.text
     let written = JSONValue.string(text)
     #expect(try decoded(written) == text)
-    let object = JSONValue.object([JSONValue.Member(name: text, value: .raw(written.text))])
-    #expect(try JSONDecoder().decode([String: String].self, from: Data(object.text.utf8)) == [text: text])
-    #expect(HostileText.found(in: object.text) == [])
+    let object = JSONValue.object([JSONValue.Member(name: text, value: .raw(written.json))])
+    #expect(try JSONDecoder().decode([String: String].self, from: Data(object.json.utf8)) == [text: text])
+    #expect(HostileText.found(in: object.json) == [])
   }
 
   @Test("facts have nothing that hides text or turns its order round", arguments: HostileText.all)
@@ -38,11 +39,11 @@ struct PresentationTests {
 
   @Test("JSON that is there already keeps its white space")
   func whiteSpace() {
-    #expect(JSONValue.raw("{\t\"a\": 1 }").text == "{\t\"a\": 1 }")
+    #expect(JSONValue.raw("{\t\"a\": 1 }").json == "{\t\"a\": 1 }")
   }
 
   private func decoded(_ value: JSONValue) throws -> String {
-    try JSONDecoder().decode(String.self, from: Data(value.text.utf8))
+    try JSONDecoder().decode(String.self, from: Data(value.json.utf8))
   }
 
   @Test(
