@@ -93,8 +93,8 @@ let package = Package(
     module("PostgreSQL", ["Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
-    module("ImageEncryption", ["Operations", "Csodium", "Ccrypto"]),
-    module("RemoteImages", ["Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
+    module("ImageEncryption", ["Formatting", "Operations", "Csodium", "Ccrypto"]),
+    module("RemoteImages", ["Formatting", "Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
     module("ModelClient", ["AnalysisCore", "Formatting", "Operations", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
@@ -137,7 +137,7 @@ let package = Package(
     tests("AnalysisCoreTests", ["AnalysisCore", "Operations", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
-    tests("OperationsTests", ["Operations", "TestSupport"]),
+    tests("OperationsTests", ["Formatting", "Operations", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
@@ -172,7 +172,8 @@ let package = Package(
         "JobQueue", "Images", "ImageEncryption", "RemoteImages", "TestSupport",
       ]),
     tests(
-      "DevelopmentEndpointTests", ["DevelopmentEndpoint", "Cturbojpeg", "model-endpoint", "TestSupport"]),
+      "DevelopmentEndpointTests",
+      ["DevelopmentEndpoint", "Formatting", "Cturbojpeg", "model-endpoint", "TestSupport"]),
     tests(
       "IntegrationTests",
       [

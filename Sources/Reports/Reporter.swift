@@ -162,7 +162,7 @@ public struct Reporter: Sendable {
     let moment = request.kind == .usage ? facts.closedAt ?? facts.moment : facts.moment
     return ReportMeta(
       kind: request.kind, month: request.month, zone: zone, state: facts.state,
-      generatedAt: LocalTime.utcText(microseconds: moment.microsecondsSince1970),
+      generatedAt: moment.rfc3339,
       removedSince: request.kind == .usage ? nil : facts.purgedSince)
   }
 

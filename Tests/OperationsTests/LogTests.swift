@@ -1,3 +1,4 @@
+import Formatting
 import Foundation
 import Operations
 import TestSupport

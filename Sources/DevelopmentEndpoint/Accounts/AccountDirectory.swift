@@ -113,7 +113,7 @@ final class AccountDirectory: Sendable {
 
   /// Stores an analysis under an id of the server's own.
   func save(_ id: String, type: String, conditions: JSONValue) -> (SavedAnalysis, SubscriptionStatus)? {
-    let createdAt = CalendarTime(clock.now).iso8601
+    let createdAt = UnixTime(secondsSince1970: clock.now).rfc3339
     let number = state.withLock { state in
       state.nextAnalysis += 1
       return state.nextAnalysis - 1

@@ -111,7 +111,7 @@ struct FaultAnswers {
       return .failure(200, "The image format is not supported.", code: "INVALID_IMAGE_FORMAT")
     case .analysisError:
       let json = """
-        {"id":"analysis-error-1","type":"throat","timestamp":"\(CalendarTime(now).iso8601)","user_id":"anonymous",\
+        {"id":"analysis-error-1","type":"throat","timestamp":"\(UnixTime(secondsSince1970: now).rfc3339)","user_id":"anonymous",\
         "conditions":[{"id":"analysis_error","name":"Analysis error","confidence":0,"description":"The analysis \
         could not be completed.","isPotentiallySerious":false,"isError":true,"error":"inference failed",\
         "diagnostic":{"stage":"inference"}}]}
@@ -121,7 +121,9 @@ struct FaultAnswers {
     }
   }
 
-  private var retryDate: String { CalendarTime(now + Double(configuration.retryAfter)).httpDate }
+  private var retryDate: String {
+    UnixTime(secondsSince1970: now + Double(configuration.retryAfter)).httpDate
+  }
 
   private func waiting(_ status: Int, _ retryAfter: String) -> Answer {
     var answer = Answer.failure(status, "Too many requests. Try again later.")

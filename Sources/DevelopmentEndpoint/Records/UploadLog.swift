@@ -34,7 +34,7 @@ final class UploadLog: Sendable {
   func write(_ line: Line) {
     var text = JSONWriter()
     text.raw("{\"time\":")
-    text.string(CalendarTime(line.time).iso8601)
+    text.string(UnixTime(secondsSince1970: line.time).rfc3339)
     if let key = line.key {
       text.raw(",\"key\":")
       text.string(String(key.prefix(200)))

@@ -98,7 +98,8 @@ struct AnswerRules {
 
   /// The time that the backend gives, though no more than 32 days ahead, or else the next month's beginning.
   private func pauseEnd(_ asked: Double?) -> Double {
-    asked.map { now + min($0, 32 * 86_400) } ?? CivilDate.startOfNextMonth(after: now)
+    asked.map { now + min($0, 32 * 86_400) }
+      ?? Double(UnixTime(secondsSince1970: now).date.startOfNextMonth.number * 86_400)
   }
 
   private func message(_ status: Int, _ kind: FailureClass, _ report: ReportedFailure) -> String {

@@ -1,4 +1,4 @@
-import Formatting
+public import Formatting
 import Glibc
 
 /// Writes what happens, a line an event.

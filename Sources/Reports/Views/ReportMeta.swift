@@ -32,7 +32,7 @@ struct ReportMeta: Equatable, Sendable {
   /// What a file without rows would not tell: that there were some.
   private var removal: [JSONValue.Member] {
     guard let removedSince else { return [] }
-    let moment = LocalTime.utcText(microseconds: removedSince.microsecondsSince1970)
+    let moment = removedSince.rfc3339
     return [.init(name: "results_removed_since", value: .string(moment))]
   }
 }
