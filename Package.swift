@@ -88,10 +88,10 @@ let package = Package(
     // Libraries, lowest first.
     module("AnalysisCore"),
     module("Formatting"),
-    module("EventLoop", ["Clinux"]),
+    module("EventLoop", ["Formatting", "Clinux"]),
     module("Operations", ["Formatting", "Clinux", "Ccrypto"]),
-    module("PostgreSQL", ["Clibpq", "Clinux", "EventLoop"]),
-    module("HTTPTransfer", ["Ccurl", "EventLoop"]),
+    module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
+    module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
     module("ImageEncryption", ["Formatting", "Operations", "Csodium", "Ccrypto"]),
     module("RemoteImages", ["Formatting", "Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
@@ -102,7 +102,7 @@ let package = Package(
     module(
       "Worker",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
+        "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
         "ModelClient", "Images", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),

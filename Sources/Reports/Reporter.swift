@@ -200,8 +200,6 @@ public struct Reporter: Sendable {
 
   /// Lets the server itself give up a statement that takes too long, for this transaction only.
   private func limit(_ transaction: Transaction) async throws {
-    let (seconds, attoseconds) = timeout.components
-    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-    _ = try await transaction.query(ReportStatement.timeout.with(.text(String(max(1, milliseconds)))))
+    _ = try await transaction.query(ReportStatement.timeout.with(.text(String(max(1, timeout.milliseconds)))))
   }
 }

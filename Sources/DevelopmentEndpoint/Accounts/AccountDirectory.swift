@@ -189,9 +189,3 @@ final class AccountDirectory: Sendable {
     return hash
   }
 }
-
-extension Duration {
-  var inSeconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) * 1e-18
-  }
-}

@@ -92,7 +92,7 @@ struct AnswerRules {
   }
 
   private func clamped(_ seconds: Double) -> Duration {
-    let most = Double(maximumRetryAfter.components.seconds)
+    let most = maximumRetryAfter.inSeconds
     return .milliseconds(Int64((min(seconds, most) * 1000).rounded(.up)))
   }
 

@@ -76,9 +76,7 @@ struct LogLine {
 
   /// Milliseconds, with microseconds after the point where there are any.
   private static func milliseconds(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    let microseconds = Double(seconds) * 1_000_000 + Double(attoseconds) / 1_000_000_000_000
-    let rounded = (microseconds).rounded() / 1000
-    return rounded == rounded.rounded() && abs(rounded) < 1e15 ? String(Int64(rounded)) : "\(rounded)"
+    let (whole, rest) = duration.microseconds.quotientAndRemainder(dividingBy: 1000)
+    return rest == 0 ? String(whole) : "\(Double(duration.microseconds) / 1000)"
   }
 }

@@ -42,8 +42,7 @@ public struct ServiceNotification: Sendable {
 
   /// Starting or stopping takes longer: asks the service manager to wait this much more.
   public func extendTimeout(by duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    send("EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)")
+    send("EXTEND_TIMEOUT_USEC=\(duration.microseconds)")
   }
 
   private func send(_ message: String) {
