@@ -87,35 +87,37 @@ let package = Package(
 
     // Libraries, lowest first.
     module("AnalysisCore"),
-    module("EventLoop", ["Clinux"]),
-    module("Operations", ["Clinux", "Ccrypto"]),
-    module("PostgreSQL", ["Clibpq", "Clinux", "EventLoop"]),
-    module("HTTPTransfer", ["Ccurl", "EventLoop"]),
+    module("Formatting"),
+    module("EventLoop", ["Formatting", "Clinux"]),
+    module("Operations", ["Formatting", "Clinux", "Ccrypto"]),
+    module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
+    module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
-    module("ImageEncryption", ["Operations", "Csodium", "Ccrypto"]),
-    module("RemoteImages", ["Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
-    module("ModelClient", ["AnalysisCore", "Operations", "HTTPTransfer"]),
+    module("ImageEncryption", ["Formatting", "Operations", "Csodium", "Ccrypto"]),
+    module("RemoteImages", ["Formatting", "Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
+    module("ModelClient", ["AnalysisCore", "Formatting", "Operations", "HTTPTransfer"]),
     module(
-      "JobQueue", ["AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
-    module("Reports", ["AnalysisCore", "Operations", "PostgreSQL", "SQLFiles"]),
+      "JobQueue", ["AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
+    module("Reports", ["AnalysisCore", "Formatting", "Operations", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
+        "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
         "ModelClient", "Images", "ImageEncryption",
       ]),
-    module("CommandLineTool"),
+    module("CommandLineTool", ["Formatting"]),
     module(
       "WorkerSettings",
       ["AnalysisCore", "Operations", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool"]),
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue", "Images",
+        "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
+        "Images",
         "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings",
         "CommandLineTool",
       ]),
-    module("DevelopmentEndpoint", ["Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
+    module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
     // Executables.
     tool(
@@ -133,8 +135,9 @@ let package = Package(
       dependencies: ["EventLoop", "Operations", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "Operations", "TestSupport"]),
+    tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
-    tests("OperationsTests", ["Operations", "TestSupport"]),
+    tests("OperationsTests", ["Formatting", "Operations", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
@@ -144,11 +147,16 @@ let package = Package(
       ["RemoteImages", "ImageEncryption", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
       "ModelClientTests",
-      ["ModelClient", "AnalysisCore", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
+      ["ModelClient", "AnalysisCore", "Formatting", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
       "JobQueueTests",
-      ["JobQueue", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "TestSupport"]),
-    tests("ReportsTests", ["Reports", "AnalysisCore", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport"]),
+      [
+        "JobQueue", "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles",
+        "TestSupport",
+      ]),
+    tests(
+      "ReportsTests",
+      ["Reports", "AnalysisCore", "Formatting", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport"]),
     tests(
       "WorkerTests",
       [
@@ -159,11 +167,13 @@ let package = Package(
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "CommandLineTool", "AnalysisCore", "Operations", "EventLoop", "PostgreSQL",
-        "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings", "TestSupport",
+        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Operations", "EventLoop",
+        "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings",
+        "TestSupport",
       ]),
     tests(
-      "DevelopmentEndpointTests", ["DevelopmentEndpoint", "Cturbojpeg", "model-endpoint", "TestSupport"]),
+      "DevelopmentEndpointTests",
+      ["DevelopmentEndpoint", "Formatting", "Cturbojpeg", "model-endpoint", "TestSupport"]),
     tests(
       "IntegrationTests",
       [

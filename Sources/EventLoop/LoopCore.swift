@@ -1,4 +1,5 @@
 internal import Clinux
+import Formatting
 internal import Glibc
 internal import Synchronization
 
@@ -220,10 +221,7 @@ final class LoopCore: Sendable {
     let left = due - EventLoop.now
     guard left > .zero else { return 0 }
     // epoll counts whole milliseconds: rounded up, so that a timer is never asked for too early.
-    let milliseconds =
-      left.components.seconds * 1000 + (left.components.attoseconds + 999_999_999_999_999)
-      / 1_000_000_000_000_000
-    return Int32(clamping: milliseconds)
+    return Int32(clamping: left.millisecondsRoundedUp)
   }
 
   private func fireTimers() {

@@ -1,3 +1,5 @@
+import Formatting
+
 /// What went wrong with a file, a setting or a call of the system. It never carries a secret or its text.
 public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The kind of failure.
@@ -46,8 +48,8 @@ public struct OperationsError: Error, Sendable, Equatable, CustomStringConvertib
   /// The place, then what happened there: `worker.conf:3: unknown key …`.
   public var description: String {
     switch (path, line) {
-    case (let path?, let line?): "\(cleaned(path)):\(line): \(message)"
-    case (let path?, nil): "\(cleaned(path)): \(message)"
+    case (let path?, let line?): "\(printable(path)):\(line): \(message)"
+    case (let path?, nil): "\(printable(path)): \(message)"
     default: message
     }
   }

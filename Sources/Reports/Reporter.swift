@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 public import PostgreSQL
 
 /// Answers reports from the database.
@@ -161,7 +162,7 @@ public struct Reporter: Sendable {
     let moment = request.kind == .usage ? facts.closedAt ?? facts.moment : facts.moment
     return ReportMeta(
       kind: request.kind, month: request.month, zone: zone, state: facts.state,
-      generatedAt: LocalTime.utcText(microseconds: moment.microsecondsSince1970),
+      generatedAt: moment.rfc3339,
       removedSince: request.kind == .usage ? nil : facts.purgedSince)
   }
 
@@ -170,7 +171,7 @@ public struct Reporter: Sendable {
     let statement = try ReportStatement.zone.with(.text(name))
     guard let row = try await database.query(statement, deadline: timeout).first else {
       throw ReportsError(
-        .unknownZone, "there is no zone \(CellText.printable(name, keepingLines: false))",
+        .unknownZone, "there is no zone \(printable(name))",
         advice: "give an IANA name such as Asia/Jakarta")
     }
     return try row.string("name")
@@ -199,8 +200,6 @@ public struct Reporter: Sendable {
 
   /// Lets the server itself give up a statement that takes too long, for this transaction only.
   private func limit(_ transaction: Transaction) async throws {
-    let (seconds, attoseconds) = timeout.components
-    let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
-    _ = try await transaction.query(ReportStatement.timeout.with(.text(String(max(1, milliseconds)))))
+    _ = try await transaction.query(ReportStatement.timeout.with(.text(String(max(1, timeout.milliseconds)))))
   }
 }

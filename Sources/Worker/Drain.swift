@@ -1,5 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
+import Formatting
 internal import JobQueue
 internal import Operations
 internal import PostgreSQL
@@ -46,7 +47,7 @@ struct Drain {
         await pipeline.wakeUp()
         isDone = false
       }
-      if let next = work.nextRun, next <= horizon.seconds { isDone = false }
+      if let next = work.nextRun, next <= horizon.inSeconds { isDone = false }
     }
     // What this worker itself cannot store and waits for no more is held all the same.
     let held = found.values.reduce(0) { $0 + $1.held }
@@ -90,11 +91,4 @@ struct Drain {
   }
 
   private static let lastQuestions = 5
-}
-
-extension Duration {
-  /// Seconds with their fraction.
-  var seconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) / 1e18
-  }
 }

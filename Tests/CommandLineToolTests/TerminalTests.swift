@@ -2,20 +2,20 @@ import CommandLineTool
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Text appears on a terminal")
 struct TerminalTests {
-  @Test(
-    "nothing that could fool a terminal or its reader is printed",
-    arguments: [
-      ("plain", "plain"), ("Jalan Mawar 5, Å, 漢字", "Jalan Mawar 5, Å, 漢字"), ("a\u{1B}[31mb", "a[31mb"),
-      ("a\nb\tc\r", "a b c "), ("a\u{202E}gpj.exe", "agpj.exe"), ("a\u{2066}b\u{2069}", "ab"),
-      ("\u{0}\u{7F}\u{9B}x", "x"),
-      ("a\u{200B}b\u{FEFF}", "ab"), ("a\u{2028}b", "a b"),
-    ])
-  func cleaned(text: String, expected: String) {
-    #expect(printable(text) == expected)
+  @Test("nothing that could fool a terminal or its reader is printed", arguments: HostileText.all)
+  func hostile(text: HostileText) {
+    var table = Table([.init(text.text)])
+    table.add([Cell(text.text)])
+    #expect(HostileText.found(in: table.render(), except: "\n") == [])
+    let messages = MemoryWriter()
+    Console(output: MemoryWriter(), messages: messages).say("one\n\(text.text)")
+    #expect(messages.text.hasPrefix("one\na"))
+    #expect(HostileText.found(in: messages.text, except: "\n") == [])
   }
 
   @Test("a table is aligned: texts left, numbers right, wide characters by the columns they take")

@@ -1,3 +1,4 @@
+import Formatting
 import Foundation
 import Testing
 
@@ -91,7 +92,7 @@ struct JSONReaderTests {
       "no": .bool(false),
       "nothing": .null, "list": .array([.number(-3), ["x": .string("")]]), "large": .number(1e300),
     ]
-    let bytes = JSONWriter.write(value)
+    let bytes = value.bytes
     #expect(try JSONReader.read(bytes) == value)
     let object = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
     #expect(object["text"] as? String == "a\"\\\u{1}\n\u{7F}ü😀/")

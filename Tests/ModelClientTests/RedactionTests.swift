@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import ModelClient
@@ -32,7 +33,19 @@ struct RedactionTests {
 
   @Test("makes one line of it, without control characters and turns of direction")
   func line() {
-    #expect(Redaction.message(" a\r\n\tb\u{1B}[31m\u{202E}c\u{0}\u{2028}d ") == "a b [31mc d")
+    #expect(Redaction.message(" a\r\n\tb\u{1B}[31m\u{202E}c\u{0}\u{2028}d ") == "a b[31mc d")
+  }
+
+  @Test(
+    "nothing that hides text or turns its order round is kept, and no secret is hidden by it",
+    arguments: HostileText.all)
+  func hostile(text: HostileText) throws {
+    #expect(HostileText.found(in: Redaction.message(text.text)) == [])
+    #expect(HostileText.found(in: try #require(Redaction.excerpt(Array(text.text.utf8)))) == [])
+    for character in text.characters.unicodeScalars
+    where !character.properties.isWhitespace && character != "\u{2800}" {
+      #expect(Redaction.message("pass\(character)word=abc") == "password=[redacted]")
+    }
   }
 
   @Test("bounds messages and excerpts")

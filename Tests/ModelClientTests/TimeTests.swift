@@ -1,3 +1,4 @@
+import Formatting
 import Testing
 
 @testable import ModelClient
@@ -76,7 +77,8 @@ struct TimeTests {
     ])
   func nextMonth(time: String, next: String) throws {
     let time = try #require(Timestamp.iso8601(time))
-    #expect(CivilDate.startOfNextMonth(after: time) == Timestamp.iso8601(next))
+    let date = UnixTime(secondsSince1970: time).date.startOfNextMonth
+    #expect(Double(date.number * 86_400) == Timestamp.iso8601(next))
   }
 
   @Test(

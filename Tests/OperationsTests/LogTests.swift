@@ -1,5 +1,7 @@
+import Formatting
 import Foundation
 import Operations
+import TestSupport
 import Testing
 
 @Suite("The log")
@@ -48,6 +50,14 @@ struct LogTests {
   func oneLine() {
     log().warning("a\nb", ["c\nd": "e\r\nf\u{1B}[2J\u{202E}g"])
     #expect(sink.lines.first?.hasSuffix(#""level":"warning","message":"a b","c d":"e  f[2Jg"}"#) == true)
+  }
+
+  @Test("nothing that hides text or turns its order round is in a line", arguments: HostileText.all)
+  func hostile(text: HostileText) {
+    log().info("event", [text.text: .string(text.text)])
+    log(.info, .human(colour: false)).info("event", [text.text: .string(text.text)])
+    #expect(sink.lines.count == 2)
+    #expect(HostileText.found(in: sink.lines.joined()) == [])
   }
 
   @Test("long texts are cut")

@@ -29,6 +29,9 @@ BEGIN
   IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
     RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard USING ERRCODE = '22023';
   END IF;
+  -- Two users could look like one.
+  PERFORM analysis.require_argument(
+    p_user !~ analysis.hidden_characters(), 'a user''s reference has no character that cannot be seen');
   SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = coalesce(p_plan, 'free');
   IF NOT FOUND THEN
     RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';

@@ -17,6 +17,17 @@ BEGIN
   END IF;
 END $$;
 
+-- What finds a character that nobody sees, or that changes how the text beside it is read: control and format
+-- characters, private ones, separators of lines, every blank but the space, and what Unicode lets a program leave out.
+-- The same list as `isPrintable` in Swift, but for characters that no version of Unicode has assigned yet.
+CREATE OR REPLACE FUNCTION analysis.hidden_characters() RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT '[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2'
+      || '\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800'
+      || '\u3000\u3164\ue000-\uf8ff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000110bd\U000110cd'
+      || '\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010fffd]'
+$$;
+
 -- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed while this one
 -- waited for a lock would not be seen. A serializable one the server itself ends where that matters (40001).
 CREATE OR REPLACE FUNCTION analysis.refuse_repeatable_read() RETURNS void

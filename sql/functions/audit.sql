@@ -6,8 +6,7 @@
 -- A text that may stand in the audit: bounded, and without what would break or turn round a line.
 CREATE OR REPLACE FUNCTION analysis.audit_text(p_text text, p_limit int) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT nullif(left(btrim(regexp_replace(
-    p_text, '[\u0001-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]+', ' ', 'g')), p_limit), '')
+  SELECT nullif(left(btrim(regexp_replace(p_text, analysis.hidden_characters() || '+', ' ', 'g')), p_limit), '')
 $$;
 
 -- A moment as details tell it.

@@ -15,6 +15,8 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.add_clinic(p_name text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM analysis.require_argument(
+    p_name !~ analysis.hidden_characters(), 'a clinic''s name has no character that cannot be seen');
   INSERT INTO analysis.clinic (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
   RETURN FOUND;
 END $$;

@@ -1,3 +1,5 @@
+import Formatting
+
 /// The help of one command: what it does, examples, usage, inputs, subcommands, exit codes.
 struct HelpPage {
   private let commands: [Command]

@@ -1,3 +1,5 @@
+import Formatting
+
 /// Breaks a text into lines of at most `width` columns, at spaces; a longer word gets a line of its own.
 func wrapped(_ text: String, to width: Int) -> [String] {
   var lines: [String] = []

@@ -1,3 +1,5 @@
+import Formatting
+
 extension UsageError: CustomStringConvertible {
   /// What is wrong and what to type instead, then where the help is.
   public var description: String {

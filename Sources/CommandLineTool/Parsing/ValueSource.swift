@@ -1,3 +1,5 @@
+import Formatting
+
 /// Where a value came from.
 public enum ValueSource: Sendable, Equatable, CustomStringConvertible {
   /// It was typed.

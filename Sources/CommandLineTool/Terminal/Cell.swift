@@ -1,3 +1,5 @@
+import Formatting
+
 /// One cell of a table.
 public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
   let text: String

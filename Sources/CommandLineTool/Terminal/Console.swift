@@ -1,3 +1,5 @@
+import Formatting
+
 /// Where results (standard output) and messages (standard error) go.
 public struct Console: Sendable {
   /// For results.
@@ -33,8 +35,14 @@ public struct Console: Sendable {
     try output.write(line + "\n")
   }
 
-  /// Writes a message. A standard error that cannot be written to is no reason to stop, so nothing is thrown.
+  /// Writes a message of one or more lines, of which only what is printable is shown. A standard error that cannot be
+  /// written to is no reason to stop, so nothing is thrown.
   public func say(_ line: String) {
+    try? messages.write(printable(line, keeping: "\n") + "\n")
+  }
+
+  /// Writes a message that has its colours, and whose foreign texts are printable already.
+  public func show(painted line: String) {
     try? messages.write(line + "\n")
   }
 }

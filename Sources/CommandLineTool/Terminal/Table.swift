@@ -1,3 +1,5 @@
+import Formatting
+
 /// Rows in aligned columns. Every cell is made printable, so a name out of the database cannot move the cursor.
 public struct Table: Sendable {
   /// Which side a column's texts stand on.

@@ -1,3 +1,5 @@
+import Formatting
+
 extension ValueFormat where Value == Duration {
   /// A length of time with its unit: `250ms`, `30s`, `5m`, `2h`, `7d`; parts may be joined: `1h30m`.
   public static var duration: Self { duration(in: .zero ... .seconds(Int64(Int32.max))) }
@@ -49,8 +51,7 @@ enum DurationText {
   }
 
   @Sendable static func text(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    var rest = seconds * 1000 + attoseconds / 1_000_000_000_000_000
+    var rest = duration.milliseconds
     guard rest > 0 else { return "0s" }
     var parts = ""
     for unit in units where rest >= unit.milliseconds {

@@ -1,3 +1,4 @@
+import Formatting
 public import FoundationEssentials
 
 extension ValueFormat where Value == Date {
@@ -7,8 +8,14 @@ extension ValueFormat where Value == Date {
     ValueFormat(
       name: "TIME",
       parse: { (given: String) throws(ValueError) -> Date in
-        var reader = MomentReader(given)
-        return Date(timeIntervalSince1970: try reader.secondsSince1970())
+        guard let time = WrittenTime(given), time.date.year >= 1970 else {
+          throw ValueError(
+            "is not a time; write it as 2026-10-01T08:00:00Z, or with an offset such as +07:00 for the Z")
+        }
+        guard let seconds = time.secondsSince1970 else {
+          throw ValueError("has no zone; add Z for UTC or an offset such as +07:00")
+        }
+        return Date(timeIntervalSince1970: seconds)
       },
       text: { $0.formatted(.iso8601) })
   }

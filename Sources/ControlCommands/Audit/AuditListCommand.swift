@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import FoundationEssentials
 import JobQueue
 
@@ -64,7 +65,7 @@ enum AuditListPresenter: Presenter {
 
   private static func json(of entry: AuditEntry) -> JSONValue {
     [
-      "id": .number(entry.id), "at": .time(entry.at), "role": .string(entry.role),
+      "id": .integer(entry.id), "at": .time(entry.at), "role": .string(entry.role),
       "os_user": .text(entry.user),
       "host": .text(entry.host), "address": .text(entry.address), "action": .string(entry.action),
       "object": .string(entry.object), "reason": .text(entry.reason),

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// `analysisctl audit verify`.
@@ -57,8 +58,8 @@ extension ValueFormat where Value == AuditMark {
 enum AuditVerifyPresenter: Presenter {
   static func json(_ verdict: AuditVerdict) -> JSONValue {
     [
-      "whole": .bool(verdict.faults.isEmpty), "entries": .number(verdict.count),
-      "first": .number(verdict.first),
+      "whole": .bool(verdict.faults.isEmpty), "entries": .integer(verdict.count),
+      "first": .integer(verdict.first),
       "end": .text(verdict.end?.description), "pending": .count(verdict.pending),
       "faults": .array(
         verdict.faults.map { ["entry": .count($0.id), "fault": .string($0.words)] }),

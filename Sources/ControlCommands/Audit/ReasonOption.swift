@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// The option by which somebody says why.
 enum ReasonOption {
@@ -12,7 +13,7 @@ extension ValueFormat where Value == String {
     ValueFormat(
       name: "TEXT",
       parse: { (given: String) throws(ValueError) -> String in
-        let words = printable(given).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let words = printable(given).split(separator: " ").joined(separator: " ")
         guard !words.isEmpty else { throw ValueError("is empty") }
         guard words.unicodeScalars.count <= 500 else { throw ValueError("has more than 500 characters") }
         return words

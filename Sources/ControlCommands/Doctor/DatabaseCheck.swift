@@ -44,8 +44,3 @@ struct AskedDatabase: Sendable {
   static let blind =
     "Grant the role pg_monitor to have the sessions of other roles looked at: GRANT pg_monitor TO …"
 }
-
-extension Duration {
-  /// Seconds with their fraction.
-  var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
-}

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// Shows what was found.
 enum DoctorPresenter: Presenter {

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 
 /// Shows what became of jobs.
 enum JobsChangePresenter: Presenter {
@@ -27,7 +28,7 @@ enum JobsChangePresenter: Presenter {
         case .cancelled: paint.green("cancelled")
         case .requeued(let period): paint.green("queued again") + ", counts in \(period)"
         case .quota: paint.red("not queued: the user's limit of this month is reached")
-        case .untouched(let why): paint.red("unchanged: \(Self.reasons[why] ?? why)")
+        case .untouched(let why): paint.red("unchanged: \(Self.reasons[why] ?? printable(why))")
         case .busy: paint.red("unchanged: somebody else is changing it; try again")
         }
       return "\(line.job) \(words)\n"

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows all that is kept of a job.
@@ -39,7 +40,7 @@ enum JobsShowPresenter: Presenter {
   private static func condition(_ condition: StoredCondition) -> JSONValue {
     [
       "id": .string(condition.id), "name": .string(condition.name),
-      "confidence": .decimal(condition.confidence), "percentage": .text(condition.percentage),
+      "confidence": .number(condition.confidence), "percentage": .text(condition.percentage),
       "band": .text(condition.shownBand?.rawValue), "normal": .bool(condition.normal ?? false),
     ]
   }
@@ -56,10 +57,11 @@ enum JobsShowPresenter: Presenter {
     var lines = Facts([
       ("job", job.id.description), ("user", job.user), ("file", job.sourceName),
       ("lane", job.lane.description),
-      ("state", paint(job.state.rawValue, job.state.colour)), ("month", job.period.description),
+      ("state", job.state.rawValue), ("month", job.period.description),
       ("submitted", Moment.short(job.createdAt)), ("runs", Moment.short(job.runAt)),
       ("expires", Moment.short(job.expiresAt)), ("ended", Moment.short(job.finishedAt)),
     ])
+    lines.colour("state", job.state.colour, paint)
     if let death = detail.death {
       lines.add(
         "failed", [death.failureClass, death.code, death.message].compactMap { $0 }.joined(separator: ": "))

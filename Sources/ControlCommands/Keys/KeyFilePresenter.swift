@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import ImageEncryption
 
 /// What a key file has after it was changed.

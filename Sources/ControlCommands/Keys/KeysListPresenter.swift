@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// Shows keys by their numbers, never a key.
 enum KeysListPresenter: Presenter {

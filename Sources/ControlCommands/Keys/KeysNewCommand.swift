@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import FoundationEssentials
 import ImageEncryption
 

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import ImageEncryption
 
 /// Says how many images are under the current key now, and what was left.

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import FoundationEssentials
 
 /// A list of images to submit, as CSV with a header line or as JSON Lines.

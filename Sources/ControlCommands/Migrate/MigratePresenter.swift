@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Puts migrations into words; a dry run into SQL that psql would run as it stands.

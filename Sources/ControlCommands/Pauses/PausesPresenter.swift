@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Says what was paused or resumed, and what is paused beside it.

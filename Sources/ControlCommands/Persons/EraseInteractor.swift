@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import Formatting
 import Foundation
 import JobQueue
 import Operations
@@ -49,7 +50,7 @@ struct EraseInteractor: Sendable {
       at: Date().timeIntervalSince1970,
       entry: isDone ? try? await eraser.entry(of: erasure) : nil)
     if isDone, let receipt = request.receipt {
-      try await Self.write(receipt, ErasePresenter.json(response).text + "\n")
+      try await Self.write(receipt, ErasePresenter.json(response).json + "\n")
     }
     return response
   }

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows what was removed of a person.

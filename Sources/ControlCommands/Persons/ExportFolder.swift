@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import Formatting
 import Foundation
 import JobQueue
 import Operations
@@ -54,7 +55,7 @@ actor ExportFolder {
       _ = try file.commit()
     }
     return [
-      "image": .number(image.id), "file": .string(name), "bytes": .count(bytes.count),
+      "image": .integer(image.id), "file": .string(name), "bytes": .count(bytes.count),
       "as_submitted": .bool(image.isRaw),
     ]
   }

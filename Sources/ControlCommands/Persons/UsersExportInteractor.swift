@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import ImageEncryption
 import JobQueue
 import PostgreSQL
@@ -34,7 +35,7 @@ struct UsersExportInteractor: Sendable {
       try await folder.append("],\n\"images\":[")
       try await export.forEachImage(as: actor) { image in
         let line = try await folder.add(image, bytes: Self.opened(image, keys))
-        try await folder.append(images == 0 ? "\n\(line.text)" : ",\n\(line.text)")
+        try await folder.append(images == 0 ? "\n\(line.json)" : ",\n\(line.json)")
         images += 1
       }
       try await folder.append("]}\n")

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows plans with their limits.
@@ -8,7 +9,7 @@ enum PlansPresenter: Presenter {
       "plans": .array(
         plans.map { plan in
           [
-            "plan": .string(plan.name), "name": .string(plan.displayName), "cost": .number(plan.cost),
+            "plan": .string(plan.name), "name": .string(plan.displayName), "cost": .integer(plan.cost),
             "limit": .count(plan.current?.monthly),
             "unlimited": .bool(plan.current.map { $0.monthly == nil } ?? false),
             "limits": .array(plan.limits.map(json(of:))),

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// Names and values below each other: `user   u1`. Empty values are left out.
 struct Facts {
@@ -8,11 +9,17 @@ struct Facts {
     for (name, value) in facts { add(name, value) }
   }
 
-  /// Adds a line, unless there is nothing to say. Colours in the value stay; nothing else unprintable does.
+  /// Adds a line, unless there is nothing to say.
   mutating func add(_ name: String, _ value: String?) {
     guard let value, !value.isEmpty else { return }
-    let isPainted = value.hasPrefix("\u{1B}[") && value.hasSuffix("\u{1B}[0m")
-    lines.append((name, isPainted ? value : printable(value)))
+    lines.append((name, printable(value)))
+  }
+
+  /// Has a line's value in a colour.
+  mutating func colour(_ name: String, _ colour: Paint.Colour, _ paint: Paint) {
+    for index in lines.indices where lines[index].name == name {
+      lines[index].value = paint(lines[index].value, colour)
+    }
   }
 
   /// The lines, the values in one column.

@@ -1,3 +1,4 @@
+import Formatting
 import Operations
 
 /// How moments and lengths of time are shown.
@@ -8,9 +9,7 @@ enum Moment {
   /// `2026-10-01T08:00:00.250Z`; nil for the infinities.
   static func exact(_ seconds: Double) -> String? {
     guard writable.contains(seconds) else { return nil }
-    let whole = seconds.rounded(.down)
-    let nanoseconds = Int32(((seconds - whole) * 1_000_000_000).rounded(.down))
-    return UnixTime(seconds: Int64(whole), nanoseconds: min(nanoseconds, 999_999_999)).rfc3339
+    return UnixTime(secondsSince1970: seconds).rfc3339
   }
 
   /// `2026-10-01 08:00:00Z`, or an empty text.

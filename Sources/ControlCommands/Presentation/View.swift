@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// Turns a response into what is shown: dates, percentages and names are formatted here and nowhere else.
 protocol Presenter {
@@ -31,7 +32,7 @@ struct View: Sendable {
   /// Shows a response: a line of JSON, or text.
   func show<P: Presenter>(_ response: P.Response, by presenter: P.Type) throws(WriteError) {
     if isJSON {
-      try console.print(P.json(response).text)
+      try console.print(P.json(response).json)
     } else {
       try console.output.write(P.text(response, width: width, paint: Paint(console.outputTerminal)))
     }

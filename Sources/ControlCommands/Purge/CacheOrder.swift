@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import Formatting
 import RemoteImages
 
 /// Which folder of images by URL is to be swept, and how.
@@ -16,7 +17,7 @@ struct CacheOrder: Sendable {
     let (folder, isDry) = (folder, isDry)
     let swept = await HelperThread.value {
       Result {
-        try CacheSweep(of: folder, maximumAge: CacheSettings().maximumSeconds, now: now(), isDry: isDry)
+        try CacheSweep(of: folder, maximumAge: CacheSettings().maximumAge.inSeconds, now: now(), isDry: isDry)
       }
     }
     guard let swept else { throw ControlError(.tryLater, "the system has no thread left") }

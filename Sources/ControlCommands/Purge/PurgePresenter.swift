@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 import RemoteImages
 
@@ -11,8 +12,8 @@ enum PurgePresenter: Presenter {
       "removed": .array(
         response.report.lines.map { line in
           [
-            "kind": .string(line.kind.rawValue), "month": .month(line.month), "rows": .number(line.rows),
-            "bytes": .number(line.bytes), "whole_month": .bool(line.isWholeMonth),
+            "kind": .string(line.kind.rawValue), "month": .month(line.month), "rows": .integer(line.rows),
+            "bytes": .integer(line.bytes), "whole_month": .bool(line.isWholeMonth),
           ]
         } + json(response.cached)),
       "busy_months": .array(response.report.busyMonths.map { .month($0) }),

@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import Formatting
 import ImageEncryption
 import Images
 import PostgreSQL
@@ -72,7 +73,7 @@ struct RemoteImageOrder: Sendable {
     let opened = await HelperThread.value {
       Result {
         try DiskCache(
-          cache, limit: size, keys: keys, maximumAge: settings.maximumSeconds, now: network.now())
+          cache, limit: size, keys: keys, maximumAge: settings.maximumAge.inSeconds, now: network.now())
       }
     }
     guard let opened else { throw ControlError(.tryLater, "the system has no thread left") }

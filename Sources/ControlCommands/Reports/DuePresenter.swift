@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// Says what became of the months. Where nobody watches only what was written is named, so that cron mails
 /// nothing on days without news.

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import Reports
 
 /// What the command line asks of a report.

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 import Reports
 
@@ -21,7 +22,7 @@ struct ReportRun: Sendable {
       outcome = try await Reporter(session.database).run(
         request, to: destination(order), by: session.actor(order.reason).statement,
         detail: (["format": .string(order.format.rawValue), "file": .bool(order.out != nil)] as JSONValue)
-          .text,
+          .json,
         progress: { rows in bar?.update(done: rows, total: nil) })
     } catch {
       // Whoever reads our output has read enough: that is said in its own way.

@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import Formatting
 import JobQueue
 import Operations
 import PostgreSQL

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows lanes, counts and workers.
@@ -14,12 +15,12 @@ enum StatusPresenter: Presenter {
       "in_flight": .count(queue.inFlight), "scheduled": count(queue.scheduled),
       "next_scheduled_at": .time(queue.nextScheduledAt), "dead": count(queue.dead),
       "pending_refunds": count(queue.pendingRefunds),
-      "oldest_waiting_seconds": queue.oldestWaitingSeconds.map(JSONValue.decimal) ?? .null,
+      "oldest_waiting_seconds": queue.oldestWaitingSeconds.map(JSONValue.number) ?? .null,
       "lanes": .array(queue.lanes.map(lane)), "workers": .array(queue.workers.map(worker)),
       "pauses": .array(queue.pauses.map(PausesPresenter.json)),
       "gauges": .object(
         queue.gauges.sorted { $0.key < $1.key }.map {
-          JSONValue.Member(name: $0.key, value: .number($0.value))
+          JSONValue.Member(name: $0.key, value: .integer($0.value))
         }),
     ]
   }
@@ -32,7 +33,7 @@ enum StatusPresenter: Presenter {
     [
       "lane": .string(lane.lane.description), "waiting": count(lane.waiting),
       "in_flight": .count(lane.inFlight),
-      "oldest_waiting_seconds": lane.oldestWaitingSeconds.map(JSONValue.decimal) ?? .null,
+      "oldest_waiting_seconds": lane.oldestWaitingSeconds.map(JSONValue.number) ?? .null,
     ]
   }
 
@@ -40,7 +41,7 @@ enum StatusPresenter: Presenter {
     [
       "id": .string(String(worker.id)), "host": .string(worker.host), "pid": .count(worker.pid),
       "version": .string(worker.version), "started_at": .time(worker.startedAt),
-      "heartbeat_seconds_ago": .decimal(worker.heartbeatAgo), "in_flight": .count(worker.inFlight),
+      "heartbeat_seconds_ago": .number(worker.heartbeatAgo), "in_flight": .count(worker.inFlight),
       "report": worker.report.map(WorkerReportPresenter.json) ?? .null,
     ]
   }

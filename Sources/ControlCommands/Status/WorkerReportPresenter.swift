@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows what workers say of themselves: what they have counted, and how they find their endpoints.
@@ -17,8 +18,8 @@ enum WorkerReportPresenter {
       "counters": .object(
         report.counters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: .count($0.value)) }),
       "endpoints": .array(report.endpoints.map(json)),
-      "clock_ahead_seconds": report.clockAhead.map(JSONValue.decimal) ?? .null,
-      "clock_uncertainty_seconds": report.clockUncertainty.map(JSONValue.decimal) ?? .null,
+      "clock_ahead_seconds": report.clockAhead.map(JSONValue.number) ?? .null,
+      "clock_uncertainty_seconds": report.clockUncertainty.map(JSONValue.number) ?? .null,
     ]
   }
 
@@ -26,7 +27,7 @@ enum WorkerReportPresenter {
     [
       "name": .string(endpoint.name), "types": .array(endpoint.kinds.map(JSONValue.string)),
       "state": .string(endpoint.state.rawValue), "reason": .text(endpoint.reason),
-      "next_try_seconds": endpoint.nextTrySeconds.map(JSONValue.decimal) ?? .null,
+      "next_try_seconds": endpoint.nextTrySeconds.map(JSONValue.number) ?? .null,
       "in_flight": .count(endpoint.inFlight), "window": .count(endpoint.window),
     ]
   }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 
 /// Puts results of a submit into words.
 enum SubmitPresenter: Presenter {

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 import Synchronization
 
@@ -85,7 +86,7 @@ final class SubmitReport: SubmitInteractor.Audience {
   private func write(_ result: SubmitResult) {
     guard view.isJSON || result.job != nil else {
       let paint = Paint(view.console.messagesTerminal)
-      view.console.say(String(SubmitPresenter.text(result, width: nil, paint: paint).dropLast()))
+      view.console.show(painted: String(SubmitPresenter.text(result, width: nil, paint: paint).dropLast()))
       return
     }
     guard state.withLock({ $0.failure == nil }) else { return }

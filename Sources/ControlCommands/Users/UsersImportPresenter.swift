@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import JobQueue
 
 /// Shows what became of imported profiles. Names and addresses are not repeated.

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import JobQueue
 import PostgreSQL
 

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 
 /// `analysisctl users prefetch-photos`.
 enum UsersPrefetchCommand {

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import RemoteImages
 
 /// Shows what became of prefetched photos. Of their addresses the hosts alone are named.

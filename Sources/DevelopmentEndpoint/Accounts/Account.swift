@@ -1,3 +1,5 @@
+import Formatting
+
 /// An account as the endpoint keeps it.
 struct Account: Sendable {
   let id: String
@@ -13,7 +15,8 @@ struct Account: Sendable {
 
   /// Begins the count anew if a month has begun since the last time.
   mutating func resetIfMonthChanged(now: Double) {
-    if CalendarTime(now).monthNumber != CalendarTime(lastReset).monthNumber {
+    let (today, then) = (UnixTime(secondsSince1970: now).date, UnixTime(secondsSince1970: lastReset).date)
+    if (today.year, today.month) != (then.year, then.month) {
       analysisCount = 0
       lastReset = now
     }
@@ -22,7 +25,7 @@ struct Account: Sendable {
   var profile: UserProfile {
     UserProfile(
       id: id, email: email, name: name, subscription: subscription, analysisCount: analysisCount,
-      lastResetDate: CalendarTime(lastReset).iso8601)
+      lastResetDate: UnixTime(secondsSince1970: lastReset).rfc3339)
   }
 }
 

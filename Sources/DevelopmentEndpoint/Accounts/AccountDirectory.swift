@@ -1,4 +1,5 @@
 import Csodium
+import Formatting
 import Synchronization
 
 /// The accounts, in memory, with their tokens.
@@ -112,7 +113,7 @@ final class AccountDirectory: Sendable {
 
   /// Stores an analysis under an id of the server's own.
   func save(_ id: String, type: String, conditions: JSONValue) -> (SavedAnalysis, SubscriptionStatus)? {
-    let createdAt = CalendarTime(clock.now).iso8601
+    let createdAt = UnixTime(secondsSince1970: clock.now).rfc3339
     let number = state.withLock { state in
       state.nextAnalysis += 1
       return state.nextAnalysis - 1
@@ -186,11 +187,5 @@ final class AccountDirectory: Sendable {
     let text = Array(password.utf8)
     crypto_generichash(&hash, hash.count, text, UInt64(text.count), passwordKey, passwordKey.count)
     return hash
-  }
-}
-
-extension Duration {
-  var inSeconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) * 1e-18
   }
 }

@@ -1,3 +1,5 @@
+import Formatting
+
 /// An analysis that an account has saved, under the server's own id.
 struct SavedAnalysis: Sendable, Encodable {
   let id: String

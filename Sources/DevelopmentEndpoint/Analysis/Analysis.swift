@@ -1,3 +1,5 @@
+import Formatting
+
 /// What the stand-in says about one picture.
 struct Analysis: Sendable {
   let kind: AnalysisKind
@@ -8,7 +10,7 @@ struct Analysis: Sendable {
   init(kind: AnalysisKind, conditions: [Condition]) {
     self.kind = kind
     self.conditions = conditions
-    var writer = JSONText()
+    var writer = JSONWriter()
     writer.array(conditions) { $0.condition($1) }
     conditionsJSON = writer.bytes
   }

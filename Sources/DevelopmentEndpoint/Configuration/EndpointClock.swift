@@ -1,4 +1,4 @@
-import Glibc
+import Formatting
 
 /// Where the endpoint takes the time of day from: tokens expire and months begin by it.
 public struct EndpointClock: Sendable {
@@ -10,11 +10,7 @@ public struct EndpointClock: Sendable {
   }
 
   /// The system's clock.
-  public static let system = EndpointClock {
-    var now = timespec()
-    clock_gettime(CLOCK_REALTIME, &now)
-    return Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
-  }
+  public static let system = EndpointClock { UnixTime.now.secondsSince1970 }
 
   var now: Double { read() }
 }

@@ -1,3 +1,5 @@
+import Formatting
+
 /// The answers of the failures.
 struct FaultAnswers {
   private let configuration: EndpointConfiguration
@@ -47,7 +49,7 @@ struct FaultAnswers {
   private func conditions(
     _ conditions: [Condition], confidence: String? = nil, sparse: Bool = false
   ) -> [UInt8] {
-    var text = JSONText()
+    var text = JSONWriter()
     text.array(conditions) { $0.condition($1, confidence: confidence, sparse: sparse) }
     return text.bytes
   }
@@ -109,7 +111,7 @@ struct FaultAnswers {
       return .failure(200, "The image format is not supported.", code: "INVALID_IMAGE_FORMAT")
     case .analysisError:
       let json = """
-        {"id":"analysis-error-1","type":"throat","timestamp":"\(CalendarTime(now).iso8601)","user_id":"anonymous",\
+        {"id":"analysis-error-1","type":"throat","timestamp":"\(UnixTime(secondsSince1970: now).rfc3339)","user_id":"anonymous",\
         "conditions":[{"id":"analysis_error","name":"Analysis error","confidence":0,"description":"The analysis \
         could not be completed.","isPotentiallySerious":false,"isError":true,"error":"inference failed",\
         "diagnostic":{"stage":"inference"}}]}
@@ -119,7 +121,9 @@ struct FaultAnswers {
     }
   }
 
-  private var retryDate: String { CalendarTime(now + Double(configuration.retryAfter)).httpDate }
+  private var retryDate: String {
+    UnixTime(secondsSince1970: now + Double(configuration.retryAfter)).httpDate
+  }
 
   private func waiting(_ status: Int, _ retryAfter: String) -> Answer {
     var answer = Answer.failure(status, "Too many requests. Try again later.")

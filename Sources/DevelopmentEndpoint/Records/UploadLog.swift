@@ -1,3 +1,4 @@
+import Formatting
 import Glibc
 
 /// One JSON line for each upload: no token, no address, no image bytes. A line is one write to a file opened
@@ -31,9 +32,9 @@ final class UploadLog: Sendable {
   }
 
   func write(_ line: Line) {
-    var text = JSONText()
+    var text = JSONWriter()
     text.raw("{\"time\":")
-    text.string(CalendarTime(line.time).iso8601)
+    text.string(UnixTime(secondsSince1970: line.time).rfc3339)
     if let key = line.key {
       text.raw(",\"key\":")
       text.string(String(key.prefix(200)))

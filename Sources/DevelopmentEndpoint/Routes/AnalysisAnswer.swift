@@ -1,3 +1,5 @@
+import Formatting
+
 /// The body of a successful analysis, with the parts that the unusual answers change.
 struct AnalysisAnswer {
   /// How the time is written.
@@ -27,7 +29,7 @@ struct AnalysisAnswer {
 
   /// - Parameter now: seconds since 1970.
   func json(now: Double) -> [UInt8] {
-    var text = JSONText()
+    var text = JSONWriter()
     text.raw("{")
     if let id {
       text.raw("\"id\":")
@@ -36,9 +38,9 @@ struct AnalysisAnswer {
     }
     text.raw("\"type\":\"\(kind.rawValue)\",")
     switch stamp {
-    case .fractional: text.raw("\"timestamp\":\"\(CalendarTime(now).iso8601)\"")
+    case .fractional: text.raw("\"timestamp\":\"\(UnixTime(secondsSince1970: now).rfc3339)\"")
     case .seconds: text.raw("\"timestamp\":\((now * 1000).rounded(.down) / 1000)")
-    case .createdAt: text.raw("\"created_at\":\"\(CalendarTime(now).iso8601.dropLast(5))Z\"")
+    case .createdAt: text.raw("\"created_at\":\"\(UnixTime(secondsSince1970: now).rfc3339Seconds)\"")
     }
     if let conditions {
       text.raw(",\"conditions\":")

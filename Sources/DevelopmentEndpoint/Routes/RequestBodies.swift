@@ -1,3 +1,4 @@
+import Formatting
 import FoundationEssentials
 
 /// The JSON bodies clients send.

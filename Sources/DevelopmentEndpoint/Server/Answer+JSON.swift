@@ -1,3 +1,4 @@
+import Formatting
 import FoundationEssentials
 
 extension Answer {
@@ -13,9 +14,9 @@ extension Answer {
 
   /// The error body of the API: `{error: true, message, code?}`.
   static func failure(
-    _ status: Int, _ message: String, code: String? = nil, extra: (inout JSONText) -> Void = { _ in }
+    _ status: Int, _ message: String, code: String? = nil, extra: (inout JSONWriter) -> Void = { _ in }
   ) -> Answer {
-    var text = JSONText()
+    var text = JSONWriter()
     text.raw("{\"error\":true,\"message\":")
     text.string(message)
     if let code {

@@ -1,5 +1,6 @@
 import Clinux
 import Cmicrohttpd
+import Formatting
 import Glibc
 import Synchronization
 

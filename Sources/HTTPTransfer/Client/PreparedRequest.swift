@@ -1,4 +1,5 @@
 internal import Ccurl
+import Formatting
 
 /// A request that was checked against the rules and the policy, ready to be set into a handle.
 struct PreparedRequest {
@@ -85,9 +86,6 @@ struct PreparedRequest {
 extension Duration {
   /// Rounded up, within what libcurl takes (a C int).
   var wholeMilliseconds: Int {
-    guard self > .zero else { return 0 }
-    guard self < .milliseconds(Int32.max) else { return Int(Int32.max) }
-    let (seconds, attoseconds) = components
-    return Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    Int(min(max(millisecondsRoundedUp, 0), Int64(Int32.max)))
   }
 }

@@ -1,4 +1,5 @@
 import Csodium
+import Formatting
 import FoundationEssentials
 import Operations
 

@@ -1,3 +1,4 @@
+import Formatting
 import Operations
 public import PostgreSQL
 
@@ -47,16 +48,12 @@ public struct ClockComparison: Sendable, Equatable {
   ) async throws(JobQueueError) -> ClockComparison? {
     do {
       return try await database.withConnection(deadline: deadline) { connection in
-        let sent = UnixTime.now.secondsAndFraction
+        let sent = UnixTime.now.secondsSince1970
         guard let server = try await statement.run(on: connection, deadline: deadline) else { return nil }
-        return ClockComparison(sent: sent, received: UnixTime.now.secondsAndFraction, server: server)
+        return ClockComparison(sent: sent, received: UnixTime.now.secondsSince1970, server: server)
       }
     } catch {
       throw JobQueueError(error, while: "comparing the clocks")
     }
   }
-}
-
-extension UnixTime {
-  fileprivate var secondsAndFraction: Double { Double(seconds) + Double(nanoseconds) / 1e9 }
 }

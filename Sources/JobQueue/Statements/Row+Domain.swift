@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 import PostgreSQL
 
 /// Reads the domain's values from a row, and refuses numbers that this program does not know.
@@ -50,9 +51,7 @@ func timestamp(_ seconds: Double?) -> Timestamp? {
 
 /// A duration in whole milliseconds, never negative.
 func milliseconds(_ duration: Duration) -> Int64 {
-  let (seconds, attoseconds) = duration.components
-  return max(
-    0, seconds.multipliedReportingOverflow(by: 1000).partialValue + attoseconds / 1_000_000_000_000_000)
+  max(0, duration.milliseconds)
 }
 
 /// Text without the one character that PostgreSQL cannot hold.

@@ -1,3 +1,4 @@
+import Formatting
 public import PostgreSQL
 
 /// A clinic, whose users the reports of a restricted database role are about.
@@ -45,13 +46,13 @@ public struct ClinicDirectory: Sendable {
 
   /// Adds a clinic; false if it is there already.
   ///
-  /// - Throws: `invalid` for a name that is empty, longer than 100 characters or has a control character.
+  /// - Throws: `invalid` for a name that is empty, longer than 100 characters or has a character that cannot be seen.
   public func add(_ name: String) async throws(JobQueueError) -> Bool {
     guard (1...100).contains(name.unicodeScalars.count),
-      !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+      name.unicodeScalars.allSatisfy(\.isPrintable)
     else {
       throw JobQueueError(
-        .invalid, "A clinic's name must have from 1 to 100 characters, and no control character.")
+        .invalid, "A clinic's name must have from 1 to 100 characters, and none that cannot be seen.")
     }
     return try await Self.change("SELECT analysis.add_clinic($1)", [.text(name)], "adding clinic \(name)")
       .run(on: database)

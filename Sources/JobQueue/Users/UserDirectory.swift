@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 public import PostgreSQL
 
 /// The users: who may submit, under which plan, in which zone.
@@ -117,14 +118,13 @@ public struct UserDirectory: Sendable {
 
   /// With a mark that hides itself or turns text round, two users could look like one, and a list like another.
   private func check(_ reference: String) throws(JobQueueError) {
-    let unseen: [Unicode.GeneralCategory] = [.control, .format]
-    guard !reference.isEmpty, reference.unicodeScalars.count <= 200,
-      !reference.unicodeScalars.contains(where: { unseen.contains($0.properties.generalCategory) })
+    guard (1...200).contains(reference.unicodeScalars.count),
+      reference.unicodeScalars.allSatisfy(\.isPrintable)
     else {
       throw JobQueueError(
         .invalid,
-        "A user's reference must have from 1 to 200 characters, and no control or format character (such as"
-          + " marks that turn the order of text round).")
+        "A user's reference must have from 1 to 200 characters, and none that cannot be seen (control and format"
+          + " characters, blanks other than the space).")
     }
   }
 

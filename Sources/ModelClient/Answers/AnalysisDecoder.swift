@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 
 /// Reads the answer to an analysis call, and accepts it whole or not at all.
 public enum AnalysisDecoder {

@@ -1,3 +1,5 @@
+import Formatting
+
 /// An account at the backend.
 public struct BackendUser: Sendable, Equatable, CustomStringConvertible {
   /// The account's id.

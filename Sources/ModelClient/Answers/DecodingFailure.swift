@@ -1,3 +1,5 @@
+import Formatting
+
 /// Why an answer was not accepted. It is accepted whole or not at all.
 public struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// Where in the answer, for instance `conditions[0].confidence`; empty for the answer itself.

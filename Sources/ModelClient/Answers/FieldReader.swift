@@ -1,3 +1,5 @@
+import Formatting
+
 /// Reads the fields of one object of an answer, each checked, and knows the object's place for messages.
 struct FieldReader {
   /// The longest id or name, in Unicode scalars.

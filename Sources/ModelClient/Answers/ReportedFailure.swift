@@ -1,3 +1,5 @@
+import Formatting
+
 /// A failure that an answer's body reports, whatever its status.
 struct ReportedFailure: Equatable {
   /// The condition by which a failed inference hides in an answer that otherwise looks well.

@@ -1,3 +1,5 @@
+import Formatting
+
 /// What the backend answers to a save.
 public struct SaveReceipt: Sendable, Equatable {
   /// The backend's id of the saved analysis; nil when it does not say.

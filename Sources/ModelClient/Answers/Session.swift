@@ -1,3 +1,4 @@
+import Formatting
 public import Operations
 
 /// What a login, a registration or a refresh brings.

@@ -1,3 +1,5 @@
+import Formatting
+
 /// A subscription at the backend. One that is not known is a failure, never taken for the free one.
 public enum Subscription: String, Sendable, CaseIterable {
   /// Some analyses a month, shown as "Basic".

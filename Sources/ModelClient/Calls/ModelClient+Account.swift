@@ -1,4 +1,5 @@
 internal import AnalysisCore
+import Formatting
 internal import HTTPTransfer
 public import Operations
 

@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 internal import HTTPTransfer
 
 extension ModelClient {

@@ -1,4 +1,5 @@
 internal import AnalysisCore
+import Formatting
 internal import HTTPTransfer
 internal import Operations
 
@@ -15,7 +16,7 @@ struct Transport: Sendable {
     _ method: Method, _ path: String, token: Secret?, body: JSONValue? = nil, deadline: Duration? = nil,
     mayBeRepeated: Bool? = nil
   ) async throws(CallFailure) -> JSONValue {
-    let content: Body = body.map { .bytes(JSONWriter.write($0), contentType: "application/json") } ?? .none
+    let content: Body = body.map { .bytes($0.bytes, contentType: "application/json") } ?? .none
     let request = Request(
       method, endpoint.url(path), headers: headers(token), body: content, mayBeRepeated: mayBeRepeated)
     let response = try await send(request, deadline: deadline ?? endpoint.deadlines.account)

@@ -1,4 +1,5 @@
 internal import AnalysisCore
+import Formatting
 internal import HTTPTransfer
 
 /// Failures that the backend itself reports: the body's code is read first, the status second.
@@ -91,13 +92,14 @@ struct AnswerRules {
   }
 
   private func clamped(_ seconds: Double) -> Duration {
-    let most = Double(maximumRetryAfter.components.seconds)
+    let most = maximumRetryAfter.inSeconds
     return .milliseconds(Int64((min(seconds, most) * 1000).rounded(.up)))
   }
 
   /// The time that the backend gives, though no more than 32 days ahead, or else the next month's beginning.
   private func pauseEnd(_ asked: Double?) -> Double {
-    asked.map { now + min($0, 32 * 86_400) } ?? CivilDate.startOfNextMonth(after: now)
+    asked.map { now + min($0, 32 * 86_400) }
+      ?? Double(UnixTime(secondsSince1970: now).date.startOfNextMonth.number * 86_400)
   }
 
   private func message(_ status: Int, _ kind: FailureClass, _ report: ReportedFailure) -> String {

@@ -1,4 +1,5 @@
 internal import AnalysisCore
+import Formatting
 public import HTTPTransfer
 
 /// Says of a failed call what kind of failure it is: a pure function of what came back.

@@ -1,3 +1,5 @@
+import Formatting
+
 /// Makes text of a foreign server fit to be stored and logged: bounded, without control characters, and
 /// without what looks like a token, a password, an e-mail address or a name in a field.
 enum Redaction {
@@ -7,7 +9,7 @@ enum Redaction {
   /// A message.
   static func message(_ text: String) -> String {
     // Cut generously first, so that a huge text costs little, and exactly after the replacements.
-    bounded(redacted(cleaned(String(text.unicodeScalars.prefix(4 * messageLimit)))), messageLimit)
+    printable(redacted(oneLine(String(text.unicodeScalars.prefix(4 * messageLimit)))), limit: messageLimit)
   }
 
   /// The beginning of a body. More than is shown is looked at, so that a token is known by its whole length
@@ -15,28 +17,11 @@ enum Redaction {
   static func excerpt(_ body: [UInt8]) -> String? {
     guard !body.isEmpty else { return nil }
     let beginning = String(decoding: body.prefix(4 * excerptLimit), as: UTF8.self)
-    return bounded(redacted(cleaned(beginning)), excerptLimit)
+    return printable(redacted(oneLine(beginning)), limit: excerptLimit)
   }
 
-  private static func bounded(_ text: String, _ limit: Int) -> String {
-    guard text.unicodeScalars.count > limit else { return text }
-    return String(String.UnicodeScalarView(text.unicodeScalars.prefix(limit - 1))) + "…"
-  }
-
-  /// One line: control characters and blanks become single spaces, and what would turn the direction of
-  /// writing, by which a text can be made to look like another, is dropped.
-  private static func cleaned(_ text: String) -> String {
-    var result = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      switch scalar.properties.generalCategory {
-      case .format: continue
-      case .control, .lineSeparator, .paragraphSeparator, .spaceSeparator:
-        if let last = result.last, last != " " { result.append(" ") }
-      default: result.append(scalar)
-      }
-    }
-    if result.last == " " { result.removeLast() }
-    return String(result)
+  private static func oneLine(_ text: String) -> String {
+    printable(text).split(separator: " ").joined(separator: " ")
   }
 }
 

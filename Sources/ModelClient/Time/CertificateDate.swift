@@ -1,3 +1,5 @@
+import Formatting
+
 /// When a certificate ends, as TLS libraries write it: `Nov  1 12:00:00 2026 GMT` or `2026-11-01 12:00:00 GMT`.
 enum CertificateDate {
   /// Seconds since 1970; nil for anything else.
@@ -9,12 +11,12 @@ enum CertificateDate {
   }
 
   private static func isoDate(_ text: String) -> Double? {
-    var scanner = Scanner(text)
+    var scanner = DateScanner(text)
     guard let year = scanner.number(digits: 4), scanner.take("-"), let month = scanner.number(digits: 2),
       scanner.take("-"), let day = scanner.number(digits: 2), scanner.take(" "),
       let time = scanner.timeOfDay(), scanner.take(" GMT"), scanner.isAtEnd,
-      let number = CivilDate.days(year: year, month: month, day: day)
+      let date = CivilDate(year: year, month: month, day: day)
     else { return nil }
-    return Double(number * 86_400 + time)
+    return Double(date.number * 86_400 + time)
   }
 }

@@ -1,3 +1,5 @@
+import Formatting
+
 /// The `Retry-After` header: seconds, or a date in one of HTTP's three forms (RFC 9110).
 enum RetryAfter {
   /// Seconds from now; nil for anything that is neither. A date that has passed is zero.
@@ -9,10 +11,8 @@ enum RetryAfter {
     return max(0, date - now)
   }
 
-  private static let months = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-  ]
-  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  private static let months = CivilDate.monthNames
+  private static let days = CivilDate.weekdayNames
   private static let longDays = [
     "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday",
   ]
@@ -23,7 +23,7 @@ enum RetryAfter {
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`.
   private static func internetDate(_ text: String) -> Double? {
-    var scanner = Scanner(text)
+    var scanner = DateScanner(text)
     guard scanner.index(in: days) != nil, scanner.take(", "), let day = scanner.number(digits: 2),
       scanner.take(" "), let month = scanner.index(in: months), scanner.take(" "),
       let year = scanner.number(digits: 4), scanner.take(" ")
@@ -33,7 +33,7 @@ enum RetryAfter {
 
   /// `Sunday, 06-Nov-94 08:49:37 GMT`; a year that seems more than 50 years ahead is of the century before.
   private static func oldDate(_ text: String, now: Double) -> Double? {
-    var scanner = Scanner(text)
+    var scanner = DateScanner(text)
     guard scanner.index(in: longDays) != nil, scanner.take(", "), let day = scanner.number(digits: 2),
       scanner.take("-"), let month = scanner.index(in: months), scanner.take("-"),
       let short = scanner.number(digits: 2), scanner.take(" ")
@@ -45,23 +45,23 @@ enum RetryAfter {
 
   /// `Sun Nov  6 08:49:37 1994`.
   private static func cDate(_ text: String) -> Double? {
-    var scanner = Scanner(text)
+    var scanner = DateScanner(text)
     guard scanner.index(in: days) != nil, scanner.take(" "), let month = scanner.index(in: months),
       scanner.take(" "),
       let day = scanner.number(digits: 2) ?? (scanner.take(" ") ? scanner.number(digits: 1) : nil),
       scanner.take(" "), let time = scanner.timeOfDay(), scanner.take(" "),
       let year = scanner.number(digits: 4), scanner.isAtEnd,
-      let number = CivilDate.days(year: year, month: month + 1, day: day)
+      let date = CivilDate(year: year, month: month + 1, day: day)
     else { return nil }
-    return Double(number * 86_400 + time)
+    return Double(date.number * 86_400 + time)
   }
 
   private static func finish(
-    _ scanner: inout Scanner, _ year: Int, _ month: Int, _ day: Int, _ end: String
+    _ scanner: inout DateScanner, _ year: Int, _ month: Int, _ day: Int, _ end: String
   ) -> Double? {
     guard let time = scanner.timeOfDay(), scanner.take(end), scanner.isAtEnd,
-      let number = CivilDate.days(year: year, month: month + 1, day: day)
+      let date = CivilDate(year: year, month: month + 1, day: day)
     else { return nil }
-    return Double(number * 86_400 + time)
+    return Double(date.number * 86_400 + time)
   }
 }

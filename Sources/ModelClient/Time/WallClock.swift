@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Formatting
 
 /// Where the client reads the time, so that tests can set it.
 public struct WallClock: Sendable {
@@ -17,10 +17,6 @@ public struct WallClock: Sendable {
 
   /// The machine's clocks.
   public static let system = WallClock(
-    now: {
-      var time = timespec()
-      clock_gettime(CLOCK_REALTIME, &time)
-      return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    },
+    now: { UnixTime.now.secondsSince1970 },
     monotonic: { ContinuousClock.now })
 }

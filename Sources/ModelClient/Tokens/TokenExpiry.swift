@@ -1,3 +1,5 @@
+import Formatting
+
 /// When a token ends, as far as it or the answer that brought it says.
 enum TokenExpiry {
   /// The end by this machine's clock, in seconds since 1970; nil when nothing says so.

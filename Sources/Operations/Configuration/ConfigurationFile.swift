@@ -1,3 +1,5 @@
+import Formatting
+
 /// The settings of a program, read from a file of `key = value` lines.
 ///
 /// ```
@@ -58,7 +60,7 @@ public struct ConfigurationFile: Sendable, Equatable {
   }
 
   private static func unknown(_ key: String, _ keys: Set<String>) -> ConfigurationLine.Fault {
-    let shown = cleaned(key, limit: 60)
+    let shown = printable(key, limit: 60)
     guard let near = nearestKey(to: key, among: keys) else {
       return .init(.unknownKey, "unknown key '\(shown)'")
     }

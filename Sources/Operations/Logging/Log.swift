@@ -1,3 +1,4 @@
+public import Formatting
 import Glibc
 
 /// Writes what happens, a line an event.
@@ -95,7 +96,7 @@ public struct Log: Sendable {
   private func write(_ level: Level, _ message: StaticString, _ more: () -> Fields) {
     guard let sink, writes(level) else { return }
     let line = LogLine(
-      time: now(), level: level, message: cleaned(String(describing: message)),
+      time: now(), level: level, message: printable(String(describing: message)),
       fields: fields + more().map { (name: $0.key, value: $0.value) })
     switch format {
     case .json: sink.write(line.json)

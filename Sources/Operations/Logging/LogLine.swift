@@ -1,3 +1,5 @@
+import Formatting
+
 /// One event of the log, before it is written in a format.
 struct LogLine {
   let time: UnixTime
@@ -10,13 +12,13 @@ struct LogLine {
   /// An object of JSON in one line: `time`, `level`, `message`, then the fields.
   var json: [UInt8] {
     var line = Array("{\"time\":\"\(time.rfc3339)\",\"level\":\"\(level.rawValue)\",\"message\":".utf8)
-    Self.append(quoted: message, to: &line)
+    JSONWriter.append(message, to: &line)
     for (name, value) in fields {
       line.append(UInt8(ascii: ","))
-      Self.append(quoted: Self.key(name, value), to: &line)
+      JSONWriter.append(Self.key(name, value), to: &line)
       line.append(UInt8(ascii: ":"))
       switch Self.shown(name, value) {
-      case .string(let text): Self.append(quoted: cleaned(text, limit: Self.longestText), to: &line)
+      case .string(let text): JSONWriter.append(printable(text, limit: Self.longestText), to: &line)
       case let other: line += Self.plain(other).utf8
       }
     }
@@ -32,7 +34,7 @@ struct LogLine {
     let space = String(repeating: " ", count: max(0, 7 - label.count))
     var line = "\(clock) \(painted)\(space) \(message)"
     for (name, value) in fields {
-      line += " \(cleaned(name, limit: 60))=\(Self.forPerson(Self.shown(name, value)))"
+      line += " \(printable(name, limit: 60))=\(Self.forPerson(Self.shown(name, value)))"
     }
     return Array((line + "\n").utf8)
   }
@@ -44,7 +46,7 @@ struct LogLine {
   }
 
   private static func key(_ name: String, _ value: LogValue) -> String {
-    let name = cleaned(name, limit: 60)
+    let name = printable(name, limit: 60)
     if case .duration = value, !Redaction.hides(name) { return name + "_ms" }
     return name
   }
@@ -62,7 +64,7 @@ struct LogLine {
   private static func forPerson(_ value: LogValue) -> String {
     switch value {
     case .string(let text):
-      let clean = cleaned(text, limit: longestText)
+      let clean = printable(text, limit: longestText)
       let needsQuotes = clean.isEmpty || clean.contains { $0 == " " || $0 == "\"" || $0 == "=" }
       return needsQuotes
         ? "\"\(clean.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "'"))\""
@@ -74,20 +76,7 @@ struct LogLine {
 
   /// Milliseconds, with microseconds after the point where there are any.
   private static func milliseconds(_ duration: Duration) -> String {
-    let (seconds, attoseconds) = duration.components
-    let microseconds = Double(seconds) * 1_000_000 + Double(attoseconds) / 1_000_000_000_000
-    let rounded = (microseconds).rounded() / 1000
-    return rounded == rounded.rounded() && abs(rounded) < 1e15 ? String(Int64(rounded)) : "\(rounded)"
-  }
-
-  private static func append(quoted text: String, to line: inout [UInt8]) {
-    line.append(UInt8(ascii: "\""))
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): line += [UInt8(ascii: "\\"), byte]
-      default: line.append(byte)
-      }
-    }
-    line.append(UInt8(ascii: "\""))
+    let (whole, rest) = duration.microseconds.quotientAndRemainder(dividingBy: 1000)
+    return rest == 0 ? String(whole) : "\(Double(duration.microseconds) / 1000)"
   }
 }

@@ -1,3 +1,4 @@
+import Formatting
 import Glibc
 
 /// Tells systemd how the service does, by the sd_notify protocol: datagrams of `KEY=value` lines to the
@@ -37,12 +38,11 @@ public struct ServiceNotification: Sendable {
   public func watchdog() { send("WATCHDOG=1") }
 
   /// One line about what the service does, shown by `systemctl status`.
-  public func status(_ text: String) { send("STATUS=\(cleaned(text, limit: 200))") }
+  public func status(_ text: String) { send("STATUS=\(printable(text, limit: 200))") }
 
   /// Starting or stopping takes longer: asks the service manager to wait this much more.
   public func extendTimeout(by duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    send("EXTEND_TIMEOUT_USEC=\(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)")
+    send("EXTEND_TIMEOUT_USEC=\(duration.microseconds)")
   }
 
   private func send(_ message: String) {

@@ -1,3 +1,5 @@
+import Formatting
+
 /// How long to wait before another attempt: exponential, with full jitter, so that many clients that failed
 /// together do not come back together.
 public struct Backoff: Sendable, Equatable {
@@ -26,9 +28,6 @@ public struct Backoff: Sendable, Equatable {
 
   /// A wait drawn evenly from zero to the ceiling, in whole microseconds.
   public func delay(attempt: Int, using generator: inout some RandomNumberGenerator) -> Duration {
-    let (seconds, attoseconds) = ceiling(attempt: attempt).components
-    let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-    let longest = overflow ? Int64.max : whole &+ attoseconds / 1_000_000_000_000
-    return .microseconds(Int64.random(in: 0...max(longest, 0), using: &generator))
+    .microseconds(Int64.random(in: 0...max(ceiling(attempt: attempt).microseconds, 0), using: &generator))
   }
 }

@@ -1,4 +1,5 @@
 internal import EventLoop
+import Formatting
 internal import Glibc
 
 /// Connects to the first of a connection string's servers that takes us.
@@ -84,7 +85,7 @@ struct HostRace {
     let candidates = silent + (front.map { [$0] } ?? [])
     var descriptors = candidates.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
     let slice = min(max(until - EventLoop.now, .zero), .milliseconds(100))
-    let milliseconds = Int32(slice.components.attoseconds / 1_000_000_000_000_000) + 1
+    let milliseconds = Int32(slice.milliseconds) + 1
     guard Glibc.poll(&descriptors, nfds_t(descriptors.count), milliseconds) > 0 else { return [] }
     return zip(candidates, descriptors).filter { $0.1.revents != 0 }.map(\.0)
   }

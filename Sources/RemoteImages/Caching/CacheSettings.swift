@@ -5,11 +5,6 @@ public struct CacheSettings: Sendable, Equatable {
   /// For how long an image is kept at most; its host may ask for less.
   public var maximumAge: Duration
 
-  /// The same in seconds.
-  public var maximumSeconds: Double {
-    Double(maximumAge.components.seconds) + Double(maximumAge.components.attoseconds) / 1e18
-  }
-
   /// Settings; every value left out is the default.
   public init(memoryBytes: Int = 64_000_000, maximumAge: Duration = .seconds(86_400)) {
     self.memoryBytes = memoryBytes

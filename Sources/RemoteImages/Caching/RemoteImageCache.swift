@@ -1,4 +1,5 @@
 public import EventLoop
+import Formatting
 
 /// Images by their addresses, each fetched once for all who ask at one time, and kept for a while in memory and,
 /// if that is wanted, on a disk.
@@ -45,7 +46,7 @@ public actor RemoteImageCache {
     self.onTrouble = onTrouble
     fetcher = RemoteImageFetcher(loop: loop, limits: limits, network: network)
     memory = MemoryCache(limit: settings.memoryBytes)
-    maximumAge = settings.maximumSeconds
+    maximumAge = settings.maximumAge.inSeconds
   }
 
   /// Ends what is being fetched; whoever waits is told `closed`.

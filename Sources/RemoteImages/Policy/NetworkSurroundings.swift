@@ -1,3 +1,4 @@
+import Formatting
 internal import Operations
 
 /// What fetching takes from the machine round it.
@@ -27,10 +28,7 @@ public struct NetworkSurroundings: Sendable {
   /// The machine's own.
   public static let system = NetworkSurroundings(
     resolver: .system,
-    now: {
-      let now = UnixTime.now
-      return Double(now.seconds) + Double(now.nanoseconds) / 1e9
-    })
+    now: { UnixTime.now.secondsSince1970 })
 
   /// Why an address is refused; nil when it is not.
   func refusal(of address: IPAddress) -> String? {

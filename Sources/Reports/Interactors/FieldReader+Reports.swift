@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 import PostgreSQL
 
 extension FieldReader {

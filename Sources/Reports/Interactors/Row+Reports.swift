@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 import PostgreSQL
 
 extension Row {
@@ -20,6 +21,9 @@ extension Row {
 extension Timestamp {
   /// The moment in the count that Unix uses.
   var microsecondsSince1970: Int64 { microsecondsSince2000 + 946_684_800_000_000 }
+
+  /// The moment in UTC, to the second.
+  var rfc3339: String { UnixTime(secondsSince1970: secondsSince1970).rfc3339Seconds }
 }
 
 extension ReportsError {

@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 
 /// What one user used in one month.
 struct UsageResponse: Equatable, Sendable {

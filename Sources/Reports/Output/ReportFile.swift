@@ -1,3 +1,4 @@
+import Formatting
 import Operations
 
 /// A report's file and the one beside it that says what it holds: both appear, or, when anything fails before,
@@ -61,14 +62,12 @@ struct ReportFile: ~Copyable {
   private static func description(
     _ meta: ReportMeta, format: ReportFormat, byteCount: Int, sha256: String
   ) -> [UInt8] {
-    var bytes: [UInt8] = []
-    let fields: [(String, JSONText.Value)] =
+    let fields: [JSONValue.Member] =
       meta.fields + [
-        ("format", .text(format.rawValue)), ("bytes", .number(Int64(byteCount))), ("sha256", .text(sha256)),
+        .init(name: "format", value: .string(format.rawValue)),
+        .init(name: "bytes", value: .count(byteCount)), .init(name: "sha256", value: .string(sha256)),
       ]
-    JSONText.append(fields, to: &bytes)
-    bytes.append(UInt8(ascii: "\n"))
-    return bytes
+    return JSONValue.object(fields).bytes + [UInt8(ascii: "\n")]
   }
 
   private static func start(_ path: String) throws(ReportsError) -> AtomicFile {

@@ -1,3 +1,4 @@
+import Formatting
 import PostgreSQL
 
 /// Words as a cell of CSV.
@@ -39,7 +40,19 @@ enum CSVText {
 
   /// Appends words of any kind, without what is not printable and guarded where a spreadsheet would calculate.
   private static func appendSifted(_ text: String, to bytes: inout [UInt8]) {
-    append(sifted: CellText.guarded(CellText.printable(text, keepingLines: true)), to: &bytes)
+    append(sifted: guarded(printable(text, keeping: lines)), to: &bytes)
+  }
+
+  /// What a quoted cell can hold and a table cannot.
+  private static let lines = "\t\r\n"
+
+  /// The printable text with an apostrophe before it when a spreadsheet would take it for a formula: when it starts
+  /// with `=`, `+`, `-`, `@`, the wide forms of these, a tab or a line end, with blanks before it or not.
+  private static func guarded(_ text: String) -> String {
+    switch text.unicodeScalars.first(where: { $0 != " " }) {
+    case "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": "'" + text
+    default: text
+    }
   }
 
   /// Writes words, in quotation marks when they hold anything that ends a cell or that a reader might trim.

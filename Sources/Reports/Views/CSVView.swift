@@ -1,3 +1,5 @@
+import Formatting
+
 /// Comma-separated values as RFC 4180 has them: CRLF after every line, a header always, UTF-8.
 ///
 /// Words that a spreadsheet would take for a formula get an apostrophe before them, which is what

@@ -1,3 +1,4 @@
+import Formatting
 import PostgreSQL
 
 /// One value of a row, ready for every view: a view decides how it is written, never what it says.

@@ -1,3 +1,4 @@
+import Formatting
 import PostgreSQL
 
 /// One JSON object: `data` with an object a row, and `meta`, which comes last because the number of rows is
@@ -10,7 +11,7 @@ struct JSONView: ReportView {
   mutating func begin(_ columns: [Column], into bytes: inout [UInt8]) {
     keys = columns.map { column in
       var key: [UInt8] = []
-      JSONText.append(column.name, to: &key)
+      JSONWriter.append(column.name, to: &key)
       key.append(UInt8(ascii: ":"))
       return key
     }
@@ -31,20 +32,20 @@ struct JSONView: ReportView {
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8]) {
     bytes.append(contentsOf: (isFirst ? "],\n" : "\n],\n").utf8)
     bytes.append(contentsOf: "\"meta\":".utf8)
-    JSONText.append(meta.fields, to: &bytes)
+    bytes += JSONValue.object(meta.fields).bytes
     bytes.append(contentsOf: "}\n".utf8)
   }
 
   private static func append(_ cell: Cell, to bytes: inout [UInt8]) {
     switch cell {
     case .absent, .unlimited: bytes.append(contentsOf: "null".utf8)
-    case .text(let text): JSONText.append(text, to: &bytes)
-    case .lent(let text): text.withUTF8 { JSONText.append(utf8: $0, to: &bytes) }
-    case .identifier(let number): JSONText.append(String(number), to: &bytes)
+    case .text(let text): JSONWriter.append(text, to: &bytes)
+    case .lent(let text): text.withUTF8 { JSONWriter.append(utf8: $0, to: &bytes) }
+    case .identifier(let number): JSONWriter.append(String(number), to: &bytes)
     case .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)
-    case .percentage(let number): JSONText.append("\(number)%", to: &bytes)
-    case .time(let time): JSONText.append(time.text, to: &bytes)
+    case .percentage(let number): JSONWriter.append("\(number)%", to: &bytes)
+    case .time(let time): JSONWriter.append(time.text, to: &bytes)
     case .boolean(let yes): bytes.append(contentsOf: (yes ? "true" : "false").utf8)
     }
   }

@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 import PostgreSQL
 
 /// What a report is, beside its rows; known in full when the last row is written.
@@ -19,18 +20,19 @@ struct ReportMeta: Equatable, Sendable {
   var zoneText: String { zone ?? "billing" }
 
   /// The fields in the order in which they are written.
-  var fields: [(String, JSONText.Value)] {
+  var fields: [JSONValue.Member] {
     [
-      ("report", .text(kind.rawValue)), ("month", .text(month.description)), ("zone", .text(zoneText)),
-      ("state", .text(state.rawValue)), ("rows", .number(Int64(rows))), ("generated_at", .text(generatedAt)),
+      .init(name: "report", value: .string(kind.rawValue)),
+      .init(name: "month", value: .string(month.description)), .init(name: "zone", value: .string(zoneText)),
+      .init(name: "state", value: .string(state.rawValue)), .init(name: "rows", value: .count(rows)),
+      .init(name: "generated_at", value: .string(generatedAt)),
     ] + removal
   }
 
   /// What a file without rows would not tell: that there were some.
-  private var removal: [(String, JSONText.Value)] {
+  private var removal: [JSONValue.Member] {
     guard let removedSince else { return [] }
-    return [
-      ("results_removed_since", .text(LocalTime.utcText(microseconds: removedSince.microsecondsSince1970)))
-    ]
+    let moment = removedSince.rfc3339
+    return [.init(name: "results_removed_since", value: .string(moment))]
   }
 }

@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 import PostgreSQL
 
 /// Aligned columns for people, with a line below that says what they look at.
@@ -46,7 +47,7 @@ struct TableView: ReportView {
   /// Fixes the widths by what is held, writes the header and lets the held rows go.
   private mutating func release(into bytes: inout [UInt8]) {
     widths = columns.indices.map { index in
-      let widest = held.reduce(TextWidth.of(columns[index].heading)) { max($0, TextWidth.of($1[index])) }
+      let widest = held.reduce(displayWidth(columns[index].heading)) { max($0, displayWidth($1[index])) }
       return columns[index].alignment == .left ? min(widest, Self.widestText) : widest
     }
     shrink()
@@ -74,8 +75,8 @@ struct TableView: ReportView {
     for (index, text) in texts.enumerated() {
       if index > 0 { line += String(repeating: " ", count: Self.gap) }
       let isWords = columns[index].alignment == .left
-      let shown = isWords ? TextWidth.cut(text, to: widths[index]) : text
-      let blanks = String(repeating: " ", count: max(0, widths[index] - TextWidth.of(shown)))
+      let shown = isWords ? truncated(text, to: widths[index]) : text
+      let blanks = String(repeating: " ", count: max(0, widths[index] - displayWidth(shown)))
       line += isWords ? shown + blanks : blanks + shown
     }
     while line.last == " " { line.removeLast() }
@@ -87,8 +88,8 @@ struct TableView: ReportView {
     switch cell {
     case .absent: ""
     case .unlimited: "unlimited"
-    case .text(let text): CellText.printable(text, keepingLines: false)
-    case .lent(let text): CellText.printable(text.string, keepingLines: false)
+    case .text(let text): printable(text)
+    case .lent(let text): printable(text.string)
     case .identifier(let number), .integer(let number): String(number)
     case .decimal(let number): String(describing: number)
     case .percentage(let number): "\(number)%"

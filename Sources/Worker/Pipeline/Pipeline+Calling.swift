@@ -1,5 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
+import Formatting
 internal import HTTPTransfer
 internal import JobQueue
 internal import ModelClient
@@ -109,7 +110,7 @@ extension Pipeline {
       .completed(
         CompletedJob(
           batch: job.batch, job: job.id, analysis: answer.analysis, calls: answer.calls,
-          callMilliseconds: answer.timing.total.milliseconds, endpoint: answer.endpoint)))
+          callMilliseconds: Int(answer.timing.total.milliseconds), endpoint: answer.endpoint)))
   }
 
   private func failed(_ ready: ReadyJob, _ failure: CallFailure, _ gate: Int) {
@@ -194,12 +195,5 @@ extension Pipeline {
   /// Whether a job would wait here for longer than a moment.
   func isShutForLong(_ gate: Int, _ now: ContinuousClock.Instant) -> Bool {
     gates[gate].breaker.reopens.map { $0 - now > .seconds(5) } ?? false
-  }
-}
-
-extension Duration {
-  /// Whole milliseconds.
-  var milliseconds: Int {
-    Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -1,5 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
+import Formatting
 internal import JobQueue
 internal import Operations
 
@@ -76,7 +77,7 @@ extension Pipeline {
   }
 
   private func pause(of kind: AnalysisKind, beyond horizon: Duration) -> OperatorPause? {
-    pause(of: kind).flatMap { $0.secondsLeft.map { $0 > horizon.seconds } ?? true ? $0 : nil }
+    pause(of: kind).flatMap { $0.secondsLeft.map { $0 > horizon.inSeconds } ?? true ? $0 : nil }
   }
 
   // MARK: Telling
@@ -94,7 +95,7 @@ extension Pipeline {
       case .probing: report.state = .probing
       case .open(let until):
         report.state = .shut
-        report.nextTrySeconds = max(0, (until - now).seconds)
+        report.nextTrySeconds = max(0, (until - now).inSeconds)
       }
       if report.state != .open { report.reason = gate.pauseReason ?? "it fails" }
       let wishes = kinds.compactMap(pause)

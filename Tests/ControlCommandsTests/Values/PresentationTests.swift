@@ -1,4 +1,7 @@
+import CommandLineTool
+import Formatting
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -8,57 +11,39 @@ struct PresentationTests {
   @Test("JSON keeps its members' order and stays on one line")
   func json() {
     let value: JSONValue = [
-      "z": 1, "a": .null, "list": [true, "x"], "empty": [], "decimal": .decimal(0.5),
-      "none": .decimal(.infinity), "count": .count(Int16(7)),
+      "z": 1, "a": .null, "list": [true, "x"], "empty": [], "decimal": .number(0.5),
+      "none": .number(.infinity), "count": .count(Int16(7)),
     ]
     #expect(
-      value.text
+      value.json
         == #"{"z":1,"a":null,"list":[true,"x"],"empty":[],"decimal":0.5,"none":null,"count":7}"#)
   }
 
   @Test(
-    "JSON texts are escaped",
-    arguments: [
-      ("a\"b\\c", #""a\"b\\c""#), ("\n\r\t", #""\n\r\t""#),
-      ("\u{0}\u{1B}[31m\u{7F}", #""\u0000\u001b[31m\u007f""#),
-      ("\u{2028}\u{9B}", #""\u2028\u009b""#), ("\u{202E}\u{E0061}", #""\u202e\udb40\udc61""#),
-      ("zoë 😀", "\"zoë 😀\""),
-    ])
-  func escapes(text: String, expected: String) {
-    #expect(JSONValue.string(text).text == expected)
+    "JSON has nothing that hides text or turns its order round, and means the same",
+    arguments: HostileText.all)
+  func hostile(hostile: HostileText) throws {
+    let text = hostile.text
+    let written = JSONValue.string(text)
+    #expect(try decoded(written) == text)
+    let object = JSONValue.object([JSONValue.Member(name: text, value: .raw(written.json))])
+    #expect(try JSONDecoder().decode([String: String].self, from: Data(object.json.utf8)) == [text: text])
+    #expect(HostileText.found(in: object.json) == [])
   }
 
-  @Test(
-    "JSON has nothing that hides text or turns its order round, and means the same",
-    arguments: [
-      "\u{202A}\u{202B}\u{202C}\u{202D}\u{202E}", "\u{2066}\u{2067}\u{2068}\u{2069}",
-      "\u{200B}\u{200C}\u{200D}\u{200E}\u{200F}\u{2060}\u{FEFF}",
-      "\u{AD}\u{61C}\u{600}\u{180E}\u{206F}\u{FFF9}",
-      "\u{E0001}\u{E0061}\u{110BD}\u{1D173}",
-    ])
-  func invisible(marks: String) throws {
-    let text = marks.unicodeScalars.map { "a\($0)b" }.joined()
-    let written = ["\"\(text)\"", JSONValue.string(text).text]
-    let values: [JSONValue] = [
-      .string(text), .raw(written[0]), .object([JSONValue.Member(name: text, value: .raw(written[1]))]),
-    ]
-    for value in values {
-      #expect(
-        !value.text.unicodeScalars.contains { $0.properties.generalCategory == .format }, "\(value.text)")
-    }
-    #expect(try decoded(values[0]) == text)
-    #expect(try decoded(values[1]) == text)
-    let object = try JSONDecoder().decode([String: String].self, from: Data(values[2].text.utf8))
-    #expect(object.map { $0 == text && $1 == text } == [true])
+  @Test("facts have nothing that hides text or turns its order round", arguments: HostileText.all)
+  func hostileFacts(hostile: HostileText) {
+    let facts = Facts([("a", hostile.text), ("b", "\u{1B}[2J\(hostile.text)\u{1B}[0m")])
+    #expect(HostileText.found(in: facts.text, except: "\n") == [])
   }
 
   @Test("JSON that is there already keeps its white space")
   func whiteSpace() {
-    #expect(JSONValue.raw("{\t\"a\": 1 }").text == "{\t\"a\": 1 }")
+    #expect(JSONValue.raw("{\t\"a\": 1 }").json == "{\t\"a\": 1 }")
   }
 
   private func decoded(_ value: JSONValue) throws -> String {
-    try JSONDecoder().decode(String.self, from: Data(value.text.utf8))
+    try JSONDecoder().decode(String.self, from: Data(value.json.utf8))
   }
 
   @Test(
@@ -93,7 +78,8 @@ struct PresentationTests {
   @Test("facts stand below each other without what is empty or would move the cursor")
   func facts() {
     var facts = Facts([("a", "1"), ("long", "x\u{1B}[2Jy"), ("none", nil), ("empty", "")])
-    facts.add("b", "\u{1B}[31mred\u{1B}[0m")
+    facts.add("b", "red")
+    facts.colour("b", .red, Paint(true))
     #expect(facts.text == "a     1\nlong  x[2Jy\nb     \u{1B}[31mred\u{1B}[0m\n")
   }
 }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import Testing
 
 @testable import ControlCommands
@@ -19,6 +20,6 @@ enum Fixed {
   }
 
   static func json<P: Presenter>(_ response: P.Response, _ presenter: P.Type) -> String {
-    P.json(response).text
+    P.json(response).json
   }
 }

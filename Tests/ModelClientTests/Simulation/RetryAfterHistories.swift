@@ -1,3 +1,4 @@
+import Formatting
 import Foundation
 import HTTPTransfer
 import Operations
@@ -96,7 +97,7 @@ struct RetryAfterHistories {
       let parts = calendar.dateComponents([.year, .month], from: Date(timeIntervalSince1970: now))
       let next = DateComponents(year: parts.year, month: (parts.month ?? 1) + 1, day: 1)
       let expected = calendar.date(from: next)?.timeIntervalSince1970
-      let start = CivilDate.startOfNextMonth(after: now)
+      let start = Double(UnixTime(secondsSince1970: now).date.startOfNextMonth.number * 86_400)
       try hold(
         start == expected,
         "after \(now) the next month begins at \(String(describing: expected)), not \(start)")

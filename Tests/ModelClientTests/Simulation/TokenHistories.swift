@@ -1,4 +1,5 @@
 import AnalysisCore
+import Formatting
 import Operations
 import TestSupport
 import Testing

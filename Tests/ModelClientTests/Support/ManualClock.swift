@@ -1,3 +1,4 @@
+import Formatting
 import ModelClient
 import Synchronization
 
@@ -17,7 +18,7 @@ final class ManualClock: Sendable {
   }
 
   var now: Double {
-    origin + elapsed.withLock { Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18 }
+    origin + elapsed.withLock { $0.inSeconds }
   }
 
   /// The clock as the client takes it.

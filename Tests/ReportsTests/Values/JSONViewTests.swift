@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Reports
@@ -33,6 +34,16 @@ struct JSONViewTests {
     let row: [Cell] = [.absent, .text(text), .absent, .absent, .absent, .absent, .absent, .absent]
     let value = try Self.decode([row])
     #expect(value["data"]?.list?.first?["name"] == .text(text))
+  }
+
+  @Test(
+    "nothing that hides text or turns its order round is in JSON, and it means the same",
+    arguments: HostileText.all)
+  func hostile(text: HostileText) throws {
+    let row: [Cell] = [.absent, .text(text.text), .absent, .absent, .absent, .absent, .absent, .absent]
+    let bytes = Written.bytes(JSONView(), Self.columns, [row])
+    #expect(HostileText.found(in: String(decoding: bytes, as: UTF8.self), except: "\n") == [])
+    #expect(try Self.decode([row])["data"]?.list?.first?["name"] == .text(text.text))
   }
 
   @Test("the meta says what the rows are", arguments: [0, 1, 3])

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import Reports
@@ -56,7 +57,13 @@ struct TableViewTests {
   func harmless() {
     let text = Written.text(
       TableView(), Self.columns, [[.text("a\u{1B}[2Jb\u{202E}c\nd\te"), .integer(1), .absent, .absent]])
-    #expect(text.split(separator: "\n")[2] == "a[2Jbcde     1")
+    #expect(text.split(separator: "\n")[2] == "a[2Jbc d e     1")
+  }
+
+  @Test("nothing that hides text or turns its order round is in a table", arguments: HostileText.all)
+  func hostile(text: HostileText) {
+    let shown = Written.text(TableView(), Self.columns, [[.text(text.text), .integer(1), .absent, .absent]])
+    #expect(HostileText.found(in: shown, except: "\n") == [])
   }
 
   @Test("rows after those that were measured keep the widths and are not held")
@@ -69,20 +76,5 @@ struct TableViewTests {
     #expect(released == 1_002 * 3 - 1)  // "A" and a line end are two bytes, the others three
     view.row([.text("longer")], at: [0], into: &bytes)
     #expect(String(decoding: bytes[released...], as: UTF8.self) == "l…\n")
-  }
-
-  @Test(
-    "East Asian characters and pictures take two columns",
-    arguments: [("abc", 3), ("日本", 4), ("é", 1), ("e\u{301}", 1), ("👩‍⚕️", 2), ("한", 2), ("", 0)])
-  func widths(text: String, width: Int) {
-    #expect(TextWidth.of(text) == width)
-  }
-
-  @Test(
-    "a cut text never takes more than its room",
-    arguments: [("abcdef", 4, "abc…"), ("日本語", 4, "日…"), ("日本語", 5, "日本…"), ("abc", 3, "abc")])
-  func cuts(text: String, width: Int, expected: String) {
-    #expect(TextWidth.cut(text, to: width) == expected)
-    #expect(TextWidth.of(TextWidth.cut(text, to: width)) <= width)
   }
 }

@@ -1,3 +1,4 @@
+import Formatting
 import HTTPTransfer
 import ModelClient
 import Operations

@@ -1,3 +1,4 @@
+import Formatting
 import PostgreSQL
 
 /// What keeps dead rows from being removed: the queue lives by inserting and deleting, and slows down when its

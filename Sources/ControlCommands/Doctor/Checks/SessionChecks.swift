@@ -1,3 +1,4 @@
+import Formatting
 import PostgreSQL
 
 /// Sessions that hold others up.

@@ -1,9 +1,9 @@
 /// Reads JSON (RFC 8259) from memory, more strictly than most: a name may come once in an object, nesting
 /// is bounded, numbers must be finite and texts valid UTF-8 without lone surrogates. What two readers could
 /// understand differently is refused.
-struct JSONReader {
+public struct JSONReader {
   /// Deeper nesting is refused: an analysis needs five levels, and recursion costs stack.
-  static let greatestDepth = 32
+  public static let greatestDepth = 32
 
   private static let fewNames = 16
 
@@ -15,7 +15,7 @@ struct JSONReader {
   private var position = 0
 
   /// Reads one value that takes up all of the bytes.
-  static func read(_ bytes: [UInt8]) throws(JSONFailure) -> JSONValue {
+  public static func read(_ bytes: [UInt8]) throws(JSONFailure) -> JSONValue {
     let result = bytes.withUnsafeBufferPointer { buffer -> Result<JSONValue, JSONFailure> in
       var reader = JSONReader(bytes: buffer)
       do throws(JSONFailure) {

@@ -1,6 +1,6 @@
 /// How many columns a terminal gives a text: none for combining marks, two for East Asian wide characters
 /// and emoji, one for the rest.
-func displayWidth(_ text: String) -> Int {
+public func displayWidth(_ text: String) -> Int {
   if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
   return text.reduce(0) { $0 + displayWidth($1) }
 }
@@ -21,7 +21,7 @@ private func displayWidth(_ character: Character) -> Int {
 }
 
 /// The text cut to a width, with an ellipsis where something is left out.
-func truncated(_ text: String, to width: Int) -> String {
+public func truncated(_ text: String, to width: Int) -> String {
   guard displayWidth(text) > width else { return text }
   guard width > 0 else { return "" }
   var kept = ""

@@ -1,13 +1,9 @@
-/// Any JSON value: what a client saves comes back as it was.
-enum JSONValue: Sendable, Codable, Equatable {
-  case null
-  case bool(Bool)
-  case number(Double)
-  case string(String)
-  case array([JSONValue])
-  case object([String: JSONValue])
+public import Formatting
 
-  init(from decoder: any Decoder) throws {
+/// What a client saves comes back as it was.
+extension JSONValue: Codable {
+  /// Reads any JSON value.
+  public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null
@@ -20,19 +16,23 @@ enum JSONValue: Sendable, Codable, Equatable {
     } else if let value = try? container.decode([JSONValue].self) {
       self = .array(value)
     } else {
-      self = .object(try container.decode([String: JSONValue].self))
+      let members = try container.decode([String: JSONValue].self)
+      self = .object(members.map { Member(name: $0.key, value: $0.value) })
     }
   }
 
-  func encode(to encoder: any Encoder) throws {
+  /// Writes the value.
+  public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     switch self {
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
-    case .string(let value): try container.encode(value)
-    case .array(let value): try container.encode(value)
-    case .object(let value): try container.encode(value)
+    case .string(let value), .raw(let value): try container.encode(value)
+    case .array(let values): try container.encode(values)
+    case .object(let members):
+      try container.encode(Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.value) }))
     }
   }
 }

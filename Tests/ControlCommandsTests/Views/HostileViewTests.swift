@@ -1,0 +1,127 @@
+import AnalysisCore
+import CommandLineTool
+import Formatting
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+@testable import JobQueue
+
+@Suite("No view lets a hostile text fool its reader")
+struct HostileViewTests {
+  @Test("jobs, listed, shown and changed", arguments: HostileText.all)
+  func jobs(hostile: HostileText) throws {
+    let text = hostile.text
+    let summary = JobSummary(
+      id: JobID(12), shard: 0, user: text, kind: .throat, lane: Lane(.throat, .urgent), state: .dead,
+      period: try Fixed.month(), createdAt: Fixed.moment, runAt: nil, expiresAt: nil,
+      finishedAt: Fixed.moment,
+      attempts: 1, sourceName: text)
+    let attempt = AttemptRecord(
+      attempt: 1, at: Fixed.moment, failureClass: text, code: text, message: text, errorID: text, status: 503,
+      calls: 1, maybeCounted: false, burnt: true, endpoint: text, worker: 7)
+    let conditions: JSONValue = [["id": .string(text), "name": .string(text), "confidence": .number(0.5)]]
+    let result = StoredResult(
+      analysisID: text, answeredAt: nil, finishedAt: Fixed.moment, conditionsJSON: conditions.json,
+      isPotentiallySerious: true, recommendsConsultation: true, calls: 1, callMilliseconds: 52, model: text,
+      endpoint: text, version: text, attempt: 2)
+    let death = JobDeath(
+      attempts: 1, failureClass: text, code: text, message: text, failedAt: Fixed.moment, calls: 1)
+    check(JobPage(jobs: [summary], next: nil, isCutShort: false), JobsListPresenter.self)
+    check(
+      JobDetail(summary: summary, attempts: [attempt], result: result, death: death), JobsShowPresenter.self)
+    check(
+      JobsChangeResponse(lines: [.init(job: JobID(1), outcome: .untouched(text))]), JobsChangePresenter.self)
+  }
+
+  @Test("results of a submit", arguments: HostileText.all)
+  func submit(hostile: HostileText) throws {
+    let item = SubmitItem(
+      name: hostile.text, source: .bytes([]), user: hostile.text, kind: .ear, priority: .bulk, runAt: nil,
+      expiresAt: nil, key: hostile.text)
+    let refusal = ItemRefusal(code: hostile.text, sentence: hostile.text, advice: hostile.text)
+    for outcome: SubmitResult.Outcome in [
+      .created(JobID(7), try Fixed.month()), .refused(refusal), .notReached,
+    ] {
+      check(SubmitResult(item, outcome), SubmitPresenter.self)
+    }
+  }
+
+  @Test("users, plans and clinics", arguments: HostileText.all)
+  func users(hostile: HostileText) throws {
+    let text = hostile.text
+    let profile = Profile(
+      name: text, email: text, backendSubscription: text, backendCount: 4, lastReset: nil,
+      updatedAt: Fixed.moment)
+    let user = UserDetail(
+      reference: text, shard: 0, userID: 9, zone: text, createdAt: Fixed.moment, plan: text,
+      planDisplayName: text, planHistory: [PlanEntry(plan: text, from: nil)], period: try Fixed.month(),
+      limit: 5, used: 3, refunded: 1, refused: 2, analysed: 2, profile: profile)
+    check(user, UsersShowPresenter.self)
+    let summary = UserSummary(
+      reference: text, zone: text, plan: text, limit: 5, used: 5, period: try Fixed.month())
+    check(UsersListResponse(users: [summary], isFull: true), UsersListPresenter.self)
+    check(
+      UsersImportResponse(lines: [.init(line: 3, user: text, outcome: .refused(text))]),
+      UsersImportPresenter.self)
+    check([Plan(name: text, displayName: text, cost: 10, limits: [])], PlansPresenter.self)
+    check(
+      ClinicsResponse(
+        clinics: [Clinic(id: 1, name: text, users: 2)], viewers: [ClinicViewer(role: text, clinics: [text])]),
+      ClinicsPresenter.self)
+  }
+
+  @Test("workers, endpoints and pauses", arguments: HostileText.all)
+  func status(hostile: HostileText) {
+    let text = hostile.text
+    var queue = QueueStatus()
+    queue.workers = [
+      .init(
+        id: 1, host: text, pid: 42, version: text, startedAt: Fixed.moment, heartbeatAgo: 1.5, inFlight: 64,
+        report: WorkerReport(
+          counters: [text: 1],
+          endpoints: [
+            .init(
+              name: text, kinds: [text], state: .shut, reason: text, nextTrySeconds: 12.5, inFlight: 3,
+              window: 32)
+          ], clockAhead: 0.5, clockUncertainty: 0.25))
+    ]
+    let pause = OperatorPause(.endpoint(text), reason: text, by: text, since: Fixed.moment, until: nil)
+    queue.pauses = [pause]
+    check(StatusResponse(queue: queue, schemaVersion: 4), StatusPresenter.self)
+  }
+
+  @Test("the audit, and what the doctor finds", arguments: HostileText.all)
+  func audit(hostile: HostileText) {
+    let text = hostile.text
+    let detail: JSONValue = [text: .string(text)]
+    check(
+      [
+        AuditEntry(
+          id: 1, at: Fixed.moment, role: text, user: text, host: text, address: text, action: text,
+          object: text,
+          reason: text, detail: detail.json, hash: text)
+      ], AuditListPresenter.self)
+    check(
+      DoctorResponse(findings: [.warning("a.b", text, text)], isDatabaseReached: true), DoctorPresenter.self)
+  }
+
+  @Test("a message about what was typed", arguments: HostileText.all)
+  func messages(hostile: HostileText) async {
+    let control = Control(database: "host=/nowhere")
+    for arguments in [[hostile.text], ["jobs", "list", "--user", hostile.text, "--type", hostile.text]] {
+      let ran = await control.run(arguments)
+      #expect(ran.code == .usage)
+      #expect(HostileText.found(in: ran.messages, except: "\n") == [])
+    }
+  }
+
+  /// Nothing hostile is in what people see, nor in the JSON.
+  private func check<P: Presenter>(
+    _ response: P.Response, _ presenter: P.Type, _ location: SourceLocation = #_sourceLocation
+  ) {
+    let shown = Fixed.text(response, presenter)
+    #expect(HostileText.found(in: shown, except: "\n") == [], sourceLocation: location)
+    #expect(HostileText.found(in: Fixed.json(response, presenter)) == [], sourceLocation: location)
+  }
+}
