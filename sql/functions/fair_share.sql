@@ -171,7 +171,7 @@ CREATE OR REPLACE FUNCTION analysis.tick(
 RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -229,7 +229,7 @@ DROP FUNCTION IF EXISTS analysis.sweep(smallint, smallint[]);
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_lowered int;
