@@ -28,6 +28,9 @@ END $$;
 -- virtual time p_from[i]. Each lane that yields gets a batch of its own, p_batch + i - 1. Of the lane of
 -- suspects a batch is one job, whatever the limit says.
 --
+-- No bitmap scan: a table that was analysed while few rows waited invites one, and it reads every dead entry of the lane,
+-- each time, since it marks none of them as dead for those who come after.
+--
 -- A cancellation takes its job out of the queue; rows of cancelled jobs that are met all the same are dropped, for 50 ms
 -- at most, so that every claim is short and what it dropped stays dropped. A lane in which that happened has one row more,
 -- without a job: from which virtual time on to look the next time. It is not to be taken for empty.
@@ -39,7 +42,7 @@ RETURNS TABLE (
   o_max_attempts smallint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

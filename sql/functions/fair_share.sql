@@ -169,7 +169,7 @@ CREATE OR REPLACE FUNCTION analysis.tick(
 RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -226,7 +226,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_lowered int;

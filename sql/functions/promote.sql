@@ -6,7 +6,7 @@
 CREATE OR REPLACE FUNCTION analysis.promote(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

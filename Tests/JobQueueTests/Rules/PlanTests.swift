@@ -120,6 +120,35 @@ struct PlanTests {
     }
   }
 
+  @Test("Claims and looks read few entries where the table was analysed when few of its rows were left")
+  func analysedNearlyEmpty() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.pool.withConnection { connection in
+        try await fill(queue, on: connection, 20_000)
+        try await connection.execute(
+          script: """
+            VACUUM (ANALYZE) analysis.ready; DELETE FROM analysis.ready WHERE vt > 3; ANALYZE analysis.ready;
+            INSERT INTO analysis.lane_clock (shard, lane, staged_at, at, staged)
+            VALUES (0, 5, '-infinity', '-infinity', 1)
+            """, deadline: .seconds(300))
+        let entries = "SELECT pg_stat_get_xact_tuples_returned('analysis.ready_pkey'::regclass)::bigint"
+        for call in [
+          "analysis.claim(0::smallint, 1, 10, '{5}', '{0}', '{1}', 1, 60000)",
+          "analysis.work('{0}', '{5}', true, true)",
+          "analysis.tick(0::smallint, '{5}', '{2}')", "analysis.sweep(0::smallint)",
+        ] {
+          try await connection.execute(script: "BEGIN")
+          let before = try await connection.query(entries).single().int(0)
+          _ = try await connection.query("SELECT * FROM \(call)")
+          let read = try await connection.query(entries).single().int(0) - before
+          #expect(read <= 10, "\(call) read \(read) entries")
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.batch")
+    }
+  }
+
   @Test("A plan for images that was made in an empty month reaches each by its key, and its user")
   func images() async throws {
     try await RuleQueue.run { queue in
