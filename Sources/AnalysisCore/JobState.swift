@@ -4,11 +4,11 @@ public enum JobState: String, Sendable, CaseIterable, Codable {
   case waiting
   /// To run at a later time: submitted for it, or to be tried again.
   case scheduled
-  /// In a worker's batch.
+  /// In a worker's lease.
   case running
   /// Its result is stored.
   case succeeded
-  /// It failed for good; its quota unit was given back.
+  /// It died; its quota unit was given back.
   case dead
   /// It was cancelled; its quota unit was given back.
   case cancelled

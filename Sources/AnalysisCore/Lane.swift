@@ -1,7 +1,7 @@
-/// One of the queue's lines: a kind of analysis and a priority, or a kind's line of suspects.
+/// One of the queue's lines: a kind of analysis and a priority, or a kind's quarantine.
 ///
-/// Suspects are jobs that were twice in a batch whose worker was lost. They run one at a time in a
-/// process, so that a job that kills its worker burns only its own attempts.
+/// Quarantined jobs are jobs that were twice in a lease whose worker was lost. They run one at a time in a
+/// process, so that a job that kills its worker consumes only its own attempts.
 public struct Lane: Hashable, Sendable {
   /// The lane's number in the database: four for each kind.
   public let code: Int16
@@ -11,14 +11,14 @@ public struct Lane: Hashable, Sendable {
     code = kind.code * 4 + priority.slot
   }
 
-  /// The lane in which a kind's suspects run.
-  public static func suspects(of kind: AnalysisKind) -> Lane {
+  /// The lane in which a kind's quarantined jobs run.
+  public static func quarantine(of kind: AnalysisKind) -> Lane {
     Lane(uncheckedCode: kind.code * 4 + 3)
   }
 
   /// Every lane of a kind.
   public static func all(of kind: AnalysisKind) -> [Lane] {
-    Priority.allCases.map { Lane(kind, $0) } + [.suspects(of: kind)]
+    Priority.allCases.map { Lane(kind, $0) } + [.quarantine(of: kind)]
   }
 
   /// The lane with a number of the database; nil when its kind is unknown.
@@ -34,16 +34,16 @@ public struct Lane: Hashable, Sendable {
   /// The kind whose jobs wait here.
   public var kind: AnalysisKind? { AnalysisKind(code: code / 4) }
 
-  /// The priority; nil for the lane of suspects.
+  /// The priority; nil for the quarantine lane.
   public var priority: Priority? { Priority.allCases.first { $0.slot == code % 4 } }
 
   /// Whether jobs here run one at a time in a process.
-  public var isForSuspects: Bool { code % 4 == 3 }
+  public var isQuarantine: Bool { code % 4 == 3 }
 }
 
 extension Lane: CustomStringConvertible {
-  /// For instance `throat/urgent` or `ear/suspect`.
+  /// For instance `throat/urgent` or `ear/quarantine`.
   public var description: String {
-    "\(kind?.rawValue ?? "unknown")/\(priority?.rawValue ?? "suspect")"
+    "\(kind?.rawValue ?? "unknown")/\(priority?.rawValue ?? "quarantine")"
   }
 }

@@ -113,7 +113,7 @@ public struct AnalysisWorker: Sendable {
       meters: meters)
     await pipeline.obey(found.pauses)
     await pipeline.share(found.shares)
-    let keys = KeyKeeper(configuration.imageKeys, loop: loop, log: log)
+    let keys = KeyCache(configuration.imageKeys, loop: loop, log: log)
     await keys.tell()
     ready()
     log.notice(

@@ -8,7 +8,7 @@ internal import PostgreSQL
 /// When a draining worker may end: nothing waits, nobody holds anything, and nothing is scheduled to run
 /// before the horizon.
 ///
-/// Batches that other workers hold of the kinds that run here are waited for: if their worker is lost, their
+/// Leases that other workers hold of the kinds that run here are waited for: if their worker is lost, their
 /// jobs come back here.
 struct Drain {
   let pipeline: Pipeline
@@ -32,7 +32,7 @@ struct Drain {
   }
 
   private func isDone(_ horizon: Duration) async throws(JobQueueError) -> Bool {
-    guard await pipeline.isSettled else { return false }
+    guard await pipeline.isStored else { return false }
     let paused = await pipeline.kindsPausedBeyondHorizon
     let lanes = worker.configuration.kinds.filter { !paused.contains($0) }.flatMap(Lane.all(of:))
     let found = try await ShardWork.statement(shards: shards, lanes: lanes, all: true, late: true)
@@ -52,7 +52,7 @@ struct Drain {
     // What this worker itself cannot store and waits for no more is held all the same.
     let held = found.values.reduce(0) { $0 + $1.held }
     guard isDone, await held <= pipeline.abandoned else { return false }
-    return await pipeline.isSettled
+    return await pipeline.isStored
   }
 
   /// What stays in the queue, in words, and whether some of it waits for a paused endpoint.

@@ -4,7 +4,7 @@ internal import JobQueue
 internal import Operations
 internal import PostgreSQL
 
-/// What keeps a queue healthy and any worker may do: rescue of lost batches, promotion of due jobs,
+/// What keeps a queue healthy and any worker may do: rescue of lost leases, promotion of due jobs,
 /// refunds, scan marks, partitions, gauges.
 ///
 /// Each is one statement that several workers may run at once; what needs doing by one of them only is
@@ -71,14 +71,14 @@ struct Housekeeping {
       await pipeline.published(published, shard: shard)
     }
     if work.owesRefunds {
-      _ = try await statements.settleRefunds().run(on: databases.control, deadline: deadline)
+      _ = try await statements.applyRefunds().run(on: databases.control, deadline: deadline)
     }
-    if work.hasLostBatches { back += try await rescue(statements) }
+    if work.hasLostLeases { back += try await rescue(statements) }
     try await take(work.turns, statements)
     if back > 0 { await pipeline.wakeUp(shard: shard) }
   }
 
-  /// Promotes as long as full batches come, for a second at most: the rest of the housekeeping has its turn too.
+  /// Promotes as long as full rounds come, for a second at most: the rest of the housekeeping has its turn too.
   private func promote(_ statements: WorkerStatements) async throws(JobQueueError) -> Int {
     let until = EventLoop.now + .seconds(1)
     var promoted = 0
@@ -92,14 +92,14 @@ struct Housekeeping {
   }
 
   private func rescue(_ statements: WorkerStatements) async throws(JobQueueError) -> Int {
-    let outcome = try await statements.rescue(grace: worker.configuration.lease)
+    let outcome = try await statements.rescue(grace: worker.configuration.leaseDuration)
       .run(on: databases.control, deadline: deadline)
-    guard outcome.batches > 0 else { return 0 }
+    guard outcome.leases > 0 else { return 0 }
     worker.meters.rescued.add(outcome.requeued)
     worker.log.warning(
-      "Batches of lost workers were taken back",
+      "Leases of lost workers were taken back",
       [
-        "batches": .int(Int64(outcome.batches)), "requeued": .int(Int64(outcome.requeued)),
+        "leases": .int(Int64(outcome.leases)), "requeued": .int(Int64(outcome.requeued)),
         "dead": .int(Int64(outcome.dead)),
       ])
     return outcome.requeued

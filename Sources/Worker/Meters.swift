@@ -7,7 +7,7 @@ struct Meters: Sendable {
   let completed: Counter
   let retried: Counter
   let dead: Counter
-  let handedBack: Counter
+  let released: Counter
   /// Outcomes that came after the lease had gone or the job had been cancelled, and stored nothing.
   let stale: Counter
   let calls: Counter
@@ -33,7 +33,7 @@ struct Meters: Sendable {
     completed = counters.counter("jobs_completed")
     retried = counters.counter("jobs_retried")
     dead = counters.counter("jobs_dead")
-    handedBack = counters.counter("jobs_handed_back")
+    released = counters.counter("jobs_released")
     stale = counters.counter("outcomes_stale")
     calls = counters.counter("endpoint_calls")
     leasesLost = counters.counter("leases_lost")
@@ -63,7 +63,7 @@ struct Meters: Sendable {
   var told: [String: Int] {
     let told = [
       ("jobs_completed", completed), ("jobs_retried", retried), ("jobs_dead", dead),
-      ("jobs_rescued", rescued), ("jobs_handed_back", handedBack), ("outcomes_stale", stale),
+      ("jobs_rescued", rescued), ("jobs_released", released), ("outcomes_stale", stale),
       ("outcomes_unrecorded", unrecorded), ("images_without_key", imagesLocked),
       ("images_tampered", imagesTampered), ("leases_lost", leasesLost), ("endpoint_calls", calls),
       ("database_errors", databaseErrors), ("database_connects", connects),

@@ -17,8 +17,8 @@ public struct WorkerConfiguration: Sendable {
   public var claimSize = 100
   /// How many bytes of images may be held or on their way from the database.
   public var imageBytes = 128 << 20
-  /// How long a batch is held without a sign of life of its worker.
-  public var lease: Duration = .seconds(15)
+  /// How long a lease is held without a sign of life of its worker.
+  public var leaseDuration: Duration = .seconds(15)
   /// How often a worker gives that sign; a third of the lease, so that two may be lost.
   public var heartbeat: Duration = .seconds(5)
   /// The time that one call may take from its start to the last byte of the answer.
@@ -38,7 +38,7 @@ public struct WorkerConfiguration: Sendable {
   /// The longest that an outcome waits for others. What is not stored yet is called for again when the worker is
   /// killed.
   public var flushDelay: Duration = .milliseconds(20)
-  /// How often lost batches are looked for.
+  /// How often lost leases are looked for.
   public var rescueEvery: Duration = .seconds(5)
   /// How often scheduled jobs that are due, refunds and scan marks are seen to.
   public var promoteEvery: Duration = .seconds(1)

@@ -20,7 +20,7 @@ struct WorkerRun {
   }
 
   /// Runs to the end. Apart from the caller's task, for its cancellation is a wish to stop at once: what is
-  /// held must still be handed back, and no statement could do that in a cancelled task.
+  /// held must still be released, and no statement could do that in a cancelled task.
   ///
   /// - Throws: `WorkerError` when the role may not do what the run needs.
   func run(_ requests: StopRequests) async throws(WorkerError) -> WorkerSummary {
@@ -28,7 +28,7 @@ struct WorkerRun {
     let summary = await withTaskCancellationHandler {
       await running.value
     } onCancel: {
-      Task { await pipeline.advance(to: .handingBack) }
+      Task { await pipeline.advance(to: .releasing) }
     }
     if let fault = await pipeline.fault {
       throw WorkerError(fault.description, kind: fault.code == .permission ? .permission : .fault)
@@ -88,7 +88,7 @@ struct WorkerRun {
         return .other
       }
     }
-    let leases = LeaseKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    let leases = LeaseRenewer(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
     group.addTask {
       await leases.run()
       return .other
@@ -136,7 +136,7 @@ struct WorkerRun {
   }
 
   private func untilHandingBack() async {
-    while !Task.isCancelled, await pipeline.stage < .handingBack {
+    while !Task.isCancelled, await pipeline.stage < .releasing {
       await pipeline.stageBell.wait()
     }
   }
@@ -157,8 +157,8 @@ struct WorkerRun {
       group.cancelAll()
     }
     guard !Task.isCancelled else { return }
-    worker.log.notice("Stopping at once; calls in flight are handed back")
-    await pipeline.advance(to: .handingBack)
+    worker.log.notice("Stopping at once; calls in flight are released")
+    await pipeline.advance(to: .releasing)
   }
 
   /// Publishes how far this worker has claimed, which nobody else knows: short runs one after another would else leave
@@ -199,7 +199,7 @@ struct WorkerRun {
     let meters = worker.meters
     var summary = WorkerSummary(
       completed: meters.completed.value, retried: meters.retried.value, dead: meters.dead.value,
-      handedBack: meters.handedBack.value, stale: meters.stale.value, calls: meters.calls.value)
+      released: meters.released.value, stale: meters.stale.value, calls: meters.calls.value)
     summary.unstored = await pipeline.held
     if worker.configuration.drainHorizon != nil {
       (summary.left, summary.isParked) = await drain.left()
@@ -208,7 +208,7 @@ struct WorkerRun {
       "The worker has stopped",
       [
         "completed": .int(Int64(summary.completed)), "retried": .int(Int64(summary.retried)),
-        "dead": .int(Int64(summary.dead)), "handed_back": .int(Int64(summary.handedBack)),
+        "dead": .int(Int64(summary.dead)), "released": .int(Int64(summary.released)),
         "stale": .int(Int64(summary.stale)), "calls": .int(Int64(summary.calls)),
         "rescued": .int(Int64(meters.rescued.value)), "leases_lost": .int(Int64(meters.leasesLost.value)),
         "connects": .int(Int64(meters.connects.value)),

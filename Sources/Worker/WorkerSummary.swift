@@ -4,10 +4,10 @@ public struct WorkerSummary: Sendable, Equatable {
   public var completed = 0
   /// Attempts that failed and are to be tried again.
   public var retried = 0
-  /// Jobs that failed for good.
+  /// Jobs that died.
   public var dead = 0
   /// Jobs given back untouched.
-  public var handedBack = 0
+  public var released = 0
   /// Outcomes that came too late, after the lease had gone or the job had been cancelled; they stored nothing.
   public var stale = 0
   /// Calls made to endpoints.

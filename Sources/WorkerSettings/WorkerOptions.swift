@@ -76,9 +76,9 @@ public enum WorkerOptions {
     "connect-timeout", .duration(in: .milliseconds(100)...(.seconds(300))), default: .seconds(10),
     key: "connect-timeout", help: "Time to reach the endpoint or the database.")
   /// `--lease`.
-  public static let lease = Option(
+  public static let leaseDuration = Option(
     "lease", .duration(in: .milliseconds(300)...(.seconds(3600))), default: .seconds(15), key: "lease",
-    help: "How long a batch is held without a heartbeat; the heartbeat comes three times as often.")
+    help: "How long a lease is held without a heartbeat; the heartbeat comes three times as often.")
   /// `--poll`.
   public static let poll = Option(
     "poll", .duration(in: .milliseconds(10)...(.seconds(60))), default: .seconds(1), key: "poll",
@@ -123,7 +123,8 @@ public enum WorkerOptions {
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
     config, database, databaseProof, endpoint, endpointFor, dialect, credentials, keyFile, kinds, concurrency,
-    prefetch, imageMemory, deadline, connectTimeout, lease, poll, grace, drain, horizon, listen, authorities,
+    prefetch, imageMemory, deadline, connectTimeout, leaseDuration, poll, grace, drain, horizon, listen,
+    authorities,
     pins, plainHTTP, normalIDs, logLevel,
   ]
 

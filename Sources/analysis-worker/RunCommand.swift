@@ -69,9 +69,9 @@ struct RunCommand {
     configuration.prefetch = try values[WorkerOptions.prefetch]
     configuration.imageBytes = try values[WorkerOptions.imageMemory]
     configuration.callDeadline = try values[WorkerOptions.deadline]
-    configuration.lease = try values[WorkerOptions.lease]
-    configuration.heartbeat = configuration.lease / 3
-    configuration.rescueEvery = min(configuration.rescueEvery, configuration.lease)
+    configuration.leaseDuration = try values[WorkerOptions.leaseDuration]
+    configuration.heartbeat = configuration.leaseDuration / 3
+    configuration.rescueEvery = min(configuration.rescueEvery, configuration.leaseDuration)
     configuration.idlePoll = try values[WorkerOptions.poll]
     configuration.grace = try values[WorkerOptions.grace]
     configuration.listens = try values[WorkerOptions.listen]
@@ -166,7 +166,7 @@ struct RunCommand {
   private func report(_ summary: WorkerSummary) throws -> ExitCode {
     guard try context.values[WorkerOptions.drain] else { return .done }
     context.console.say(
-      "\(summary.completed) analysed, \(summary.retried) attempts tried again, \(summary.dead) failed for good."
+      "\(summary.completed) analysed, \(summary.retried) attempts tried again, \(summary.dead) died."
     )
     for words in summary.left { context.console.say("Left: \(words).") }
     return summary.isParked || summary.unstored > 0 ? .tryLater : .done

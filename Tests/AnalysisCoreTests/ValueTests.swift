@@ -29,7 +29,7 @@ struct ValueTests {
     #expect(december.next?.previous == december)
   }
 
-  @Test("Every kind and priority has a lane of its own, and each kind one for suspects")
+  @Test("Every kind and priority has a lane of its own, and each kind one for quarantine")
   func lanes() {
     var codes: Set<Int16> = []
     for kind in AnalysisKind.allCases {
@@ -39,13 +39,13 @@ struct ValueTests {
         #expect(Lane(code: lane.code) == lane)
         #expect(lane.kind == kind)
         #expect(lane.priority == priority)
-        #expect(!lane.isForSuspects)
+        #expect(!lane.isQuarantine)
       }
-      let suspects = Lane.suspects(of: kind)
-      codes.insert(suspects.code)
-      #expect(suspects.isForSuspects)
-      #expect(suspects.priority == nil)
-      #expect(suspects.kind == kind)
+      let quarantine = Lane.quarantine(of: kind)
+      codes.insert(quarantine.code)
+      #expect(quarantine.isQuarantine)
+      #expect(quarantine.priority == nil)
+      #expect(quarantine.kind == kind)
     }
     #expect(codes.count == AnalysisKind.allCases.count * 4)
     #expect(Lane(code: 3) == nil)

@@ -6,7 +6,7 @@ import Testing
 struct RawServerTests {
   @Test("serves 200 connections at once, each with the bytes that are its own, and says how many there were")
   func load() async throws {
-    let meeting = Meeting(200)
+    let meeting = Barrier(200)
     let answers = try await withServer { connection in
       while let request = try connection.readRequest() {
         // Nobody is answered before everybody has asked.

@@ -70,7 +70,7 @@ struct EncryptionTests {
         let submit = ["submit", "--user", "clinic-1", "--type", "ear", "--wait", pictures] + keys
         #expect(try await control(submit, environment).code == 4)
         let old = try await installation.text(
-          "SELECT DISTINCT lpad(to_hex(sealed_by), 16, '0') FROM analysis.image")
+          "SELECT DISTINCT lpad(to_hex(encrypted_by), 16, '0') FROM analysis.image")
         #expect(try await control(["keys", "new"] + keys, [:]).code == 0)
         #expect(try await control(["keys", "rotate"] + keys, environment).code == 0)
         #expect(try await control(["keys", "remove", old, "--at-once"] + keys, environment).code == 0)

@@ -73,10 +73,10 @@ struct MainJobTests {
       #expect(await victim.ended().wasKilled)
       for _ in 0..<1000 { gate.open() }
       let held = try await installation.number(
-        "SELECT coalesce(sum(cardinality(job_ids)), 0)::int FROM analysis.batch")
+        "SELECT coalesce(sum(cardinality(job_ids)), 0)::int FROM analysis.lease")
       #expect(held > 0, "the worker held nothing when it was killed")
       // As if its leases' time were over.
-      _ = try await installation.pool.query("UPDATE analysis.batch SET deadline = '-infinity'")
+      _ = try await installation.pool.query("UPDATE analysis.lease SET deadline = '-infinity'")
 
       let heir = try Executable(
         "analysis-worker", options + ["--drain", "--drain-horizon", "30s"],
@@ -168,7 +168,7 @@ struct MainJobTests {
         let worker = try Executable(
           "analysis-worker", ["--endpoint", endpoint.url, "--concurrency", "8"],
           environment: installation.environment)
-        try await eventually { try await installation.number("SELECT count(*)::int FROM analysis.batch") > 0 }
+        try await eventually { try await installation.number("SELECT count(*)::int FROM analysis.lease") > 0 }
         worker.send(SIGTERM)
         try await eventually { worker.messagesSoFar.contains("Stopping") }
         worker.send(SIGTERM)

@@ -104,17 +104,17 @@ struct AnalyzeTests {
       let failure = try #require(await client.failure())
       #expect(failure.failureClass == .notSent)
       #expect(!failure.maybeCounted)
-      #expect(!failure.burnsAttempt)
+      #expect(!failure.consumesAttempt)
       #expect(failure.calls == 0)
     }
   }
 
-  @Test("over plain HTTP to another machine is refused by our own policy and burns nothing")
+  @Test("over plain HTTP to another machine is refused by our own policy and consumes nothing")
   func policy() async throws {
     try await withClient(at: "http://192.0.2.1") { client in
       let failure = try #require(await client.failure())
       #expect(failure.failureClass == .notSent)
-      #expect(!failure.burnsAttempt)
+      #expect(!failure.consumesAttempt)
     }
   }
 
@@ -140,13 +140,13 @@ struct AnalyzeTests {
         return
       }
       #expect(failure.failureClass == .outcomeUnknown)
-      #expect(failure.burnsAttempt)
+      #expect(failure.consumesAttempt)
       let task = Task { await client.failure() }
       for await key in arrived.stream where key != "late" { break }
       task.cancel()
       let cancelled = try #require(await task.value)
       #expect(cancelled.wasCancelled)
-      #expect(!cancelled.burnsAttempt)
+      #expect(!cancelled.consumesAttempt)
       #expect(cancelled.maybeCounted)
     }
     for _ in backend.requests { gate.open() }

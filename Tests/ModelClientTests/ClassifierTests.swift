@@ -28,7 +28,7 @@ struct ClassifierTests {
     let status: Int
     let body: String
     let kind: FailureClass
-    var burns = true
+    var consumes = true
     var isFinal = false
     var maybeCounted = false
 
@@ -59,19 +59,19 @@ struct ClassifierTests {
       body:
         #"{"id":"a","type":"ear","conditions":[{"id":"analysis_error","confidence":0,"isError":true,"error":"x"}]}"#,
       kind: .invalidAnswer, maybeCounted: true),
-    Row(status: 401, body: #"{"error":true,"message":"Token expired"}"#, kind: .credentials, burns: false),
-    Row(status: 401, body: "", kind: .credentials, burns: false),
-    Row(status: 400, body: code("INVALID_CREDENTIALS"), kind: .credentials, burns: false),
-    Row(status: 403, body: "", kind: .permission, burns: false),
-    Row(status: 404, body: "<html>", kind: .permission, burns: false),
-    Row(status: 405, body: "", kind: .permission, burns: false),
-    Row(status: 403, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
-    Row(status: 429, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
-    Row(status: 200, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
-    Row(status: 500, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, burns: false),
-    Row(status: 429, body: "", kind: .overload, burns: false),
-    Row(status: 429, body: code("TOO_MANY_REQUESTS"), kind: .overload, burns: false),
-    Row(status: 408, body: "", kind: .overload, burns: false),
+    Row(status: 401, body: #"{"error":true,"message":"Token expired"}"#, kind: .credentials, consumes: false),
+    Row(status: 401, body: "", kind: .credentials, consumes: false),
+    Row(status: 400, body: code("INVALID_CREDENTIALS"), kind: .credentials, consumes: false),
+    Row(status: 403, body: "", kind: .permission, consumes: false),
+    Row(status: 404, body: "<html>", kind: .permission, consumes: false),
+    Row(status: 405, body: "", kind: .permission, consumes: false),
+    Row(status: 403, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, consumes: false),
+    Row(status: 429, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, consumes: false),
+    Row(status: 200, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, consumes: false),
+    Row(status: 500, body: code("ANALYSIS_LIMIT_EXCEEDED"), kind: .serviceLimit, consumes: false),
+    Row(status: 429, body: "", kind: .overload, consumes: false),
+    Row(status: 429, body: code("TOO_MANY_REQUESTS"), kind: .overload, consumes: false),
+    Row(status: 408, body: "", kind: .overload, consumes: false),
     Row(status: 503, body: "<html>", kind: .overload),
     Row(status: 503, body: code("SERVER_ERROR"), kind: .overload),
     Row(status: 500, body: "", kind: .server, maybeCounted: true),
@@ -90,7 +90,7 @@ struct ClassifierTests {
   func answers(row: Row) throws {
     let failure = try #require(classify(row.status, row.body))
     #expect(failure.failureClass == row.kind)
-    #expect(failure.burnsAttempt == row.burns)
+    #expect(failure.consumesAttempt == row.consumes)
     #expect(failure.isFinal == row.isFinal)
     #expect(failure.maybeCounted == row.maybeCounted)
     #expect(failure.status == row.status)
@@ -135,11 +135,11 @@ struct ClassifierTests {
       (.closed, .sending, false, .outcomeUnknown, false),
     ])
   func transfers(
-    code: TransferError.Code, phase: TransferError.Phase, notSent: Bool, kind: FailureClass, burns: Bool
+    code: TransferError.Code, phase: TransferError.Phase, notSent: Bool, kind: FailureClass, consumes: Bool
   ) throws {
     let failure = try #require(classify(code, phase, notSent: notSent))
     #expect(failure.failureClass == kind)
-    #expect(failure.burnsAttempt == burns)
+    #expect(failure.consumesAttempt == consumes)
     #expect(failure.maybeCounted == !notSent)
     #expect(failure.calls == (notSent ? 0 : 1))
     #expect(failure.wasCancelled == (code == .cancelled || code == .closed))

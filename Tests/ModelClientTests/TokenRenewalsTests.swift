@@ -24,16 +24,16 @@ struct TokenRenewalsTests {
       Issue.record("a token is renewed when a tenth of its life is left")
       return
     }
-    let failure = Result<Session, CallFailure>.failure(CallFailure(.server, "No.", burnsAttempt: false))
+    let failure = Result<Session, CallFailure>.failure(CallFailure(.server, "No.", consumesAttempt: false))
     renewals.renewed(failure, now: 95, at: instant)
     #expect(try renewals.waited(failure, after: nil, now: 95).get().generation == 1)
-    guard case .use(let lent) = renewals.ask(after: nil, now: 99, at: instant) else {
-      Issue.record("a token that holds is lent")
+    guard case .use(let borrowed) = renewals.ask(after: nil, now: 99, at: instant) else {
+      Issue.record("a token that holds is borrowed")
       return
     }
-    #expect(lent.generation == 1)
+    #expect(borrowed.generation == 1)
     guard case .fail = renewals.ask(after: nil, now: 100, at: instant) else {
-      Issue.record("a token that has ended is not lent")
+      Issue.record("a token that has ended is not borrowed")
       return
     }
   }
@@ -46,7 +46,7 @@ struct TokenRenewalsTests {
       renewals.renewed(try session(100, at: now), now: now, at: instant)
     }
     guard case .use = renewals.ask(after: 1, now: 250, at: instant) else {
-      Issue.record("the newer token is lent")
+      Issue.record("the newer token is borrowed")
       return
     }
     guard case .renew(byLogin: false) = renewals.ask(after: 1, now: 400, at: instant) else {

@@ -19,14 +19,14 @@ struct LogTests {
   @Test("a line is an object of JSON with typed fields in order")
   func json() {
     log(fields: [("worker", "w1")]).info(
-      "batch completed",
+      "lease completed",
       [
         "jobs": 100, "ratio": 0.5, "drained": false, "took": .duration(.microseconds(12345)),
         "waited": .duration(.seconds(2)), "lane": "throat \"urgent\" \\ 漢",
       ])
     #expect(
       sink.lines == [
-        #"{"time":"2026-10-01T08:00:00.250Z","level":"info","message":"batch completed","worker":"w1","jobs":100,"#
+        #"{"time":"2026-10-01T08:00:00.250Z","level":"info","message":"lease completed","worker":"w1","jobs":100,"#
           + #""ratio":0.5,"drained":false,"took_ms":12.345,"waited_ms":2000,"lane":"throat \"urgent\" \\ 漢"}"#
       ])
   }

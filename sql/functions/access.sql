@@ -116,7 +116,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.export_images(
   p_shard smallint, p_user_id bigint, p_export text, p_period smallint, p_after bigint, p_limit int)
 RETURNS TABLE (
-  o_image bigint, o_bytes bytea, o_sha256 bytea, o_raw boolean, o_sealed_by bigint, o_sealed_key bytea, o_user_sha256 bytea)
+  o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint, o_wrapped_key bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_image bigint[];
@@ -135,7 +135,7 @@ BEGIN
     'read_image', 'user:' || p_user_id,
     jsonb_build_object('month', analysis.period_text(p_period), 'images', to_jsonb(v_image)));
   RETURN QUERY
-  SELECT i.id, i.bytes, i.sha256, i.raw, i.sealed_by, i.sealed_key, u.user_sha256
+  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, u.user_sha256
   FROM (SELECT unnest(v_image) AS id) g
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id OFFSET 0) i

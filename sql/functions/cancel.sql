@@ -18,7 +18,7 @@ DECLARE
   v_user bigint[] := '{}';
   v_kind smallint[] := '{}';
   v_lane smallint[] := '{}';
-  v_line smallint[] := '{}';
+  v_source smallint[] := '{}';
   v_vt bigint[] := '{}';
   v_found record;
   v_open bigint[];
@@ -26,7 +26,7 @@ DECLARE
   v_owner bigint[];                    -- whose those are
   v_freed_user bigint[] := '{}';       -- with the next three: places that are given up
   v_freed_lane smallint[] := '{}';
-  v_freed_line smallint[] := '{}';
+  v_freed_source smallint[] := '{}';
   v_freed_later int[] := '{}';
 BEGIN
   IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
@@ -40,20 +40,20 @@ BEGIN
     EXIT WHEN v_left = '{}';
     BEGIN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
-             array_agg(j.lane) AS lane, array_agg(j.line) AS line, array_agg(j.vt) AS vt
+             array_agg(j.lane) AS lane, array_agg(j.source) AS line, array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
-        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.line, k.vt FROM analysis.job k
+        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE) j;
     EXCEPTION WHEN lock_not_available THEN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
-             array_agg(j.lane) AS lane, array_agg(j.line) AS line, array_agg(j.vt) AS vt
+             array_agg(j.lane) AS lane, array_agg(j.source) AS line, array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
-        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.line, k.vt FROM analysis.job k
+        SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE SKIP LOCKED) j;
       v_busy := ARRAY(SELECT l.o_job FROM analysis.locate(p_shard, v_left) l
@@ -64,7 +64,7 @@ BEGIN
     v_user := v_user || v_found.user_id;
     v_kind := v_kind || v_found.kind;
     v_lane := v_lane || v_found.lane;
-    v_line := v_line || v_found.line;
+    v_source := v_source || v_found.source;
     v_vt := v_vt || v_found.vt;
     v_left := ARRAY(SELECT i FROM unnest(v_left) i WHERE NOT (i = ANY (v_job)) AND NOT (i = ANY (v_busy)) ORDER BY 1);
   END LOOP;
@@ -89,7 +89,7 @@ BEGIN
     SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
   SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
 
-  -- 4. Close them, and take them out where they wait: in their own lane or in that of suspects; each by its whole key,
+  -- 4. Close them, and take them out where they wait: in their own lane or in the quarantine lane; each by its whole key,
   --    so that no plan can go through the queue. The job's lock keeps it from being moved meanwhile.
   FOR i IN 1 .. cardinality(v_job) LOOP
     CONTINUE WHEN NOT (v_job[i] = ANY (v_cancelled)) IS TRUE;
@@ -102,15 +102,15 @@ BEGIN
       WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     END IF;
     IF FOUND THEN
-      CONTINUE WHEN v_line[i] = 2;
-      v_freed_line := v_freed_line || v_line[i];
+      CONTINUE WHEN v_source[i] = 2;
+      v_freed_source := v_freed_source || v_source[i];
       v_freed_later := v_freed_later || 0;
     ELSE
       DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = v_period[i] AND s.job_id = v_job[i]
       RETURNING s.lane, s.is_counted INTO v_found;
       CONTINUE WHEN v_found.is_counted IS NOT TRUE;
       v_lane[i] := v_found.lane;
-      v_freed_line := v_freed_line || 0::smallint;
+      v_freed_source := v_freed_source || 0::smallint;
       v_freed_later := v_freed_later || 1;
     END IF;
     v_freed_user := v_freed_user || v_user[i];
@@ -118,10 +118,10 @@ BEGIN
   END LOOP;
 
   -- 5. The places that they had are their users' again.
-  INSERT INTO analysis.freed_place (shard, lane, line, later, user_id, vt)
-  SELECT p_shard, g.lane, g.line, g.later, g.user_id, (g.jobs - g.later) * c.cost
-  FROM (SELECT t.user_id, t.lane, t.line, sum(t.later)::int AS later, count(*) AS jobs
-        FROM unnest(v_freed_user, v_freed_lane, v_freed_line, v_freed_later) t(user_id, lane, line, later)
+  INSERT INTO analysis.freed_place (shard, lane, source, later, user_id, vt)
+  SELECT p_shard, g.lane, g.source, g.later, g.user_id, (g.jobs - g.later) * c.cost
+  FROM (SELECT t.user_id, t.lane, t.source, sum(t.later)::int AS later, count(*) AS jobs
+        FROM unnest(v_freed_user, v_freed_lane, v_freed_source, v_freed_later) t(user_id, lane, source, later)
         GROUP BY 1, 2, 3) g
   CROSS JOIN LATERAL (
     SELECT coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, v_now) l), 1000) AS cost OFFSET 0) c;
@@ -214,7 +214,7 @@ BEGIN
     FROM analysis.take_places(
       p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[v_cost[i]], ARRAY[1], ARRAY[v_row.id]) p;
     v_row.period := v_new[i];
-    v_row.line := 0;
+    v_row.source := 0;
     v_row.run_at := NULL;
     v_row.expires_at := NULL;
     INSERT INTO analysis.job SELECT v_row.*;

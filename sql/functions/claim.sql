@@ -25,8 +25,8 @@ BEGIN
 END $$;
 
 -- Goes through the lanes in order until p_n jobs are taken, at most p_limits[i] from lane i beginning at
--- virtual time p_from[i]. Each lane that yields gets a batch of its own, p_batch + i - 1. Of the lane of
--- suspects a batch is one job, whatever the limit says.
+-- virtual time p_from[i]. Each lane that yields gets a lease of its own, p_lease + i - 1. Of the lane of
+-- quarantined jobs a lease is one job, whatever the limit says.
 --
 -- No bitmap scan: a table that was analysed while few rows waited invites one, and it reads every dead entry of the lane,
 -- each time, since it marks none of them as dead for those who come after.
@@ -35,10 +35,10 @@ END $$;
 -- at most, so that every claim is short and what it dropped stays dropped. A lane in which that happened has one row more,
 -- without a job: from which virtual time on to look the next time. It is not to be taken for empty.
 CREATE OR REPLACE FUNCTION analysis.claim(
-  p_shard smallint, p_worker bigint, p_batch bigint, p_lanes smallint[], p_from bigint[], p_limits int[], p_n int, p_lease_ms int)
+  p_shard smallint, p_worker bigint, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[], p_n int, p_lease_ms int)
 RETURNS TABLE (
-  o_batch bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint, o_user bigint,
-  o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_raw boolean, o_expired boolean,
+  o_lease bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint, o_user bigint,
+  o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_unsanitized boolean, o_expired boolean,
   o_max_attempts smallint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -59,14 +59,14 @@ DECLARE
   v_vt bigint[];
   v_last bigint;
 BEGIN
-  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_batch >= 0 AND p_n BETWEEN 0 AND 100000
+  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_lease >= 0 AND p_n BETWEEN 0 AND 100000
       AND p_lease_ms BETWEEN 1 AND 86400000 AND cardinality(p_lanes) <= 100
       AND analysis.is_list(p_lanes, cardinality(p_lanes))
       AND analysis.is_list(p_from, cardinality(p_lanes)) AND analysis.is_list(p_limits, cardinality(p_lanes))
       AND array_position(p_lanes, NULL) IS NULL AND array_position(p_from, NULL) IS NULL
       AND array_position(p_limits, NULL) IS NULL) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
-      false, 'a claim names a shard, a worker, a batch, lanes with a mark and a limit each, and a count and a lease');
+      false, 'a claim names a shard, a worker, a lease, lanes with a mark and a limit each, and a count and a lease');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
@@ -111,19 +111,19 @@ BEGIN
         SELECT t.*, j.*
         FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_tries) AS tries, unnest(v_vt) AS vt) t
         CROSS JOIN LATERAL (
-          SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_raw, k.max_attempts,
+          SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_unsanitized, k.max_attempts,
                  coalesce(k.expires_at <= v_now, false) AS expired
           FROM analysis.job k
           WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
         ORDER BY t.vt, t.job_id),
       -- 4. The lease.
       leased AS (
-        INSERT INTO analysis.batch (shard, lane, lease_ms, id, worker_id, deadline, job_ids, periods, tries, user_ids)
-        SELECT p_shard, p_lanes[i], p_lease_ms, p_batch + i - 1, p_worker, v_deadline,
+        INSERT INTO analysis.lease (shard, lane, lease_ms, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+        SELECT p_shard, p_lanes[i], p_lease_ms, p_lease + i - 1, p_worker, v_deadline,
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
-      SELECT p_batch + i - 1, p_lanes[i], f.job_id, f.period, ((f.tries & 255) + 1)::smallint, f.vt, f.user_id, f.kind,
-             f.image_period, f.image_id, f.image_bytes, f.image_raw, f.expired, f.max_attempts
+      SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, ((f.tries & 255) + 1)::smallint, f.vt, f.user_id, f.kind,
+             f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts
       FROM found f;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_dropped := v_dropped + cardinality(v_job) - v_found;

@@ -1,13 +1,13 @@
--- Stores the results of analysed jobs and takes them out of their batches; answers the jobs whose result was stored
--- now, and those that are busy. p_batches[i] is the batch under whose lease p_jobs[i] ran. Which of the jobs count, and
--- their month, user, kind and attempt, the database decides: a job that is not in that batch, or not in a batch of this
+-- Stores the results of analysed jobs and takes them out of their leases; answers the jobs whose result was stored
+-- now, and those that are busy. p_leases[i] is the lease under which p_jobs[i] ran. Which of the jobs count, and
+-- their month, user, kind and attempt, the database decides: a job that is not in that lease, or not in a lease of this
 -- worker, or was cancelled first, is not stored. A row that breaks a constraint fails the whole call.
 --
--- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its batch, and
+-- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its lease, and
 -- the caller comes again. The call waits for such a transaction once, for as long as lock_timeout says, and then stores
 -- the others. p_known_busy: it does not wait at all, for jobs that were busy before.
 CREATE OR REPLACE FUNCTION analysis.complete(
-  p_shard smallint, p_worker bigint, p_batches bigint[], p_jobs bigint[], p_analysis_id text[], p_answered_at timestamptz[],
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_analysis_id text[], p_answered_at timestamptz[],
   p_conditions jsonb[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
   p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[], p_secondary_id text[],
   p_secondary_name text[], p_secondary_confidence double precision[], p_secondary_band smallint[],
@@ -21,26 +21,26 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_held bigint[];
-  v_of bigint[] := p_batches;          -- p_batches with NULL for each job that is left out
+  v_of bigint[] := p_leases;          -- p_leases with NULL for each job that is left out
   v_looks boolean := p_known_busy;     -- whether what is to be left out is looked for
   v_left int;                          -- how many are not left out, and how many were not the last time
   v_before int;
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
-        array_dims(p_jobs), array_dims(p_batches), array_dims(p_analysis_id), array_dims(p_answered_at),
+        array_dims(p_jobs), array_dims(p_leases), array_dims(p_analysis_id), array_dims(p_answered_at),
         array_dims(p_conditions), array_dims(p_condition_count), array_dims(p_primary_id), array_dims(p_primary_name),
         array_dims(p_primary_confidence), array_dims(p_primary_band), array_dims(p_primary_normal),
         array_dims(p_secondary_id), array_dims(p_secondary_name), array_dims(p_secondary_confidence),
         array_dims(p_secondary_band), array_dims(p_secondary_normal), array_dims(p_serious), array_dims(p_consult),
         array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)])) IS NOT FALSE
-      AND cardinality(p_batches) = cardinality(p_jobs)) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'each job is given together with its batch, and what is stored of it');
+      AND cardinality(p_leases) = cardinality(p_jobs)) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'each job is given together with its lease, and what is stored of it');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
+  v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
   o_stored := '{}';
   o_busy := '{}';
   IF cardinality(v_held) = 0 THEN
@@ -54,15 +54,15 @@ BEGIN
   LOOP
     IF v_looks THEN
       -- Who ends a job has its row. Rows that can be had are held from here on, so that the insert waits for nobody.
-      SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.batch_id END
+      SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.lease_id END
                        ORDER BY g.place),
              coalesce(array_agg(h.job_id) FILTER (WHERE j.id IS NULL AND h.job_id IS NOT NULL), '{}')
       INTO v_of, o_busy
       FROM (
-        SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.batch_id ORDER BY t.place) AS nth
+        SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.lease_id ORDER BY t.place) AS nth
         FROM (SELECT generate_series(1, cardinality(p_jobs)) AS place, unnest(p_jobs) AS job_id,
-                     unnest(p_batches) AS batch_id) t) g
-      LEFT JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.batch_id = g.batch_id
+                     unnest(p_leases) AS lease_id) t) g
+      LEFT JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
       LEFT JOIN LATERAL (
         SELECT k.id FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id FOR NO KEY UPDATE SKIP LOCKED) j ON true
@@ -83,7 +83,7 @@ BEGIN
           g.secondary_id, g.secondary_name, g.secondary_confidence, g.secondary_band, g.secondary_normal,
           g.serious, g.consult, g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms
         FROM (
-          SELECT unnest(p_jobs) AS job_id, unnest(v_of) AS batch_id, unnest(p_analysis_id) AS analysis_id,
+          SELECT unnest(p_jobs) AS job_id, unnest(v_of) AS lease_id, unnest(p_analysis_id) AS analysis_id,
             unnest(p_answered_at) AS answered_at, unnest(p_conditions) AS conditions,
             unnest(p_condition_count) AS condition_count,
             unnest(p_primary_id) AS primary_id, unnest(p_primary_name) AS primary_name,
@@ -93,7 +93,7 @@ BEGIN
             unnest(p_secondary_band) AS secondary_band, unnest(p_secondary_normal) AS secondary_normal,
             unnest(p_serious) AS serious, unnest(p_consult) AS consult, unnest(p_calls) AS calls,
             unnest(p_call_ms) AS call_ms, unnest(p_model) AS model, unnest(p_endpoint) AS endpoint) g
-        JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.batch_id = g.batch_id
+        JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
         ORDER BY h.job_id
         RETURNING job_id)
       SELECT coalesce(array_agg(s.job_id), '{}') INTO o_stored FROM stored s;
@@ -108,6 +108,6 @@ BEGIN
     END;
   END LOOP;
 
-  -- 2. What was given is settled, also what a cancellation had ended first.
-  PERFORM analysis.settle_batches(p_shard, v_held, p_batches, p_jobs, o_busy);
+  -- 2. What was given leaves the leases, also what a cancellation had ended first.
+  PERFORM analysis.end_leases(p_shard, v_held, p_leases, p_jobs, o_busy);
 END $$;

@@ -1,13 +1,13 @@
--- Ends attempts that failed, and hands jobs back. p_batches[i] is the batch under whose lease p_jobs[i] ran.
+-- Ends attempts that failed, and hands jobs back. p_leases[i] is the lease under which p_jobs[i] ran.
 --
--- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its batch, and
+-- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its lease, and
 -- the caller comes again. Nobody waits for such a transaction.
 
--- p_delay_ms NULL: for good. p_burn: it counts as an attempt; without attempts left the job is dead too.
--- A job that is not in that batch, or not in a batch of this worker, or was cancelled, is 'stale', and nothing is
+-- p_delay_ms NULL: for good. p_consume: it counts as an attempt; without attempts left the job is dead too.
+-- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and nothing is
 -- written.
 CREATE OR REPLACE FUNCTION analysis.fail(
-  p_shard smallint, p_worker bigint, p_batches bigint[], p_jobs bigint[], p_delay_ms bigint[], p_burn boolean[],
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[], p_consume boolean[],
   p_class text[], p_code text[], p_message text[], p_error_id text[], p_status smallint[], p_calls smallint[],
   p_maybe_counted boolean[], p_endpoint text[])
 RETURNS TABLE (o_job bigint, o_outcome text)
@@ -22,51 +22,51 @@ DECLARE
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
-        array_dims(p_jobs), array_dims(p_batches), array_dims(p_delay_ms), array_dims(p_burn), array_dims(p_class),
+        array_dims(p_jobs), array_dims(p_leases), array_dims(p_delay_ms), array_dims(p_consume), array_dims(p_class),
         array_dims(p_code), array_dims(p_message), array_dims(p_error_id), array_dims(p_status), array_dims(p_calls),
         array_dims(p_maybe_counted), array_dims(p_endpoint)])) IS NOT FALSE
-      AND cardinality(p_batches) = cardinality(p_jobs)
+      AND cardinality(p_leases) = cardinality(p_jobs)
       AND (0 <= ALL (p_delay_ms) AND 315360000000 >= ALL (p_delay_ms)) IS NOT FALSE) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
-      false, 'each job is given together with its batch, and what failed; a delay is from 0 to 10 years');
+      false, 'each job is given together with its lease, and what failed; a delay is from 0 to 10 years');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
+  v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
 
   -- 1. Which of the jobs are held, each once; then their rows, locked: cancel does the same, so a job is never both
   --    dead and cancelled.
   SELECT array_agg(ROW(
-      s.job_id, s.period, j.user_id, j.kind, p_worker, (s.burnt_before + 1)::smallint, a.attempts,
+      s.job_id, s.period, j.user_id, j.kind, p_worker, (s.consumed_before + 1)::smallint, a.attempts,
       CASE WHEN j.closed THEN 'stale'
-           WHEN s.delay_ms IS NULL OR s.burn AND a.attempts >= j.max_attempts THEN 'dead'
+           WHEN s.delay_ms IS NULL OR s.consume AND a.attempts >= j.max_attempts THEN 'dead'
            ELSE 'retried' END,
       -- The losses stay with the job, and one that runs alone because of them does so until it ends.
       CASE WHEN s.lane % 4 = 3 THEN s.lane ELSE j.lane END, a.attempts + (s.tries & ~255),
-      CASE WHEN s.lane % 4 = 3 THEN 0 ELSE j.vt END, s.delay_ms, s.burn, s.class, s.code, s.message, s.error_id, s.status,
+      CASE WHEN s.lane % 4 = 3 THEN 0 ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code, s.message, s.error_id, s.status,
       s.calls, s.maybe_counted, s.endpoint)::analysis.ended) FILTER (WHERE j.user_id IS NOT NULL),
     array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
   INTO v_ended, v_busy
   FROM (
-    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries, h.tries & 255 AS burnt_before, g.*
+    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries, h.tries & 255 AS consumed_before, g.*
     FROM analysis.leased_jobs(p_shard, v_held) h
-    JOIN unnest(p_batches, p_jobs, p_delay_ms, p_burn, p_class, p_code, p_message, p_error_id, p_status, p_calls,
+    JOIN unnest(p_leases, p_jobs, p_delay_ms, p_consume, p_class, p_code, p_message, p_error_id, p_status, p_calls,
                 p_maybe_counted, p_endpoint)
-      WITH ORDINALITY AS g(given_of, given, delay_ms, burn, class, code, message, error_id, status, calls,
+      WITH ORDINALITY AS g(given_of, given, delay_ms, consume, class, code, message, error_id, status, calls,
                            maybe_counted, endpoint, i)
-      ON g.given = h.job_id AND g.given_of = h.batch_id
+      ON g.given = h.job_id AND g.given_of = h.lease_id
     ORDER BY h.job_id, g.i) s
-  CROSS JOIN LATERAL (SELECT (s.burnt_before + s.burn::int)::smallint AS attempts) a
+  CROSS JOIN LATERAL (SELECT (s.consumed_before + s.consume::int)::smallint AS attempts) a
   LEFT JOIN LATERAL (
     SELECT k.user_id, k.kind, k.lane, k.vt, k.max_attempts, k.closed FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = s.period AND k.id = s.job_id
     FOR NO KEY UPDATE SKIP LOCKED) j ON true;
 
-  -- 2. Write, then take them out of the batches.
+  -- 2. Write, then take them out of the leases.
   IF v_ended IS NOT NULL THEN
     PERFORM analysis.end_attempts(p_shard, v_ended);
-    PERFORM analysis.settle_batches(p_shard, v_held, p_batches, p_jobs, v_busy);
+    PERFORM analysis.end_leases(p_shard, v_held, p_leases, p_jobs, v_busy);
   END IF;
 
   RETURN QUERY
@@ -75,10 +75,10 @@ BEGIN
   LEFT JOIN unnest(v_ended) e ON e.job_id = g.job_id;
 END $$;
 
--- Gives jobs back unharmed: no attempt is burnt, no error written. Answers those that were given back, and those that
+-- Gives jobs back unharmed: no attempt is consumed, no error written. Answers those that were given back, and those that
 -- are busy.
-CREATE OR REPLACE FUNCTION analysis.hand_back(
-  p_shard smallint, p_worker bigint, p_batches bigint[], p_jobs bigint[], p_delay_ms bigint,
+CREATE OR REPLACE FUNCTION analysis.release(
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint,
   OUT o_back bigint[], OUT o_busy bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
@@ -89,26 +89,26 @@ DECLARE
   v_ended analysis.ended[];
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
-      AND analysis.is_list(p_jobs, cardinality(p_jobs)) AND analysis.is_list(p_batches, cardinality(p_jobs))
+      AND analysis.is_list(p_jobs, cardinality(p_jobs)) AND analysis.is_list(p_leases, cardinality(p_jobs))
       AND coalesce(p_delay_ms, 0) BETWEEN 0 AND 315360000000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
-      false, 'each job is given together with its batch; a delay is from 0 to 10 years');
+      false, 'each job is given together with its lease; a delay is from 0 to 10 years');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.hold_batches(p_shard, p_worker, p_batches);
+  v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
   SELECT array_agg(e.ended) FILTER (WHERE j.user_id IS NOT NULL), array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
   INTO v_ended, o_busy
   FROM (
     SELECT DISTINCT ON (h.job_id) h.* FROM analysis.leased_jobs(p_shard, v_held) h
-    JOIN unnest(p_batches, p_jobs) g(batch_id, job_id) ON g.job_id = h.job_id AND g.batch_id = h.batch_id
+    JOIN unnest(p_leases, p_jobs) g(lease_id, job_id) ON g.job_id = h.job_id AND g.lease_id = h.lease_id
     ORDER BY h.job_id) s
   LEFT JOIN LATERAL (
     SELECT k.user_id, k.kind, k.vt, k.closed FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = s.period AND k.id = s.job_id
     FOR NO KEY UPDATE SKIP LOCKED) j ON true
-  -- Virtual time is the home lane's own: a suspect queues by the suspects' clock alone.
+  -- Virtual time is the home lane's own: a quarantined job queues by the quarantine's clock alone.
   CROSS JOIN LATERAL (SELECT ROW(
       s.job_id, s.period, j.user_id, j.kind, p_worker, 0::smallint, 0::smallint,
       CASE WHEN j.closed THEN 'stale' ELSE 'retried' END, s.lane, s.tries,
@@ -117,16 +117,16 @@ BEGIN
 
   IF v_ended IS NOT NULL THEN
     PERFORM analysis.end_attempts(p_shard, v_ended);
-    PERFORM analysis.settle_batches(p_shard, v_held, p_batches, p_jobs, o_busy);
+    PERFORM analysis.end_leases(p_shard, v_held, p_leases, p_jobs, o_busy);
   END IF;
   o_back := ARRAY(SELECT e.job_id FROM unnest(v_ended) e WHERE e.outcome = 'retried');
   o_busy := coalesce(o_busy, '{}');
 END $$;
 
--- Gives back what a claim took whose answer never came: the jobs of the batches from p_batch on, so many
+-- Gives back what a claim took whose answer never came: the jobs of the leases from p_lease on, so many
 -- numbers, which the worker had chosen itself. Answers how many jobs there were; of those that are busy the lease runs
 -- out.
-CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_batch bigint, p_count int) RETURNS int
+CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_lease bigint, p_count int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -136,16 +136,16 @@ DECLARE
   v_of bigint[];
   v_jobs bigint[];
 BEGIN
-  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_batch >= 0 AND p_count BETWEEN 0 AND 1000) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'a claim that is looked up has at most 1000 batches');
+  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_lease >= 0 AND p_count BETWEEN 0 AND 1000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'a claim that is looked up has at most 1000 leases');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.hold_batches(p_shard, p_worker, ARRAY(SELECT p_batch + i FROM generate_series(0, p_count - 1) i));
-  SELECT array_agg(h.batch_id), array_agg(h.job_id) INTO v_of, v_jobs FROM analysis.leased_jobs(p_shard, v_held) h;
+  v_held := analysis.lock_leases(p_shard, p_worker, ARRAY(SELECT p_lease + i FROM generate_series(0, p_count - 1) i));
+  SELECT array_agg(h.lease_id), array_agg(h.job_id) INTO v_of, v_jobs FROM analysis.leased_jobs(p_shard, v_held) h;
   IF v_jobs IS NOT NULL THEN
-    PERFORM analysis.hand_back(p_shard, p_worker, v_of, v_jobs, 0);
+    PERFORM analysis.release(p_shard, p_worker, v_of, v_jobs, 0);
   END IF;
   RETURN coalesce(cardinality(v_jobs), 0);
 END $$;

@@ -9,22 +9,22 @@
 -- p_later[i] jobs more of user i were scheduled: they take no place yet, and count as waiting.
 -- Called by functions, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.take_places(
-  p_shard smallint, p_line smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[], p_counts bigint[],
+  p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[], p_counts bigint[],
   p_tails bigint[], p_later bigint[] DEFAULT NULL)
 RETURNS TABLE (o_user bigint, o_lane smallint, o_first bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM analysis.apply_freed(p_shard, p_line, p_users);
+  PERFORM analysis.apply_freed(p_shard, p_source, p_users);
   RETURN QUERY
-  INSERT INTO analysis.fair_share AS f (shard, line, user_id, lane, last_vt, step, tail_vt, tail_job, later)
-  SELECT p_shard, p_line, g.user_id, g.lane, n.now_vt + g.cost * g.n, g.cost * g.n, n.now_vt + g.cost * (g.n - 1),
+  INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job, later)
+  SELECT p_shard, p_source, g.user_id, g.lane, n.now_vt + g.cost * g.n, g.cost * g.n, n.now_vt + g.cost * (g.n - 1),
          coalesce(g.tail, 0), coalesce(g.later, 0)
   FROM unnest(p_users, p_lanes, p_costs, p_counts, p_tails, p_later) g(user_id, lane, cost, n, tail, later)
   CROSS JOIN LATERAL (
     SELECT coalesce((SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = g.lane), 0)
              AS now_vt OFFSET 0) n
   ORDER BY g.user_id, g.lane
-  ON CONFLICT (shard, user_id, lane, line) DO UPDATE SET
+  ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
     last_vt = greatest(f.last_vt, EXCLUDED.last_vt - EXCLUDED.step) + EXCLUDED.step,
     step = EXCLUDED.step,
     later = f.later + EXCLUDED.later,
@@ -43,7 +43,7 @@ END $$;
 -- Gives back to users of a line what their cancelled jobs had taken in it, and counts their scheduled jobs anew. It
 -- locks all their rows of the line, in order, so that two calls for the same users cannot wait for each other.
 -- Called by functions that submit (line 0) or promote (1), before they take places.
-CREATE OR REPLACE FUNCTION analysis.apply_freed(p_shard smallint, p_line smallint, p_users bigint[]) RETURNS void
+CREATE OR REPLACE FUNCTION analysis.apply_freed(p_shard smallint, p_source smallint, p_users bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_user bigint[];
@@ -53,20 +53,20 @@ BEGIN
     SELECT 1 FROM (SELECT unnest(p_users) AS user_id) u
     CROSS JOIN LATERAL (
       SELECT 1 FROM analysis.freed_place p
-      WHERE p.shard = p_shard AND p.user_id = u.user_id AND p.line = p_line LIMIT 1) p) THEN
+      WHERE p.shard = p_shard AND p.user_id = u.user_id AND p.source = p_source LIMIT 1) p) THEN
     RETURN;
   END IF;
   SELECT array_agg(s.user_id), array_agg(s.lane) INTO v_user, v_lane
   FROM (SELECT DISTINCT unnest(p_users) AS user_id ORDER BY 1) u
   CROSS JOIN LATERAL (
     SELECT k.user_id, k.lane FROM analysis.fair_share k
-    WHERE k.shard = p_shard AND k.user_id = u.user_id AND k.line = p_line ORDER BY k.lane FOR NO KEY UPDATE) s;
-  PERFORM analysis.apply_freed_locked(p_shard, p_line, v_user, v_lane);
+    WHERE k.shard = p_shard AND k.user_id = u.user_id AND k.source = p_source ORDER BY k.lane FOR NO KEY UPDATE) s;
+  PERFORM analysis.apply_freed_locked(p_shard, p_source, v_user, v_lane);
 END $$;
 
 -- The same for users and lanes whose rows the caller has locked. What somebody else is just applying is left to them.
 CREATE OR REPLACE FUNCTION analysis.apply_freed_locked(
-  p_shard smallint, p_line smallint, p_users bigint[], p_lanes smallint[]) RETURNS void
+  p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_freed record;
@@ -80,7 +80,7 @@ BEGIN
           FROM (SELECT unnest(p_users) AS user_id, unnest(p_lanes) AS lane) u
           CROSS JOIN LATERAL (
             SELECT p.ctid FROM analysis.freed_place p
-            WHERE p.shard = p_shard AND p.user_id = u.user_id AND p.line = p_line AND p.lane = u.lane
+            WHERE p.shard = p_shard AND p.user_id = u.user_id AND p.source = p_source AND p.lane = u.lane
             FOR UPDATE SKIP LOCKED) f))
       RETURNING d.user_id, d.lane, d.vt, d.later)
     SELECT g.user_id, g.lane, sum(g.vt)::bigint AS vt, sum(g.later)::int AS later FROM gone g
@@ -88,28 +88,28 @@ BEGIN
   LOOP
     UPDATE analysis.fair_share f
     SET last_vt = f.last_vt - v_freed.vt, later = greatest(0, f.later - v_freed.later)
-    WHERE f.shard = p_shard AND f.user_id = v_freed.user_id AND f.lane = v_freed.lane AND f.line = p_line;
+    WHERE f.shard = p_shard AND f.user_id = v_freed.user_id AND f.lane = v_freed.lane AND f.source = p_source;
   END LOOP;
 END $$;
 
 -- Applies what up to p_limit users have given up, so that nothing is left behind by those who submit no more. Users
 -- whose row somebody holds are left for later: it never waits.
-CREATE OR REPLACE FUNCTION analysis.settle_freed(p_shard smallint, p_limit int) RETURNS void
+CREATE OR REPLACE FUNCTION analysis.apply_freed_places(p_shard smallint, p_limit int) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_user bigint[];
   v_lane smallint[];
 BEGIN
-  FOR v_line IN 0 .. 1 LOOP
+  FOR v_source IN 0 .. 1 LOOP
     SELECT array_agg(s.user_id), array_agg(s.lane) INTO v_user, v_lane
     FROM (SELECT DISTINCT p.user_id, p.lane FROM analysis.freed_place p
-          WHERE p.shard = p_shard AND p.line = v_line ORDER BY 1, 2 LIMIT p_limit) w
+          WHERE p.shard = p_shard AND p.source = v_source ORDER BY 1, 2 LIMIT p_limit) w
     CROSS JOIN LATERAL (
       SELECT k.user_id, k.lane FROM analysis.fair_share k
-      WHERE k.shard = p_shard AND k.user_id = w.user_id AND k.lane = w.lane AND k.line = v_line
+      WHERE k.shard = p_shard AND k.user_id = w.user_id AND k.lane = w.lane AND k.source = v_source
       FOR NO KEY UPDATE SKIP LOCKED) s;
     IF v_user IS NOT NULL THEN
-      PERFORM analysis.apply_freed_locked(p_shard, v_line::smallint, v_user, v_lane);
+      PERFORM analysis.apply_freed_locked(p_shard, v_source::smallint, v_user, v_lane);
     END IF;
   END LOOP;
 END $$;
@@ -129,7 +129,7 @@ DECLARE
 BEGIN
   PERFORM analysis.apply_freed(p_shard, 0::smallint, ARRAY[p_user]);
   FOR v_share IN
-    SELECT f.lane, f.line, f.last_vt, f.later, f.tail_vt, f.tail_job, coalesce(c.now_vt, 0) AS now_vt,
+    SELECT f.lane, f.source, f.last_vt, f.later, f.tail_vt, f.tail_job, coalesce(c.now_vt, 0) AS now_vt,
            coalesce(c.scan_from, 0) AS scan_from
     FROM analysis.fair_share f
     LEFT JOIN LATERAL (
@@ -152,9 +152,9 @@ BEGIN
       WHERE r.shard = p_shard AND r.lane = v_share.lane AND r.vt >= v_share.scan_from
       ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1;
       v_waiting := v_waiting + greatest(0, v_share.last_vt - greatest(v_share.now_vt, v_lowest)) / p_cost;
-    ELSIF v_share.line = 0 THEN
+    ELSIF v_share.source = 0 THEN
       UPDATE analysis.fair_share f SET last_vt = v_share.now_vt
-      WHERE f.shard = p_shard AND f.user_id = p_user AND f.lane = v_share.lane AND f.line = 0;
+      WHERE f.shard = p_shard AND f.user_id = p_user AND f.lane = v_share.lane AND f.source = 0;
     END IF;
   END LOOP;
   RETURN v_waiting;

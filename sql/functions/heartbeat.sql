@@ -1,9 +1,9 @@
--- A worker's sign of life: pushes its batches' deadlines on and answers which of them it still holds.
+-- A worker's sign of life: pushes its leases' deadlines on and answers which of them it still holds.
 --
--- It never waits. A batch that is just being settled is left as it is: while its lock lasts no rescue takes
+-- It never waits. A lease that is just being ended is left as it is: while its lock lasts no rescue takes
 -- it either. It counts as held as long as its deadline is ahead.
 CREATE OR REPLACE FUNCTION analysis.heartbeat(
-  p_shard smallint, p_worker bigint, p_batches bigint[], p_lease_ms int, p_host text, p_pid int, p_version text, p_in_flight int)
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_lease_ms int, p_host text, p_pid int, p_version text, p_in_flight int)
 RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -15,10 +15,10 @@ DECLARE
   v_free bigint[];
   v_busy bigint[];
 BEGIN
-  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND cardinality(p_batches) <= 100000
+  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND cardinality(p_leases) <= 100000
       AND p_lease_ms BETWEEN 1 AND 86400000 AND p_in_flight >= 0) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
-      false, 'a heartbeat names a shard, a worker, its batches, and a lease of at most a day');
+      false, 'a heartbeat names a shard, a worker, its leases, and a lease of at most a day');
   END IF;
 
   INSERT INTO analysis.worker AS w (shard, id, host, pid, version, started_at, heartbeat_at, in_flight)
@@ -28,16 +28,16 @@ BEGIN
   SELECT coalesce(array_agg(g.id) FILTER (WHERE f.id IS NOT NULL), '{}'),
          coalesce(array_agg(g.id) FILTER (WHERE f.id IS NULL AND b.deadline > v_now), '{}')
   INTO v_free, v_busy
-  FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i ORDER BY 1) g
   CROSS JOIN LATERAL (
-    SELECT k.deadline FROM analysis.batch k
+    SELECT k.deadline FROM analysis.lease k
     WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker OFFSET 0) b
   LEFT JOIN LATERAL (
-    SELECT k.id FROM analysis.batch k
+    SELECT k.id FROM analysis.lease k
     WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR NO KEY UPDATE SKIP LOCKED) f ON true;
 
   RETURN QUERY
-  UPDATE analysis.batch b SET deadline = v_deadline
+  UPDATE analysis.lease b SET deadline = v_deadline
   WHERE b.shard = p_shard AND b.id = ANY (v_free)
     AND b.id BETWEEN (SELECT min(i) FROM unnest(v_free) i) AND (SELECT max(i) FROM unnest(v_free) i)
   RETURNING b.id;
@@ -52,7 +52,7 @@ $$;
 
 -- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the worker
 -- measures its own; NULL when the worker has given no sign of life yet.
-CREATE OR REPLACE FUNCTION analysis.tell(p_shard smallint, p_worker bigint, p_report jsonb) RETURNS float8
+CREATE OR REPLACE FUNCTION analysis.record_report(p_shard smallint, p_worker bigint, p_report jsonb) RETURNS float8
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.require_argument(

@@ -8,9 +8,9 @@
 -- a lease that is lost. The bytes are fetched as each row is sent. Images and users are reached in the
 -- order of their keys: of two keys that begin alike, a plan that was made while the table was empty would take any, and go
 -- through the table for each.
-CREATE OR REPLACE FUNCTION analysis.images_of_jobs(p_shard smallint, p_period smallint, p_batches bigint[], p_jobs bigint[])
+CREATE OR REPLACE FUNCTION analysis.images_of_jobs(p_shard smallint, p_period smallint, p_leases bigint[], p_jobs bigint[])
 RETURNS TABLE (
-  o_image bigint, o_bytes bytea, o_mark text, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user_sha256 bytea,
+  o_image bigint, o_bytes bytea, o_digest_prefix text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea, o_user_sha256 bytea,
   o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -20,48 +20,48 @@ DECLARE
   v_found int;
 BEGIN
   PERFORM analysis.require_argument(
-    p_shard IS NOT NULL AND p_period IS NOT NULL AND cardinality(p_jobs) <= 100000 AND cardinality(p_batches) <= 100000,
-    'images are read for jobs of a shard and a month, and their batches');
+    p_shard IS NOT NULL AND p_period IS NOT NULL AND cardinality(p_jobs) <= 100000 AND cardinality(p_leases) <= 100000,
+    'images are read for jobs of a shard and a month, and their leases');
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
   SELECT count(*) INTO v_found
   FROM (
-    SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_batches) AS id) g
-    CROSS JOIN LATERAL (SELECT k.job_ids FROM analysis.batch k WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
+    SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_leases) AS id) g
+    CROSS JOIN LATERAL (SELECT k.job_ids FROM analysis.lease k WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
   WHERE u.job_id = ANY (p_jobs);
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
   RETURN QUERY
-  SELECT k.id, k.bytes, left(encode(k.sha256, 'hex'), 16), k.sealed_by, k.sealed_key,
-         CASE WHEN k.sealed_by IS NOT NULL THEN k.sha256 END, a.user_sha256, k.user_id
+  SELECT k.id, k.bytes, left(encode(k.sha256, 'hex'), 16), k.encrypted_by, k.wrapped_key,
+         CASE WHEN k.encrypted_by IS NOT NULL THEN k.sha256 END, a.user_sha256, k.user_id
   FROM (
     SELECT DISTINCT j.image_id
     FROM (
-      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_batches) AS id) h
+      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
       CROSS JOIN LATERAL (
-        SELECT k.job_ids, k.periods FROM analysis.batch k WHERE k.shard = p_shard AND k.id = h.id OFFSET 0) b) u
+        SELECT k.job_ids, k.periods FROM analysis.lease k WHERE k.shard = p_shard AND k.id = h.id OFFSET 0) b) u
     CROSS JOIN LATERAL (
       SELECT w.image_id FROM analysis.job w
       WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id AND w.image_period = p_period OFFSET 0) j
     WHERE u.job_id = ANY (p_jobs)) g
   CROSS JOIN LATERAL (
-    SELECT i.id, i.bytes, i.sha256, i.sealed_by, i.sealed_key, i.user_id FROM analysis.image i
+    SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id >= g.image_id
     ORDER BY i.shard, i.period, i.id LIMIT 1) k
   LEFT JOIN LATERAL (
     SELECT c.user_id, sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-    WHERE k.sealed_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
+    WHERE k.encrypted_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
     ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
   WHERE k.id = g.image_id;
 END $$;
 
--- How many images of a shard are under each key; NULL: in the clear. It reads every image's row, and no image.
-CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_sealed_by bigint, o_images bigint)
+-- How many images of a shard are under each key; NULL: in plaintext. It reads every image's row, and no image.
+CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_encrypted_by bigint, o_images bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 BEGIN
-  RETURN QUERY SELECT k.sealed_by, count(*) FROM analysis.image k WHERE k.shard = p_shard GROUP BY k.sealed_by;
+  RETURN QUERY SELECT k.encrypted_by, count(*) FROM analysis.image k WHERE k.shard = p_shard GROUP BY k.encrypted_by;
 END $$;
 
 -- Waits until all that has stored an image has committed, for two seconds at most, since whoever would store one meanwhile
@@ -77,16 +77,16 @@ END $$;
 -- are gone through in the order of the primary key, so that the pages together are one walk through the month.
 CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
   p_shard smallint, p_period smallint, p_after bigint, p_key bigint, p_count int)
-RETURNS TABLE (o_image bigint, o_place tid, o_sealed_by bigint, o_sealed_key bytea, o_sha256 bytea, o_user_sha256 bytea)
+RETURNS TABLE (o_image bigint, o_place tid, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT k.id, k.place, k.sealed_by, k.sealed_key, k.sha256, a.user_sha256
+  SELECT k.id, k.place, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
   FROM (
-    SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.sealed_by, i.sealed_key, i.sha256 FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.sealed_by <> p_key
+    SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.encrypted_by, i.wrapped_key, i.sha256 FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.encrypted_by <> p_key
     ORDER BY i.shard, i.period, i.id LIMIT p_count) k
   LEFT JOIN LATERAL (
     SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c WHERE c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
@@ -109,19 +109,19 @@ DECLARE
   v_from jsonb;
 BEGIN
   WITH held AS MATERIALIZED (
-    SELECT g.id, g.place, g.after, h.sealed_by
+    SELECT g.id, g.place, g.after, h.encrypted_by
     FROM (SELECT unnest(p_images) AS id, unnest(p_places) AS place, unnest(p_before) AS before, unnest(p_after) AS after) g
     CROSS JOIN LATERAL (
-      SELECT k.sealed_by FROM analysis.image k
-      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id AND k.sealed_key = g.before
+      SELECT k.encrypted_by FROM analysis.image k
+      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id AND k.wrapped_key = g.before
       FOR NO KEY UPDATE SKIP LOCKED) h),
   changed AS (
-    UPDATE analysis.image i SET sealed_by = p_key, sealed_key = h.after
+    UPDATE analysis.image i SET encrypted_by = p_key, wrapped_key = h.after
     FROM held h
     WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x)) AND i.id = h.id
-    RETURNING h.sealed_by)
-  SELECT coalesce(sum(c.images), 0), jsonb_object_agg(analysis.key_text(c.sealed_by), c.images) INTO v_count, v_from
-  FROM (SELECT d.sealed_by, count(*) AS images FROM changed d GROUP BY d.sealed_by) c;
+    RETURNING h.encrypted_by)
+  SELECT coalesce(sum(c.images), 0), jsonb_object_agg(analysis.key_text(c.encrypted_by), c.images) INTO v_count, v_from
+  FROM (SELECT d.encrypted_by, count(*) AS images FROM changed d GROUP BY d.encrypted_by) c;
   IF v_count > 0 THEN
     PERFORM analysis.audit_add(
       'rotate_keys', 'key:' || analysis.key_text(p_key),

@@ -50,7 +50,7 @@ BEGIN
 
   -- 1. What runs is in few rows. What waits is read too if it is asked for and is not much.
   SELECT coalesce(array_agg(u.job_id), '{}'), coalesce(array_agg(u.period), '{}') INTO v_leased, v_leased_in
-  FROM analysis.batch b CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
+  FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
   WHERE b.shard = p_shard;
   IF p_state = 'running' THEN
     v_set := v_leased;
@@ -91,10 +91,10 @@ BEGIN
   -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that run.
   v_meant := $meant$
     SELECT p.id, $2, a.user_ref, p.kind, p.lane, p.state, p.created_at, p.run_at, p.expires_at, p.finished_at,
-      -- Attempts that count: the one that gave the result, or those burnt so far.
+      -- Attempts that count: the one that gave the result, or those consumed so far.
       coalesce(p.attempts, (
         SELECT count(*) FROM analysis.attempt_error_p%1$s e
-        WHERE e.shard = $1 AND e.period = $2 AND e.job_id = p.id AND e.burnt))::int,
+        WHERE e.shard = $1 AND e.period = $2 AND e.job_id = p.id AND e.consumed))::int,
       p.source_name
     FROM (
       SELECT s.* FROM (

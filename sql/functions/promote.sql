@@ -157,12 +157,12 @@ BEGIN
       RETURNING period, job_id, vt)
     SELECT q.* FROM queued q
   LOOP
-    UPDATE analysis.job k SET vt = v_due.vt, line = 1
+    UPDATE analysis.job k SET vt = v_due.vt, source = 1
     WHERE k.shard = p_shard AND k.period = v_due.period AND k.id = v_due.job_id;
   END LOOP;
 
   -- Those that were submitted for later wait no more there.
-  INSERT INTO analysis.freed_place (shard, lane, line, later, user_id, vt)
+  INSERT INTO analysis.freed_place (shard, lane, source, later, user_id, vt)
   SELECT p_shard, p_lane, 0, count(*), t.user_id, 0
   FROM (SELECT unnest(p_users) AS user_id, unnest(p_counted) AS is_counted) t
   WHERE t.is_counted

@@ -22,7 +22,7 @@ BEGIN
     EXCEPT SELECT d.job_id FROM analysis.dead d WHERE d.shard = p_shard
     EXCEPT SELECT r.job_id FROM analysis.ready r WHERE r.shard = p_shard AND r.period = p_period
     EXCEPT SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = p_period
-    EXCEPT SELECT unnest(b.job_ids) FROM analysis.batch b WHERE b.shard = p_shard)
+    EXCEPT SELECT unnest(b.job_ids) FROM analysis.lease b WHERE b.shard = p_shard)
   SELECT j.id, a.user_ref, j.created_at, count(*) OVER ()
   FROM lost l
   CROSS JOIN LATERAL (
@@ -44,7 +44,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     -- Every place where a job can be.
     SELECT r.shard, r.job_id, r.period, 'ready' AS place FROM analysis.ready r
     UNION ALL SELECT s.shard, s.job_id, s.period, 'scheduled' FROM analysis.scheduled s
-    UNION ALL SELECT b.shard, u.job_id, u.period, 'batch' FROM analysis.batch b
+    UNION ALL SELECT b.shard, u.job_id, u.period, 'lease' FROM analysis.lease b
       CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
     UNION ALL SELECT r.shard, r.job_id, r.period, CASE r.outcome WHEN 1 THEN 'result' ELSE 'cancelled' END
       FROM analysis.result r
@@ -106,7 +106,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   UNION ALL
   -- A lease lists no job twice, here or in another.
   SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
-  WHERE p.place = 'batch' GROUP BY p.shard, p.job_id HAVING count(*) > 1
+  WHERE p.place = 'lease' GROUP BY p.shard, p.job_id HAVING count(*) > 1
   UNION ALL
   -- I11: who was erased is nowhere: no profile, no key, no image and no job that is open.
   SELECT 'I11 erased', a.shard, x.job_id, a.user_id, x.what FROM analysis.account a
@@ -120,7 +120,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     UNION ALL
     SELECT j.id, 'an open job' FROM jobs j
     WHERE j.shard = a.shard AND j.user_id = a.user_id AND NOT j.closed
-      AND j.places && ARRAY['ready', 'scheduled', 'batch']) x
+      AND j.places && ARRAY['ready', 'scheduled', 'lease']) x
   WHERE a.erased_at IS NOT NULL
   UNION ALL
   -- A key answers a job that exists, in its month, or that was removed after its time.
@@ -131,7 +131,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   -- An open job has its image, and what is said of the months' partitions is true.
   SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone' FROM jobs o
   JOIN analysis.job j ON j.shard = o.shard AND j.period = o.period AND j.id = o.id
-  WHERE o.places && ARRAY['ready', 'scheduled', 'batch'] AND NOT o.closed
+  WHERE o.places && ARRAY['ready', 'scheduled', 'lease'] AND NOT o.closed
     AND NOT EXISTS (
       SELECT 1 FROM analysis.image m WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
   UNION ALL

@@ -1,4 +1,4 @@
--- Units of the monthly quota: taken under the lock of the user's usage row, given back by settling. Without settings
+-- Units of the monthly quota: taken under the lock of the user's usage row, given back by applying refunds. Without settings
 -- of their own are those that functions alone call, whose settings hold.
 
 -- Locks the usage rows of users and months, always in the same order, and makes those that are missing. The
@@ -37,7 +37,7 @@ DECLARE
   v_tight boolean;
   v_groups int := cardinality(p_users);
 BEGIN
-  -- 1. What each group's user has used. Where a limit would be hit, what is owed to the users is settled
+  -- 1. What each group's user has used. Where a limit would be hit, what is owed to the users is applied
   --    first, and read again.
   FOR v_round IN 1 .. 2 LOOP
     SELECT array_agg(u.used ORDER BY g.i),
@@ -49,7 +49,7 @@ BEGIN
       SELECT s.used FROM analysis.usage s
       WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period OFFSET 0) u;
     EXIT WHEN v_round = 2 OR v_tight IS NOT TRUE;
-    EXIT WHEN analysis.settle_locked(p_shard, p_users, p_periods) = 0;
+    EXIT WHEN analysis.apply_refunds_locked(p_shard, p_users, p_periods) = 0;
   END LOOP;
 
   -- 2. Deal, in memory. Groups of one user and month follow each other.
@@ -74,9 +74,9 @@ BEGIN
   ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + EXCLUDED.used, refused = u.refused + EXCLUDED.refused;
 END $$;
 
--- Settles the refunds of users whose usage rows the caller has locked: that lock is what makes a refund
--- settled once, and nobody wait for a refund's row.
-CREATE OR REPLACE FUNCTION analysis.settle_locked(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
+-- Applies the refunds of users whose usage rows the caller has locked: that lock is what makes a refund
+-- applied once, and nobody wait for a refund's row.
+CREATE OR REPLACE FUNCTION analysis.apply_refunds_locked(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
   v_count int;
@@ -93,7 +93,7 @@ BEGIN
           WHERE o.shard = p_shard AND o.user_id = g.user_id AND o.period = g.period OFFSET 0) f))
     RETURNING r.user_id, r.period),
   owed AS (SELECT g.user_id, g.period, count(*)::int AS n FROM gone g GROUP BY g.user_id, g.period),
-  settled AS (
+  applied AS (
     INSERT INTO analysis.usage AS u (shard, user_id, period, refunded)
     SELECT p_shard, o.user_id, o.period, o.n FROM owed o
     ON CONFLICT (shard, user_id, period) DO UPDATE
@@ -102,9 +102,9 @@ BEGIN
   RETURN v_count;
 END $$;
 
--- Settles what is owed to up to p_limit users and months, and the places that users gave up; answers how many refunds
--- were settled. Users with an open submit are left for later: it never waits.
-CREATE OR REPLACE FUNCTION analysis.settle_refunds(p_shard smallint, p_limit int) RETURNS int
+-- Applies what is owed to up to p_limit users and months, and the places that users gave up; answers how many refunds
+-- ended. Users with an open submit are left for later: it never waits.
+CREATE OR REPLACE FUNCTION analysis.apply_refunds(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -114,10 +114,10 @@ DECLARE
   v_period smallint[];
 BEGIN
   IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'refunds are settled in one shard, for at most 100000 users and months');
+    PERFORM analysis.require_argument(false, 'refunds are applied in one shard, for at most 100000 users and months');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
-  PERFORM analysis.settle_freed(p_shard, p_limit);
+  PERFORM analysis.apply_freed_places(p_shard, p_limit);
   SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
   FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2 LIMIT p_limit) o
   CROSS JOIN LATERAL (
@@ -127,5 +127,5 @@ BEGIN
   IF v_user IS NULL THEN
     RETURN 0;
   END IF;
-  RETURN analysis.settle_locked(p_shard, v_user, v_period);
+  RETURN analysis.apply_refunds_locked(p_shard, v_user, v_period);
 END $$;

@@ -10,7 +10,7 @@ $$;
 
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
--- over for the user, at its end. A unit whose refund is still to be settled does not count as used. Of users of p_clinics;
+-- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of users of p_clinics;
 -- NULL: of all.
 CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz, p_clinics int[])
 RETURNS TABLE (
@@ -127,7 +127,7 @@ BEGIN
     SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
 END $$;
 
--- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still to be settled
+-- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still to be applied
 -- does not count as used.
 CREATE OR REPLACE FUNCTION analysis.month_of(p_shard smallint, p_user_id bigint, p_period smallint)
 RETURNS TABLE (o_used int, o_refunded int, o_refused int, o_analysed int)
@@ -150,7 +150,7 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Jobs of a month that have neither a result nor failed for good: the units taken and not given back, less the results.
+-- Jobs of a month that have neither a result nor died: the units taken and not given back, less the results.
 -- Counted so because the tables in which jobs wait are not to be counted.
 CREATE OR REPLACE FUNCTION analysis.open_jobs(p_period smallint) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$

@@ -4,12 +4,12 @@ LANGUAGE sql STABLE AS $$
   SELECT ('x' || lpad(left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8), 16, '0'))::bit(64)::bigint
 $$;
 
--- Takes over the batches whose worker gave no sign of life until their deadline.
+-- Takes over the leases whose worker gave no sign of life until their deadline.
 --
--- The first loss sends a job back to its lane; the second to the suspects' lane of its kind, where jobs run
--- alone. Only a loss there burns an attempt: what kills its worker burns nobody else's.
+-- The first loss sends a job back to its lane; the second to the quarantine lane of its kind, where jobs run
+-- alone. Only a loss there consumes an attempt: what kills its worker consumes nobody else's.
 CREATE OR REPLACE FUNCTION analysis.rescue(p_shard smallint, p_limit int, p_grace_ms int DEFAULT 15000)
-RETURNS TABLE (o_batches int, o_requeued int, o_dead int)
+RETURNS TABLE (o_leases int, o_requeued int, o_dead int)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -18,15 +18,15 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_since timestamptz;                 -- since when the server has been the primary, as far as is known
   v_lost bigint[];
-  v_of bigint[];                       -- the batches of what is settled
-  v_settled bigint[];
+  v_of bigint[];                       -- the leases of what is applied
+  v_ended_jobs bigint[];
   v_ended analysis.ended[];
 BEGIN
   IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000 AND p_grace_ms >= 0) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'a rescue names a shard, at most 100000 batches and a grace');
+    PERFORM analysis.require_argument(false, 'a rescue names a shard, at most 100000 leases and a grace');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
-  o_batches := 0;
+  o_leases := 0;
   o_requeued := 0;
   o_dead := 0;
 
@@ -47,17 +47,17 @@ BEGIN
 
   -- 2. A deadline further ahead than its lease is from before the server's clock was set back: it is drawn near. A
   --    worker that lives pushes it on before it passes.
-  UPDATE analysis.batch b SET deadline = v_now + b.lease_ms * interval '1 millisecond'
+  UPDATE analysis.lease b SET deadline = v_now + b.lease_ms * interval '1 millisecond'
   WHERE b.shard = p_shard
     AND b.id = ANY (ARRAY(
-      SELECT k.id FROM analysis.batch k
+      SELECT k.id FROM analysis.lease k
       WHERE k.shard = p_shard AND k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond'
       ORDER BY k.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED));
 
-  -- 3. The lost batches that nobody else is settling or rescuing, the oldest deadline first. The table holds leases only,
+  -- 3. The lost leases that nobody else is ending or rescuing, the oldest deadline first. The table holds leases only,
   --    so it is read whole: an index on the deadline would make every heartbeat dearer.
   SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
-    SELECT b.id FROM analysis.batch b WHERE b.shard = p_shard AND b.deadline < v_now
+    SELECT b.id FROM analysis.lease b WHERE b.shard = p_shard AND b.deadline < v_now
     ORDER BY b.deadline, b.id
     LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
   IF v_lost IS NULL THEN
@@ -66,11 +66,11 @@ BEGIN
   END IF;
 
   -- 4. In a second statement, with a snapshot that sees what was stored until the lock was ours: what has a
-  --    result is settled; the others are judged. A job whose row someone holds (a cancellation, say) stays
-  --    in its batch until the next round.
-  SELECT array_agg(s.batch_id), array_agg(s.job_id),
+  --    result has ended; the others are judged. A job whose row someone holds (a cancellation, say) stays
+  --    in its lease until the next round.
+  SELECT array_agg(s.lease_id), array_agg(s.job_id),
          array_agg(ROW(
-           s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.burnt_before + 1)::smallint, s.attempts,
+           s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.consumed_before + 1)::smallint, s.attempts,
            CASE WHEN s.attempts >= s.max_attempts AND s.alone THEN 'dead' ELSE 'retried' END,
            CASE WHEN s.losses = 0 AND NOT s.alone THEN s.lane ELSE s.kind * 4 + 3 END,
            s.attempts + 256 * least(s.losses + 1, 2),
@@ -79,11 +79,11 @@ BEGIN
            CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2) ELSE 0 END,
            s.alone, 'worker_lost', NULL,
            CASE WHEN s.alone THEN 'The worker was lost while it ran this job alone.'
-                ELSE 'The worker was lost while the job was in its batch.' END,
+                ELSE 'The worker was lost while the job was in its lease.' END,
            NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
-  INTO v_of, v_settled, v_ended
+  INTO v_of, v_ended_jobs, v_ended
   FROM (
-    SELECT h.batch_id, h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS burnt_before,
+    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS consumed_before,
            h.tries >> 8 AS losses, h.lane % 4 = 3 AS alone,
            ((h.tries & 255) + (h.lane % 4 = 3)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
     FROM analysis.leased_jobs(p_shard, v_lost) h
@@ -95,13 +95,13 @@ BEGIN
       WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
       FOR NO KEY UPDATE SKIP LOCKED) j) s;
 
-  -- 5. Write, and take them out of the batches.
+  -- 5. Write, and take them out of the leases.
   IF v_ended IS NOT NULL THEN
     PERFORM analysis.end_attempts(p_shard, v_ended);
   END IF;
-  PERFORM analysis.settle_batches(p_shard, v_lost, v_of, v_settled, '{}');
+  PERFORM analysis.end_leases(p_shard, v_lost, v_of, v_ended_jobs, '{}');
 
-  o_batches := cardinality(v_lost);
+  o_leases := cardinality(v_lost);
   o_dead := (SELECT count(*) FROM unnest(v_ended) e WHERE e.outcome = 'dead');
   o_requeued := coalesce(cardinality(v_ended), 0) - o_dead;
   RETURN NEXT;

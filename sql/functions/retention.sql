@@ -13,10 +13,10 @@ $$;
 
 -- Records that something is removed: when the caller says that it is the first of its run, and whatever the caller says
 -- when no entry of the last day tells of it.
-CREATE OR REPLACE FUNCTION analysis.tell_purge(p_object text, p_until timestamptz, p_tell boolean) RETURNS void
+CREATE OR REPLACE FUNCTION analysis.record_purge(p_object text, p_until timestamptz, p_record boolean) RETURNS void
 LANGUAGE sql AS $$
   SELECT analysis.audit_add('purge', p_object, jsonb_build_object('until', analysis.audit_time(p_until)))
-  WHERE p_tell OR NOT EXISTS (
+  WHERE p_record OR NOT EXISTS (
     SELECT 1 FROM analysis.audit_entry a
     WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'purge' AND a.object = p_object AND a.role = session_user)
 $$;
@@ -72,7 +72,7 @@ BEGIN
      OR p_period >= analysis.period_of(p_now, 'UTC') - 1 THEN
     RETURN false;
   END IF;
-  -- What failed for good goes by row, before this; a dry run has left it where it is.
+  -- What died goes by row, before this; a dry run has left it where it is.
   IF EXISTS (SELECT 1 FROM analysis.dead d
              WHERE d.period = p_period AND NOT (p_dry AND coalesce(d.failed_at <= v_dead, false)))
      OR (SELECT count(*) FROM analysis.image i WHERE i.period = p_period) > p_images * p_dry::int

@@ -1,8 +1,8 @@
 -- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each
 -- month of which some went; no row means that nothing is left to do. A dry run answers all at once.
 
--- The counters of months that are stated and of which nothing else is left. What is owed and not settled yet stays.
-CREATE OR REPLACE FUNCTION analysis.purge_usage(p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+-- The counters of months that are stated and of which nothing else is left. What is owed and not applied yet stays.
+CREATE OR REPLACE FUNCTION analysis.purge_usage(p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
@@ -34,7 +34,7 @@ BEGIN
         RETURNING pg_column_size(d.*) AS size)
       SELECT count(*), coalesce(sum(g.size), 0) INTO o_rows, o_bytes FROM gone g;
       IF o_rows > 0 THEN
-        PERFORM analysis.tell_purge('usage', v_until, p_tell);
+        PERFORM analysis.record_purge('usage', v_until, p_record);
       END IF;
     END IF;
     CONTINUE WHEN o_rows = 0;

@@ -1,7 +1,7 @@
 -- Removing by row what is past its time in months that live on.
 --
 -- Each call looks at the next rows behind p_after by the primary key, p_limit at most, and is a short transaction. It
--- answers the last key, how many rows it looked at (none: the end), and what went. p_tell: nothing has gone in this run
+-- answers the last key, how many rows it looked at (none: the end), and what went. p_record: nothing has gone in this run
 -- yet, and the first that goes is recorded in the audit.
 
 -- Removes all that is kept of a job that has ended; the caller holds its row. Its key stays, so that a repeated submit
@@ -53,7 +53,7 @@ END $$;
 
 -- Images of a month that no job needs any more: every job that shows one ended, and the last of them long enough ago.
 CREATE OR REPLACE FUNCTION analysis.purge_images(
-  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
@@ -111,7 +111,7 @@ BEGIN
     FOR i IN 1 .. cardinality(v_id) LOOP
       DELETE FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = v_id[i];
     END LOOP;
-    PERFORM analysis.tell_purge('images:' || analysis.period_text(p_period), v_until, p_tell);
+    PERFORM analysis.record_purge('images:' || analysis.period_text(p_period), v_until, p_record);
   END IF;
   RETURN NEXT;
 END $$;
@@ -119,14 +119,14 @@ END $$;
 -- Results and cancellations of a month, with their jobs and attempts. A job that a worker holds stays until that has
 -- let go.
 CREATE OR REPLACE FUNCTION analysis.purge_results(
-  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_results', p_now);
-  v_held bigint[] := ARRAY(SELECT unnest(b.job_ids) FROM analysis.batch b WHERE b.shard = p_shard);
+  v_held bigint[] := ARRAY(SELECT unnest(b.job_ids) FROM analysis.lease b WHERE b.shard = p_shard);
   v_job bigint[];
   v_size int[];
 BEGIN
@@ -161,14 +161,14 @@ BEGIN
   END LOOP;
   IF o_rows > 0 AND NOT p_dry THEN
     PERFORM analysis.mark_purged(p_period, p_now);
-    PERFORM analysis.tell_purge('results:' || analysis.period_text(p_period), v_until, p_tell);
+    PERFORM analysis.record_purge('results:' || analysis.period_text(p_period), v_until, p_record);
   END IF;
   RETURN NEXT;
 END $$;
 
--- Jobs that failed for good, with their attempts: a row for each month in which some went, or one without a month.
+-- Jobs that died, with their attempts: a row for each month in which some went, or one without a month.
 CREATE OR REPLACE FUNCTION analysis.purge_dead(
-  p_shard smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_tell boolean)
+  p_shard smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
@@ -208,7 +208,7 @@ BEGIN
   END LOOP;
 
   IF NOT p_dry AND cardinality(v_gone) > 0 THEN
-    PERFORM analysis.tell_purge('dead', v_until, p_tell);
+    PERFORM analysis.record_purge('dead', v_until, p_record);
   END IF;
   RETURN QUERY
   SELECT o_last, o_looked, g.period, count(g.period), coalesce(sum(g.size), 0)

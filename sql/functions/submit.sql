@@ -6,11 +6,11 @@
 -- sorted. Arrays are taken apart in the lists of SELECTs, which is several times cheaper than in FROM.
 --
 -- An image that was encrypted by the submitter comes with the number of the key and with its own key under that one;
--- one in the clear has NULL for both.
+-- one in plaintext has NULL for both.
 CREATE OR REPLACE FUNCTION analysis.submit(
   p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[], p_image bytea[],
-  p_width int[], p_height int[], p_raw boolean[], p_key text[], p_at timestamptz[], p_expires timestamptz[],
-  p_source text[], p_max_attempts smallint, p_sealed_by bigint[], p_sealed_key bytea[])
+  p_width int[], p_height int[], p_unsanitized boolean[], p_key text[], p_at timestamptz[], p_expires timestamptz[],
+  p_source text[], p_max_attempts smallint, p_encrypted_by bigint[], p_wrapped_key bytea[])
 RETURNS TABLE (o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -44,7 +44,7 @@ DECLARE
   v_image bigint[];
   v_image_period smallint[];
   v_image_bytes int[];
-  v_image_raw boolean[];
+  v_image_unsanitized boolean[];
   v_first int;                         -- the place of the first key
   v_keys_there boolean := false;       -- whether there may be duplicates
   v_keys_taken boolean := false;       -- whether every key of the call is its job's already
@@ -57,11 +57,11 @@ BEGIN
       AND array_dims(p_user) = v_dims AND array_dims(p_kind) = v_dims AND array_dims(p_priority) = v_dims
       AND array_dims(p_sha256) = v_dims AND (p_image IS NULL OR array_dims(p_image) = v_dims)
       AND (p_width IS NULL OR array_dims(p_width) = v_dims) AND (p_height IS NULL OR array_dims(p_height) = v_dims)
-      AND (p_raw IS NULL OR array_dims(p_raw) = v_dims) AND (p_key IS NULL OR array_dims(p_key) = v_dims)
+      AND (p_unsanitized IS NULL OR array_dims(p_unsanitized) = v_dims) AND (p_key IS NULL OR array_dims(p_key) = v_dims)
       AND (p_at IS NULL OR array_dims(p_at) = v_dims) AND (p_expires IS NULL OR array_dims(p_expires) = v_dims)
       AND (p_source IS NULL OR array_dims(p_source) = v_dims)
-      AND (p_sealed_by IS NULL OR array_dims(p_sealed_by) = v_dims)
-      AND (p_sealed_key IS NULL OR array_dims(p_sealed_key) = v_dims)) IS NOT TRUE THEN
+      AND (p_encrypted_by IS NULL OR array_dims(p_encrypted_by) = v_dims)
+      AND (p_wrapped_key IS NULL OR array_dims(p_wrapped_key) = v_dims)) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
       false, 'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
   END IF;
@@ -89,8 +89,8 @@ BEGIN
   IF v_count = 1 AND v_full IS NULL AND p_at[1] IS NULL THEN
     SELECT s.* INTO o_job, o_period, o_limit, o_used
     FROM analysis.submit_single(
-      p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1], p_raw[1], p_key[1],
-      p_expires[1], p_source[1], p_max_attempts, p_sealed_by[1], p_sealed_key[1], v_max_waiting, v_now) s;
+      p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1], p_unsanitized[1], p_key[1],
+      p_expires[1], p_source[1], p_max_attempts, p_encrypted_by[1], p_wrapped_key[1], v_max_waiting, v_now) s;
     IF o_job IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';
@@ -105,7 +105,7 @@ BEGIN
     SELECT t.*, greatest(t.at, v_now) AS run_from,
            analysis.is_sound(t.user_ref, t.kind, t.priority, t.sha256, octet_length(p_image[t.i]), t.width, t.height,
                              t.key, t.source, t.at)
-             AND analysis.is_soundly_sealed(p_sealed_by[t.i], octet_length(p_sealed_key[t.i]), octet_length(p_image[t.i])) AS sound
+             AND analysis.is_soundly_encrypted(p_encrypted_by[t.i], octet_length(p_wrapped_key[t.i]), octet_length(p_image[t.i])) AS sound
     FROM (
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
              unnest(p_priority) AS priority, unnest(p_sha256) AS sha256, unnest(p_width) AS width, unnest(p_height) AS height,
@@ -230,7 +230,7 @@ BEGIN
       SELECT d.user_id, d.sha256, m.*
       FROM (SELECT DISTINCT n.user_id, n.sha256, n.period FROM named n WHERE n.is_named ORDER BY 1, 2, 3) d
       CROSS JOIN LATERAL (
-        SELECT k.id, k.period, k.byte_count, k.raw FROM analysis.image k
+        SELECT k.id, k.period, k.byte_count, k.unsanitized FROM analysis.image k
         WHERE k.shard = p_shard AND k.period = d.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
         FOR KEY SHARE) m),
     older AS MATERIALIZED (
@@ -242,18 +242,18 @@ BEGIN
       CROSS JOIN LATERAL (
         SELECT f.* FROM (SELECT p.period FROM analysis.partition_made p ORDER BY p.period DESC) p
         CROSS JOIN LATERAL (
-          SELECT k.id, k.period, k.byte_count, k.raw FROM analysis.image k
+          SELECT k.id, k.period, k.byte_count, k.unsanitized FROM analysis.image k
           WHERE k.shard = p_shard AND k.period = p.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
           FOR KEY SHARE) f
         LIMIT 1) m),
     there AS (
       SELECT DISTINCT ON (f.user_id, f.sha256) f.* FROM (SELECT * FROM own UNION ALL SELECT * FROM older) f
       ORDER BY f.user_id, f.sha256, f.period DESC)
-    SELECT array_agg(x.reason), array_agg(x.id), array_agg(x.period), array_agg(x.byte_count), array_agg(x.raw)
-    INTO v_reason, v_image, v_image_period, v_image_bytes, v_image_raw
+    SELECT array_agg(x.reason), array_agg(x.id), array_agg(x.period), array_agg(x.byte_count), array_agg(x.unsanitized)
+    INTO v_reason, v_image, v_image_period, v_image_bytes, v_image_unsanitized
     FROM (
       SELECT CASE WHEN n.is_named AND t.id IS NULL THEN 'image_missing' ELSE n.reason END AS reason,
-             t.id, t.period, t.byte_count, t.raw
+             t.id, t.period, t.byte_count, t.unsanitized
       FROM named n
       LEFT JOIN there t ON t.user_id = n.user_id AND t.sha256 = n.sha256 AND n.is_named
       ORDER BY n.i) x;
@@ -337,7 +337,7 @@ BEGIN
   END IF;
 
   IF EXISTS (SELECT 1 FROM (SELECT unnest(v_reason) AS reason, unnest(v_twin) AS twin) t WHERE t.reason IS NULL AND t.twin IS NULL) THEN
-    -- 9. Images. One that the user has in this month already is used again as it is, in the clear or under whatever
+    -- 9. Images. One that the user has in this month already is used again as it is, in plaintext or under whatever
     --    key, also within the call. The bytes are fetched from the array as each row is written, so no sort carries
     --    them.
     IF p_image IS NOT NULL THEN
@@ -347,18 +347,18 @@ BEGIN
                      unnest(p_sha256) AS sha256, unnest(v_reason) AS reason, unnest(v_twin) AS twin) t),
       stored AS (
         INSERT INTO analysis.image AS k (
-          shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at, sealed_by, sealed_key)
+          shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at, encrypted_by, wrapped_key)
         SELECT p_shard, o.period, o.user_id, o.sha256, p_image[o.i], octet_length(p_image[o.i]), p_width[o.i], p_height[o.i],
-               coalesce(p_raw[o.i], false), v_now, v_now, p_sealed_by[o.i], p_sealed_key[o.i]
+               coalesce(p_unsanitized[o.i], false), v_now, v_now, p_encrypted_by[o.i], p_wrapped_key[o.i]
         FROM (SELECT DISTINCT ON (g.period, g.user_id, g.sha256) g.* FROM given g WHERE g.is_given
               ORDER BY g.period, g.user_id, g.sha256, g.i) o
         ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
-        RETURNING k.id, k.period, k.user_id, k.sha256, k.byte_count, k.raw)
-      SELECT array_agg(x.id), array_agg(x.period), array_agg(x.byte_count), array_agg(x.raw)
-      INTO v_image, v_image_period, v_image_bytes, v_image_raw
+        RETURNING k.id, k.period, k.user_id, k.sha256, k.byte_count, k.unsanitized)
+      SELECT array_agg(x.id), array_agg(x.period), array_agg(x.byte_count), array_agg(x.unsanitized)
+      INTO v_image, v_image_period, v_image_bytes, v_image_unsanitized
       FROM (
         SELECT coalesce(k.id, v_image[g.i]) AS id, coalesce(k.period, v_image_period[g.i]) AS period,
-               coalesce(k.byte_count, v_image_bytes[g.i]) AS byte_count, coalesce(k.raw, v_image_raw[g.i]) AS raw
+               coalesce(k.byte_count, v_image_bytes[g.i]) AS byte_count, coalesce(k.unsanitized, v_image_unsanitized[g.i]) AS unsanitized
         FROM given g
         LEFT JOIN stored k ON k.period = g.period AND k.user_id = g.user_id AND k.sha256 = g.sha256 AND g.is_given
         ORDER BY g.i) x;
@@ -372,7 +372,7 @@ BEGIN
                unnest(v_cost) AS cost, unnest(v_job) AS job_id, unnest(v_run_at) AS run_at, unnest(v_key_hash) AS key_hash,
                unnest(p_kind) AS kind, unnest(p_expires) AS expires_at, unnest(p_source) AS source_name,
                unnest(v_image) AS image_id, unnest(v_image_period) AS image_period, unnest(v_image_bytes) AS image_bytes,
-               unnest(v_image_raw) AS image_raw, unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
+               unnest(v_image_unsanitized) AS image_unsanitized, unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
       WHERE t.reason IS NULL AND t.twin IS NULL),
     wanted AS (
       SELECT array_agg(g.user_id) AS users, array_agg(g.lane) AS lanes, array_agg(g.cost) AS costs, array_agg(g.n) AS counts,
@@ -394,9 +394,9 @@ BEGIN
     born AS (
       INSERT INTO analysis.job (
         shard, period, kind, lane, id, user_id, image_id, vt, created_at, run_at, expires_at, image_bytes, image_period,
-        max_attempts, image_raw, key_hash, source_name)
+        max_attempts, image_unsanitized, key_hash, source_name)
       SELECT p_shard, s.period, s.kind, s.lane, s.job_id, s.user_id, s.image_id, s.vt, v_now, s.run_at, s.expires_at,
-             s.image_bytes, s.image_period, p_max_attempts, s.image_raw, s.key_hash, s.source_name
+             s.image_bytes, s.image_period, p_max_attempts, s.image_unsanitized, s.key_hash, s.source_name
       FROM accepted s),
     later AS (
       INSERT INTO analysis.scheduled (shard, lane, tries, is_counted, period, run_at, job_id, user_id)

@@ -1,6 +1,6 @@
 -- For back-ends that submit by SQL, inside transactions of their own.
 
--- Submits one image as it is: it is marked raw, and the worker cleans it before it leaves. The shard is
+-- Submits one image as it is: it is marked unsanitized, and the worker cleans it before it leaves. The shard is
 -- found from the user.
 CREATE OR REPLACE FUNCTION analysis.submit_image(
   p_user text, p_kind text, p_image bytea, p_key text DEFAULT NULL, p_priority text DEFAULT 'normal',

@@ -18,18 +18,18 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Whether an image can be encrypted as a submit says: under which key, how long its own key under that one is, and how
--- long it is itself. NULL for all that is not: in the clear, or not given.
-CREATE OR REPLACE FUNCTION analysis.is_soundly_sealed(p_sealed_by bigint, p_sealed_key_bytes int, p_image_bytes int)
+-- long it is itself. NULL for all that is not: in plaintext, or not given.
+CREATE OR REPLACE FUNCTION analysis.is_soundly_encrypted(p_encrypted_by bigint, p_wrapped_key_bytes int, p_image_bytes int)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN p_sealed_by IS NULL THEN p_sealed_key_bytes IS NULL
-              ELSE p_sealed_by > 0 AND p_sealed_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
+  SELECT CASE WHEN p_encrypted_by IS NULL THEN p_wrapped_key_bytes IS NULL
+              ELSE p_encrypted_by > 0 AND p_wrapped_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
 $$;
 
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
   p_shard smallint, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image bytea, p_width int,
-  p_height int, p_raw boolean, p_key text, p_expires timestamptz, p_source text, p_max_attempts smallint,
-  p_sealed_by bigint, p_sealed_key bytea, p_max_waiting bigint, p_now timestamptz,
+  p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz, p_source text, p_max_attempts smallint,
+  p_encrypted_by bigint, p_wrapped_key bytea, p_max_waiting bigint, p_now timestamptz,
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -43,13 +43,13 @@ DECLARE
   v_key_hash bytea;
   v_image bigint;
   v_image_bytes int;
-  v_image_raw boolean;
+  v_image_unsanitized boolean;
   v_vt bigint;
   v_job bigint;
 BEGIN
   IF p_expires <= p_now
      OR NOT analysis.is_sound(p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL)
-     OR NOT analysis.is_soundly_sealed(p_sealed_by, octet_length(p_sealed_key), octet_length(p_image)) THEN
+     OR NOT analysis.is_soundly_encrypted(p_encrypted_by, octet_length(p_wrapped_key), octet_length(p_image)) THEN
     RETURN;
   END IF;
   v_lane := p_kind * 4 + p_priority;
@@ -65,14 +65,14 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 2. The lock of the usage row, a unit that is free without settling anything, and room among those waiting.
+  -- 2. The lock of the usage row, a unit that is free without applying refunds, and room among those waiting.
   SELECT u.used INTO v_used FROM analysis.usage u
   WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period FOR NO KEY UPDATE;
   IF NOT FOUND OR v_used >= o_limit THEN
     RETURN;
   END IF;
   SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(sum(f.later), 0),
-         EXISTS (SELECT 1 FROM analysis.freed_place p WHERE p.shard = p_shard AND p.user_id = v_user AND p.line = 0)
+         EXISTS (SELECT 1 FROM analysis.freed_place p WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
   INTO v_waiting, v_is_freed
   FROM analysis.fair_share f
   LEFT JOIN LATERAL (
@@ -96,16 +96,16 @@ BEGIN
 
   -- 4. The image. Who was erased while this call waited for the usage row has none, and gets none.
   IF p_image IS NULL THEN
-    SELECT k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw FROM analysis.image k
+    SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256 FOR KEY SHARE;
   ELSE
     INSERT INTO analysis.image AS k (
-      shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at, used_at, sealed_by, sealed_key)
+      shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at, encrypted_by, wrapped_key)
     SELECT p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
-           coalesce(p_raw, false), p_now, p_now, p_sealed_by, p_sealed_key
+           coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key
     FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = v_user AND a.erased_at IS NULL
     ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
-    RETURNING k.id, k.byte_count, k.raw INTO v_image, v_image_bytes, v_image_raw;
+    RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;
   END IF;
   IF NOT FOUND THEN
     DELETE FROM analysis.idem k WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = v_key_hash;
@@ -118,11 +118,11 @@ BEGIN
   IF v_is_freed THEN
     PERFORM analysis.apply_freed(p_shard, 0::smallint, ARRAY[v_user]);
   END IF;
-  INSERT INTO analysis.fair_share AS f (shard, line, user_id, lane, last_vt, step, tail_vt, tail_job)
+  INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
   SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
   FROM (SELECT coalesce((SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
                  AS now_vt) n
-  ON CONFLICT (shard, user_id, lane, line) DO UPDATE SET
+  ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
     last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
     tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
                    THEN greatest(f.last_vt, EXCLUDED.tail_vt) ELSE f.tail_vt END,
@@ -130,9 +130,9 @@ BEGIN
   RETURNING f.last_vt - f.step INTO v_vt;
   INSERT INTO analysis.job (
     shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period, max_attempts,
-    image_raw, key_hash, source_name)
+    image_unsanitized, key_hash, source_name)
   VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes, o_period,
-          p_max_attempts, v_image_raw, v_key_hash, p_source);
+          p_max_attempts, v_image_unsanitized, v_key_hash, p_source);
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
   o_job := v_job;
 END $$;

@@ -4,7 +4,7 @@
 --   o_lanes      the lanes (of p_lanes) in which jobs wait, and in o_scan_from where a claim of each has to begin
 --   o_marks      tick would move a mark of p_lanes on
 --   o_next_run   in how many seconds the next scheduled job is due; less than 0: promote has work
---   o_refunds    settle_refunds may have work, with refunds or with places that were given up
+--   o_refunds    apply_refunds may have work, with refunds or with places that were given up
 -- With p_all, which reads the leases too and is asked less often:
 --   o_held       so many jobs of p_lanes are held by workers
 --   o_lost       rescue may have work
@@ -54,7 +54,7 @@ BEGIN
     SELECT sum(cardinality(k.job_ids)) FILTER (WHERE k.lane = ANY (p_lanes))::int AS held,
            -- As in rescue: a deadline further ahead than its lease is from before the clock was set back.
            bool_or(k.deadline < v_now OR k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond') AS lost
-    FROM analysis.batch k WHERE k.shard = s.shard) b ON p_all
+    FROM analysis.lease k WHERE k.shard = s.shard) b ON p_all
   LEFT JOIN LATERAL (
     SELECT array_agg(k.task) AS turns
     FROM (VALUES ('sweep', interval '1 minute'), ('gauges', interval '10 seconds'), ('partitions', interval '1 hour')) k(task, every)

@@ -21,13 +21,13 @@ CREATE OR REPLACE FUNCTION analysis.duties() RETURNS TABLE (o_duty text, o_funct
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH status AS (
     SELECT ARRAY['dead_counts', 'dead_causes'] AS functions,
-      ARRAY['ready', 'batch', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'] AS tables),
+      ARRAY['ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'] AS tables),
   usage AS (
     SELECT ARRAY['period_start', 'statement_due', 'usage_report', 'finding_counts', 'open_jobs', 'limit_of'] AS functions,
       ARRAY['account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage', 'statement'] AS tables),
   given AS (
   SELECT 'worker' AS duty, status.functions || ARRAY[
-      'claim', 'work', 'tick', 'sweep', 'heartbeat', 'tell', 'retire', 'complete', 'fail', 'hand_back', 'disclaim', 'rescue', 'promote', 'settle_refunds', 'take_turn',
+      'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail', 'release', 'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn',
       'images_of_jobs', 'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
     status.tables AS tables

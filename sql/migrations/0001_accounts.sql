@@ -17,7 +17,7 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('statement_grace', '3 days'),        -- how long after its end a month stays open
   ('keep_images', '30 days'),           -- after the last job that shows the image has ended
   ('keep_results', '24 months'),        -- results and cancellations, with their jobs and attempts
-  ('keep_dead', '24 months'),           -- jobs that failed for good, with their attempts
+  ('keep_dead', '24 months'),           -- jobs that died, with their attempts
   ('keep_audit', '6 years'),
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 

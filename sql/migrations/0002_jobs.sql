@@ -23,13 +23,13 @@ CREATE TABLE analysis.job (
   created_at   timestamptz NOT NULL,
   run_at       timestamptz,              -- not before
   expires_at   timestamptz,              -- not after
-  image_bytes  int NOT NULL CHECK (image_bytes > 0),    -- a claim answers this, image_period, image_raw
+  image_bytes  int NOT NULL CHECK (image_bytes > 0),    -- a claim answers this, image_period, image_unsanitized
   image_period smallint NOT NULL,
   max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
   -- How it took its place, so that a cancellation can give the place up: 0 submitted, 1 promoted, 2 came back
   -- without taking a place (a retry at once, a release, a rescue).
   line         smallint NOT NULL DEFAULT 0,
-  image_raw    boolean NOT NULL,
+  image_unsanitized    boolean NOT NULL,
   closed       boolean NOT NULL DEFAULT false,          -- cancelled: whoever holds or finds it drops it
   key_hash     bytea CHECK (octet_length(key_hash) = 32),
   source_name  text CHECK (length(source_name) <= 500),

@@ -35,7 +35,7 @@ CREATE INDEX scheduled_user ON analysis.scheduled (shard, lane, user_id, run_at,
 
 -- A lease: the jobs that a worker claimed together and has not completed yet. The arrays go in step.
 -- `user_ids` is there so that a completion need not look the jobs up again.
-CREATE TABLE analysis.batch (
+CREATE TABLE analysis.lease (
   shard     smallint NOT NULL,
   lane      smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
   -- How long it is held: a deadline that is further ahead is from before the server's clock was set back.
@@ -56,7 +56,7 @@ CREATE TABLE analysis.batch (
 
 -- The arrays of a few hundred jobs stay in the row as they are: the row lives for seconds, and to compress
 -- them or move them out of it at every change would be wasted work.
-ALTER TABLE analysis.batch
+ALTER TABLE analysis.lease
   ALTER COLUMN job_ids SET STORAGE EXTERNAL,
   ALTER COLUMN periods SET STORAGE EXTERNAL,
   ALTER COLUMN tries SET STORAGE EXTERNAL,
@@ -82,14 +82,14 @@ CREATE TABLE analysis.lane_clock (
 CREATE TABLE analysis.fair_share (
   shard    smallint NOT NULL,
   lane     smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
-  line     smallint NOT NULL CHECK (line IN (0, 1)),       -- 0 submitted, 1 promoted
+  line     smallint NOT NULL CHECK (source IN (0, 1)),       -- 0 submitted, 1 promoted
   user_id  bigint NOT NULL,
   last_vt  bigint NOT NULL,                -- where the next job goes, if the lane has not come further
   step     bigint NOT NULL,
   tail_vt  bigint NOT NULL DEFAULT 0,
   tail_job bigint NOT NULL DEFAULT 0,
   later    int NOT NULL DEFAULT 0,         -- jobs that were submitted for later and still wait in `scheduled`
-  PRIMARY KEY (shard, user_id, lane, line))
+  PRIMARY KEY (shard, user_id, lane, source))
   WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02);
 
 -- Places given up by cancelled jobs, and scheduled jobs that wait no more. Cancellations and promotions only
@@ -102,7 +102,7 @@ CREATE TABLE analysis.freed_place (
   vt      bigint NOT NULL,                 -- so much virtual time less
   later   int NOT NULL)                    -- so many scheduled jobs less
   WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, vacuum_truncate = false);
-CREATE INDEX freed_place_user ON analysis.freed_place (shard, user_id, line);
+CREATE INDEX freed_place_user ON analysis.freed_place (shard, user_id, source);
 
 CREATE TABLE analysis.usage (
   shard    smallint NOT NULL,

@@ -65,7 +65,7 @@ CREATE INDEX result_user ON analysis.result (shard, user_id, period);
 -- Few of the results are cancellations, and only those are in this index.
 CREATE INDEX result_cancelled ON analysis.result (shard, period, job_id) WHERE outcome = 2;
 
--- Jobs that failed for good, apart from results: a dead job can be retried, and its later success needs the
+-- Jobs that died, apart from results: a dead job can be retried, and its later success needs the
 -- key of the result.
 CREATE TABLE analysis.dead (
   shard     smallint NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE analysis.attempt_error (
   at            timestamptz NOT NULL,
   status        smallint,                                      -- HTTP
   maybe_counted boolean NOT NULL,                              -- the backend may have counted the call
-  burnt         boolean NOT NULL,                              -- it counts as one of the job's attempts
+  consumed         boolean NOT NULL,                              -- it counts as one of the job's attempts
   class         text NOT NULL CHECK (length(class) BETWEEN 1 AND 60),
   code          text CHECK (length(code) <= 200),
   message       text NOT NULL CHECK (length(message) BETWEEN 1 AND 2000),
@@ -118,7 +118,7 @@ CREATE TYPE analysis.ended AS (
   tries         smallint,        -- with what
   vt            bigint,          -- not before this virtual time
   delay_ms      bigint,          -- 0: at once
-  burnt         boolean,
+  consumed         boolean,
   class         text,            -- NULL: no error to record
   code          text,
   message       text,

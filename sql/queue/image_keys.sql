@@ -1,1 +1,1 @@
-SELECT o_sealed_by, o_images FROM analysis.image_keys($1)
+SELECT o_encrypted_by, o_images FROM analysis.image_keys($1)

@@ -54,7 +54,7 @@ extension JobCosts.Part {
       serverSeconds: one.serverSeconds + other.serverSeconds, logBytes: one.logBytes + other.logBytes)
   }
 
-  /// What is left of a cost without a part of it; never below nought, whatever noise was measured.
+  /// What is left of a cost without a part of it; never below zero, whatever noise was measured.
   static func - (one: Self, other: Self) -> Self {
     Self(
       serverSeconds: max(0, one.serverSeconds - other.serverSeconds),

@@ -26,7 +26,7 @@ struct MeasuredContender {
   /// Transactions of the worker for a job, the median of the runs; nil when they were not counted.
   var transactions: Double? { Self.median(runs.compactMap { $0.further["transactions_per_job"] }) }
 
-  /// A median of nought is a run so short that the kernel's clock saw nothing of it: nothing can be computed from it.
+  /// A median of zero is a run so short that the kernel's clock saw nothing of it: nothing can be computed from it.
   private func median(_ what: String, _ figure: (MeasuredResults.Run) -> Double?) throws -> Double {
     let middle = Self.median(runs.filter { $0.amount > 0 }.compactMap(figure)) ?? 0
     guard middle > 0, middle.isFinite else {

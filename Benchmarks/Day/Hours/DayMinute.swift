@@ -10,7 +10,7 @@ public struct DayMinute: Sendable, Equatable {
   public let outside: Int
   /// Jobs at its end that are submitted and not done.
   public let backlog: Int
-  /// How many minutes the job at the head of the line has waited at its end; nought when none waits.
+  /// How many minutes the job at the head of the line has waited at its end; zero when none waits.
   public let headWait: Int
   /// Which share of each resource was used, 1 being all of it.
   public let use: [Resource: Double]

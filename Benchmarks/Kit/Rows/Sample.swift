@@ -29,7 +29,7 @@ public struct Sample: Sendable, Equatable, Codable {
     self.version = version
   }
 
-  /// The amount done in a second; nought when no time passed.
+  /// The amount done in a second; zero when no time passed.
   public var rate: Double { seconds > 0 ? amount / seconds : 0 }
 
   /// Milliseconds of the worker's processors for a thousand of the amount.

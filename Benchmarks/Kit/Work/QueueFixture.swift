@@ -14,16 +14,16 @@ public struct QueueFixture: Sendable {
   }
 
   /// An image as it is stored when it is encrypted.
-  public struct SealedPicture: Sendable {
+  public struct EncryptedPicture: Sendable {
     let bytes: [UInt8]
     let keyID: Int64
-    let sealedKey: [UInt8]
+    let wrappedKey: [UInt8]
 
     /// The encrypted bytes, and the image's own key under the one of this number.
-    public init(bytes: [UInt8], keyID: Int64, sealedKey: [UInt8]) {
+    public init(bytes: [UInt8], keyID: Int64, wrappedKey: [UInt8]) {
       self.bytes = bytes
       self.keyID = keyID
-      self.sealedKey = sealedKey
+      self.wrappedKey = wrappedKey
     }
   }
 
@@ -46,11 +46,11 @@ public struct QueueFixture: Sendable {
   ///
   /// - Parameters:
   ///   - shards: Over how many shards the users are spread.
-  ///   - sealing: Encrypts a user's image; nil to store the images in the clear.
+  ///   - encrypting: Encrypts a user's image; nil to store the images in plaintext.
   public static func make(
     in database: BenchmarkDatabase,
     pictures: [[UInt8]] = PictureBytes.pictures(usualPictures, bytes: usualBytes), shards: Int = 1,
-    sealing: ((_ user: String, _ picture: [UInt8]) throws -> SealedPicture)? = nil
+    encrypting: ((_ user: String, _ picture: [UInt8]) throws -> EncryptedPicture)? = nil
   ) async throws -> QueueFixture {
     let pool = database.pool
     // A billion jobs of one user may wait.
@@ -67,12 +67,12 @@ public struct QueueFixture: Sendable {
     var stored: [StoredPicture] = []
     for (number, bytes) in pictures.enumerated() {
       let user = Self.users[number % userCount]
-      let sealed = try sealing?(user, bytes)
+      let encrypted = try encrypting?(user, bytes)
       let sha256 = try await pool.query(
         Self.storeImage,
         [
-          .text(user), .bytes(bytes), .bytes(sealed?.bytes ?? bytes), .int64(sealed?.keyID),
-          .bytes(sealed?.sealedKey),
+          .text(user), .bytes(bytes), .bytes(encrypted?.bytes ?? bytes), .int64(encrypted?.keyID),
+          .bytes(encrypted?.wrappedKey),
         ]
       ).single().bytes(0)
       stored.append(StoredPicture(user: user, sha256: sha256))
@@ -91,7 +91,7 @@ public struct QueueFixture: Sendable {
 
   private static let storeImage = """
     INSERT INTO analysis.image (
-      shard, period, raw, user_id, created_at, used_at, byte_count, width, height, sha256, bytes, sealed_by, sealed_key)
+      shard, period, unsanitized, user_id, created_at, used_at, byte_count, width, height, sha256, bytes, encrypted_by, wrapped_key)
     SELECT a.shard, analysis.period_of(now(), a.zone), false, a.user_id, now(), now(), octet_length(b), 640, 480,
            sha256($2), b, $4, $5
     FROM analysis.account a, (SELECT $3::bytea AS b) p WHERE a.user_ref = $1
@@ -136,7 +136,7 @@ public struct QueueFixture: Sendable {
     job AS (
       INSERT INTO analysis.job (
         shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period, max_attempts,
-        image_raw)
+        image_unsanitized)
       SELECT w.shard, w.period, w.kind, w.lane, w.job_id, w.user_id, w.id, w.vt, now(), w.byte_count, w.period, 10, false
       FROM wanted w
       RETURNING shard, period, kind, lane, id, user_id, vt)

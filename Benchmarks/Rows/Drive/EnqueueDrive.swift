@@ -105,9 +105,9 @@ private struct EnqueueLine: Sendable {
     let sha256 = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
     let image = PictureBytes.picture(random.next(), bytes: bytes)
     guard let keys else { return .bytes(image, sha256: sha256, width: 640, height: 480) }
-    let sealed = try keys.seal(image, ImageBinding(user: user, sha256: sha256))
+    let encrypted = try keys.encrypt(image, ImageBinding(user: user, sha256: sha256))
     return .bytes(
-      sealed.bytes, sha256: sha256, width: 640, height: 480,
-      seal: ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes))
+      encrypted.bytes, sha256: sha256, width: 640, height: 480,
+      storedKey: StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes))
   }
 }

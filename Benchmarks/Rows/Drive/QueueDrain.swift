@@ -15,8 +15,8 @@ actor QueueDrain {
   private let analyses: SampleAnalyses
   private let statements: WorkerStatements
   private var claims: ShardClaims
-  private var ids: BatchIDs
-  /// Claimed, and not settled yet.
+  private var ids: LeaseIDs
+  /// Claimed, and not ended yet.
   private var held: [ClaimedJob] = []
   private var nextTick: ContinuousClock.Instant
 
@@ -34,7 +34,7 @@ actor QueueDrain {
       shard: 0,
       worker: WorkerIdentity(
         host: "benchmark", pid: getpid(), version: ProductVersion.current, using: &random))
-    ids = BatchIDs(using: &random)
+    ids = LeaseIDs(using: &random)
     claims = ShardClaims(kinds: AnalysisKind.allCases, now: EventLoop.now)
     nextTick = EventLoop.now
   }
@@ -60,22 +60,23 @@ actor QueueDrain {
   /// - Returns: Whether nothing was claimed and nothing is worth asking for at present.
   private func cycle(count: Int) async throws -> Bool {
     let now = EventLoop.now
-    let lanes = claims.next(count: count, suspectInFlight: false, now: now)
+    let lanes = claims.next(count: count, quarantineInFlight: false, now: now)
     let completion = held.isEmpty ? nil : statements.complete(held.map(analyses.completed))
     let claim =
       lanes.isEmpty
       ? nil
-      : statements.claim(firstBatch: ids.take(lanes.count), lanes: lanes, count: count, lease: Self.lease)
+      : statements.claim(
+        firstLease: ids.take(lanes.count), lanes: lanes, count: count, leaseDuration: Self.lease)
     let tells = now >= nextTick
     let tick = tells ? statements.tick(claims.marks) : nil
-    let heartbeat = tells ? statements.heartbeat([], lease: Self.lease, inFlight: held.count) : nil
+    let heartbeat = tells ? statements.heartbeat([], leaseDuration: Self.lease, inFlight: held.count) : nil
     if tells { nextTick = now + .seconds(1) }
 
     let sent = [completion?.sql, claim?.sql, tick?.sql, heartbeat?.sql].compactMap { $0 }
     guard !sent.isEmpty else { return true }
     var answers = try await connection.pipeline(sent, deadline: .seconds(120))[...]
     if let completion, let answer = answers.popFirst() {
-      let stored = try completion.decode(answer).settled
+      let stored = try completion.decode(answer).ended
       guard stored.count == held.count else {
         throw BenchmarkError("Of \(held.count) results \(stored.count) were stored.")
       }
@@ -88,7 +89,7 @@ actor QueueDrain {
     }
     if let tick, let answer = answers.popFirst() { claims.published(try tick.decode(answer)) }
     if let heartbeat, let answer = answers.popFirst() { _ = try heartbeat.decode(answer) }
-    return held.isEmpty && claims.isIdle(suspectInFlight: false)
+    return held.isEmpty && claims.isIdle(quarantineInFlight: false)
   }
 }
 

@@ -30,7 +30,7 @@ struct SampleAnalyses: Sendable {
   /// A job's result.
   func completed(_ job: ClaimedJob) -> CompletedJob {
     CompletedJob(
-      batch: job.batch, job: job.id,
+      lease: job.lease, job: job.id,
       analysis: Analysis(id: "a", kind: job.kind, conditions: conditions, model: model), calls: 1,
       callMilliseconds: 0, endpoint: "none")
   }

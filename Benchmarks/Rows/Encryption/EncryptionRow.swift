@@ -1,11 +1,11 @@
 import BenchmarkKit
 
-/// What encrypted images cost: jobs on them and on images in the clear, by turns.
+/// What encrypted images cost: jobs on them and on images in plaintext, by turns.
 struct EncryptionRow: BenchmarkRow {
   let name: String
   let sentence: String
   let headline = Headline.figure(Self.figure, unit: "us/job")
-  /// Makes jobs on images under these keys or, without any, in the clear.
+  /// Makes jobs on images under these keys or, without any, in plaintext.
   private let makeJobs: @Sendable (Bench, PictureKeys?) async throws -> any EncryptionJobs
   private let made = Held<[any EncryptionJobs]>()
 
@@ -16,10 +16,11 @@ struct EncryptionRow: BenchmarkRow {
   static let fromSubmit = EncryptionRow(
     name: "encryption",
     sentence:
-      "processors of server and worker for a job from its submit with a picture of 120 KB of its own to its result, in the clear and encrypted, 64 in flight"
+      "processors of server and worker for a job from its submit with a picture of 120 KB of its own to its result, in plaintext and encrypted, 64 in flight"
   ) { bench, keys in
     try await SubmittedJobs(
-      bench, named: keys == nil ? "submitted_clear" : "submitted_sealed", jobs: bench.size(4000, quick: 400),
+      bench, named: keys == nil ? "submitted_clear" : "submitted_encrypted",
+      jobs: bench.size(4000, quick: 400),
       keys: keys)
   }
 
@@ -27,10 +28,10 @@ struct EncryptionRow: BenchmarkRow {
   static let fromClaim = EncryptionRow(
     name: "encryption-from-claim",
     sentence:
-      "processors of server and worker for a job from its claim to its result, 200 pictures of 120 KB in the clear and encrypted, 64 in flight"
+      "processors of server and worker for a job from its claim to its result, 200 pictures of 120 KB in plaintext and encrypted, 64 in flight"
   ) { bench, keys in
     try await JobStage(
-      bench, named: keys == nil ? "encryption_clear" : "encryption_sealed",
+      bench, named: keys == nil ? "encryption_clear" : "encryption_encrypted",
       jobs: bench.size(20_000, quick: 400),
       pictures: bench.size(QueueFixture.usualPictures, quick: 20), keys: keys)
   }
@@ -50,17 +51,17 @@ struct EncryptionRow: BenchmarkRow {
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let clear = try await makeJobs(bench, nil)
     made.put([clear])
-    let sealed = try await makeJobs(bench, try PictureKeys())
-    made.put([clear, sealed])
+    let encrypted = try await makeJobs(bench, try PictureKeys())
+    made.put([clear, encrypted])
     let before = Held<Sample>()
     return [
-      Contender("in the clear") { bench in
+      Contender("in plaintext") { bench in
         let sample = try await Self.run(clear, bench)
         before.put(sample)
         return sample
       },
       Contender("encrypted") { bench in
-        var sample = try await Self.run(sealed, bench)
+        var sample = try await Self.run(encrypted, bench)
         if let clear = before.take() { Self.compare(&sample, with: clear) }
         return sample
       },
@@ -78,7 +79,7 @@ struct EncryptionRow: BenchmarkRow {
     return sample
   }
 
-  /// Adds what a run on encrypted images took more than the one in the clear before it.
+  /// Adds what a run on encrypted images took more than the one in plaintext before it.
   private static func compare(_ sample: inout Sample, with clear: Sample) {
     if let cost = sample.further[figure], let before = clear.further[figure], before > 0 {
       sample.further["more_percent"] = (cost / before - 1) * 100

@@ -7,7 +7,7 @@ final class SubmittedJobs: EncryptionJobs {
   private let endpoint: EndpointProcess
   /// Users, and small images that nobody uses.
   private let template: BenchmarkDatabase
-  /// Under what the submitter encrypts; nil for images in the clear.
+  /// Under what the submitter encrypts; nil for images in plaintext.
   private let keys: PictureKeys?
 
   /// Jobs in a call: some 8 MB of images, as much as a submitter sends at once.
@@ -53,13 +53,13 @@ final class SubmittedJobs: EncryptionJobs {
   private func check(_ database: BenchmarkDatabase) async throws {
     let counts = try await database.pool.query(
       """
-      SELECT count(*), count(k.sealed_by)
+      SELECT count(*), count(k.encrypted_by)
       FROM analysis.image k WHERE EXISTS (SELECT FROM analysis.job j WHERE j.shard = k.shard AND j.image_id = k.id)
       """
     ).single()
-    let (images, sealed) = (try counts.int(0), try counts.int(1))
-    guard images == jobs, sealed == (keys == nil ? 0 : jobs) else {
-      throw BenchmarkError("\(jobs) jobs have \(images) images, of which \(sealed) are encrypted.")
+    let (images, encrypted) = (try counts.int(0), try counts.int(1))
+    guard images == jobs, encrypted == (keys == nil ? 0 : jobs) else {
+      throw BenchmarkError("\(jobs) jobs have \(images) images, of which \(encrypted) are encrypted.")
     }
   }
 }

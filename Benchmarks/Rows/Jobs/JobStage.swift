@@ -12,7 +12,7 @@ final class JobStage: Sendable {
   private let pictures: [[UInt8]]
   private let template: BenchmarkDatabase
   private let rates = WorkerRates()
-  /// Under what the pictures are encrypted; nil when they are in the clear.
+  /// Under what the pictures are encrypted; nil when they are in plaintext.
   private let keys: PictureKeys?
 
   /// Makes it; untimed.
@@ -24,7 +24,8 @@ final class JobStage: Sendable {
     self.keys = keys
     pictures = PictureBytes.pictures(count, bytes: QueueFixture.usualBytes)
     template = try await bench.cluster.freshDatabase(named: name)
-    _ = try await QueueFixture.make(in: template, pictures: pictures, shards: shards, sealing: keys?.seal)
+    _ = try await QueueFixture.make(
+      in: template, pictures: pictures, shards: shards, encrypting: keys?.encrypt)
     try await QueueFixture.fill(template, jobs: jobs)
     endpoint = try await EndpointProcess(bench.settings, delay: delay)
   }

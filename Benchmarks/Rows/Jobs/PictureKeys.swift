@@ -21,10 +21,10 @@ struct PictureKeys: Sendable {
   static func arguments(_ keys: PictureKeys?) -> [String] { keys.map { ["--key-file", $0.path] } ?? [] }
 
   /// Encrypts a user's picture, as `analysisctl submit` does.
-  func seal(_ user: String, _ picture: [UInt8]) throws -> QueueFixture.SealedPicture {
+  func encrypt(_ user: String, _ picture: [UInt8]) throws -> QueueFixture.EncryptedPicture {
     let binding = ImageBinding(user: user, sha256: SHA256.digest(of: picture))
-    let sealed = try ring.seal(picture, binding)
-    return QueueFixture.SealedPicture(
-      bytes: sealed.bytes, keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes)
+    let encrypted = try ring.encrypt(picture, binding)
+    return QueueFixture.EncryptedPicture(
+      bytes: encrypted.bytes, keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes)
   }
 }

@@ -41,7 +41,7 @@ struct PlantedJobs: Sendable {
 
   private static let all = """
     INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-      max_attempts, image_raw, closed)
+      max_attempts, image_unsanitized, closed)
     SELECT 0, $1::smallint, 1, 5, g, CASE WHEN g % 25 = 0 THEN 0 ELSE g * 7919 % ($3::bigint - 1) + 1 END, 1, g, now(), 100, $1, 3,
       false, g % 5000 = 2
     FROM generate_series(1, $2::bigint) g
@@ -83,7 +83,7 @@ struct PlantedJobs: Sendable {
     """
 
   private static let running = """
-    INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+    INSERT INTO analysis.lease (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
     SELECT 0, 5, 1, 1, now() + interval '1 day', array_agg(j.id), array_agg(j.period), array_agg(0::smallint), array_agg(j.user_id)
     FROM (SELECT k.*, k.id AS n FROM analysis.job k WHERE k.period = $1) j WHERE \(state) = 'running' HAVING count(*) > 0
     """

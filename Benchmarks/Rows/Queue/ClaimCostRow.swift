@@ -68,7 +68,7 @@ final class ClaimCostRow: BenchmarkRow {
     return Contender("\(FigureText.fixed(Double(waiting), places: 0)) more wait\(done)") { bench in
       let jobs = bench.size(10_000, quick: 200)
       try await QueueFixture.fill(database, jobs: jobs)
-      try await bench.cluster.settle(database, tables: ["analysis.ready", "analysis.batch"])
+      try await bench.cluster.settle(database, tables: ["analysis.ready", "analysis.lease"])
       var sample = try await drain.sample(jobs: jobs, on: bench.cluster)
       sample.further["ms_per_100"] = sample.seconds * 100_000 / Double(jobs)
       // Two cycles more are explained.

@@ -1,7 +1,7 @@
 import BenchmarkKit
 import PostgreSQL
 
-/// How fast one process takes jobs out of the queue and settles them.
+/// How fast one process takes jobs out of the queue and ends them.
 struct DrainRow: BenchmarkRow {
   let name = "drain"
   let sentence =

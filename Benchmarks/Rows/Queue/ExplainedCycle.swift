@@ -39,23 +39,23 @@ struct ExplainedCycle {
     _ kind: AnalysisKind, _ connection: Connection
   ) async throws -> (claim: Account, completion: Account) {
     var random = SystemRandomNumberGenerator()
-    var ids = BatchIDs(using: &random)
+    var ids = LeaseIDs(using: &random)
     let statements = WorkerStatements(
       shard: 0, worker: WorkerIdentity(host: "benchmark", pid: 1, version: "0", using: &random))
     let lane = Lane(kind, .normal)
-    let batch = ids.take(1)
+    let lease = ids.take(1)
     let claim = try await explain(
       statements.claim(
-        firstBatch: batch, lanes: [LaneClaim(lane: lane, from: marks[lane] ?? 0, limit: 100)], count: 100,
-        lease: .seconds(60)
+        firstLease: lease, lanes: [LaneClaim(lane: lane, from: marks[lane] ?? 0, limit: 100)], count: 100,
+        leaseDuration: .seconds(60)
       ).sql, connection)
     // EXPLAIN keeps the answer to itself; the lease tells what was claimed.
     let held = try await connection.query(
-      "SELECT unnest(job_ids) FROM analysis.batch WHERE shard = 0 AND id = $1", [.int64(batch)])
+      "SELECT unnest(job_ids) FROM analysis.lease WHERE shard = 0 AND id = $1", [.int64(lease)])
     guard !held.isEmpty else { throw BenchmarkError("A claim that was to be explained found no jobs.") }
     let completed = try held.map {
       CompletedJob(
-        batch: batch, job: JobID(try $0.int64(0)), analysis: Analysis(id: "a", kind: kind, conditions: []),
+        lease: lease, job: JobID(try $0.int64(0)), analysis: Analysis(id: "a", kind: kind, conditions: []),
         calls: 1, callMilliseconds: 0, endpoint: "none")
     }
     return (claim, try await explain(statements.complete(completed).sql, connection))

@@ -2,7 +2,7 @@ import CommandLineTool
 
 /// `analysisctl audit`.
 enum AuditCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "audit", abstract: "Show who did what, and verify that nothing of it was changed.",
       examples: [
@@ -10,6 +10,6 @@ enum AuditCommand {
         Example("analysisctl audit list --action report --since 2026-11-01T00:00:00Z", "Who read diagnoses."),
         Example("analysisctl audit verify", "Whether the record is whole; prints its end."),
       ],
-      subcommands: [AuditListCommand.command(surroundings), AuditVerifyCommand.command(surroundings)])
+      subcommands: [AuditListCommand.command(dependencies), AuditVerifyCommand.command(dependencies)])
   }
 }

@@ -22,7 +22,7 @@ enum AuditListCommand {
     "before", .int(in: 1...Int.max), help: "Go on before this entry, where the list before ended.")
   static let limit = Option("limit", .int(in: 1...100_000), default: 50, help: "How many at most.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "list", abstract: "List who did what to what, when and why, the latest first.",
       discussion: """
@@ -38,7 +38,7 @@ enum AuditListCommand {
       exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let (filter, limit) = (try filter(context.values), try context.values[limit])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let entries = try await AuditLog(session.database).list(filter, limit: limit)
         try session.view.show(entries, by: AuditListPresenter.self)
         if entries.count == limit, let last = entries.last, last.id > 1, !session.view.isJSON {

@@ -10,7 +10,7 @@ enum AuditVerifyCommand {
   static let limit = Option(
     "limit", .int(in: 1...10_000), default: 20, help: "How many faults are named at most.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "verify", abstract: "Verify that no entry was changed, removed or put in.",
       discussion: """
@@ -29,7 +29,7 @@ enum AuditVerifyCommand {
       exitCodes: [.done, .jobFailed, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let (expected, limit) = (try context.values[expect], try context.values[limit])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let verdict = try await AuditLog(session.database).verify(expecting: expected, limit: limit)
         try session.view.show(verdict, by: AuditVerifyPresenter.self)
         return verdict.faults.isEmpty ? .done : .jobFailed

@@ -4,7 +4,7 @@ import JobQueue
 
 /// `analysisctl clinics add`.
 enum ClinicsAddCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "add", abstract: "Add a clinic.",
       discussion: "A clinic that is there already is left as it is, and the exit code is 5.",
@@ -13,7 +13,7 @@ enum ClinicsAddCommand {
       exitCodes: [.done, .nothingToDo, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let name = try context.values[ClinicsCommand.clinic]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let isNew = try await ClinicDirectory(session.database).add(name)
         try session.view.show(ClinicsAddResponse(clinic: name, isNew: isNew), by: ClinicsAddPresenter.self)
         return isNew ? .done : .nothingToDo

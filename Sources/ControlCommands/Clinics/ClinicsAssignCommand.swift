@@ -8,7 +8,7 @@ enum ClinicsAssignCommand {
     optional: "clinic", .string, help: "The clinic's name; --none for no clinic.")
   static let none = Flag("none", help: "Take the user from their clinic.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "assign", abstract: "Give a user to a clinic.",
       discussion: "It holds for all months, those that are closed included: what the clinic's reports show.",
@@ -24,7 +24,7 @@ enum ClinicsAssignCommand {
         throw ControlError.usage("give either a clinic or --none")
       }
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         try await ClinicDirectory(session.database).assign(user, to: clinic, by: session.actor(reason))
         let response = ClinicsAssignResponse(user: user, clinic: clinic)
         try session.view.show(response, by: ClinicsAssignPresenter.self)

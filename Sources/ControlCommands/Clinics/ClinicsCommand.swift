@@ -6,7 +6,7 @@ import JobQueue
 enum ClinicsCommand {
   static let clinic = Argument("clinic", .string, help: "The clinic's name.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "clinics", abstract: "Add clinics, give users to them, and say which database role sees which.",
       discussion: """
@@ -21,28 +21,28 @@ enum ClinicsCommand {
         Example("analysisctl clinics grant north_office north", "Have a role see its users only."),
       ],
       subcommands: [
-        list(surroundings), ClinicsAddCommand.command(surroundings),
-        ClinicsAssignCommand.command(surroundings), ClinicsGrantCommand.grant(surroundings),
-        ClinicsGrantCommand.revoke(surroundings),
+        list(dependencies), ClinicsAddCommand.command(dependencies),
+        ClinicsAssignCommand.command(dependencies), ClinicsGrantCommand.grant(dependencies),
+        ClinicsGrantCommand.revoke(dependencies),
       ],
       exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
     ) { context in
-      try await show(context, surroundings)
+      try await show(context, dependencies)
     }
   }
 
-  private static func list(_ surroundings: Surroundings) -> Command {
+  private static func list(_ dependencies: Dependencies) -> Command {
     Command(
       "list", abstract: "Show the clinics and who sees them, as clinics alone does.",
       examples: [Example("analysisctl clinics list --json", "For a program.")],
       exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
     ) { context in
-      try await show(context, surroundings)
+      try await show(context, dependencies)
     }
   }
 
-  private static func show(_ context: Context, _ surroundings: Surroundings) async throws -> ExitCode {
-    try await context.withSession(surroundings) { session in
+  private static func show(_ context: Context, _ dependencies: Dependencies) async throws -> ExitCode {
+    try await context.withSession(dependencies) { session in
       let directory = ClinicDirectory(session.database)
       let response = ClinicsResponse(
         clinics: try await directory.list(), viewers: try await directory.viewers())

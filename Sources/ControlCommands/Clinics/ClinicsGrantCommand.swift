@@ -9,7 +9,7 @@ enum ClinicsGrantCommand {
   static let fewer = Argument(repeating: "clinic", .string, minimum: 1, help: "The clinics' names.")
   static let all = Flag("all", help: "Lift the restriction: the role sees everybody again.")
 
-  static func grant(_ surroundings: Surroundings) -> Command {
+  static func grant(_ dependencies: Dependencies) -> Command {
     Command(
       "grant", abstract: "Have a database role see the users of clinics, and no others.",
       discussion: """
@@ -29,7 +29,7 @@ enum ClinicsGrantCommand {
       let isLifted = try context.values[all]
       guard clinics.isEmpty == isLifted else { throw ControlError.usage("give either clinics or --all") }
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let directory = ClinicDirectory(session.database)
         if isLifted {
           _ = try await directory.lift(role, by: session.actor(reason))
@@ -41,7 +41,7 @@ enum ClinicsGrantCommand {
     }
   }
 
-  static func revoke(_ surroundings: Surroundings) -> Command {
+  static func revoke(_ dependencies: Dependencies) -> Command {
     Command(
       "revoke", abstract: "Have a database role see the users of clinics no more.",
       discussion:
@@ -52,7 +52,7 @@ enum ClinicsGrantCommand {
     ) { context in
       let (role, clinics) = (try context.values[role], try context.values[fewer])
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         guard
           try await ClinicDirectory(session.database).revoke(clinics, from: role, by: session.actor(reason))
         else {

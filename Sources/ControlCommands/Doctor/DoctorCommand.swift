@@ -25,7 +25,7 @@ enum DoctorCommand {
     "long-transaction", .duration(in: .zero...(.seconds(86_400))), default: .seconds(300),
     help: "How long a transaction may last before it is told of.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "doctor", abstract: "Look for what is wrong with the database, the workers and the endpoint.",
       discussion: """
@@ -52,8 +52,8 @@ enum DoctorCommand {
       ],
       exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater]
     ) { context in
-      let order = try DoctorOrder(context)
-      return try await context.withSession(surroundings, schema: .nothing, database: order.database) {
+      let order = try DoctorArguments(context)
+      return try await context.withSession(dependencies, schema: .nothing, database: order.database) {
         session in
         let http = HTTPClient(loop: session.database.loop, configuration: order.transfer)
         let interactor = DoctorInteractor(
@@ -74,7 +74,7 @@ enum DoctorCommand {
 }
 
 /// What the options and the worker's file ask for together.
-struct DoctorOrder {
+struct DoctorArguments {
   let request: DoctorRequest
   /// Where the worker finds the queue; nil to look where every command does.
   let database: ConnectionConfiguration?

@@ -7,7 +7,7 @@ enum JobsChangeCommand {
   static let limit = Option("limit", .int(in: 1...1_000_000), default: 10_000, help: "How many at most.")
   static let jobs = Argument(repeating: "job", .jobID, help: "Jobs by number; none with a filter.")
 
-  static func retry(_ surroundings: Surroundings) -> Command {
+  static func retry(_ dependencies: Dependencies) -> Command {
     command(
       "retry", .retry, abstract: "Queue dead jobs again.",
       discussion: """
@@ -18,10 +18,10 @@ enum JobsChangeCommand {
         Example("analysisctl jobs retry 123", "One job."),
         Example("analysisctl jobs retry --user u1 --month previous", "What failed for a user last month."),
       ], exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater],
-      surroundings)
+      dependencies)
   }
 
-  static func cancel(_ surroundings: Surroundings) -> Command {
+  static func cancel(_ dependencies: Dependencies) -> Command {
     command(
       "cancel", .cancel, abstract: "Cancel jobs and give their units back.",
       discussion: """
@@ -33,12 +33,12 @@ enum JobsChangeCommand {
         Example("analysisctl jobs cancel 123 124", "Two jobs."),
         Example("analysisctl jobs cancel 123 --reason duplicate", "With the reason, for the audit."),
         Example("analysisctl jobs cancel --user u1 --state scheduled --dry-run", "What would be cancelled."),
-      ], exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater], surroundings)
+      ], exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater], dependencies)
   }
 
   private static func command(
     _ name: String, _ change: JobsChangeRequest.Change, abstract: String, discussion: String,
-    examples: [Example], exitCodes: [ExitCode], _ surroundings: Surroundings
+    examples: [Example], exitCodes: [ExitCode], _ dependencies: Dependencies
   ) -> Command {
     Command(
       name, abstract: abstract, discussion: discussion, examples: examples,
@@ -46,7 +46,7 @@ enum JobsChangeCommand {
     ) { context in
       let request = try JobsChangeRequest(change, context.values)
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let response = try await JobsChangeInteractor(
           database: session.database, actor: session.actor(reason)
         )

@@ -4,18 +4,18 @@ import JobQueue
 
 /// `analysisctl jobs`.
 enum JobsCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "jobs", abstract: "List jobs, look at one, retry or cancel some.",
       examples: [
-        Example("analysisctl jobs list --user u1 --state dead", "What failed for good."),
+        Example("analysisctl jobs list --user u1 --state dead", "What died."),
         Example("analysisctl jobs show 123", "One job with its attempts and its result."),
         Example("analysisctl jobs retry --state dead --month current --dry-run", "What a retry would take."),
         Example("analysisctl jobs cancel 123 124", "Cancel two jobs and give their units back."),
       ],
       subcommands: [
-        JobsListCommand.command(surroundings), JobsShowCommand.command(surroundings),
-        JobsChangeCommand.retry(surroundings), JobsChangeCommand.cancel(surroundings),
+        JobsListCommand.command(dependencies), JobsShowCommand.command(dependencies),
+        JobsChangeCommand.retry(dependencies), JobsChangeCommand.cancel(dependencies),
       ])
   }
 }

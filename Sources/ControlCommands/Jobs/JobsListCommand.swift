@@ -8,7 +8,7 @@ enum JobsListCommand {
   static let limit = Option("limit", .int(in: 1...10_000), default: 50, help: "How many at most.")
   static let after = Option<JobCursor?>("after", .jobCursor, help: "Go on where the list before ended.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "list", abstract: "List jobs, the latest first.",
       discussion: """
@@ -25,7 +25,7 @@ enum JobsListCommand {
       let request = JobsListRequest(
         selection: try JobSelection(context.values), after: try context.values[after],
         limit: try context.values[limit])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let page = try await JobsListInteractor(database: session.database).answer(request)
         try session.view.show(page, by: JobsListPresenter.self)
         if let next = page.next, !session.view.isJSON {

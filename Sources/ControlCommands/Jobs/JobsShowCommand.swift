@@ -7,7 +7,7 @@ import PostgreSQL
 enum JobsShowCommand {
   static let job = Argument("job", .jobID, help: "The job's number.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "show", abstract: "Show a job with its attempts and its result.",
       discussion: """
@@ -22,7 +22,7 @@ enum JobsShowCommand {
       inputs: [ReasonOption.reason, job], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in
       let (job, reason) = (try context.values[job], try context.values[ReasonOption.reason])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let detail = try await JobsShowInteractor(
           database: session.database, actor: session.actor(reason)
         ).answer(job)

@@ -20,7 +20,7 @@ enum JobsShowPresenter: Presenter {
       "attempt": .count(attempt.attempt), "at": .time(attempt.at), "class": .string(attempt.failureClass),
       "code": .text(attempt.code), "message": .text(attempt.message), "error_id": .text(attempt.errorID),
       "status": .count(attempt.status), "calls": .count(attempt.calls),
-      "maybe_counted": .bool(attempt.maybeCounted), "counts": .bool(attempt.burnt),
+      "maybe_counted": .bool(attempt.maybeCounted), "counts": .bool(attempt.consumed),
       "endpoint": .text(attempt.endpoint), "worker": .string(String(attempt.worker)),
     ]
   }
@@ -109,7 +109,7 @@ enum JobsShowPresenter: Presenter {
         Cell(attempt.attempt), Cell(Moment.short(attempt.at)), Cell(attempt.failureClass),
         Cell([attempt.status.map(String.init), attempt.code].compactMap { $0 }.joined(separator: " ")),
         Cell(attempt.maybeCounted && attempt.calls > 0 ? "\(attempt.calls)?" : String(attempt.calls)),
-        attempt.burnt ? "yes" : "no", Cell(attempt.endpoint ?? ""), Cell(attempt.errorID ?? ""),
+        attempt.consumed ? "yes" : "no", Cell(attempt.endpoint ?? ""), Cell(attempt.errorID ?? ""),
         Cell(attempt.message ?? ""),
       ])
     }

@@ -2,7 +2,7 @@ import CommandLineTool
 
 /// `analysisctl keys`.
 enum KeysCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "keys", abstract: "Make, list, change and remove the keys under which images are encrypted.",
       discussion: """
@@ -26,8 +26,8 @@ enum KeysCommand {
       ],
       inputs: [KeyFileOption.path],
       subcommands: [
-        KeysNewCommand.command(surroundings), KeysListCommand.command(surroundings),
-        KeysRotateCommand.command(surroundings), KeysRemoveCommand.command(surroundings),
+        KeysNewCommand.command(dependencies), KeysListCommand.command(dependencies),
+        KeysRotateCommand.command(dependencies), KeysRemoveCommand.command(dependencies),
       ])
   }
 }

@@ -2,7 +2,7 @@ import CommandLineTool
 
 /// `analysisctl keys list`.
 enum KeysListCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "list", abstract: "Show the keys, and how many images are under each.",
       discussion: """
@@ -16,7 +16,7 @@ enum KeysListCommand {
       exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
     ) { context in
       let ring = try await KeyFileOption.readRequired(context)
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let response = try await KeysListInteractor(database: session.database).answer(ring)
         try session.view.show(response, by: KeysListPresenter.self)
         return .done

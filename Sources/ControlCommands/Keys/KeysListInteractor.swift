@@ -17,20 +17,20 @@ struct KeysListResponse: Sendable, Equatable {
   }
 
   let keys: [Key]
-  /// How many images are in the clear.
+  /// How many images are in plaintext.
   let clear: Int
 
   /// What a file's keys and the counts of a database come to together.
   init(_ ring: KeyRing, _ counts: ImageKeyCounts) {
     let known = Set(ring.ids.map(\.value))
-    let missing = counts.sealed.filter { !known.contains($0.key) }.sorted { $0.key < $1.key }
+    let missing = counts.encrypted.filter { !known.contains($0.key) }.sorted { $0.key < $1.key }
     keys =
       ring.keys.map { key in
         Key(
           id: key.id.description, createdAt: key.createdAt, isCurrent: key.id == ring.currentID,
-          images: counts.sealed[key.id.value] ?? 0)
+          images: counts.encrypted[key.id.value] ?? 0)
       } + missing.map { Key(id: Self.name($0.key), createdAt: nil, isCurrent: false, images: $0.value) }
-    clear = counts.clear
+    clear = counts.plaintext
   }
 
   /// A key's number as it is written, whatever the database has for one.

@@ -26,6 +26,6 @@ enum KeysListPresenter: Presenter {
         key.isCurrent ? Cell("yes", .green) : Cell("no", .dim), Cell(String(key.images)),
       ])
     }
-    return table.render(width: width, paint: paint) + "In the clear: \(response.clear)\n"
+    return table.render(width: width, paint: paint) + "In plaintext: \(response.clear)\n"
   }
 }

@@ -5,7 +5,7 @@ import ImageEncryption
 
 /// `analysisctl keys new`.
 enum KeysNewCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "new", abstract: "Make a key, under which images are encrypted from now on.",
       discussion: """

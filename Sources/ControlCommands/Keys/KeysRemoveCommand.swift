@@ -8,7 +8,7 @@ enum KeysRemoveCommand {
   static let atOnce = Flag(
     "at-once", help: "Also within a day of the next key: nobody submits any more who began before it.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "remove", abstract: "Remove a key from the file, unless images are under it.",
       discussion: """
@@ -28,7 +28,7 @@ enum KeysRemoveCommand {
     ) { context in
       let path = try KeyFileOption.required(context.values)
       let (id, reason) = (try context.values[key], try context.values[ReasonOption.reason])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let interactor = KeysRemoveInteractor(
           database: session.database, keys: try await KeyFileOption.readRequired(context),
           actor: session.actor(reason), now: Date().timeIntervalSince1970,

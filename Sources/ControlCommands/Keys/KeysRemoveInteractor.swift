@@ -28,7 +28,7 @@ struct KeysRemoveInteractor: Sendable {
     }
     let directory = ImageKeyDirectory(database)
     try await directory.awaitSubmits()
-    let images = try await directory.counts().sealed[id.value] ?? 0
+    let images = try await directory.counts().encrypted[id.value] ?? 0
     guard images == 0 else {
       throw ControlError(
         .refused, "\(images) images are under key \(id); without it nobody could read them.",

@@ -2,12 +2,12 @@ import CommandLineTool
 
 /// `analysisctl keys rotate`.
 enum KeysRotateCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "rotate", abstract: "Put every encrypted image under the current key.",
       discussion: """
         Each image's own key is decrypted here and encrypted under the current key; the images themselves stay as \
-        they are, and those in the clear stay in the clear. Workers and submits go on meanwhile, if the workers have \
+        they are, and those in plaintext stay in plaintext. Workers and submits go on meanwhile, if the workers have \
         the current key already.
 
         A thousand images are written at a time: whatever ends the command, what was written holds, and the same \
@@ -24,7 +24,7 @@ enum KeysRotateCommand {
     ) { context in
       let ring = try await KeyFileOption.readRequired(context)
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let interactor = KeysRotateInteractor(
           database: session.database, keys: ring, actor: session.actor(reason))
         let bar = ProgressBar("images", total: try await interactor.total(), console: session.console)

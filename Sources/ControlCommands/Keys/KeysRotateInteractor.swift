@@ -40,7 +40,7 @@ struct KeysRotateInteractor: Sendable {
   /// How many images there are under other keys.
   func total() async throws -> Int {
     let counts = try await ImageKeyDirectory(database).counts()
-    return counts.allSealed - (counts.sealed[keys.currentID.value] ?? 0)
+    return counts.allEncrypted - (counts.encrypted[keys.currentID.value] ?? 0)
   }
 
   /// Does it, a page after the other, and goes through all again for what came or was held meanwhile, as long as that
@@ -80,23 +80,23 @@ struct KeysRotateInteractor: Sendable {
   /// A page's own keys under the current key, computed where threads may be kept busy.
   @concurrent
   private static func rewrap(
-    _ page: [SealedImageRecord], _ keys: KeyRing
+    _ page: [EncryptedImageRecord], _ keys: KeyRing
   ) async -> (
-    changed: [(record: SealedImageRecord, seal: ImageSeal)],
-    failed: [(record: SealedImageRecord, words: String)]
+    changed: [(record: EncryptedImageRecord, storedKey: StoredKey)],
+    failed: [(record: EncryptedImageRecord, words: String)]
   ) {
-    var changed: [(record: SealedImageRecord, seal: ImageSeal)] = []
-    var failed: [(record: SealedImageRecord, words: String)] = []
+    var changed: [(record: EncryptedImageRecord, storedKey: StoredKey)] = []
+    var failed: [(record: EncryptedImageRecord, words: String)] = []
     for record in page {
-      guard let user = record.userSHA256, let id = KeyID(record.seal.keyID) else {
+      guard let user = record.userSHA256, let id = KeyID(record.storedKey.keyID) else {
         failed.append((record, "The image has no user any more, or no key's number."))
         continue
       }
       do throws(ImageEncryptionError) {
         let key = try keys.rewrap(
-          WrappedKey(keyID: id, bytes: record.seal.sealedKey),
+          WrappedKey(keyID: id, bytes: record.storedKey.wrappedKey),
           ImageBinding(userSHA256: user, sha256: record.sha256))
-        changed.append((record, ImageSeal(keyID: key.keyID.value, sealedKey: key.bytes)))
+        changed.append((record, StoredKey(keyID: key.keyID.value, wrappedKey: key.bytes)))
       } catch {
         failed.append((record, error.description))
       }
@@ -106,7 +106,7 @@ struct KeysRotateInteractor: Sendable {
 }
 
 extension KeysRotateResponse {
-  fileprivate mutating func add(_ record: SealedImageRecord, _ words: String) {
+  fileprivate mutating func add(_ record: EncryptedImageRecord, _ words: String) {
     if let place = failures.firstIndex(where: { $0.words == words }) {
       failures[place].count += 1
     } else {

@@ -4,7 +4,7 @@ import CommandLineTool
 enum MigrateCommand {
   static let dryRun = Flag("dry-run", help: "Print the SQL that would be run, and run none of it.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "migrate", abstract: "Make the database's schema, or bring it up to date.",
       discussion: """
@@ -19,7 +19,7 @@ enum MigrateCommand {
       inputs: [dryRun], exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let request = MigrateRequest(isDryRun: try context.values[dryRun])
-      return try await context.withSession(surroundings, schema: .none) { session in
+      return try await context.withSession(dependencies, schema: .none) { session in
         let response = try await MigrateInteractor(database: session.database).answer(request) { wait in
           session.console.say(MigratePresenter.words(of: wait))
         }

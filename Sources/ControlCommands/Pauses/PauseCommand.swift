@@ -10,7 +10,7 @@ enum PauseCommand {
   static let until = Option<Date?>(
     "until", .time, help: "When it ends by itself; unless given it lasts until it is resumed.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "pause", abstract: "Have no more jobs started: all, those of a type, or those for an endpoint.",
       discussion: """
@@ -31,7 +31,7 @@ enum PauseCommand {
       let request = PauseRequest(
         scope: try PauseTarget.scope(context.values), reason: try context.values[reason],
         until: try context.values[until]?.timeIntervalSince1970)
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let actor = session.actor(request.reason)
         let response = try await PauseInteractor(database: session.database, actor: actor).answer(request)
         for note in response.notes { session.console.say(note) }
@@ -44,7 +44,7 @@ enum PauseCommand {
 
 /// `analysisctl resume`.
 enum ResumeCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "resume", abstract: "End a pause.",
       discussion: """
@@ -60,7 +60,7 @@ enum ResumeCommand {
     ) { context in
       let scope = try PauseTarget.scope(context.values)
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let response = try await ResumeInteractor(database: session.database, actor: session.actor(reason))
           .answer(scope)
         try session.view.show(response, by: PausesPresenter.self)

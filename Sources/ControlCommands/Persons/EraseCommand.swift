@@ -14,7 +14,7 @@ enum EraseCommand {
   static let dryRun = Flag("dry-run", help: "Say what would be removed, and remove nothing.")
   static let receipt = Option<String?>("receipt", .path, help: "Write the receipt to this file too, as JSON.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "erase", abstract: "Remove everything that is kept of a person.",
       discussion: """
@@ -57,7 +57,7 @@ enum EraseCommand {
       // What is wrong with the file is found before anything is gone.
       let photos = PhotoRemover(
         folder: folder, keys: folder == nil ? nil : try await KeyFileOption.read(context))
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let response = try await EraseInteractor(session: session, photos: photos).answer(request)
         try session.view.show(response, by: ErasePresenter.self)
         return response.erasure.open > 0 ? .tryLater : .done

@@ -56,7 +56,7 @@ actor ExportFolder {
     }
     return [
       "image": .integer(image.id), "file": .string(name), "bytes": .count(bytes.count),
-      "as_submitted": .bool(image.isRaw),
+      "as_submitted": .bool(image.isUnsanitized),
     ]
   }
 

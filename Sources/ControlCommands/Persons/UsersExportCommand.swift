@@ -7,7 +7,7 @@ enum UsersExportCommand {
   static let folder = Option<String?>(
     "out", .path, help: "The folder to make for it; it must not be there yet.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "export", abstract: "Give a person what is kept of them.",
       discussion: """
@@ -31,7 +31,7 @@ enum UsersExportCommand {
       }
       let reason = try context.values[ReasonOption.reason]
       let keys = try await KeyFileOption.read(context)
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let interactor = UsersExportInteractor(
           database: session.database, keys: keys, actor: session.actor(reason))
         let response = try await interactor.answer(user, folder: folder)

@@ -8,7 +8,7 @@ enum PlansCommand {
   static let limit = Argument("limit", .monthlyLimit, help: "Analyses a month, or unlimited.")
   static let from = Option<Date?>("from", .time, help: "From when it holds; from now on unless given.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "plans", abstract: "Show the plans, and set their monthly limits.",
       examples: [
@@ -16,31 +16,31 @@ enum PlansCommand {
         Example(
           "analysisctl plans set-limit free 2 --from 2026-12-01T00:00:00Z", "A new limit from a moment on."),
       ],
-      subcommands: [list(surroundings), setLimit(surroundings)],
+      subcommands: [list(dependencies), setLimit(dependencies)],
       exitCodes: [.done, .usage, .unreachable, .tryLater]
     ) { context in
-      try await show(context, surroundings)
+      try await show(context, dependencies)
     }
   }
 
-  private static func list(_ surroundings: Surroundings) -> Command {
+  private static func list(_ dependencies: Dependencies) -> Command {
     Command(
       "list", abstract: "Show the plans, as plans alone does.",
       examples: [Example("analysisctl plans list --json", "For a program.")],
       exitCodes: [.done, .usage, .unreachable, .tryLater]
     ) { context in
-      try await show(context, surroundings)
+      try await show(context, dependencies)
     }
   }
 
-  private static func show(_ context: Context, _ surroundings: Surroundings) async throws -> ExitCode {
-    try await context.withSession(surroundings) { session in
+  private static func show(_ context: Context, _ dependencies: Dependencies) async throws -> ExitCode {
+    try await context.withSession(dependencies) { session in
       try session.view.show(try await PlanDirectory(session.database).list(), by: PlansPresenter.self)
       return .done
     }
   }
 
-  private static func setLimit(_ surroundings: Surroundings) -> Command {
+  private static func setLimit(_ dependencies: Dependencies) -> Command {
     Command(
       "set-limit", abstract: "Set how many analyses a month a plan allows.",
       examples: [
@@ -53,7 +53,7 @@ enum PlansCommand {
       let (plan, limit) = (try context.values[plan], try context.values[limit])
       let from = try context.values[from]?.timeIntervalSince1970
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let directory = PlanDirectory(session.database)
         try await directory.setLimit(
           plan: plan, limit: limit.analyses, from: from, by: session.actor(reason))

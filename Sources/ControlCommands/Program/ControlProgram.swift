@@ -7,14 +7,14 @@ public enum ControlProgram {
   public static let version = ProductVersion.current
 
   /// The program, ready to be run.
-  public static func tool(_ surroundings: Surroundings = .process) -> Tool {
+  public static func tool(_ dependencies: Dependencies = .process) -> Tool {
     Tool(
-      root(surroundings), version: version, configuration: CommonOptions.source,
+      root(dependencies), version: version, configuration: CommonOptions.source,
       failure: FailureWords.failure(for:))
   }
 
   /// The tree of commands; public for the tests of its definition.
-  public static func root(_ surroundings: Surroundings = .process) -> Command {
+  public static func root(_ dependencies: Dependencies = .process) -> Command {
     Command(
       "analysisctl", abstract: "Look after the analysis queue: submit images, watch jobs, print reports.",
       discussion: """
@@ -34,15 +34,15 @@ public enum ControlProgram {
       ],
       inputs: CommonOptions.all,
       subcommands: [
-        MigrateCommand.command(surroundings), SubmitCommand.command(surroundings),
-        StatusCommand.command(surroundings), JobsCommand.command(surroundings),
-        PauseCommand.command(surroundings), ResumeCommand.command(surroundings),
-        UsersCommand.command(surroundings), ClinicsCommand.command(surroundings),
-        PlansCommand.command(surroundings), KeysCommand.command(surroundings),
-        ReportCommand.command(surroundings), ReconcileCommand.command(surroundings),
-        AuditCommand.command(surroundings), PurgeCommand.command(surroundings),
-        EraseCommand.command(surroundings),
-        DoctorCommand.command(surroundings),
+        MigrateCommand.command(dependencies), SubmitCommand.command(dependencies),
+        StatusCommand.command(dependencies), JobsCommand.command(dependencies),
+        PauseCommand.command(dependencies), ResumeCommand.command(dependencies),
+        UsersCommand.command(dependencies), ClinicsCommand.command(dependencies),
+        PlansCommand.command(dependencies), KeysCommand.command(dependencies),
+        ReportCommand.command(dependencies), ReconcileCommand.command(dependencies),
+        AuditCommand.command(dependencies), PurgeCommand.command(dependencies),
+        EraseCommand.command(dependencies),
+        DoctorCommand.command(dependencies),
       ],
       exitCodes: ExitCode.all)
   }

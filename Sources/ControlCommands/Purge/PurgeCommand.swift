@@ -11,7 +11,7 @@ enum PurgeCommand {
   static let cacheOnly = Flag(
     "cache-only", help: "Only sweep the folder of --url-cache. No database is asked.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "purge", abstract: "Remove what has been kept for as long as the settings say.",
       discussion: """
@@ -42,40 +42,40 @@ enum PurgeCommand {
       settings.isDry = try context.values[dryRun]
       settings.share = Double(try context.values[share]) / 100
       let cache = try context.values[RemoteImageOptions.keptCache].map {
-        CacheOrder(folder: $0, isDry: settings.isDry)
+        CacheArguments(folder: $0, isDry: settings.isDry)
       }
       if try context.values[cacheOnly] {
-        guard let cache else { throw CacheOrder.none }
-        return try await sweep(cache, context, surroundings)
+        guard let cache else { throw CacheArguments.none }
+        return try await sweep(cache, context, dependencies)
       }
-      return try await run(settings, cache, context, surroundings)
+      return try await run(settings, cache, context, dependencies)
     }
   }
 
   /// The folder alone.
   private static func sweep(
-    _ cache: CacheOrder, _ context: Context, _ surroundings: Surroundings
+    _ cache: CacheArguments, _ context: Context, _ dependencies: Dependencies
   ) async throws -> ExitCode {
     let response = PurgeResponse(
-      report: PurgeReport(), cached: try await cache.sweep(surroundings.network.now), isDry: cache.isDry)
+      report: PurgeReport(), cached: try await cache.sweep(dependencies.network.now), isDry: cache.isDry)
     try View(context).show(response, by: PurgePresenter.self)
     return response.exitCode
   }
 
   /// The folder and the database. What is wrong with one of them keeps nothing in the other.
   private static func run(
-    _ settings: Purger.Settings, _ cache: CacheOrder?, _ context: Context, _ surroundings: Surroundings
+    _ settings: Purger.Settings, _ cache: CacheArguments?, _ context: Context, _ dependencies: Dependencies
   ) async throws -> ExitCode {
     let swept: Result<CacheSweep, any Error>
     do {
-      swept = .success(try await cache?.sweep(surroundings.network.now) ?? CacheSweep())
+      swept = .success(try await cache?.sweep(dependencies.network.now) ?? CacheSweep())
     } catch {
       swept = .failure(error)
     }
     let cached = (try? swept.get()) ?? CacheSweep()
     let code: ExitCode
     do {
-      code = try await context.withSession(surroundings) { session in
+      code = try await context.withSession(dependencies) { session in
         let interruption = session.interruption
         interruption.endGracefully()
         let report = try await Purger(session.database, settings, by: session.actor("retention"))

@@ -9,7 +9,7 @@ enum ReconcileCommand {
   static let month = Option<MonthChoice?>(
     "month", .monthChoice, help: "Only this month: YYYY-MM, current or previous; every month unless given.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "reconcile", abstract: "Recount everybody's use from the jobs themselves.",
       discussion: """
@@ -24,7 +24,7 @@ enum ReconcileCommand {
       inputs: [month], exitCodes: [.done, .jobFailed, .usage, .unreachable, .tryLater]
     ) { context in
       let month = try context.values[month]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let response = try await ReconcileInteractor(database: session.database).answer(month)
         try session.view.show(response, by: ReconcilePresenter.self)
         return response.isSound ? .done : .jobFailed

@@ -23,7 +23,7 @@ enum ReportCommand {
     help: "Write usage-YYYY-MM.csv to this folder for every month that can be closed and whose "
       + "file is missing or differs.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "report", abstract: "Print a month's usage, analyses, conditions or totals.",
       examples: [
@@ -34,21 +34,21 @@ enum ReportCommand {
         Example("analysisctl report conditions --month 2026-10 --json", "What was found, for a program."),
       ],
       subcommands: [
-        usage(surroundings),
+        usage(dependencies),
         leaf(
           .analyses, abstract: "A row an analysis: what was found, and how surely.",
-          example: "analysisctl report analyses --month previous --out analyses.csv --excel", surroundings),
+          example: "analysisctl report analyses --month previous --out analyses.csv --excel", dependencies),
         leaf(
           .conditions, abstract: "A row a condition: how often it was found in each band.",
-          example: "analysisctl report conditions --month 2026-10", surroundings),
+          example: "analysisctl report conditions --month 2026-10", dependencies),
         leaf(
           .summary, abstract: "A row a number: the month's totals.",
-          example: "analysisctl report summary", surroundings),
+          example: "analysisctl report summary", dependencies),
       ])
   }
 
   private static func leaf(
-    _ kind: ReportKind, abstract: String, example: String, _ surroundings: Surroundings
+    _ kind: ReportKind, abstract: String, example: String, _ dependencies: Dependencies
   ) -> Command {
     let inputs: [any Input] = [month, zone, format, excel, out]
     return Command(
@@ -60,11 +60,11 @@ enum ReportCommand {
       inputs: kind.tellsDiagnoses ? inputs + [ReasonOption.reason] : inputs,
       exitCodes: [.done, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
     ) { context in
-      try await run(try ReportOrder(kind, context.values), context, surroundings)
+      try await run(try ReportArguments(kind, context.values), context, dependencies)
     }
   }
 
-  private static func usage(_ surroundings: Surroundings) -> Command {
+  private static func usage(_ dependencies: Dependencies) -> Command {
     Command(
       "usage", abstract: "A row a user: plan, limit, and what was used, refunded and refused.",
       discussion: """
@@ -85,10 +85,10 @@ enum ReportCommand {
       inputs: [month, zone, format, excel, out, due],
       exitCodes: [.done, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
     ) { context in
-      let order = try ReportOrder(.usage, context.values)
-      guard let folder = try context.values[due] else { return try await run(order, context, surroundings) }
+      let order = try ReportArguments(.usage, context.values)
+      guard let folder = try context.values[due] else { return try await run(order, context, dependencies) }
       try order.checkAlone(context.values)
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let request = DueRequest(folder: folder, zone: order.zone, excel: order.excel)
         let response = try await DueInteractor(database: session.database).answer(request)
         try session.view.show(response, by: DuePresenter.self)
@@ -98,9 +98,9 @@ enum ReportCommand {
   }
 
   private static func run(
-    _ order: ReportOrder, _ context: Context, _ surroundings: Surroundings
+    _ order: ReportArguments, _ context: Context, _ dependencies: Dependencies
   ) async throws -> ExitCode {
-    try await context.withSession(surroundings) { session in
+    try await context.withSession(dependencies) { session in
       try await ReportRun(session: session).answer(order)
     }
   }

@@ -9,7 +9,7 @@ import Reports
 struct ReportRun: Sendable {
   let session: ControlSession
 
-  func answer(_ order: ReportOrder) async throws -> ExitCode {
+  func answer(_ order: ReportArguments) async throws -> ExitCode {
     let month = try await MonthResolver(database: session.database).period(order.month)
     let request = ReportRequest(
       order.kind, month: month, zone: order.zone, format: order.format, excel: order.excel,
@@ -47,7 +47,7 @@ struct ReportRun: Sendable {
     }
   }
 
-  private func destination(_ order: ReportOrder) -> ReportDestination {
+  private func destination(_ order: ReportArguments) -> ReportDestination {
     if let out = order.out { return .file(out) }
     let console = session.console
     return .stream { chunk in try console.output.write(String(decoding: chunk, as: UTF8.self)) }

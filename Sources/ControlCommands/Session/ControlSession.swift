@@ -39,7 +39,7 @@ extension Context {
   ///
   /// - Parameter database: Where the database is, when not where the common options say.
   func withSession(
-    _ surroundings: Surroundings, schema: SchemaNeed = .compatible,
+    _ dependencies: Dependencies, schema: SchemaNeed = .compatible,
     database named: ConnectionConfiguration? = nil,
     _ body: @escaping @Sendable (ControlSession) async throws -> ExitCode
   ) async throws -> ExitCode {
@@ -55,10 +55,10 @@ extension Context {
     let database = ConnectionPool(configuration, on: loop, size: Self.connections)
     let interruption = Interruption()
     let session = ControlSession(
-      database: database, view: view, interruption: interruption, owner: surroundings.owner())
+      database: database, view: view, interruption: interruption, owner: dependencies.owner())
     let first = FirstConnection(
       on: loop, patience: try values[CommonOptions.connectTimeout], say: console.say)
-    let signals = try surroundings.interruptions()
+    let signals = try dependencies.interruptions()
     let outcome = await interruption.run(on: loop, signals) {
       try await first.made {
         switch schema {

@@ -3,7 +3,7 @@ import JobQueue
 
 /// `analysisctl status`.
 enum StatusCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "status", abstract: "Show what waits in the queue and who works on it.",
       discussion: """
@@ -21,7 +21,7 @@ enum StatusCommand {
       ],
       exitCodes: [.done, .usage, .unreachable, .tryLater]
     ) { context in
-      try await context.withSession(surroundings) { session in
+      try await context.withSession(dependencies) { session in
         let response = StatusResponse(
           queue: try await QueueStatus.read(session.database),
           schemaVersion: try await Migrator(session.database).status().version)

@@ -51,7 +51,7 @@ enum StatusPresenter: Presenter {
     var text =
       "waiting \(queue.waiting), running \(queue.inFlight), scheduled \(queue.scheduled), dead \(queue.dead)\n"
     if let next = queue.nextScheduledAt { text += "next scheduled run: \(Moment.short(next))\n" }
-    if queue.pendingRefunds.value > 0 { text += "refunds to be settled: \(queue.pendingRefunds)\n" }
+    if queue.pendingRefunds.value > 0 { text += "refunds to be applied: \(queue.pendingRefunds)\n" }
     for pause in queue.pauses { text += paint(PausesPresenter.line(pause), .yellow) + "\n" }
     text += "\n" + lanes(queue).render(width: width, paint: paint) + "\n"
     guard !queue.workers.isEmpty else { return text + "No worker was heard of in the last day.\n" }

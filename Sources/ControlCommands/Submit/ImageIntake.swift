@@ -13,13 +13,13 @@ struct ImageIntake: Sendable {
 
   /// An image as it is to be stored.
   struct ReadyImage: Sendable {
-    /// Clean, and encrypted if there is a seal.
+    /// Clean, and encrypted if there is a stored key.
     let bytes: [UInt8]
     /// Of the clean image.
     let sha256: [UInt8]
     let width: Int
     let height: Int
-    let seal: ImageSeal?
+    let storedKey: StoredKey?
   }
 
   struct Refused: Error, Equatable {
@@ -29,7 +29,7 @@ struct ImageIntake: Sendable {
   }
 
   private let cleaner: ImageCleaner
-  /// Under what images are encrypted; nil to leave them in the clear.
+  /// Under what images are encrypted; nil to leave them in plaintext.
   private let keys: KeyRing?
   /// Where images by URL come from; nil where there are none.
   private let remote: RemoteImageCache?
@@ -82,22 +82,22 @@ struct ImageIntake: Sendable {
 
   private func prepare(_ item: SubmitItem) async -> Prepared {
     do throws(Refused) {
-      return Prepared(item: item, image: .success(try sealed(try await clean(item), of: item)))
+      return Prepared(item: item, image: .success(try encrypted(try await clean(item), of: item)))
     } catch {
       return Prepared(item: item, image: .failure(error))
     }
   }
 
-  private func sealed(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
+  private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
     guard let keys, let user = item.user else {
       return ReadyImage(
-        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height, seal: nil)
+        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height, storedKey: nil)
     }
     do throws(ImageEncryptionError) {
-      let sealed = try keys.seal(image.bytes, ImageBinding(user: user, sha256: image.sha256))
+      let encrypted = try keys.encrypt(image.bytes, ImageBinding(user: user, sha256: image.sha256))
       return ReadyImage(
-        bytes: sealed.bytes, sha256: image.sha256, width: image.width, height: image.height,
-        seal: ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes))
+        bytes: encrypted.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        storedKey: StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes))
     } catch {
       throw Refused(
         refusal: ItemRefusal(code: "not_encrypted", sentence: error.message, advice: error.advice))
@@ -132,7 +132,7 @@ struct ImageIntake: Sendable {
   }
 
   private func fetch(_ url: String) async throws -> [UInt8] {
-    guard let remote else { throw RemoteImageOrder.off }
+    guard let remote else { throw RemoteImageArguments.off }
     return try await remote.image(at: url)
   }
 }

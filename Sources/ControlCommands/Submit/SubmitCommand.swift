@@ -38,7 +38,7 @@ enum SubmitCommand {
     repeating: "file", .path,
     help: "Images, folders of images (not what is in folders below), or - for one image on standard input.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "submit", abstract: "Submit images to be analysed.", discussion: discussion,
       examples: [
@@ -68,7 +68,7 @@ enum SubmitCommand {
         .tryLater, .permission,
       ]
     ) { context in
-      try await run(context, surroundings)
+      try await run(context, dependencies)
     }
   }
 
@@ -108,10 +108,10 @@ enum SubmitCommand {
     limit; 3 something was refused by the monthly limit.
     """
 
-  private static func run(_ context: Context, _ surroundings: Surroundings) async throws -> ExitCode {
-    let runKey = try context.values[key] ?? surroundings.runKey()
-    let order = try SubmitOrder(context.values, runKey: runKey)
-    let items = try await order.items(surroundings, console: context.console)
+  private static func run(_ context: Context, _ dependencies: Dependencies) async throws -> ExitCode {
+    let runKey = try context.values[key] ?? dependencies.runKey()
+    let order = try SubmitArguments(context.values, runKey: runKey)
+    let items = try await order.items(dependencies, console: context.console)
     guard !items.isEmpty else {
       context.console.say("There is nothing to submit.")
       return .nothingToDo
@@ -119,10 +119,10 @@ enum SubmitCommand {
     var request = SubmitRequest(items: items, waiting: order.waiting)
     request.limits = order.limits
     request.keys = try await KeyFileOption.read(context)
-    return try await context.withSession(surroundings) { [request] session in
+    return try await context.withSession(dependencies) { [request] session in
       let report = SubmitReport(view: session.view, total: items.count, isWaiting: order.waiting != .none)
       let response = try await order.remote.withCache(
-        session, surroundings, keys: request.keys, limits: order.limits,
+        session, dependencies, keys: request.keys, limits: order.limits,
         isNeeded: items.contains(where: \.isByURL)
       ) { remote in
         var interactor = SubmitInteractor(database: session.database, interruption: session.interruption)

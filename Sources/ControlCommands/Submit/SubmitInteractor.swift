@@ -62,8 +62,8 @@ struct SubmitInteractor: Sendable {
       rest = rest.dropFirst(ready.count)
       let coming = rest
       async let following = intake.chunk(coming, isStopped: isStopped)
-      let (settled, failure) = await submit(ready, by: submitter)
-      for result in settled {
+      let (answered, failure) = await submit(ready, by: submitter)
+      for result in answered {
         results.append(result)
         audience.submitted(result)
       }
@@ -77,7 +77,7 @@ struct SubmitInteractor: Sendable {
     return nil
   }
 
-  /// Submits a chunk. After a failure the results are those that were settled before it, up to the first
+  /// Submits a chunk. After a failure the results are those that ended before it, up to the first
   /// that was not.
   private func submit(
     _ chunk: [ImageIntake.Prepared], by submitter: Submitter
@@ -88,17 +88,17 @@ struct SubmitInteractor: Sendable {
     }
     let places = chunk.indices.filter { outcomes[$0] == nil }
     let submissions = places.compactMap { Self.submission(chunk[$0]) }
-    let settled = Mutex<[Int: SubmitOutcome]>([:])
+    let answered = Mutex<[Int: SubmitOutcome]>([:])
     var failure: (any Error)?
     do {
       _ = try await submitter.submit(submissions) { index, outcome in
-        settled.withLock { $0[index] = outcome }
+        answered.withLock { $0[index] = outcome }
       }
     } catch {
       failure = error
     }
-    for (index, outcome) in settled.withLock({ $0 }) { outcomes[places[index]] = Self.outcome(outcome) }
-    // With several shards a later item may be settled and an earlier one not: both are told.
+    for (index, outcome) in answered.withLock({ $0 }) { outcomes[places[index]] = Self.outcome(outcome) }
+    // With several shards a later item may be answered and an earlier one not: both are told.
     let results = zip(chunk, outcomes).map { SubmitResult($0.item, $1 ?? .notReached) }
     return (results, failure)
   }
@@ -111,7 +111,8 @@ struct SubmitInteractor: Sendable {
     return Submission(
       user: user, kind: kind, priority: item.priority,
       image: .bytes(
-        image.bytes, sha256: image.sha256, width: image.width, height: image.height, seal: image.seal),
+        image.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        storedKey: image.storedKey),
       key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item))
   }
 

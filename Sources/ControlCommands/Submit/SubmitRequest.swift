@@ -6,7 +6,7 @@ struct SubmitRequest: Sendable {
   var items: [SubmitItem]
   /// What the images are held to.
   var limits = ImageLimits()
-  /// Under what they are encrypted before they are stored; nil to leave them in the clear.
+  /// Under what they are encrypted before they are stored; nil to leave them in plaintext.
   var keys: KeyRing?
   /// Whether, and for how long, to wait for the jobs' ends.
   var waiting = Waiting.none

@@ -12,7 +12,7 @@ enum UsersAddCommand {
   static let name = Option<String?>("name", .string, help: "The user's name; kept apart from the account.")
   static let email = Option<String?>("email", .string, help: "The user's e-mail address; kept likewise.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "add", abstract: "Add a user.",
       discussion: "A user who is there already is left as they are, and the exit code is 5.",
@@ -23,7 +23,7 @@ enum UsersAddCommand {
       let user = NewUser(
         reference: try context.values[UsersCommand.user], plan: try context.values[plan],
         zone: try context.values[zone], name: try context.values[name], email: try context.values[email])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let response = try await UsersAddInteractor(database: session.database).answer(user)
         try session.view.show(response, by: UsersAddPresenter.self)
         return response.added.isNew ? .done : .nothingToDo

@@ -4,7 +4,7 @@ import CommandLineTool
 enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "users", abstract: "Add users, look at them, and set their plan and zone.",
       examples: [
@@ -15,11 +15,11 @@ enum UsersCommand {
         Example("analysisctl users prefetch-photos", "Have the users' photos at hand."),
       ],
       subcommands: [
-        UsersAddCommand.command(surroundings), UsersShowCommand.command(surroundings),
-        UsersListCommand.command(surroundings), UsersSetCommand.plan(surroundings),
-        UsersSetCommand.zone(surroundings), UsersImportCommand.command(surroundings),
-        UsersExportCommand.command(surroundings),
-        UsersPhotoCommand.command(surroundings), UsersPrefetchCommand.command(surroundings),
+        UsersAddCommand.command(dependencies), UsersShowCommand.command(dependencies),
+        UsersListCommand.command(dependencies), UsersSetCommand.plan(dependencies),
+        UsersSetCommand.zone(dependencies), UsersImportCommand.command(dependencies),
+        UsersExportCommand.command(dependencies),
+        UsersPhotoCommand.command(dependencies), UsersPrefetchCommand.command(dependencies),
       ])
   }
 }

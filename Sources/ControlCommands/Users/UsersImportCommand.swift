@@ -7,7 +7,7 @@ enum UsersImportCommand {
   static let file = Argument(
     optional: "file", .path, help: "The file with the answers; standard input unless given, or for -.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "import", abstract: "Add or update users from the analysis backend's profile answers.",
       discussion: """
@@ -27,10 +27,10 @@ enum UsersImportCommand {
       let hosts = try context.values[RemoteImageOptions.hosts]
       let reading = Task(executorPreference: globalConcurrentExecutor) {
         try path.flatMap { $0 == "-" ? nil : try InputFile.readText($0, limit: Manifest.limit) }
-          ?? surroundings.standardInput(Manifest.limit)
+          ?? dependencies.standardInput(Manifest.limit)
       }
       let entries = ProfileFile.entries(try await reading.value)
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let interactor = UsersImportInteractor(
           database: session.database, photoHosts: hosts, actor: session.actor(reason))
         let response = try await interactor.answer(entries)

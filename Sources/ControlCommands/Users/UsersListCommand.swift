@@ -9,7 +9,7 @@ enum UsersListCommand {
   static let limit = Option("limit", .int(in: 1...10_000), default: 100, help: "How many at most.")
   static let after = Option<String?>("after", .string, help: "Go on behind this user.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "list", abstract: "List users by name, with their use of the running month.",
       examples: [
@@ -19,7 +19,7 @@ enum UsersListCommand {
       inputs: [limit, after], exitCodes: [.done, .usage, .unreachable, .tryLater]
     ) { context in
       let (after, limit) = (try context.values[after], try context.values[limit])
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let users = try await UserDirectory(session.database).list(after: after, limit: limit)
         let response = UsersListResponse(users: users, isFull: users.count == limit)
         try session.view.show(response, by: UsersListPresenter.self)

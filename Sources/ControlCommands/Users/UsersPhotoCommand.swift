@@ -13,7 +13,7 @@ enum UsersPhotoCommand {
   /// The most bytes of an address on standard input.
   private static let longest = 8192
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "set-photo", abstract: "Set where a user's photo is.",
       discussion: """
@@ -31,8 +31,8 @@ enum UsersPhotoCommand {
       exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater]
     ) { context in
       let user = try context.values[UsersCommand.user]
-      let address = try await address(context, surroundings)
-      return try await context.withSession(surroundings) { session in
+      let address = try await address(context, dependencies)
+      return try await context.withSession(dependencies) { session in
         try await UserDirectory(session.database).setPhoto(user, url: address)
         let host = address.flatMap { RemoteAddress.host(of: $0) } ?? "none"
         let changed = UsersSetResponse(user: user, name: "photo", value: host, from: nil)
@@ -43,7 +43,7 @@ enum UsersPhotoCommand {
   }
 
   /// The address, looked at; nil for none.
-  private static func address(_ context: Context, _ surroundings: Surroundings) async throws -> String? {
+  private static func address(_ context: Context, _ dependencies: Dependencies) async throws -> String? {
     let given = try context.values[url]
     if try context.values[remove] {
       guard given == nil else { throw ControlError.usage("an address and --remove cannot be given together") }
@@ -51,16 +51,16 @@ enum UsersPhotoCommand {
     }
     guard let given else { throw ControlError.usage("neither an address nor --remove is given") }
     let hosts = try context.values[RemoteImageOptions.hosts]
-    guard !hosts.isEmpty else { throw RemoteImageOrder.off }
-    let address = given == "-" ? try await standardInput(surroundings) : given
+    guard !hosts.isEmpty else { throw RemoteImageArguments.off }
+    let address = given == "-" ? try await standardInput(dependencies) : given
     _ = try RemoteAddress(address, among: hosts)
     return address
   }
 
-  private static func standardInput(_ surroundings: Surroundings) async throws -> String {
+  private static func standardInput(_ dependencies: Dependencies) async throws -> String {
     // Reading blocks, so it is done where threads may wait.
     let reading = Task(executorPreference: globalConcurrentExecutor) {
-      try surroundings.standardInput(longest)
+      try dependencies.standardInput(longest)
     }
     let text = String(decoding: try await reading.value, as: UTF8.self)
     return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())

@@ -6,7 +6,7 @@ enum UsersPrefetchCommand {
   static let limit = Option("limit", .int(in: 1...10_000), default: 100, help: "How many photos at most.")
   static let after = Option<String?>("after", .string, help: "Go on behind this user.")
 
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "prefetch-photos", abstract: "Fetch the photos of a page of users into the cache.",
       discussion: """
@@ -27,8 +27,8 @@ enum UsersPrefetchCommand {
         .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
       ]
     ) { context in
-      let order = try RemoteImageOrder(context.values)
-      guard order.isOn else { throw RemoteImageOrder.off }
+      let order = try RemoteImageArguments(context.values)
+      guard order.isOn else { throw RemoteImageArguments.off }
       guard order.cache != nil else {
         throw ControlError.usage(
           "there is no cache to fill",
@@ -36,8 +36,8 @@ enum UsersPrefetchCommand {
       }
       let keys = try await KeyFileOption.readRequired(context)
       let (after, limit) = (try context.values[after], try context.values[limit])
-      return try await context.withSession(surroundings) { session in
-        let response = try await order.withCache(session, surroundings, keys: keys) { images in
+      return try await context.withSession(dependencies) { session in
+        let response = try await order.withCache(session, dependencies, keys: keys) { images in
           try await UsersPrefetchInteractor(database: session.database, images: images)
             .answer(after: after, limit: limit)
         }

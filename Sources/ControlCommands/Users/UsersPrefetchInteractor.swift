@@ -31,7 +31,7 @@ struct UsersPrefetchInteractor: Sendable {
   let images: RemoteImageCache?
 
   func answer(after: String?, limit: Int) async throws -> UsersPrefetchResponse {
-    guard let images else { throw RemoteImageOrder.off }
+    guard let images else { throw RemoteImageArguments.off }
     let photos = try await UserDirectory(database).photos(after: after, limit: limit)
     let failures = Mutex<[Int: RemoteImageError]>([:])
     await images.prefetch(photos.map(\.url)) { place, failure in

@@ -9,7 +9,7 @@ enum UsersSetCommand {
   static let zone = Argument("zone", .string, help: "An IANA time zone, for instance Asia/Jakarta.")
   static let from = Option<Date?>("from", .time, help: "From when it holds; from now on unless given.")
 
-  static func plan(_ surroundings: Surroundings) -> Command {
+  static func plan(_ dependencies: Dependencies) -> Command {
     Command(
       "set-plan", abstract: "Give a user a plan.",
       discussion:
@@ -24,7 +24,7 @@ enum UsersSetCommand {
       let (user, plan) = (try context.values[UsersCommand.user], try context.values[plan])
       let from = try context.values[from]?.timeIntervalSince1970
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         try await UserDirectory(session.database).setPlan(
           user, plan: plan, from: from, by: session.actor(reason))
         let changed = UsersSetResponse(user: user, name: "plan", value: plan, from: from)
@@ -34,7 +34,7 @@ enum UsersSetCommand {
     }
   }
 
-  static func zone(_ surroundings: Surroundings) -> Command {
+  static func zone(_ dependencies: Dependencies) -> Command {
     Command(
       "set-zone", abstract: "Set the time zone in which a user's months are counted.",
       discussion: "Jobs that are submitted keep the month in which they count.",
@@ -46,7 +46,7 @@ enum UsersSetCommand {
     ) { context in
       let (user, zone) = (try context.values[UsersCommand.user], try context.values[zone])
       let reason = try context.values[ReasonOption.reason]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         try await UserDirectory(session.database).setZone(
           user, zone: zone, by: session.actor(reason))
         let changed = UsersSetResponse(user: user, name: "zone", value: zone, from: nil)

@@ -7,14 +7,14 @@ import RemoteImages
 
 /// `analysisctl users show`.
 enum UsersShowCommand {
-  static func command(_ surroundings: Surroundings) -> Command {
+  static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "show", abstract: "Show a user's plan, limit, use and profile.",
       examples: [Example("analysisctl users show u1", "One user.")],
       inputs: [UsersCommand.user], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
     ) { context in
       let user = try context.values[UsersCommand.user]
-      return try await context.withSession(surroundings) { session in
+      return try await context.withSession(dependencies) { session in
         let detail = try await UsersShowInteractor(database: session.database).answer(user)
         try session.view.show(detail, by: UsersShowPresenter.self)
         return .done

@@ -1,6 +1,6 @@
 /// What a client does for all its requests.
 public struct Configuration: Sendable {
-  /// Which servers may be spoken to in the clear.
+  /// Which servers may be spoken to in plaintext.
   public enum PlainHTTP: Sendable {
     /// `localhost`, 127.0.0.0/8 and ::1 only.
     case loopbackOnly

@@ -1,5 +1,5 @@
 /// What an encrypted file belongs to: its name.
-struct FileBinding: SealBinding {
+struct FileBinding: EncryptionBinding {
   let name: String
 
   var ofBytes: [UInt8] { context("analysis-file 1") }

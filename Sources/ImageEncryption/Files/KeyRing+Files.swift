@@ -12,10 +12,10 @@ extension KeyRing {
   /// - Parameter name: What the file is for: it opens for the same name alone, so that no file can be put in the place
   ///   of another.
   /// - Throws: `noKey` or `unavailable`.
-  public func sealFile(_ content: [UInt8], name: String) throws(ImageEncryptionError) -> [UInt8] {
-    let sealed = try seal(content, bound: FileBinding(name: name))
-    let id = withUnsafeBytes(of: sealed.key.keyID.value.bigEndian) { Array($0) }
-    return id + sealed.key.bytes + sealed.bytes
+  public func encryptFile(_ content: [UInt8], name: String) throws(ImageEncryptionError) -> [UInt8] {
+    let encrypted = try encrypt(content, bound: FileBinding(name: name))
+    let id = withUnsafeBytes(of: encrypted.key.keyID.value.bigEndian) { Array($0) }
+    return id + encrypted.key.bytes + encrypted.bytes
   }
 
   /// The content of a file.

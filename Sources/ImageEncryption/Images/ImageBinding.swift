@@ -25,7 +25,7 @@ public struct ImageBinding: Sendable, Equatable {
   }
 }
 
-extension ImageBinding: SealBinding {
+extension ImageBinding: EncryptionBinding {
   var ofBytes: [UInt8] { context("analysis-image 1") }
   var ofKey: [UInt8] { context("analysis-image-key 1") }
 

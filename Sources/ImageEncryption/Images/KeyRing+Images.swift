@@ -4,9 +4,11 @@ extension KeyRing {
   /// It takes some forty microseconds for 120 kB.
   ///
   /// - Throws: `noKey` or `unavailable`.
-  public func seal(_ image: [UInt8], _ binding: ImageBinding) throws(ImageEncryptionError) -> SealedImage {
-    let sealed = try seal(image, bound: binding)
-    return SealedImage(bytes: sealed.bytes, key: sealed.key)
+  public func encrypt(_ image: [UInt8], _ binding: ImageBinding) throws(ImageEncryptionError)
+    -> EncryptedImage
+  {
+    let encrypted = try encrypt(image, bound: binding)
+    return EncryptedImage(bytes: encrypted.bytes, key: encrypted.key)
   }
 
   /// Decrypts an image.

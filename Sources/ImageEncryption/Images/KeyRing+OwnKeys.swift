@@ -4,14 +4,14 @@ extension KeyRing {
   /// Encrypts bytes under a random key of their own, which is encrypted under the current key.
   ///
   /// - Throws: `noKey` or `unavailable`.
-  func seal(
-    _ plain: [UInt8], bound binding: some SealBinding
+  func encrypt(
+    _ plain: [UInt8], bound binding: some EncryptionBinding
   ) throws(ImageEncryptionError) -> (bytes: [UInt8], key: WrappedKey) {
     let wrapping = try current()
     let (bytes, key) = Self.withKeyMemory { own in
       randombytes_buf(own, AEAD.keyBytes)
       return (
-        plain.withUnsafeBytes { AEAD.seal($0, key: own, context: binding.ofBytes) },
+        plain.withUnsafeBytes { AEAD.encrypt($0, key: own, context: binding.ofBytes) },
         wrapping.wrap(own, binding)
       )
     }
@@ -23,7 +23,7 @@ extension KeyRing {
   ///
   /// - Throws: `noKey`.
   func withOwnKey<R>(
-    _ key: WrappedKey, _ binding: some SealBinding, _ body: (UnsafePointer<UInt8>) -> R
+    _ key: WrappedKey, _ binding: some EncryptionBinding, _ body: (UnsafePointer<UInt8>) -> R
   ) throws(ImageEncryptionError) -> R? {
     guard let wrapping = self[key.keyID] else { throw .noKey(key.keyID) }
     return Self.withKeyMemory { own in
@@ -51,8 +51,8 @@ extension KeyRing {
 
 extension WrappingKey {
   /// An own key of other bytes, encrypted under this one.
-  func wrap(_ own: UnsafePointer<UInt8>, _ binding: some SealBinding) -> [UInt8] {
+  func wrap(_ own: UnsafePointer<UInt8>, _ binding: some EncryptionBinding) -> [UInt8] {
     let plain = UnsafeRawBufferPointer(start: own, count: AEAD.keyBytes)
-    return memory.withKey { AEAD.seal(plain, key: $0, context: binding.ofKey) }
+    return memory.withKey { AEAD.encrypt(plain, key: $0, context: binding.ofKey) }
   }
 }

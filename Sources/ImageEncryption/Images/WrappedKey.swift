@@ -16,7 +16,7 @@ public struct WrappedKey: Sendable, Equatable {
 }
 
 /// An image that only a holder of its key can see.
-public struct SealedImage: Sendable, Equatable {
+public struct EncryptedImage: Sendable, Equatable {
   /// By how many bytes it is longer than the image.
   public static let overhead = AEAD.overhead
 

@@ -1,7 +1,7 @@
 /// By what a key is known in the key file, in the database and in logs. It follows from the key and gives nothing
 /// of it away.
 public struct KeyID: Hashable, Sendable {
-  /// The number, above nought.
+  /// The number, above zero.
   public let value: Int64
 
   /// A number as the database has it; nil when no key can have it.

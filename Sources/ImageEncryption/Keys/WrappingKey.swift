@@ -12,7 +12,7 @@ public struct WrappingKey: Sendable {
   static func random(at moment: Double) throws(ImageEncryptionError) -> WrappingKey {
     while true {
       let memory = try KeyMemory { randombytes_buf($0, AEAD.keyBytes) }
-      // One of 2^63 keys would have the number nought.
+      // One of 2^63 keys would have the number zero.
       if let key = WrappingKey(memory, createdAt: moment) { return key }
     }
   }

@@ -9,7 +9,7 @@ import Csodium
 enum AEAD {
   /// Bytes of a key.
   static let keyBytes = Int(crypto_aead_xchacha20poly1305_ietf_KEYBYTES)
-  /// By how many bytes what is sealed is longer than what it was made of: the nonce before it, the tag behind.
+  /// By how many bytes what is encrypted is longer than what it was made of: the nonce before it, the tag behind.
   static let overhead = nonceBytes + ChaCha20Poly1305.tagBytes
 
   private static let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
@@ -17,30 +17,30 @@ enum AEAD {
   /// The nonce and the encrypted bytes.
   ///
   /// - Parameter context: What has to be the same when it is opened; it is not part of the answer.
-  static func seal(
+  static func encrypt(
     _ plain: UnsafeRawBufferPointer, key: UnsafePointer<UInt8>, context: [UInt8]
   ) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: plain.count + overhead) { sealed, count in
-      guard let start = sealed.baseAddress else { return }  // there is room for the nonce at least
+    [UInt8](unsafeUninitializedCapacity: plain.count + overhead) { encrypted, count in
+      guard let start = encrypted.baseAddress else { return }  // there is room for the nonce at least
       randombytes_buf(start, nonceBytes)
-      let isSealed = withMessageKey(start, key) { key, nonce in
-        ChaCha20Poly1305.seal(plain, into: start + nonceBytes, key: key, nonce: nonce, context: context)
+      let isEncrypted = withMessageKey(start, key) { key, nonce in
+        ChaCha20Poly1305.encrypt(plain, into: start + nonceBytes, key: key, nonce: nonce, context: context)
       }
       // `Sodium.prepare` has seen that libcrypto does it; what is left is a want of memory.
-      precondition(isSealed, "libcrypto did not encrypt")
+      precondition(isEncrypted, "libcrypto did not encrypt")
       count = plain.count + overhead
     }
   }
 
-  /// What was sealed; nil when the key or the context is another, or a bit was changed.
+  /// What was encrypted; nil when the key or the context is another, or a bit was changed.
   static func open(
-    _ sealed: UnsafeRawBufferPointer, key: UnsafePointer<UInt8>, context: [UInt8]
+    _ encrypted: UnsafeRawBufferPointer, key: UnsafePointer<UInt8>, context: [UInt8]
   ) -> [UInt8]? {
-    guard sealed.count >= overhead else { return nil }
+    guard encrypted.count >= overhead else { return nil }
     var isGenuine = false
-    let plain = [UInt8](unsafeUninitializedCapacity: sealed.count - overhead) { plain, count in
-      isGenuine = open(sealed, into: plain, key: key, context: context)
-      count = isGenuine ? sealed.count - overhead : 0
+    let plain = [UInt8](unsafeUninitializedCapacity: encrypted.count - overhead) { plain, count in
+      isGenuine = open(encrypted, into: plain, key: key, context: context)
+      count = isGenuine ? encrypted.count - overhead : 0
     }
     return isGenuine ? plain : nil
   }
@@ -48,17 +48,17 @@ enum AEAD {
   /// Opens into memory that has room for it; false when the key or the context is another, or a bit was changed, and
   /// then the memory is zeroed.
   static func open(
-    _ sealed: UnsafeRawBufferPointer, into plain: UnsafeMutableBufferPointer<UInt8>,
+    _ encrypted: UnsafeRawBufferPointer, into plain: UnsafeMutableBufferPointer<UInt8>,
     key: UnsafePointer<UInt8>, context: [UInt8]
   ) -> Bool {
-    guard let nonce = sealed.bindMemory(to: UInt8.self).baseAddress,
-      sealed.count >= overhead, plain.count >= sealed.count - overhead
+    guard let nonce = encrypted.bindMemory(to: UInt8.self).baseAddress,
+      encrypted.count >= overhead, plain.count >= encrypted.count - overhead
     else { return false }
-    let message = UnsafeRawBufferPointer(rebasing: sealed[nonceBytes...])
+    let message = UnsafeRawBufferPointer(rebasing: encrypted[nonceBytes...])
     let isGenuine = withMessageKey(nonce, key) { key, nonce in
       ChaCha20Poly1305.open(message, into: plain.baseAddress, key: key, nonce: nonce, context: context)
     }
-    if !isGenuine, let start = plain.baseAddress { sodium_memzero(start, sealed.count - overhead) }
+    if !isGenuine, let start = plain.baseAddress { sodium_memzero(start, encrypted.count - overhead) }
     return isGenuine
   }
 

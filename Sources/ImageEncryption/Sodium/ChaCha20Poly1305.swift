@@ -14,7 +14,7 @@ enum ChaCha20Poly1305 {
     return zeros.withUnsafeBufferPointer { zeros in
       tag.withUnsafeMutableBufferPointer { tag in
         guard let key = zeros.baseAddress, let tag = tag.baseAddress else { return false }
-        return seal(
+        return encrypt(
           UnsafeRawBufferPointer(start: nil, count: 0), into: tag, key: key, nonce: key, context: [])
       }
     }
@@ -23,8 +23,8 @@ enum ChaCha20Poly1305 {
   /// Encrypts, and writes the tag behind.
   ///
   /// - Returns: false where libcrypto cannot.
-  static func seal(
-    _ plain: UnsafeRawBufferPointer, into sealed: UnsafeMutablePointer<UInt8>, key: UnsafePointer<UInt8>,
+  static func encrypt(
+    _ plain: UnsafeRawBufferPointer, into encrypted: UnsafeMutablePointer<UInt8>, key: UnsafePointer<UInt8>,
     nonce: UnsafePointer<UInt8>, context: [UInt8]
   ) -> Bool {
     guard let cipher = EVP_CIPHER_CTX_new() else { return false }
@@ -34,9 +34,9 @@ enum ChaCha20Poly1305 {
       && EVP_EncryptUpdate(cipher, nil, &count, context, Int32(context.count)) == 1
       && (plain.isEmpty
         || EVP_EncryptUpdate(
-          cipher, sealed, &count, plain.bindMemory(to: UInt8.self).baseAddress, Int32(plain.count)) == 1)
-      && EVP_EncryptFinal_ex(cipher, sealed + plain.count, &count) == 1
-      && EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, Int32(tagBytes), sealed + plain.count) == 1
+          cipher, encrypted, &count, plain.bindMemory(to: UInt8.self).baseAddress, Int32(plain.count)) == 1)
+      && EVP_EncryptFinal_ex(cipher, encrypted + plain.count, &count) == 1
+      && EVP_CIPHER_CTX_ctrl(cipher, EVP_CTRL_AEAD_GET_TAG, Int32(tagBytes), encrypted + plain.count) == 1
   }
 
   /// Decrypts a message with its tag behind.
@@ -44,11 +44,11 @@ enum ChaCha20Poly1305 {
   /// - Parameter plain: Room for it; what is there when it is not genuine is nobody's business.
   /// - Returns: false when it is not what was encrypted.
   static func open(
-    _ sealed: UnsafeRawBufferPointer, into plain: UnsafeMutablePointer<UInt8>?, key: UnsafePointer<UInt8>,
+    _ encrypted: UnsafeRawBufferPointer, into plain: UnsafeMutablePointer<UInt8>?, key: UnsafePointer<UInt8>,
     nonce: UnsafePointer<UInt8>, context: [UInt8]
   ) -> Bool {
-    let size = sealed.count - tagBytes
-    guard size >= 0, let start = sealed.bindMemory(to: UInt8.self).baseAddress,
+    let size = encrypted.count - tagBytes
+    guard size >= 0, let start = encrypted.bindMemory(to: UInt8.self).baseAddress,
       let cipher = EVP_CIPHER_CTX_new()
     else { return false }
     defer { EVP_CIPHER_CTX_free(cipher) }

@@ -18,8 +18,8 @@ public struct ImageKey: Hashable, Sendable {
 public struct ClaimedJob: Sendable, Equatable {
   /// The shard in which the job lives.
   public var shard: Int16
-  /// The batch under whose lease it runs.
-  public var batch: Int64
+  /// The lease under which it runs.
+  public var lease: Int64
   /// The lane from which it came.
   public var lane: Lane
   /// The job.
@@ -41,18 +41,19 @@ public struct ClaimedJob: Sendable, Equatable {
   /// The size of the image in bytes.
   public var imageBytes: Int
   /// Whether the image has not been cleaned yet.
-  public var isRaw: Bool
+  public var isUnsanitized: Bool
   /// Whether the job's expiry has passed; it is then to be failed as ``FailureClass/expired``.
   public var isExpired: Bool
 
   /// A job with all its parts.
   public init(
-    shard: Int16, batch: Int64, lane: Lane, id: JobID, period: Period, attempt: Int, maxAttempts: Int,
-    virtualTime: Int64, userID: Int64, kind: AnalysisKind, image: ImageKey, imageBytes: Int, isRaw: Bool,
+    shard: Int16, lease: Int64, lane: Lane, id: JobID, period: Period, attempt: Int, maxAttempts: Int,
+    virtualTime: Int64, userID: Int64, kind: AnalysisKind, image: ImageKey, imageBytes: Int,
+    isUnsanitized: Bool,
     isExpired: Bool
   ) {
     self.shard = shard
-    self.batch = batch
+    self.lease = lease
     self.lane = lane
     self.id = id
     self.period = period
@@ -63,13 +64,13 @@ public struct ClaimedJob: Sendable, Equatable {
     self.kind = kind
     self.image = image
     self.imageBytes = imageBytes
-    self.isRaw = isRaw
+    self.isUnsanitized = isUnsanitized
     self.isExpired = isExpired
   }
 }
 
 /// Jobs claimed together from one lane, under one lease.
-public struct ClaimedBatch: Sendable, Equatable {
+public struct ClaimedLease: Sendable, Equatable {
   /// The shard.
   public var shard: Int16
   /// The lease's id.
@@ -81,7 +82,7 @@ public struct ClaimedBatch: Sendable, Equatable {
   /// From which virtual time on to look the next time, where cancelled jobs were dropped; nil where none were.
   public var continueFrom: Int64?
 
-  /// A batch with its jobs.
+  /// A lease with its jobs.
   public init(shard: Int16, id: Int64, lane: Lane, jobs: [ClaimedJob], continueFrom: Int64? = nil) {
     self.shard = shard
     self.id = id

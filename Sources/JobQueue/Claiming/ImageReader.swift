@@ -21,7 +21,7 @@ public enum ImageReader {
     for (period, jobs) in Dictionary(grouping: jobs, by: \.image.period).sorted(by: { $0.key < $1.key }) {
       var awaited = Set(jobs.map(\.image))
       let parameters: [Parameter] = [
-        .int16(shard), .int16(period.label), .array(Set(jobs.map(\.batch)).sorted()),
+        .int16(shard), .int16(period.label), .array(Set(jobs.map(\.lease)).sorted()),
         .array(Set(jobs.map(\.id.value)).sorted()),
       ]
       do {
@@ -42,14 +42,14 @@ public enum ImageReader {
 
   private static func image(of row: Row) throws -> StoredImage {
     StoredImage(
-      bytes: try row.blob(1), mark: try row.string(2), seal: try seal(of: row),
+      bytes: try row.blob(1), mark: try row.string(2), storedKey: try encrypt(of: row),
       userID: try row.int64IfPresent(7))
   }
 
-  private static func seal(of row: Row) throws -> StoredImage.Seal? {
+  private static func encrypt(of row: Row) throws -> StoredImage.Encryption? {
     guard let keyID = try row.int64IfPresent(3) else { return nil }
-    return StoredImage.Seal(
-      ImageSeal(keyID: keyID, sealedKey: try row.bytes(4)), userSHA256: try row.bytesIfPresent(6) ?? [],
+    return StoredImage.Encryption(
+      StoredKey(keyID: keyID, wrappedKey: try row.bytes(4)), userSHA256: try row.bytesIfPresent(6) ?? [],
       sha256: try row.bytes(5))
   }
 }

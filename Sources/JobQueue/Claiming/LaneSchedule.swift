@@ -3,7 +3,7 @@ public import AnalysisCore
 /// In which order a claim goes through the lanes.
 ///
 /// Each claim begins with the priority whose turn it is by the shares; what that one does not use the others have,
-/// the most urgent first. Suspects come last, but on the turns of bulk first, so that they are never starved. The
+/// the most urgent first. Quarantined jobs come last, but on the turns of bulk first, so that they are never starved. The
 /// kinds take turns within a priority. A lane that was found empty is left out for a short time, and when all were
 /// found empty nothing is asked until somebody knows of a job.
 public struct LaneSchedule: Sendable {
@@ -18,8 +18,8 @@ public struct LaneSchedule: Sendable {
   /// How many claims began with each priority, by which the kinds take turns.
   private var begun: [Priority: Int] = [:]
   private var emptySince: [Lane: ContinuousClock.Instant] = [:]
-  /// The lanes of suspects that had one when they were last asked.
-  private var lanesWithSuspects: Set<Lane> = []
+  /// The quarantine lanes that had one when they were last asked.
+  private var quarantinesWithJobs: Set<Lane> = []
 
   /// The schedule of a worker that serves some kinds.
   public init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
@@ -37,32 +37,32 @@ public struct LaneSchedule: Sendable {
   /// - Parameters:
   ///   - count: how many jobs the claim may take in all.
   ///   - paused: kinds that are not to be started now.
-  ///   - suspectInFlight: whether this process runs a suspect now; then no other is asked for.
+  ///   - quarantineInFlight: whether this process runs a quarantined job now; then no other is asked for.
   public mutating func next(
-    count: Int, paused: Set<AnalysisKind>, suspectInFlight: Bool, now: ContinuousClock.Instant
+    count: Int, paused: Set<AnalysisKind>, quarantineInFlight: Bool, now: ContinuousClock.Instant
   ) -> [(lane: Lane, limit: Int)] {
-    guard count > 0, !isIdle(paused: paused, suspectInFlight: suspectInFlight) else { return [] }
+    guard count > 0, !isIdle(paused: paused, quarantineInFlight: quarantineInFlight) else { return [] }
     let first = shares.turns[claims % shares.turns.count]
     let turn = rotated(kinds.filter { !paused.contains($0) }, by: begun[first, default: 0])
     claims += 1
     begun[first, default: 0] += 1
-    let suspects = suspectInFlight ? [] : turn.map { Lane.suspects(of: $0) }
+    let quarantine = quarantineInFlight ? [] : turn.map { Lane.quarantine(of: $0) }
     let priorities = [first] + Priority.allCases.filter { $0 != first }
     let others = priorities.flatMap { priority in turn.map { Lane($0, priority) } }
-    let order = first == .bulk ? suspects + others : others + suspects
+    let order = first == .bulk ? quarantine + others : others + quarantine
     return limited(order.filter { isDue($0, now: now) }, count: count)
   }
 
   /// A lane was asked and had fewer jobs than it might have given.
   public mutating func foundEmpty(_ lane: Lane, now: ContinuousClock.Instant) {
     emptySince[lane] = now
-    lanesWithSuspects.remove(lane)
+    quarantinesWithJobs.remove(lane)
   }
 
   /// A lane gave all that it was asked for, or is known to have jobs.
   public mutating func foundJobs(_ lane: Lane) {
     emptySince[lane] = nil
-    if lane.isForSuspects { lanesWithSuspects.insert(lane) }
+    if lane.isQuarantine { quarantinesWithJobs.insert(lane) }
   }
 
   /// Something was queued: every lane is asked again.
@@ -72,11 +72,11 @@ public struct LaneSchedule: Sendable {
 
   /// Whether there is nothing to ask for, as far as is known: every lane was found empty.
   ///
-  /// The suspects are left out, whom a process may not be allowed to ask for. But they come one at a time: while
+  /// The quarantined jobs are left out, whom a process may not be allowed to ask for. But they come one at a time: while
   /// there are more, the next is not made to wait.
-  public func isIdle(paused: Set<AnalysisKind> = [], suspectInFlight: Bool) -> Bool {
+  public func isIdle(paused: Set<AnalysisKind> = [], quarantineInFlight: Bool) -> Bool {
     let kinds = kinds.filter { !paused.contains($0) }
-    if !suspectInFlight, kinds.contains(where: { lanesWithSuspects.contains(.suspects(of: $0)) }) {
+    if !quarantineInFlight, kinds.contains(where: { quarantinesWithJobs.contains(.quarantine(of: $0)) }) {
       return false
     }
     return kinds.allSatisfy { kind in
@@ -95,13 +95,13 @@ public struct LaneSchedule: Sendable {
     return Array(kinds[first...] + kinds[..<first])
   }
 
-  /// Gives every lane the whole count, but all suspects together one.
+  /// Gives every lane the whole count, but all quarantined jobs together one.
   private func limited(_ lanes: [Lane], count: Int) -> [(lane: Lane, limit: Int)] {
-    var suspectAsked = false
+    var quarantineAsked = false
     return lanes.compactMap { lane in
-      guard lane.isForSuspects else { return (lane, count) }
-      if suspectAsked { return nil }
-      suspectAsked = true
+      guard lane.isQuarantine else { return (lane, count) }
+      if quarantineAsked { return nil }
+      quarantineAsked = true
       return (lane, 1)
     }
   }

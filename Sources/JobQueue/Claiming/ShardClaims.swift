@@ -2,7 +2,7 @@ public import AnalysisCore
 
 /// What one worker keeps of one shard between claims: the order of the lanes and a scan mark for each.
 ///
-/// It decides and remembers, and does nothing itself: the caller sends what ``next(count:paused:suspectInFlight:now:)``
+/// It decides and remembers, and does nothing itself: the caller sends what ``next(count:paused:quarantineInFlight:now:)``
 /// gives and reports the answer by ``claimed(_:for:count:now:)``. A request may be sent before the answer
 /// to the one before it is known.
 public struct ShardClaims: Sendable {
@@ -22,9 +22,9 @@ public struct ShardClaims: Sendable {
 
   /// What the next claim asks, lane by lane; empty when nothing is worth asking yet.
   public mutating func next(
-    count: Int, paused: Set<AnalysisKind> = [], suspectInFlight: Bool, now: ContinuousClock.Instant
+    count: Int, paused: Set<AnalysisKind> = [], quarantineInFlight: Bool, now: ContinuousClock.Instant
   ) -> [LaneClaim] {
-    schedule.next(count: count, paused: paused, suspectInFlight: suspectInFlight, now: now).map {
+    schedule.next(count: count, paused: paused, quarantineInFlight: quarantineInFlight, now: now).map {
       LaneClaim(lane: $0.lane, from: scanMarks[$0.lane]?.start(now: now) ?? 0, limit: $0.limit)
     }
   }
@@ -32,19 +32,19 @@ public struct ShardClaims: Sendable {
   /// Takes in the answer to a claim.
   ///
   /// - Parameters:
-  ///   - batches: what was claimed.
+  ///   - leases: what was claimed.
   ///   - request: what was asked, in the order in which it was asked.
   ///   - count: how many jobs the claim might take in all.
   public mutating func claimed(
-    _ batches: [ClaimedBatch], for request: [LaneClaim], count: Int, now: ContinuousClock.Instant
+    _ leases: [ClaimedLease], for request: [LaneClaim], count: Int, now: ContinuousClock.Instant
   ) {
     var left = count
     for lane in request {
       guard left > 0 else { return }
       let asked = min(lane.limit, left)
-      let jobs = batches.filter { $0.lane == lane.lane }.flatMap(\.jobs)
+      let jobs = leases.filter { $0.lane == lane.lane }.flatMap(\.jobs)
       // Where cancelled jobs were dropped there may be more behind them.
-      let continueFrom = batches.first { $0.lane == lane.lane && $0.continueFrom != nil }?.continueFrom
+      let continueFrom = leases.first { $0.lane == lane.lane && $0.continueFrom != nil }?.continueFrom
       let short = jobs.count < asked && continueFrom == nil
       left -= jobs.count
       let proven = scanMarks[lane.lane]?.provesEmpty(from: lane.from) ?? false
@@ -108,8 +108,8 @@ public struct ShardClaims: Sendable {
   }
 
   /// Whether there is nothing to ask for, as far as is known.
-  public func isIdle(paused: Set<AnalysisKind> = [], suspectInFlight: Bool) -> Bool {
-    schedule.isIdle(paused: paused, suspectInFlight: suspectInFlight)
+  public func isIdle(paused: Set<AnalysisKind> = [], quarantineInFlight: Bool) -> Bool {
+    schedule.isIdle(paused: paused, quarantineInFlight: quarantineInFlight)
   }
 }
 

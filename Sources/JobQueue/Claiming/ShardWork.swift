@@ -9,12 +9,12 @@ public struct ShardWork: Sendable, Equatable {
   public var movesMarks = false
   /// In how many seconds the next scheduled job is due; negative when it is, nil when there is none.
   public var nextRun: Double?
-  /// Whether refunds, or places that were given up, are to be settled.
+  /// Whether refunds, or places that were given up, are to be applied.
   public var owesRefunds = false
   /// How many jobs of the lanes asked for workers hold.
   public var held = 0
-  /// Whether a batch may be lost.
-  public var hasLostBatches = false
+  /// Whether a lease may be lost.
+  public var hasLostLeases = false
   /// The tasks of maintenance whose turn has come.
   public var turns: Set<String> = []
 
@@ -52,7 +52,7 @@ public struct ShardWork: Sendable, Equatable {
     nextRun = try row.doubleIfPresent(2)
     owesRefunds = try row.bool(3)
     held = try row.int(4)
-    hasLostBatches = try row.bool(5)
+    hasLostLeases = try row.bool(5)
     turns = Set(try row.string(6).split(separator: ",").map(String.init))
   }
 }

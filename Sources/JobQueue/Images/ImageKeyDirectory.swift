@@ -4,35 +4,35 @@ public import PostgreSQL
 /// How many images are encrypted under which key.
 public struct ImageKeyCounts: Sendable, Equatable {
   /// By the key's number, how many are under it; keys without images are left out.
-  public var sealed: [Int64: Int] = [:]
-  /// How many are in the clear.
-  public var clear = 0
+  public var encrypted: [Int64: Int] = [:]
+  /// How many are not encrypted.
+  public var plaintext = 0
 
   /// No images.
   public init() {}
 
   /// How many are encrypted, under whatever key.
-  public var allSealed: Int { sealed.values.reduce(0, +) }
+  public var allEncrypted: Int { encrypted.values.reduce(0, +) }
 }
 
 /// An encrypted image without its bytes.
-public struct SealedImageRecord: Sendable, Equatable {
+public struct EncryptedImageRecord: Sendable, Equatable {
   /// Its number.
   public let id: Int64
   /// Where its row was when it was read.
   public let place: String
   /// How it is encrypted.
-  public let seal: ImageSeal
+  public let storedKey: StoredKey
   /// The SHA-256 of the image as it was before.
   public let sha256: [UInt8]
   /// Whose it is, the SHA-256 of the user's reference; nil when the user is gone.
   public let userSHA256: [UInt8]?
 
   /// A record with its parts.
-  public init(id: Int64, place: String, seal: ImageSeal, sha256: [UInt8], userSHA256: [UInt8]?) {
+  public init(id: Int64, place: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
     self.id = id
     self.place = place
-    self.seal = seal
+    self.storedKey = storedKey
     self.sha256 = sha256
     self.userSHA256 = userSHA256
   }
@@ -72,7 +72,7 @@ public struct ImageKeyDirectory: Sendable {
         try rows.map { (key: try $0.int64IfPresent(0), count: Int(try $0.int64(1))) }
       }.run(on: database, deadline: deadline ?? Self.patience)
       for (key, count) in found {
-        if let key { counts.sealed[key, default: 0] += count } else { counts.clear += count }
+        if let key { counts.encrypted[key, default: 0] += count } else { counts.plaintext += count }
       }
     }
     return counts
@@ -93,7 +93,7 @@ public struct ImageKeyDirectory: Sendable {
   /// The next encrypted images of a place that are not under a key, at most `count`, in the order of their numbers.
   public func images(
     notUnder key: Int64, in place: (shard: Int16, period: Period), after id: Int64, count: Int
-  ) async throws(JobQueueError) -> [SealedImageRecord] {
+  ) async throws(JobQueueError) -> [EncryptedImageRecord] {
     try await Statement(
       QueueSQL.text("queue/images_to_rewrap.sql"),
       [
@@ -102,9 +102,10 @@ public struct ImageKeyDirectory: Sendable {
       ], while: "reading images' keys"
     ) { rows in
       try rows.map { row in
-        SealedImageRecord(
+        EncryptedImageRecord(
           id: try row.int64(0), place: try row.string(1),
-          seal: ImageSeal(keyID: try row.int64(2), sealedKey: try row.bytes(3)), sha256: try row.bytes(4),
+          storedKey: StoredKey(keyID: try row.int64(2), wrappedKey: try row.bytes(3)),
+          sha256: try row.bytes(4),
           userSHA256: try row.bytesIfPresent(5))
       }
     }.run(on: database, deadline: Self.patience)
@@ -116,15 +117,15 @@ public struct ImageKeyDirectory: Sendable {
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
   /// - Returns: How many were changed.
   public func rewrap(
-    _ images: [(record: SealedImageRecord, seal: ImageSeal)], under key: Int64,
+    _ images: [(record: EncryptedImageRecord, storedKey: StoredKey)], under key: Int64,
     in place: (shard: Int16, period: Period), by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {
     try await Statement(
       QueueSQL.text("queue/rewrap_images.sql"),
       [
         .int16(place.shard), .int16(place.period.label), .array(images.map(\.record.id)),
-        .array(images.map(\.record.place)), .array(images.map(\.record.seal.sealedKey)), .int64(key),
-        .array(images.map(\.seal.sealedKey)),
+        .array(images.map(\.record.place)), .array(images.map(\.record.storedKey.wrappedKey)), .int64(key),
+        .array(images.map(\.storedKey.wrappedKey)),
       ], while: "putting images under another key"
     ) { rows in
       try rows.single().int(0)

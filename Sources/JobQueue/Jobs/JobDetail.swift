@@ -9,7 +9,7 @@ public struct JobDetail: Sendable, Equatable {
   public let attempts: [AttemptRecord]
   /// The analysis; nil while there is none.
   public let result: StoredResult?
-  /// Why it failed for good; nil unless it is dead.
+  /// Why it died; nil unless it is dead.
   public let death: JobDeath?
 }
 
@@ -34,7 +34,7 @@ public struct AttemptRecord: Sendable, Equatable {
   /// Whether the backend may have counted a call.
   public let maybeCounted: Bool
   /// Whether the attempt counts.
-  public let burnt: Bool
+  public let consumed: Bool
   /// The endpoint.
   public let endpoint: String?
   /// The number of the worker that had the job, as its log and the status name it.
@@ -53,7 +53,7 @@ extension AttemptRecord {
     status = try row.int16IfPresent(6).map(Int.init)
     calls = Int(try row.int16IfPresent(7) ?? 0)
     maybeCounted = try row.boolIfPresent(8) ?? false
-    burnt = try row.boolIfPresent(9) ?? true
+    consumed = try row.boolIfPresent(9) ?? true
     endpoint = try row.stringIfPresent(10)
     worker = try row.int64(11)
   }
@@ -105,7 +105,7 @@ extension StoredResult {
   }
 }
 
-/// Why a job failed for good.
+/// Why a job died.
 public struct JobDeath: Sendable, Equatable {
   /// Attempts that counted.
   public let attempts: Int

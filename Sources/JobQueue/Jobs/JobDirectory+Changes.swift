@@ -7,7 +7,7 @@ public enum CancelOutcome: String, Sendable, CaseIterable {
   case cancelled
   /// It was analysed before.
   case finished
-  /// It had failed for good before.
+  /// It had died before.
   case dead
   /// There is no such job.
   case unknown

@@ -5,10 +5,10 @@ public import PostgreSQL
 public struct ExportedImage: Sendable {
   /// Its number.
   public let id: Int64
-  /// The image, encrypted or in the clear.
+  /// The image, encrypted or in plaintext.
   public let image: StoredImage
   /// Whether it is as it came in, not cleaned yet.
-  public let isRaw: Bool
+  public let isUnsanitized: Bool
 }
 
 /// Gives what is kept of one person.
@@ -106,15 +106,15 @@ public struct PersonExport: Sendable {
       ) { row in
         let id = try row.int64(0)
         end = max(end, id)
-        let seal = try row.int64IfPresent(3).map { key in
-          StoredImage.Seal(
-            ImageSeal(keyID: key, sealedKey: try row.bytes(4)), userSHA256: try row.bytes(6),
+        let storedKey = try row.int64IfPresent(3).map { key in
+          StoredImage.Encryption(
+            StoredKey(keyID: key, wrappedKey: try row.bytes(4)), userSHA256: try row.bytes(6),
             sha256: try row.bytes(5))
         }
         try await body(
           ExportedImage(
-            id: id, image: StoredImage(bytes: try row.blob(1), mark: String(id), seal: seal),
-            isRaw: try row.bool(2)))
+            id: id, image: StoredImage(bytes: try row.blob(1), mark: String(id), storedKey: storedKey),
+            isUnsanitized: try row.bool(2)))
       }
     }
     last = end

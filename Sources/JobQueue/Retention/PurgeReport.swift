@@ -6,7 +6,7 @@ public struct PurgeReport: Sendable, Equatable {
   public enum Kind: String, Sendable, CaseIterable {
     /// The bytes of images.
     case images
-    /// Jobs that failed for good.
+    /// Jobs that died.
     case dead
     /// Results and cancellations, with their jobs.
     case results

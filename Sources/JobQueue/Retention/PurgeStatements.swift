@@ -8,7 +8,7 @@ struct PurgeStatements: Sendable {
   /// Whether nothing is to be changed.
   let isDry: Bool
   /// How many rows a call looks at.
-  let batch: Int32
+  let chunk: Int32
 
   /// A month, and what in it may be past its time.
   struct Month: Sendable {
@@ -72,7 +72,7 @@ struct PurgeStatements: Sendable {
     Statement(
       "SELECT o_last, o_looked, o_rows, o_bytes FROM analysis.\(function)($1, $2, $3, $4, $5, $6, $7)",
       [
-        .int16(shard), .int16(period.label), .int64(after), .int32(batch), .timestamp(moment), .bool(isDry),
+        .int16(shard), .int16(period.label), .int64(after), .int32(chunk), .timestamp(moment), .bool(isDry),
         .bool(tells),
       ], while: "\(doing) of \(period)"
     ) { rows in
@@ -86,7 +86,7 @@ struct PurgeStatements: Sendable {
   func dead(_ shard: Int16, after: Int64, tells: Bool) -> Statement<[Part]> {
     Statement(
       "SELECT o_last, o_period, o_rows, o_bytes FROM analysis.purge_dead($1, $2, $3, $4, $5, $6)",
-      [.int16(shard), .int64(after), .int32(batch), .timestamp(moment), .bool(isDry), .bool(tells)],
+      [.int16(shard), .int64(after), .int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)],
       while: "removing jobs that failed"
     ) { rows in
       try rows.map {
@@ -114,14 +114,14 @@ struct PurgeStatements: Sendable {
   func usage(tells: Bool) -> Statement<[Part]> {
     records(
       "SELECT o_period, o_rows, o_bytes FROM analysis.purge_usage($1, $2, $3, $4)",
-      [.int32(batch), .timestamp(moment), .bool(isDry), .bool(tells)], while: "removing counters")
+      [.int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)], while: "removing counters")
   }
 
   /// - Parameter last: the last entry that may go.
   func audit(through last: Int64) -> Statement<[Part]> {
     records(
       "SELECT o_period, o_rows, o_bytes FROM analysis.purge_audit($1, $2, $3, $4)",
-      [.int32(batch), .timestamp(moment), .bool(isDry), .int64(last)], while: "removing entries of the audit")
+      [.int32(chunk), .timestamp(moment), .bool(isDry), .int64(last)], while: "removing entries of the audit")
   }
 
   /// The audit's last entry.

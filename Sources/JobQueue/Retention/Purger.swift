@@ -18,7 +18,7 @@ public struct Purger: Sendable {
     /// The share of the time in which the database works for it, above 0 and up to 1.
     public var share = 0.2
     /// How many rows one transaction looks at.
-    public var batch = 500
+    public var chunk = 500
     /// How often a month's tables are asked for that somebody holds.
     public var attempts = 20
     /// What counts as now, in seconds since 1970; nil for the server's clock.
@@ -44,7 +44,7 @@ public struct Purger: Sendable {
     isStopped: @escaping @Sendable () -> Bool = { false }
   ) async throws(JobQueueError) -> PurgeReport {
     let statements = PurgeStatements(
-      moment: try await moment(), isDry: settings.isDry, batch: Int32(clamping: settings.batch))
+      moment: try await moment(), isDry: settings.isDry, chunk: Int32(clamping: settings.chunk))
     let calls = PurgeCalls(database: database, settings: settings, actor: actor, isStopped: isStopped)
     var run = PurgeRun(
       statements: statements, calls: calls, shards: try await ShardDirectory(database).shards())

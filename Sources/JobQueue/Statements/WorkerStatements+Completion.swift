@@ -2,15 +2,15 @@ import AnalysisCore
 import PostgreSQL
 
 extension WorkerStatements {
-  /// Stores analyses, of one or many batches. Answers the jobs whose result was stored by this call, not
+  /// Stores analyses, of one or many leases. Answers the jobs whose result was stored by this call, not
   /// those whose lease is gone or that were cancelled meanwhile; and those that are busy.
   ///
   /// - Parameter knownBusy: whether the jobs were busy before: then the call waits for nobody.
-  public func complete(_ jobs: [CompletedJob], knownBusy: Bool = false) -> Statement<SettledJobs> {
+  public func complete(_ jobs: [CompletedJob], knownBusy: Bool = false) -> Statement<EndedJobs> {
     Statement(
       QueueSQL.complete,
       [
-        .int16(shard), .int64(worker.id), .array(jobs.map(\.batch)), .array(jobs.map(\.job.value)),
+        .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
         .array(jobs.map(\.analysis.id)), .array(jobs.map { timestamp($0.analysis.answeredAt) }),
         .array(jobs.map { Self.json($0.analysis.conditions) }),
         .array(jobs.map { Int16(clamping: $0.analysis.conditions.count) }),
@@ -21,16 +21,16 @@ extension WorkerStatements {
         .array(jobs.map { Int32(clamping: $0.callMilliseconds) }),
         .array(jobs.map(\.analysis.model)), .array(jobs.map(\.endpoint)), .text(storable(worker.version)),
         .bool(knownBusy),
-      ], while: "storing results", read: Self.settledJobs)
+      ], while: "storing results", read: Self.endedJobs)
   }
 
-  /// Reads two arrays of jobs: those that were settled, and those that are busy.
-  static func settledJobs(_ rows: Rows) throws -> SettledJobs {
+  /// Reads two arrays of jobs: those that ended, and those that are busy.
+  static func endedJobs(_ rows: Rows) throws -> EndedJobs {
     let row = try rows.single()
     func jobs(_ column: Int) throws -> Set<JobID> {
       Set(try row.array(column, of: Int64.self).map { JobID($0) })
     }
-    return SettledJobs(settled: try jobs(0), busy: try jobs(1))
+    return EndedJobs(ended: try jobs(0), busy: try jobs(1))
   }
 
   private static func json(_ conditions: [Condition]) -> JSONText {

@@ -1,19 +1,19 @@
 public import PostgreSQL
 
 extension WorkerStatements {
-  /// Takes jobs from batches whose lease has run out, at most so many batches.
+  /// Takes jobs from leases that has run out, at most so many leases.
   ///
   /// - Parameter grace: how long the server must have been up, so that workers which kept their calls over
   ///   its restart are not robbed.
   public func rescue(limit: Int = 200, grace: Duration = .seconds(15)) -> Statement<RescueOutcome> {
     Statement(
-      "SELECT o_batches, o_requeued, o_dead FROM analysis.rescue($1, $2, $3)",
+      "SELECT o_leases, o_requeued, o_dead FROM analysis.rescue($1, $2, $3)",
       [
         .int16(shard), .int32(Int32(clamping: limit)), .int32(Int32(clamping: milliseconds(grace))),
       ], while: "rescuing jobs of lost workers"
     ) { rows in
       let row = try rows.single()
-      return RescueOutcome(batches: try row.int(0), requeued: try row.int(1), dead: try row.int(2))
+      return RescueOutcome(leases: try row.int(0), requeued: try row.int(1), dead: try row.int(2))
     }
   }
 
@@ -23,9 +23,9 @@ extension WorkerStatements {
     count("SELECT analysis.promote($1, $2)", limit, while: "promoting scheduled jobs")
   }
 
-  /// Settles pending refunds into the counters, at most so many; answers how many.
-  public func settleRefunds(limit: Int = 1000) -> Statement<Int> {
-    count("SELECT analysis.settle_refunds($1, $2)", limit, while: "settling refunds")
+  /// Applies pending refunds into the counters, at most so many; answers how many.
+  public func applyRefunds(limit: Int = 1000) -> Statement<Int> {
+    count("SELECT analysis.apply_refunds($1, $2)", limit, while: "settling refunds")
   }
 
   /// Whether it is this caller's turn to do a task that is to be done once an interval, by one process.
@@ -54,7 +54,7 @@ extension WorkerStatements {
     _ report: WorkerReport, on database: ConnectionPool, deadline: Duration? = nil
   ) async throws(JobQueueError) -> ClockComparison? {
     let statement = Statement(
-      QueueSQL.text("queue/tell.sql"),
+      QueueSQL.text("queue/record_report.sql"),
       [.int16(shard), .int64(worker.id), .jsonb(storable(report.json))],
       while: "telling of this worker"
     ) { rows in
@@ -63,7 +63,7 @@ extension WorkerStatements {
     return try await ClockComparison.comparing(by: statement, on: database, deadline: deadline)
   }
 
-  /// Takes the worker off the list of those that live; its batches, if any, are left to their leases.
+  /// Takes the worker off the list of those that live; its leases, if any, are left to their leases.
   public func retire() -> Statement<Void> {
     Statement(
       "SELECT analysis.retire($1, $2)", [.int16(shard), .int64(worker.id)], while: "leaving the queue"
@@ -94,16 +94,16 @@ extension WorkerStatements {
 
 /// What a rescue did.
 public struct RescueOutcome: Sendable, Equatable {
-  /// Batches that were lost.
-  public var batches: Int
+  /// Leases that were lost.
+  public var leases: Int
   /// Jobs that run again.
   public var requeued: Int
-  /// Jobs that failed for good, since they were lost too often.
+  /// Jobs that died, since they were lost too often.
   public var dead: Int
 
   /// An outcome with its numbers.
-  public init(batches: Int, requeued: Int, dead: Int) {
-    self.batches = batches
+  public init(leases: Int, requeued: Int, dead: Int) {
+    self.leases = leases
     self.requeued = requeued
     self.dead = dead
   }

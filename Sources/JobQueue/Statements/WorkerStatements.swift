@@ -16,25 +16,25 @@ public struct WorkerStatements: Sendable {
   }
 
   /// Takes jobs: at most `count` in all, lane by lane in the order given. A lane in which cancelled jobs were dropped
-  /// has a batch without jobs beside.
+  /// has a lease without jobs beside.
   ///
   /// - Parameters:
-  ///   - firstBatch: the id of the first lane's batch; each other lane takes the next, so as many ids are
+  ///   - firstLease: the id of the first lane's lease; each other lane takes the next, so as many ids are
   ///     used as there are lanes.
   ///   - lease: how long the jobs are held unless a heartbeat pushes it on.
   public func claim(
-    firstBatch: Int64, lanes: [LaneClaim], count: Int, lease: Duration
-  ) -> Statement<[ClaimedBatch]> {
+    firstLease: Int64, lanes: [LaneClaim], count: Int, leaseDuration: Duration
+  ) -> Statement<[ClaimedLease]> {
     let shard = shard
     return Statement(
       QueueSQL.claim,
       [
-        .int16(shard), .int64(worker.id), .int64(firstBatch), .array(lanes.map(\.lane.code)),
+        .int16(shard), .int64(worker.id), .int64(firstLease), .array(lanes.map(\.lane.code)),
         .array(lanes.map(\.from)), .array(lanes.map { Int32(clamping: $0.limit) }),
-        .int32(Int32(clamping: count)), .int32(Int32(clamping: milliseconds(lease))),
+        .int32(Int32(clamping: count)), .int32(Int32(clamping: milliseconds(leaseDuration))),
       ], while: "claiming jobs"
     ) { rows in
-      try ClaimedBatch.batches(of: rows, shard: shard)
+      try ClaimedLease.leases(of: rows, shard: shard)
     }
   }
 
@@ -43,8 +43,8 @@ public struct WorkerStatements: Sendable {
     Statement(
       QueueSQL.fail,
       [
-        .int16(shard), .int64(worker.id), .array(attempts.map(\.batch)), .array(attempts.map(\.job.value)),
-        .array(attempts.map(\.delayMilliseconds)), .array(attempts.map(\.burns)),
+        .int16(shard), .int64(worker.id), .array(attempts.map(\.lease)), .array(attempts.map(\.job.value)),
+        .array(attempts.map(\.delayMilliseconds)), .array(attempts.map(\.consumes)),
         .array(attempts.map(\.failureClass.rawValue)), .array(attempts.map { $0.code.map(storable) }),
         .array(attempts.map { storable($0.message) }), .array(attempts.map { $0.errorID.map(storable) }),
         .array(attempts.map { $0.status.map { Int16(clamping: $0) } }),
@@ -58,36 +58,37 @@ public struct WorkerStatements: Sendable {
     }
   }
 
-  /// Gives jobs back that were not tried; burns nothing. Answers those that were still held
+  /// Gives jobs back that were not tried; consumes nothing. Answers those that were still held
   /// and are back, and those that are busy.
-  public func handBack(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<SettledJobs> {
+  public func release(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<EndedJobs> {
     Statement(
-      "SELECT o_back, o_busy FROM analysis.hand_back($1, $2, $3, $4, $5)",
+      "SELECT o_back, o_busy FROM analysis.release($1, $2, $3, $4, $5)",
       [
-        .int16(shard), .int64(worker.id), .array(jobs.map(\.batch)), .array(jobs.map(\.job.value)),
+        .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
         .int64(milliseconds(delay)),
-      ], while: "handing jobs back", read: Self.settledJobs)
+      ], while: "handing jobs back", read: Self.endedJobs)
   }
 
-  /// Gives back what a claim took whose answer was lost, by the ids that it was given for its batches; burns
+  /// Gives back what a claim took whose answer was lost, by the ids that it was given for its leases; consumes
   /// nothing. Answers how many jobs it had taken: none if it was not carried out.
-  public func disclaim(firstBatch: Int64, count: Int) -> Statement<Int> {
+  public func disclaim(firstLease: Int64, count: Int) -> Statement<Int> {
     Statement(
       "SELECT analysis.disclaim($1, $2, $3, $4)",
-      [.int16(shard), .int64(worker.id), .int64(firstBatch), .int32(Int32(clamping: count))],
+      [.int16(shard), .int64(worker.id), .int64(firstLease), .int32(Int32(clamping: count))],
       while: "looking up a claim"
     ) { rows in
       try rows.single().int(0)
     }
   }
 
-  /// Pushes the leases of batches on and tells that the worker lives. Answers the batches that are still
+  /// Pushes the leases on and tells that the worker lives. Answers the leases that are still
   /// held; the jobs of the others belong to somebody else by now.
-  public func heartbeat(_ batches: [Int64], lease: Duration, inFlight: Int) -> Statement<Set<Int64>> {
+  public func heartbeat(_ leases: [Int64], leaseDuration: Duration, inFlight: Int) -> Statement<Set<Int64>> {
     Statement(
       QueueSQL.heartbeat,
       [
-        .int16(shard), .int64(worker.id), .array(batches), .int32(Int32(clamping: milliseconds(lease))),
+        .int16(shard), .int64(worker.id), .array(leases),
+        .int32(Int32(clamping: milliseconds(leaseDuration))),
         .text(storable(worker.host)), .int32(worker.pid), .text(storable(worker.version)),
         .int32(Int32(clamping: inFlight)),
       ], while: "sending the heartbeat"

@@ -69,7 +69,7 @@ public struct QueueStatus: Sendable, Equatable {
   public internal(set) var nextScheduledAt: Double?
   /// In how many seconds that is, by the server's clock; negative when it is due.
   public internal(set) var nextScheduledIn: Double?
-  /// Jobs that failed for good and were neither retried nor removed.
+  /// Jobs that died and were neither retried nor removed.
   public internal(set) var dead = BoundedCount(0)
   /// Quota units that are still to be written back.
   public internal(set) var pendingRefunds = BoundedCount(0)

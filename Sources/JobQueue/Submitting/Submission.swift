@@ -3,10 +3,10 @@ public import AnalysisCore
 /// The image of a job that is submitted.
 public enum SubmittedImage: Sendable, Equatable {
   /// Bytes to be stored, with the SHA-256 (32 bytes) by which this user's images are told apart, and the
-  /// size in pixels; `raw` when metadata has not been removed yet. With a `seal` the bytes are encrypted, and the hash
+  /// size in pixels; `unsanitized` when metadata has not been removed yet. With a `storedKey` the bytes are encrypted, and the hash
   /// is that of the image as it was before.
   case bytes(
-    [UInt8], sha256: [UInt8], width: Int, height: Int, raw: Bool = false, seal: ImageSeal? = nil)
+    [UInt8], sha256: [UInt8], width: Int, height: Int, unsanitized: Bool = false, storedKey: StoredKey? = nil)
   /// An image that this user has already, by its SHA-256.
   case known(sha256: [UInt8])
 
@@ -26,8 +26,8 @@ public enum SubmittedImage: Sendable, Equatable {
   }
 
   /// How the bytes are encrypted; nil when they are not, or there are none.
-  public var seal: ImageSeal? {
-    if case .bytes(_, _, _, _, _, let seal) = self { seal } else { nil }
+  public var storedKey: StoredKey? {
+    if case .bytes(_, _, _, _, _, let storedKey) = self { storedKey } else { nil }
   }
 }
 

@@ -33,15 +33,16 @@ struct SubmitCall: Sendable {
   }
 
   /// Whether an image of the call is encrypted.
-  var hasSeals: Bool { items.contains { $0.submission.image.seal != nil } }
+  var hasEncrypted: Bool { items.contains { $0.submission.image.storedKey != nil } }
 
   /// The statement; its answer has an outcome for each job, in the call's order.
   func statement(maxAttempts: Int) -> Statement<[SubmitOutcome]> {
     let items = items.map(\.submission)
-    let seals = hasSeals ? items.map(\.image.seal) : nil
-    let sealing: [Parameter] = [
-      seals.map { seals in .array(seals.map { $0?.keyID }) } ?? .nullArray(of: Int64.self),
-      seals.map { seals in .array(seals.map { $0?.sealedKey }) } ?? .nullArray(of: [UInt8].self),
+    let storedKeys = hasEncrypted ? items.map(\.image.storedKey) : nil
+    let encrypting: [Parameter] = [
+      storedKeys.map { storedKeys in .array(storedKeys.map { $0?.keyID }) } ?? .nullArray(of: Int64.self),
+      storedKeys.map { storedKeys in .array(storedKeys.map { $0?.wrappedKey }) }
+        ?? .nullArray(of: [UInt8].self),
     ]
     return Statement(
       QueueSQL.submit,
@@ -49,11 +50,12 @@ struct SubmitCall: Sendable {
         .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
         .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
         .array(items.map(\.image.bytes)),
-        .array(items.map(\.image.width)), .array(items.map(\.image.height)), .array(items.map(\.image.isRaw)),
+        .array(items.map(\.image.width)), .array(items.map(\.image.height)),
+        .array(items.map(\.image.isUnsanitized)),
         .array(items.map(\.key)), .array(items.map { timestamp($0.runAt) }),
         .array(items.map { timestamp($0.expiresAt) }), .array(items.map(\.sourceName)),
         .int16(Int16(clamping: maxAttempts)),
-      ] + sealing, while: "submitting jobs"
+      ] + encrypting, while: "submitting jobs"
     ) { rows in
       let outcomes = try rows.map { try SubmitOutcome($0, of: items) }
       guard outcomes.count == items.count else {
@@ -95,7 +97,7 @@ extension SubmittedImage {
   fileprivate var height: Int32? {
     if case .bytes(_, _, _, let height, _, _) = self { Int32(clamping: height) } else { nil }
   }
-  fileprivate var isRaw: Bool {
-    if case .bytes(_, _, _, _, let raw, _) = self { raw } else { false }
+  fileprivate var isUnsanitized: Bool {
+    if case .bytes(_, _, _, _, let unsanitized, _) = self { unsanitized } else { false }
   }
 }

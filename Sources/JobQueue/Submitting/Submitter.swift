@@ -35,11 +35,11 @@ public actor Submitter {
   ///   what was taken before an error is known.
   /// - Throws: ``JobQueueError``; `outcomeUnknown` when an answer was lost and a job had no key.
   public func submit(
-    _ items: [Submission], settled: @Sendable (Int, SubmitOutcome) -> Void = { _, _ in }
+    _ items: [Submission], answered: @Sendable (Int, SubmitOutcome) -> Void = { _, _ in }
   ) async throws(JobQueueError) -> [SubmitOutcome] {
     var outcomes = items.map { Self.refusalBeforehand($0) }
     for (index, outcome) in outcomes.enumerated() {
-      if let outcome { settled(index, outcome) }
+      if let outcome { answered(index, outcome) }
     }
     let sendable = items.enumerated().filter { outcomes[$0.offset] == nil }
       .map { (index: $0.offset, submission: $0.element) }
@@ -48,7 +48,7 @@ public actor Submitter {
       let answers = try await make(call)
       for (item, outcome) in zip(call.items, answers) {
         outcomes[item.index] = outcome
-        settled(item.index, outcome)
+        answered(item.index, outcome)
       }
     }
     notifyWhenDue()

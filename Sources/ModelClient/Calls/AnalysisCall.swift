@@ -14,7 +14,7 @@ struct AnalysisCall {
 
   func run() async -> CallOutcome {
     guard let tokens = client.tokens else { return await request(nil) }
-    let first: TokenKeeper.Lent
+    let first: TokenProvider.Borrowed
     do throws(CallFailure) {
       first = try await tokens.token()
     } catch {
@@ -22,7 +22,7 @@ struct AnalysisCall {
     }
     let outcome = await request(first.token)
     guard case .failure(let failure) = outcome, failure.failureClass == .credentials else { return outcome }
-    let second: TokenKeeper.Lent
+    let second: TokenProvider.Borrowed
     do throws(CallFailure) {
       second = try await tokens.token(after: first.generation)
     } catch {
@@ -62,7 +62,7 @@ struct AnalysisCall {
   }
 
   /// A failure to get a token, as seen by a job: its analysis was not sent, so that nothing is counted and
-  /// no attempt burnt, and whatever the login was refused for is no fault of its image.
+  /// no attempt consumed, and whatever the login was refused for is no fault of its image.
   static func withoutToken(_ failure: CallFailure, calls: Int) -> CallFailure {
     var failure = failure
     switch failure.failureClass {
@@ -71,7 +71,7 @@ struct AnalysisCall {
     default: failure.failureClass = .credentials
     }
     failure.calls = calls
-    failure.burnsAttempt = false
+    failure.consumesAttempt = false
     failure.maybeCounted = false
     failure.pauseUntil = nil
     return failure

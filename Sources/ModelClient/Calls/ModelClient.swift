@@ -5,7 +5,7 @@ public import Operations
 /// The analysis backend's API: one value for each endpoint, shared by all who call it.
 public struct ModelClient: Sendable {
   /// The token of the service account; nil where calls are made without one.
-  public let tokens: TokenKeeper?
+  public let tokens: TokenProvider?
   let transport: Transport
   let accounts: AccountCalls
 
@@ -24,7 +24,8 @@ public struct ModelClient: Sendable {
   ) {
     transport = Transport(endpoint: endpoint, http: http, clock: clock)
     accounts = AccountCalls(transport: transport)
-    tokens = credentials.map { [accounts] in TokenKeeper(accounts: accounts, clock: clock, credentials: $0) }
+    tokens = credentials.map { [accounts] in TokenProvider(accounts: accounts, clock: clock, credentials: $0)
+    }
   }
 
   /// Asks for the analysis of one image.

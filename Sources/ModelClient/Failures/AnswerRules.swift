@@ -29,7 +29,7 @@ struct AnswerRules {
     failure.errorID = report.errorID
     failure.status = answer.status
     failure.calls = 1
-    failure.burnsAttempt = burnsAttempt(answer.status, kind)
+    failure.consumesAttempt = consumesAttempt(answer.status, kind)
     failure.maybeCounted = maybeCounted(answer.status, kind)
     let asked = askedFor(answer.headers)
     switch kind {
@@ -68,7 +68,7 @@ struct AnswerRules {
     }
   }
 
-  private func burnsAttempt(_ status: Int, _ kind: FailureClass) -> Bool {
+  private func consumesAttempt(_ status: Int, _ kind: FailureClass) -> Bool {
     switch kind {
     case .credentials, .permission, .serviceLimit: false
     case .overload: status != 408 && status != 429

@@ -17,7 +17,7 @@ public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
   /// Until when the service account may not call, in seconds since 1970; of the service limit only.
   public var pauseUntil: Double?
   /// Whether the attempt counts among the job's.
-  public var burnsAttempt: Bool
+  public var consumesAttempt: Bool
   /// Whether the backend may have counted the call although it brought nothing.
   public var maybeCounted: Bool
   /// The beginning of an answer that could not be used, at most 200 characters, redacted.
@@ -31,11 +31,11 @@ public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// A failure of a class; the other facts are set after it.
   public init(
-    _ failureClass: FailureClass, _ message: String, burnsAttempt: Bool = true, maybeCounted: Bool = false
+    _ failureClass: FailureClass, _ message: String, consumesAttempt: Bool = true, maybeCounted: Bool = false
   ) {
     self.failureClass = failureClass
     self.message = Redaction.message(message)
-    self.burnsAttempt = burnsAttempt
+    self.consumesAttempt = consumesAttempt
     self.maybeCounted = maybeCounted
   }
 

@@ -30,14 +30,14 @@ enum TransferRules {
     switch error.code {
     case .invalidRequest:
       // The address, the form and the headers are the same for every job: a wrong setting, not a wrong image.
-      return CallFailure(.notSent, error.message, burnsAttempt: false)
+      return CallFailure(.notSent, error.message, consumesAttempt: false)
     case .headersTooLarge, .answerTooLarge, .answerEncoded, .answerTruncated, .protocolViolation:
       return CallFailure(.invalidAnswer, error.message, maybeCounted: true)
     default:
       return error.certainlyNotSent
         // An endpoint that is away for a night must not use up the attempts of every job that waits for it.
-        ? CallFailure(.notSent, error.message, burnsAttempt: false)
-        : CallFailure(.outcomeUnknown, error.message, burnsAttempt: !isOurs(error), maybeCounted: true)
+        ? CallFailure(.notSent, error.message, consumesAttempt: false)
+        : CallFailure(.outcomeUnknown, error.message, consumesAttempt: !isOurs(error), maybeCounted: true)
     }
   }
 

@@ -28,7 +28,8 @@ struct LoginPause {
     lastRefused = generation
     begin(
       CallFailure(
-        .credentials, "The backend refuses the token that it gave the service account.", burnsAttempt: false),
+        .credentials, "The backend refuses the token that it gave the service account.",
+        consumesAttempt: false),
       at: now)
   }
 

@@ -7,14 +7,14 @@ internal import Operations
 /// first of many such callers causes a login, and the others get the token that it brought.
 struct TokenRenewals {
   /// A token and its number.
-  struct Lent: Sendable {
+  struct Borrowed: Sendable {
     let token: Secret
     let generation: Int
   }
 
   /// What a caller is to do.
   enum Decision {
-    case use(Lent)
+    case use(Borrowed)
     /// A renewal is under way.
     case wait
     /// Renew for all who wait, by a login or, where there is a refresh token, by that.
@@ -32,7 +32,7 @@ struct TokenRenewals {
       session.expiresAt.map { $0 - min(60, max(0, $0 - obtainedAt) / 10) }
     }
 
-    var lent: Lent { Lent(token: session.token, generation: generation) }
+    var borrowed: Borrowed { Borrowed(token: session.token, generation: generation) }
   }
 
   private var held: Held?
@@ -54,7 +54,7 @@ struct TokenRenewals {
     after refused: Int?, now: Double, at instant: ContinuousClock.Instant
   ) -> Decision {
     let isRefused = isRefused(refused)
-    if let held, !isRefused, held.refreshAt.map({ now < $0 }) ?? true { return .use(held.lent) }
+    if let held, !isRefused, held.refreshAt.map({ now < $0 }) ?? true { return .use(held.borrowed) }
     if isRenewing { return .wait }
     if let failure = pause.failure(at: instant) { return outcome(failure, after: refused, now: now) }
     isRenewing = true
@@ -78,12 +78,13 @@ struct TokenRenewals {
   /// What a caller gets who waited for the renewal that has ended.
   func waited(
     _ result: Result<Session, CallFailure>, after refused: Int?, now: Double
-  ) -> Result<Lent, CallFailure> {
+  ) -> Result<Borrowed, CallFailure> {
     switch result {
-    case .success(let session): .success(held?.lent ?? Lent(token: session.token, generation: generation))
+    case .success(let session):
+      .success(held?.borrowed ?? Borrowed(token: session.token, generation: generation))
     case .failure(let failure):
       switch outcome(failure, after: refused, now: now) {
-      case .use(let lent): .success(lent)
+      case .use(let borrowed): .success(borrowed)
       case .wait, .renew, .fail: .failure(failure)
       }
     }
@@ -106,6 +107,6 @@ struct TokenRenewals {
     guard !isRefused(refused), let held, held.session.expiresAt.map({ now < $0 }) ?? true else {
       return .fail(failure)
     }
-    return .use(held.lent)
+    return .use(held.borrowed)
   }
 }

@@ -1,9 +1,9 @@
 public import EventLoop
 
-/// A few connections that are made when they are first needed, lent one call at a time, and replaced
+/// A few connections that are made when they are first needed, borrowed one call at a time, and replaced
 /// when they are lost.
 ///
-/// Who finds all of them lent waits in line, in the order of arrival, until its deadline.
+/// Who finds all of them borrowed waits in line, in the order of arrival, until its deadline.
 public actor ConnectionPool: Queryable {
   /// What the connections are made with.
   public nonisolated let configuration: ConnectionConfiguration
@@ -39,7 +39,7 @@ public actor ConnectionPool: Queryable {
   /// The configuration's.
   public nonisolated var defaultDeadline: Duration { configuration.defaultDeadline }
 
-  /// Closes the idle connections at once and the lent ones as they come back; calls that wait or come
+  /// Closes the idle connections at once and the borrowed ones as they come back; calls that wait or come
   /// later fail with `closed`. Does nothing twice.
   public func close() async {
     isClosed = true

@@ -73,7 +73,7 @@ public struct FieldReader {
   /// A `text`, `varchar`, `char`, `name` or `json`, not copied.
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch` or `unexpectedNull`.
-  public mutating func text() throws(PostgreSQLError) -> LentText {
+  public mutating func text() throws(PostgreSQLError) -> BorrowedText {
     guard let text = try textIfPresent() else { throw .unexpectedNull(lastName) }
     return text
   }
@@ -81,11 +81,11 @@ public struct FieldReader {
   /// A `text`, `varchar`, `char`, `name` or `json`, not copied; nil for NULL.
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
-  public mutating func textIfPresent() throws(PostgreSQLError) -> LentText? {
+  public mutating func textIfPresent() throws(PostgreSQLError) -> BorrowedText? {
     let (bytes, oid) = try advance()
     guard String.accepts(oid) else { throw .mismatch(lastName, oid, String.self) }
     guard let bytes else { return nil }
-    guard let text = LentText(bytes, of: rows) else { throw .mismatch(lastName, oid, String.self) }
+    guard let text = BorrowedText(bytes, of: rows) else { throw .mismatch(lastName, oid, String.self) }
     return text
   }
 

@@ -2,7 +2,7 @@ internal import Clibpq
 
 /// The parallel arrays in which libpq takes a statement's parameters.
 ///
-/// Small values are gathered in one buffer; large ones are lent where they lie, so that the only copy of
+/// Small values are gathered in one buffer; large ones are borrowed where they lie, so that the only copy of
 /// an image is the one libpq makes into its send buffer.
 struct EncodedParameters {
   /// Below this many bytes, copying costs less than lending.
@@ -13,7 +13,7 @@ struct EncodedParameters {
   private var formats: [Int32] = []
   private var offsets: [Int?] = []
   private var gathered: [UInt8] = []
-  private var lent: [(index: Int, bytes: [UInt8])] = []
+  private var borrowed: [(index: Int, bytes: [UInt8])] = []
 
   init(_ parameters: [Parameter]) {
     for (index, parameter) in parameters.enumerated() {
@@ -28,7 +28,7 @@ struct EncodedParameters {
       case .bytes(let bytes) where bytes.count >= EncodedParameters.lendingThreshold:
         offsets.append(nil)
         lengths.append(Int32(clamping: bytes.count))
-        lent.append((index, bytes))
+        borrowed.append((index, bytes))
         continue
       case .bytes(let bytes): gathered.append(contentsOf: bytes)
       case .text(let text): gathered.append(contentsOf: text.utf8)
@@ -59,16 +59,16 @@ struct EncodedParameters {
     }
   }
 
-  /// Fills in the addresses of the lent values, one level of the stack for each.
+  /// Fills in the addresses of the borrowed values, one level of the stack for each.
   private func lend(
     _ next: Int, _ values: [UnsafePointer<CChar>?],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Int32
   ) -> Int32 {
-    guard next < lent.count else { return values.withUnsafeBufferPointer { body($0.baseAddress) } }
-    return lent[next].bytes.withUnsafeBufferPointer { buffer in
+    guard next < borrowed.count else { return values.withUnsafeBufferPointer { body($0.baseAddress) } }
+    return borrowed[next].bytes.withUnsafeBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { characters in
         var values = values
-        values[lent[next].index] = characters.baseAddress
+        values[borrowed[next].index] = characters.baseAddress
         return lend(next + 1, values, body)
       }
     }

@@ -20,7 +20,7 @@ public actor RemoteImageCache {
   private let hosts: [AllowedHost]
   private let fetcher: RemoteImageFetcher
   private let disk: DiskCache?
-  private let network: NetworkSurroundings
+  private let network: NetworkDependencies
   private let maximumAge: Double
   private let onTrouble: @Sendable (String) -> Void
   private var memory: MemoryCache
@@ -37,7 +37,7 @@ public actor RemoteImageCache {
   public init(
     loop: EventLoop, hosts: [AllowedHost], limits: FetchLimits = FetchLimits(),
     settings: CacheSettings = CacheSettings(), disk: DiskCache? = nil,
-    network: NetworkSurroundings = .system, onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+    network: NetworkDependencies = .system, onTrouble: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.loop = loop
     self.hosts = hosts

@@ -40,6 +40,6 @@ struct CacheNames {
 
   /// Puts the key into a folder, under the current one of the key file.
   func store(in folder: CacheFolder, _ keys: KeyRing, now: Double) throws {
-    try folder.write(Self.file, keys.sealFile(key, name: Self.binding(Self.file)), stored: now)
+    try folder.write(Self.file, keys.encryptFile(key, name: Self.binding(Self.file)), stored: now)
   }
 }

@@ -89,7 +89,7 @@ public final class DiskCache: Sendable {
   /// Keeps an image until a time, at the cost of the oldest.
   func keep(_ url: String, _ file: CachedFile, now: Double) throws {
     let name = names.name(of: url)
-    let bytes = try keys.sealFile(file.content, name: CacheNames.binding(name))
+    let bytes = try keys.encryptFile(file.content, name: CacheNames.binding(name))
     try state.withLock { state in
       drop(name, from: &state)
       guard bytes.count <= limit else { return }

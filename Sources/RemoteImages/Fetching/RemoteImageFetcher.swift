@@ -13,7 +13,7 @@ public actor RemoteImageFetcher {
 
   private let loop: EventLoop
   private let limits: FetchLimits
-  private let network: NetworkSurroundings
+  private let network: NetworkDependencies
   private let client: HTTPClient
   private let line: FetchLine
   private var nextNumber: UInt64 = 0
@@ -22,7 +22,7 @@ public actor RemoteImageFetcher {
   private static let mostAddresses = 16
 
   /// A fetcher that opens nothing before its first fetch. Close it before the loop is shut down.
-  public init(loop: EventLoop, limits: FetchLimits = FetchLimits(), network: NetworkSurroundings = .system) {
+  public init(loop: EventLoop, limits: FetchLimits = FetchLimits(), network: NetworkDependencies = .system) {
     self.loop = loop
     self.limits = limits
     self.network = network

@@ -6,8 +6,8 @@ import PostgreSQL
 struct AnalysesResponse: Equatable, Sendable {
   /// A condition as far as the report shows it.
   struct Finding: Equatable, Sendable {
-    let id: LentText
-    let name: LentText
+    let id: BorrowedText
+    let name: BorrowedText
     let confidence: Confidence
     /// The band as it was stored with the result.
     let band: ConfidenceBand
@@ -16,7 +16,7 @@ struct AnalysesResponse: Equatable, Sendable {
   }
 
   let job: JobID
-  let user: LentText
+  let user: BorrowedText
   let kind: AnalysisKind
   let primary: Finding?
   let secondary: Finding?
@@ -28,9 +28,9 @@ struct AnalysesResponse: Equatable, Sendable {
   /// Calls of the endpoint for that attempt.
   let calls: Int64
   /// The answer's id at the backend.
-  let analysisID: LentText?
-  let endpoint: LentText?
-  let model: LentText?
+  let analysisID: BorrowedText?
+  let endpoint: BorrowedText?
+  let model: BorrowedText?
   /// When the backend says that it answered; nil when it did not say.
   let answeredAt: LocalTime?
   let finishedAt: LocalTime

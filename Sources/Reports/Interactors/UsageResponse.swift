@@ -29,7 +29,7 @@ struct UsageResponse: Equatable, Sendable {
   let analysed: Int64?
   let failed: Int64?
   let cancelled: Int64?
-  /// Units given back for jobs that failed for good or were cancelled.
+  /// Units given back for jobs that died or were cancelled.
   let refunded: Int64
   /// Submits refused by the quota.
   let refused: Int64

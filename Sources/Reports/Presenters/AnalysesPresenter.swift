@@ -24,7 +24,7 @@ struct AnalysesPresenter: ReportPresenter {
 
   static func put(_ row: AnalysesResponse, into cells: inout [Cell]) {
     cells.append(.identifier(row.job.value))
-    cells.append(.lent(row.user))
+    cells.append(.borrowed(row.user))
     cells.append(.text(row.kind.rawValue))
     putFinding(row.primary, into: &cells)
     putFinding(row.secondary, into: &cells)
@@ -58,8 +58,8 @@ struct AnalysesPresenter: ReportPresenter {
       for _ in 0..<7 { cells.append(.absent) }
       return
     }
-    cells.append(.lent(finding.id))
-    cells.append(.lent(finding.name))
+    cells.append(.borrowed(finding.id))
+    cells.append(.borrowed(finding.name))
     cells.append(.decimal(finding.confidence.value))
     cells.append(.percentage(Int64(finding.confidence.percentage)))
     cells.append(.text(finding.band.rawValue))

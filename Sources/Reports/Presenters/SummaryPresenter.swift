@@ -19,7 +19,7 @@ struct SummaryPresenter: ReportPresenter {
     case .over: "Units over the limit"
     case .analysed: "Jobs analysed"
     case .open: "Jobs open"
-    case .failed: "Jobs failed for good"
+    case .failed: "Jobs died"
     case .cancelled: "Jobs cancelled"
     case .refunded: "Units refunded"
     case .refused: "Submits refused by quota"

@@ -11,7 +11,7 @@ enum CSVText {
   }
 
   /// Appends words that lie in the server's answer; most are written from there.
-  static func append(_ text: LentText, to bytes: inout [UInt8]) {
+  static func append(_ text: BorrowedText, to bytes: inout [UInt8]) {
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text.string, to: &bytes)
   }

@@ -32,7 +32,7 @@ struct CSVView: ReportView {
     switch cell {
     case .absent, .unlimited: break
     case .text(let text): CSVText.append(text, to: &bytes)
-    case .lent(let text): CSVText.append(text, to: &bytes)
+    case .borrowed(let text): CSVText.append(text, to: &bytes)
     case .identifier(let number), .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)
     case .percentage(let number):

@@ -10,7 +10,7 @@ enum Cell: Equatable, Sendable {
   /// Words, which may come from outside and are made harmless by the view.
   case text(String)
   /// Such words where the server's answer has them.
-  case lent(LentText)
+  case borrowed(BorrowedText)
   /// A number that names something and is not calculated with; text in JSON, where it may be larger than
   /// the whole numbers that JavaScript holds.
   case identifier(Int64)
@@ -36,8 +36,8 @@ enum Cell: Equatable, Sendable {
   }
 
   /// Words of the server's answer that may be missing.
-  init(_ value: LentText?) {
-    self = value.map(Cell.lent) ?? .absent
+  init(_ value: BorrowedText?) {
+    self = value.map(Cell.borrowed) ?? .absent
   }
 
   /// A moment that may be missing.

@@ -40,7 +40,7 @@ struct JSONView: ReportView {
     switch cell {
     case .absent, .unlimited: bytes.append(contentsOf: "null".utf8)
     case .text(let text): JSONWriter.append(text, to: &bytes)
-    case .lent(let text): text.withUTF8 { JSONWriter.append(utf8: $0, to: &bytes) }
+    case .borrowed(let text): text.withUTF8 { JSONWriter.append(utf8: $0, to: &bytes) }
     case .identifier(let number): JSONWriter.append(String(number), to: &bytes)
     case .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)

@@ -89,7 +89,7 @@ struct TableView: ReportView {
     case .absent: ""
     case .unlimited: "unlimited"
     case .text(let text): printable(text)
-    case .lent(let text): printable(text.string)
+    case .borrowed(let text): printable(text.string)
     case .identifier(let number), .integer(let number): String(number)
     case .decimal(let number): String(describing: number)
     case .percentage(let number): "\(number)%"

@@ -10,7 +10,7 @@ internal import Synchronization
 final class DatabaseAbsence: Sendable {
   /// The longest that a loop waits for the one that asks, in case only its own connection cannot be had.
   static let patience: Duration = .seconds(30)
-  /// How often a loop that was cut off has the keeper of the leases look at once.
+  /// How often a loop that was cut off has the lease renewer look at once.
   private static let lookEvery: Duration = .seconds(1)
 
   private struct State {
@@ -20,7 +20,7 @@ final class DatabaseAbsence: Sendable {
     var waiting: [UInt64: Bell] = [:]
   }
 
-  /// Rung when the keeper of the leases should look whether the database is there.
+  /// Rung when the lease renewer should look whether the database is there.
   let lookBell: Bell
   private let loop: EventLoop
   private let state = Mutex(State())
@@ -30,12 +30,12 @@ final class DatabaseAbsence: Sendable {
     lookBell = Bell(loop: loop)
   }
 
-  /// The keeper of the leases could not reach it.
+  /// The lease renewer could not reach it.
   func began() {
     state.withLock { $0.isOn = true }
   }
 
-  /// The keeper of the leases reached it: everybody goes on.
+  /// The lease renewer reached it: everybody goes on.
   func ended() {
     let wasOn = state.withLock { state in
       defer { state.isOn = false }

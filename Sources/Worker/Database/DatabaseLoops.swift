@@ -37,11 +37,11 @@ struct DatabaseLoops {
         continue
       }
       do throws(JobQueueError) {
-        let batches = try await claim(request)
-        await pipeline.claimed(batches, by: request)
+        let leases = try await claim(request)
+        await pipeline.claimed(leases, by: request)
         retries.succeeded(shard: request.shard)
-        guard !batches.isEmpty else { continue }
-        await failpoints.pass(.afterClaim, batches.flatMap(\.jobs).map(\.id))
+        guard !leases.isEmpty else { continue }
+        await failpoints.pass(.afterClaim, leases.flatMap(\.jobs).map(\.id))
       } catch {
         await pipeline.claimFailed(request, error)
         guard await retries.pause(after: error, shard: request.shard) else { return }
@@ -49,14 +49,14 @@ struct DatabaseLoops {
     }
   }
 
-  private func claim(_ request: Pipeline.ClaimRequest) async throws(JobQueueError) -> [ClaimedBatch] {
+  private func claim(_ request: Pipeline.ClaimRequest) async throws(JobQueueError) -> [ClaimedLease] {
     try await failpoints.tryToPass(.beforeClaim)
-    let batches = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
+    let leases = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
       try await request.statement.run(on: databases.control, deadline: deadline)
     }
-    guard !batches.isEmpty else { return [] }
-    try await failpoints.tryToPass(.claimAnswered, batches.flatMap(\.jobs).map(\.id))
-    return batches
+    guard !leases.isEmpty else { return [] }
+    try await failpoints.tryToPass(.claimAnswered, leases.flatMap(\.jobs).map(\.id))
+    return leases
   }
 
   /// Looks up what became of claims whose answer was lost. A failure is no matter: the next claim tells of it,
@@ -138,7 +138,7 @@ struct DatabaseLoops {
     var givingUpAt: ContinuousClock.Instant?
     while true {
       guard let request = await pipeline.nextStore() else {
-        if await pipeline.stage == .finished, await pipeline.isSettled { return }
+        if await pipeline.stage == .finished, await pipeline.isStored { return }
         await pipeline.storeBell.wait(atMost: pipeline.storeRest)
         continue
       }
@@ -182,12 +182,12 @@ struct DatabaseLoops {
       await pipeline.stored(attempts, outcome)
       await failpoints.pass(.afterStore, attempts.map(\.job))
     }
-    if !left.handedBack.isEmpty {
-      let jobs = left.handedBack
-      try await failpoints.tryToPass(.beforeHandBack, jobs.map(\.job))
-      let outcome = try await queue.handBack(jobs, on: databases.store, deadline: deadline)
-      try await failpoints.tryToPass(.handBackAnswered, jobs.map(\.job))
-      left.handedBack = []
+    if !left.released.isEmpty {
+      let jobs = left.released
+      try await failpoints.tryToPass(.beforeRelease, jobs.map(\.job))
+      let outcome = try await queue.release(jobs, on: databases.store, deadline: deadline)
+      try await failpoints.tryToPass(.releaseAnswered, jobs.map(\.job))
+      left.released = []
       await pipeline.stored(jobs, outcome)
     }
   }

@@ -22,7 +22,7 @@ public enum Failpoint: String, Sendable, CaseIterable {
   /// A call has ended and its answer has been decoded; the worker has not taken note of it.
   case afterAnswer = "after-answer"
   /// The worker has taken note of an answer; its outcome waits to be stored.
-  case afterSettle = "after-settle"
+  case afterOutcome = "after-outcome"
   /// Outcomes are about to be stored.
   case beforeStore = "before-store"
   /// Outcomes are being stored: the server may have committed them or not.
@@ -31,10 +31,10 @@ public enum Failpoint: String, Sendable, CaseIterable {
   case storeAnswered = "store-answered"
   /// The outcomes are stored and the worker has taken note of it.
   case afterStore = "after-store"
-  /// Jobs are about to be handed back, mostly because the worker stops.
-  case beforeHandBack = "before-hand-back"
-  /// Jobs have been handed back; the worker has not taken note of it.
-  case handBackAnswered = "hand-back-answered"
+  /// Jobs are about to be released, mostly because the worker stops.
+  case beforeRelease = "before-release"
+  /// Jobs have been released; the worker has not taken note of it.
+  case releaseAnswered = "hand-back-answered"
   /// A sign of life is about to be sent.
   case beforeHeartbeat = "before-heartbeat"
   /// A sign of life has been answered; the worker has not taken note of it.
@@ -73,7 +73,7 @@ public enum Failpoint: String, Sendable, CaseIterable {
       case .delay: ![.claimSent, .duringUpload, .storeSent].contains(self)
       case .error:
         ![
-          .claimSent, .afterClaim, .beforeUpload, .duringUpload, .afterAnswer, .afterSettle, .storeSent,
+          .claimSent, .afterClaim, .beforeUpload, .duringUpload, .afterAnswer, .afterOutcome, .storeSent,
           .afterStore,
         ]
         .contains(self)

@@ -13,22 +13,22 @@ extension FailedAttempt {
       .image, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: refusal.code != .notProcessed,
       using: &generator)
     return FailedAttempt(
-      batch: job.batch, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
+      lease: job.lease, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
       message: refusal.description)
   }
 
-  /// A job whose image is encrypted under a key that is not here. Nothing is wrong with the job, so it burns no
+  /// A job whose image is encrypted under a key that is not here. Nothing is wrong with the job, so it consumes no
   /// attempt: it waits until somebody may have brought the key.
-  static func lockedImage(_ job: ClaimedJob, _ words: String, until delay: Duration) -> FailedAttempt {
+  static func imageKeyMissing(_ job: ClaimedJob, _ words: String, until delay: Duration) -> FailedAttempt {
     FailedAttempt(
-      batch: job.batch, job: job.id, decision: .retry(after: delay, burns: false), failureClass: .image,
+      lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
       code: "image_key_missing", message: words)
   }
 
   /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.
   static func tamperedImage(_ job: ClaimedJob, _ words: String) -> FailedAttempt {
     FailedAttempt(
-      batch: job.batch, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",
+      lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",
       message: words)
   }
 }

@@ -8,7 +8,7 @@ internal import PostgreSQL
 /// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
 /// raw.
 struct ImageOpener {
-  let keys: KeyKeeper
+  let keys: KeyCache
 
   /// Up to this size an image is decrypted on the loop, which takes a tenth of a millisecond or so: the way to
   /// the pool and back costs as much for a usual one, and more processor.
@@ -16,24 +16,24 @@ struct ImageOpener {
 
   /// The bytes to be sent.
   func open(_ job: ClaimedJob, _ image: StoredImage) async throws(UnusableImage) -> [UInt8] {
-    guard let seal = image.seal else { return try await Self.clean(image.bytes) }
-    let plain = try await decrypt(job, image.bytes, seal)
-    return job.isRaw ? try await Self.clean(Blob(plain)) : plain
+    guard let storedKey = image.storedKey else { return try await Self.clean(image.bytes) }
+    let plain = try await decrypt(job, image.bytes, storedKey)
+    return job.isUnsanitized ? try await Self.clean(Blob(plain)) : plain
   }
 
   // MARK: Decrypting
 
   private func decrypt(
-    _ job: ClaimedJob, _ bytes: Blob, _ stored: StoredImage.Seal
+    _ job: ClaimedJob, _ bytes: Blob, _ stored: StoredImage.Encryption
   ) async throws(UnusableImage) -> [UInt8] {
-    let id = KeyID(stored.seal.keyID)
-    guard let id, let ring = await keys.keys(with: id, stored.seal.keyID) else {
-      let name = id?.description ?? "\(stored.seal.keyID)"
+    let id = KeyID(stored.storedKey.keyID)
+    guard let id, let ring = await keys.keys(with: id, stored.storedKey.keyID) else {
+      let name = id?.description ?? "\(stored.storedKey.keyID)"
       throw .locked(
         "The image of job \(job.id) is encrypted under key \(name), which this worker has not. "
-          + KeyKeeper.advice(keys.hasFile))
+          + KeyCache.advice(keys.hasFile))
     }
-    let key = WrappedKey(keyID: id, bytes: stored.seal.sealedKey)
+    let key = WrappedKey(keyID: id, bytes: stored.storedKey.wrappedKey)
     let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: stored.sha256)
     do throws(ImageEncryptionError) {
       guard bytes.count > Self.bytesOnLoop else { return try Self.open(bytes, ring, key, binding) }

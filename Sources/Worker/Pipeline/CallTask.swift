@@ -20,7 +20,7 @@ struct CallTask {
         let outcome = try await call(client, &ready)
         await failpoints.pass(.afterAnswer, [ready.job.id])
         await pipeline.finished(ready, outcome)
-        await failpoints.pass(.afterSettle, [ready.job.id])
+        await failpoints.pass(.afterOutcome, [ready.job.id])
       } catch {
         await pipeline.unusableImage(ready, error)
       }

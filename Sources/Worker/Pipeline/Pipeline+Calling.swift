@@ -78,14 +78,14 @@ extension Pipeline {
     }
     switch why {
     case .refused(let refusal):
-      settle(
+      record(
         job, .failed(.refusedImage(job, refusal, by: configuration.retryPolicy, using: &generator)))
     case .locked(let words):
       meters.imagesLocked.add()
-      settle(job, .failed(.lockedImage(job, words, until: keyWait)))
+      record(job, .failed(.imageKeyMissing(job, words, until: keyWait)))
     case .tampered(let words):
       meters.imagesTampered.add()
-      settle(job, .failed(.tamperedImage(job, words)))
+      record(job, .failed(.tamperedImage(job, words)))
     }
     dispatch()
   }
@@ -105,11 +105,11 @@ extension Pipeline {
       log.notice("The endpoint answers again", ["endpoint": .string(gates[gate].name)])
       claimBell.ring()
     }
-    settle(
+    record(
       job,
       .completed(
         CompletedJob(
-          batch: job.batch, job: job.id, analysis: answer.analysis, calls: answer.calls,
+          lease: job.lease, job: job.id, analysis: answer.analysis, calls: answer.calls,
           callMilliseconds: Int(answer.timing.total.milliseconds), endpoint: answer.endpoint)))
   }
 
@@ -119,9 +119,9 @@ extension Pipeline {
     if failure.wasCancelled {
       gates[gate].breaker.abandoned(ready.admission, at: EventLoop.now)
       if failure.calls > 0 {
-        settle(job, .failed(attempt(job, failure, .retry(after: .zero, burns: false), gate)))
+        record(job, .failed(attempt(job, failure, .retry(after: .zero, consumes: false), gate)))
       } else {
-        settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+        record(job, .released(HeldJob(lease: job.lease, job: job.id)))
       }
       return
     }
@@ -136,21 +136,21 @@ extension Pipeline {
     apply(verdict, of: ready.admission, toGate: gate, failure)
     if case .pauses = verdict {
       // Nothing was wrong with the job: it waits in the queue, for this endpoint or another worker's.
-      settle(job, .failed(attempt(job, failure, .retry(after: .zero, burns: false), gate)))
+      record(job, .failed(attempt(job, failure, .retry(after: .zero, consumes: false), gate)))
       return
     }
     let decision = configuration.retryPolicy.decide(
       failure.failureClass, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: failure.isFinal,
-      burns: failure.burnsAttempt, retryAfter: failure.retryAfter, using: &generator)
-    settle(job, .failed(attempt(job, failure, decision, gate)))
+      consumes: failure.consumesAttempt, retryAfter: failure.retryAfter, using: &generator)
+    record(job, .failed(attempt(job, failure, decision, gate)))
   }
 
-  /// What is recorded of a failed call: also when it burns nothing, so that every call can be accounted for.
+  /// What is recorded of a failed call: also when it consumes nothing, so that every call can be accounted for.
   private func attempt(
     _ job: ClaimedJob, _ failure: CallFailure, _ decision: RetryDecision, _ gate: Int
   ) -> FailedAttempt {
     FailedAttempt(
-      batch: job.batch, job: job.id, decision: decision, failureClass: failure.failureClass,
+      lease: job.lease, job: job.id, decision: decision, failureClass: failure.failureClass,
       code: failure.code, message: failure.storedMessage, errorID: failure.errorID, status: failure.status,
       calls: failure.calls, maybeCounted: failure.maybeCounted, endpoint: gates[gate].name)
   }
@@ -173,7 +173,7 @@ extension Pipeline {
       log.warning(
         "The endpoint fails and is not called for a while",
         ["endpoint": .string(gates[gate].name), "class": .string(failure.failureClass.rawValue)])
-      handBackReadyIfLong(gate, now)
+      releaseReadyIfLong(gate, now)
     case .pauses(let pause):
       guard gates[gate].breaker.pause(admission, for: pause.probeEvery, at: now) else { return }
       gates[gate].pauseReason = pause.reason
@@ -183,13 +183,13 @@ extension Pipeline {
           "endpoint": .string(gates[gate].name), "reason": .string(pause.reason),
           "next_probe_in": .duration(pause.probeEvery), "message": .string(failure.message),
         ])
-      handBackReadyIfLong(gate, now)
+      releaseReadyIfLong(gate, now)
     }
   }
 
   /// Jobs that would wait here longer than a moment go back, so that others may run them.
-  private func handBackReadyIfLong(_ gate: Int, _ now: ContinuousClock.Instant) {
-    if isShutForLong(gate, now) { handBackReady(ofGate: gate) }
+  private func releaseReadyIfLong(_ gate: Int, _ now: ContinuousClock.Instant) {
+    if isShutForLong(gate, now) { releaseReady(ofGate: gate) }
   }
 
   /// Whether a job would wait here for longer than a moment.

@@ -13,14 +13,14 @@ extension Pipeline {
     let gate: Int
     let count: Int
     let lanes: [LaneClaim]
-    let firstBatch: Int64
-    let statement: Statement<[ClaimedBatch]>
+    let firstLease: Int64
+    let statement: Statement<[ClaimedLease]>
   }
 
   /// A claim whose answer was lost, to be looked up.
   struct LostClaim {
     let shard: Int16
-    let firstBatch: Int64
+    let firstLease: Int64
     let statement: Statement<Int>
     /// When it is looked up next: the server may not have had the claim yet when it was asked.
     var at: ContinuousClock.Instant
@@ -55,34 +55,34 @@ extension Pipeline {
       let count = min(roomForClaim(ofGate: gate), configuration.claimSize)
       let lanes =
         shards[shard]?.claims[gate].next(
-          count: count, paused: paused, suspectInFlight: hasSuspect, now: now) ?? []
+          count: count, paused: paused, quarantineInFlight: holdsQuarantined, now: now) ?? []
       guard !lanes.isEmpty, let queue = shards[shard]?.queue else { continue }
       shards[shard]?.nextGate = (gate + 1) % gates.count
       isClaiming = true
-      let firstBatch = batchIDs.take(lanes.count)
+      let firstLease = leaseIDs.take(lanes.count)
       let statement = queue.statements.claim(
-        firstBatch: firstBatch, lanes: lanes, count: count, lease: configuration.lease)
+        firstLease: firstLease, lanes: lanes, count: count, leaseDuration: configuration.leaseDuration)
       return ClaimRequest(
-        shard: shard, gate: gate, count: count, lanes: lanes, firstBatch: firstBatch, statement: statement)
+        shard: shard, gate: gate, count: count, lanes: lanes, firstLease: firstLease, statement: statement)
     }
     return nil
   }
 
   /// Jobs whose kind is paused count too.
   private func mayHaveJobs(_ shard: Int16) -> Bool {
-    shards[shard]?.claims.contains { !$0.isIdle(suspectInFlight: hasSuspect) } ?? false
+    shards[shard]?.claims.contains { !$0.isIdle(quarantineInFlight: holdsQuarantined) } ?? false
   }
 
   /// Takes in what a claim brought.
-  func claimed(_ claimed: [ClaimedBatch], by request: ClaimRequest) {
+  func claimed(_ claimed: [ClaimedLease], by request: ClaimRequest) {
     isClaiming = false
     shards[request.shard]?.claims[request.gate].claimed(
       claimed, for: request.lanes, count: request.count, now: EventLoop.now)
-    for batch in claimed where !batch.jobs.isEmpty {
-      batches[batch.id] = Batch(
-        shard: request.shard, isSuspect: batch.lane.isForSuspects, unsettled: batch.jobs.count)
-      meters.claimed.add(batch.jobs.count)
-      for job in batch.jobs { take(job) }
+    for lease in claimed where !lease.jobs.isEmpty {
+      leases[lease.id] = Lease(
+        shard: request.shard, isQuarantined: lease.lane.isQuarantine, remaining: lease.jobs.count)
+      meters.claimed.add(lease.jobs.count)
+      for job in lease.jobs { take(job) }
     }
     meters.waiting.set(waiting)
     if !toRead.isEmpty { readBell.ring() }
@@ -100,9 +100,9 @@ extension Pipeline {
     let now = EventLoop.now
     lostClaims.append(
       LostClaim(
-        shard: request.shard, firstBatch: request.firstBatch,
-        statement: queue.statements.disclaim(firstBatch: request.firstBatch, count: request.lanes.count),
-        at: now, until: now + configuration.lease))
+        shard: request.shard, firstLease: request.firstLease,
+        statement: queue.statements.disclaim(firstLease: request.firstLease, count: request.lanes.count),
+        at: now, until: now + configuration.leaseDuration))
   }
 
   /// The lost claim that is to be looked up now, if any.
@@ -115,8 +115,8 @@ extension Pipeline {
   /// A lost claim was looked up and had taken so many jobs, which are back in the queue.
   func lookedUp(_ claim: LostClaim, found jobs: Int) {
     guard jobs > 0 else { return lookUpLater(claim) }
-    lostClaims.removeAll { $0.firstBatch == claim.firstBatch }
-    meters.handedBack.add(jobs)
+    lostClaims.removeAll { $0.firstLease == claim.firstLease }
+    meters.released.add(jobs)
     log.notice(
       "A claim whose answer was lost had been carried out; its jobs are back", ["jobs": .int(Int64(jobs))])
     wakeUp(shard: claim.shard)
@@ -125,11 +125,11 @@ extension Pipeline {
   /// It could not be looked up: by a database that is away later, by one that does not know how never.
   func lookUpFailed(_ claim: LostClaim, _ error: JobQueueError) {
     guard !error.isTemporary else { return lookUpLater(claim) }
-    lostClaims.removeAll { $0.firstBatch == claim.firstBatch }
+    lostClaims.removeAll { $0.firstLease == claim.firstLease }
   }
 
   private func lookUpLater(_ claim: LostClaim) {
-    guard let index = lostClaims.firstIndex(where: { $0.firstBatch == claim.firstBatch }) else { return }
+    guard let index = lostClaims.firstIndex(where: { $0.firstLease == claim.firstLease }) else { return }
     lostClaims[index].at = EventLoop.now + .seconds(1)
   }
 
@@ -229,14 +229,14 @@ extension Pipeline {
 
   private func take(_ job: ClaimedJob) {
     guard stage == .running else {
-      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      record(job, .released(HeldJob(lease: job.lease, job: job.id)))
       return
     }
     if job.isExpired {
-      settle(job, .failed(.expired(job)))
+      record(job, .failed(.expired(job)))
     } else if isPausedByOperator(job.kind) {
       // Paused while the claim was on its way.
-      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      record(job, .released(HeldJob(lease: job.lease, job: job.id)))
     } else {
       toRead.append(job)
     }
@@ -247,7 +247,7 @@ extension FailedAttempt {
   /// A job that was not started before its expiry: final, and no call was made.
   static func expired(_ job: ClaimedJob) -> FailedAttempt {
     FailedAttempt(
-      batch: job.batch, job: job.id, decision: .dead, failureClass: .expired, code: nil,
+      lease: job.lease, job: job.id, decision: .dead, failureClass: .expired, code: nil,
       message: "The job was not started before its expiry.", errorID: nil, status: nil, calls: 0,
       maybeCounted: false, endpoint: nil)
   }

@@ -3,33 +3,33 @@ internal import EventLoop
 internal import JobQueue
 internal import Operations
 
-/// The leases of the batches that this worker holds.
+/// The leases that this worker holds.
 extension Pipeline {
-  /// The batches of each shard for which a sign of life is due.
-  func heldBatches(of shard: Int16) -> [Int64] {
-    batches.filter { $0.value.shard == shard }.map(\.key)
+  /// The leases of each shard for which a sign of life is due.
+  func heldLeases(of shard: Int16) -> [Int64] {
+    leases.filter { $0.value.shard == shard }.map(\.key)
   }
 
   /// What the database says is still ours; the others were taken for lost, and their jobs run elsewhere.
   func leased(asked: [Int64], stillHeld: Set<Int64>) {
-    let lost = Set(asked.filter { !stillHeld.contains($0) && batches[$0] != nil && !isBeingStored($0) })
+    let lost = Set(asked.filter { !stillHeld.contains($0) && leases[$0] != nil && !isBeingStored($0) })
     guard !lost.isEmpty else { return }
-    for id in lost { batches[id] = nil }
+    for id in lost { leases[id] = nil }
     meters.leasesLost.add(lost.count)
-    log.warning("Leases were lost; their jobs run elsewhere", ["batches": .int(Int64(lost.count))])
-    toRead.removeAll { lost.contains($0.batch) }
+    log.warning("Leases were lost; their jobs run elsewhere", ["leases": .int(Int64(lost.count))])
+    toRead.removeAll { lost.contains($0.lease) }
     for index in gates.indices {
-      for ready in gates[index].ready where lost.contains(ready.job.batch) {
+      for ready in gates[index].ready where lost.contains(ready.job.lease) {
         letGoImage(of: ready.job)
       }
-      gates[index].ready.removeAll { lost.contains($0.job.batch) }
+      gates[index].ready.removeAll { lost.contains($0.job.lease) }
     }
     if stage == .running { claimBell.ring() }
   }
 
-  /// A batch whose last jobs are on their way to the store may have gone by that very statement.
+  /// A lease whose last jobs are on their way to the store may have gone by that very statement.
   private func isBeingStored(_ id: Int64) -> Bool {
-    storing > 0 && (batches[id]?.unsettled ?? 0) <= storing
+    storing > 0 && (leases[id]?.remaining ?? 0) <= storing
   }
 
   /// A sign of life is about to be given in a shard.
@@ -38,7 +38,7 @@ extension Pipeline {
   }
 
   /// The shards in which this worker holds jobs.
-  var shardsWithLeases: Set<Int16> { Set(batches.values.map(\.shard)) }
+  var shardsWithLeases: Set<Int16> { Set(leases.values.map(\.shard)) }
 
   func marks(of shard: Int16) -> [(lane: Lane, furthest: Int64)] {
     shards[shard]?.claims.flatMap(\.marks) ?? []

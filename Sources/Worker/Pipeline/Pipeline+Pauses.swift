@@ -16,7 +16,7 @@ extension Pipeline {
       log.notice(
         "An operator has paused jobs",
         ["type": .string(kind.rawValue), "why": .string(pause(of: kind).map(words) ?? "")])
-      handBackWaiting(of: kind)
+      releaseWaiting(of: kind)
     }
     for kind in before where !after.contains(kind) {
       log.notice("Jobs are not paused by an operator any more", ["type": .string(kind.rawValue)])
@@ -38,15 +38,15 @@ extension Pipeline {
     "paused by an operator (\(pause.by))" + (pause.reason.map { ": \($0)" } ?? "")
   }
 
-  private func handBackWaiting(of kind: AnalysisKind) {
+  private func releaseWaiting(of kind: AnalysisKind) {
     for job in toRead where job.kind == kind {
-      settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+      record(job, .released(HeldJob(lease: job.lease, job: job.id)))
     }
     toRead.removeAll { $0.kind == kind }
     guard let gate = gateOfKind[kind] else { return }
     for ready in gates[gate].ready where ready.job.kind == kind {
       letGoImage(of: ready.job)
-      settle(ready.job, .handedBack(HeldJob(batch: ready.job.batch, job: ready.job.id)))
+      record(ready.job, .released(HeldJob(lease: ready.job.lease, job: ready.job.id)))
     }
     gates[gate].ready.removeAll { $0.job.kind == kind }
   }

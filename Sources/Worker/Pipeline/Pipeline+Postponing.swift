@@ -9,7 +9,7 @@ extension Pipeline {
   /// Such an outcome.
   struct Postponed {
     let shard: Int16
-    let settlement: Settlement
+    let outcome: JobOutcome
     let since: ContinuousClock.Instant
     var tries = 1
     var due: ContinuousClock.Instant
@@ -37,16 +37,16 @@ extension Pipeline {
   }
 
   /// Keeps an outcome that was answered as busy, to be tried again after a pause, which grows.
-  func postpone(_ job: HeldJob, _ settlement: Settlement) {
+  func postpone(_ job: HeldJob, _ outcome: JobOutcome) {
     storing -= 1
     let now = EventLoop.now
-    guard let batch = batches[job.batch] else {
+    guard let lease = leases[job.lease] else {
       postponed[job] = nil
       meters.stale.add()
       return
     }
     var entry =
-      postponed[job] ?? Postponed(shard: batch.shard, settlement: settlement, since: now, tries: 0, due: now)
+      postponed[job] ?? Postponed(shard: lease.shard, outcome: outcome, since: now, tries: 0, due: now)
     entry.tries += 1
     entry.due = now + Self.pauses.ceiling(attempt: entry.tries)
     entry.isBeingStored = false
@@ -57,8 +57,8 @@ extension Pipeline {
         ["job": .string(job.job.description)])
     }
     // Its call is over: it endangers no other job any more.
-    if batch.isSuspect {
-      batches[job.batch]?.isSuspect = false
+    if lease.isQuarantined {
+      leases[job.lease]?.isQuarantined = false
       claimBell.ring()
     }
   }
@@ -70,7 +70,7 @@ extension Pipeline {
     var request = StoreRequest(shard: shard, isKnownBusy: true)
     for (job, entry) in postponed where entry.shard == shard && entry.isDue(at: now) && request.count < 500 {
       postponed[job]?.isBeingStored = true
-      request.add(entry.settlement)
+      request.add(entry.outcome)
     }
     storing += request.count
     return request

@@ -55,15 +55,15 @@ extension Pipeline {
     for job in jobs {
       guard let gate = gateOfKind[job.kind] else { continue }
       gates[gate].reading -= 1
-      guard stage == .running, batches[job.batch] != nil else {
+      guard stage == .running, leases[job.lease] != nil else {
         letGoImage(of: job)
-        if stage != .running { settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id))) }
+        if stage != .running { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
         continue
       }
       // The endpoint or the kind was paused while the image was on its way.
       guard !isShutForLong(gate, now), !isPausedByOperator(job.kind) else {
         letGoImage(of: job)
-        settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id)))
+        record(job, .released(HeldJob(lease: job.lease, job: job.id)))
         continue
       }
       gates[gate].ready.append(ReadyJob(job: job, image: image))
@@ -75,9 +75,9 @@ extension Pipeline {
   func readFailed(_ jobs: [ClaimedJob]) {
     for job in jobs { notRead(job) }
     if stage == .running {
-      toRead.insert(contentsOf: jobs.filter { batches[$0.batch] != nil }, at: 0)
+      toRead.insert(contentsOf: jobs.filter { leases[$0.lease] != nil }, at: 0)
     } else {
-      for job in jobs { settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id))) }
+      for job in jobs { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
     }
   }
 
@@ -85,11 +85,11 @@ extension Pipeline {
   func imageMissing(_ jobs: [ClaimedJob]) {
     for job in jobs {
       notRead(job)
-      settle(
+      record(
         job,
         .failed(
           FailedAttempt(
-            batch: job.batch, job: job.id, decision: .dead, failureClass: .image, code: "image_missing",
+            lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_missing",
             message: "The job's image is not stored any more.")))
     }
   }
@@ -101,11 +101,11 @@ extension Pipeline {
       notRead(job)
       let decision = configuration.retryPolicy.decide(
         .image, attempt: job.attempt, maxAttempts: job.maxAttempts, using: &generator)
-      settle(
+      record(
         job,
         .failed(
           FailedAttempt(
-            batch: job.batch, job: job.id, decision: decision, failureClass: .image,
+            lease: job.lease, job: job.id, decision: decision, failureClass: .image,
             code: "image_unreadable", message: error.description)))
     }
   }
@@ -113,7 +113,7 @@ extension Pipeline {
   /// The reading tasks end: what has not been read goes back.
   func giveUpReading() {
     guard stage != .running else { return }
-    handBackWaiting()
+    releaseWaiting()
   }
 
   /// A job's image was on its way and will not come.
@@ -124,6 +124,6 @@ extension Pipeline {
   }
 
   private func shardOf(_ job: ClaimedJob) -> Int16 {
-    batches[job.batch]?.shard ?? job.shard
+    leases[job.lease]?.shard ?? job.shard
   }
 }

@@ -12,30 +12,30 @@ extension Pipeline {
     var isKnownBusy = false
     var completed: [CompletedJob] = []
     var failed: [FailedAttempt] = []
-    var handedBack: [HeldJob] = []
+    var released: [HeldJob] = []
 
-    var count: Int { completed.count + failed.count + handedBack.count }
-    var jobs: [HeldJob] { completed.map(\.held) + failed.map(\.held) + handedBack }
+    var count: Int { completed.count + failed.count + released.count }
+    var jobs: [HeldJob] { completed.map(\.held) + failed.map(\.held) + released }
 
-    mutating func add(_ settlement: Settlement) {
-      switch settlement {
+    mutating func add(_ outcome: JobOutcome) {
+      switch outcome {
       case .completed(let job): completed.append(job)
       case .failed(let attempt): failed.append(attempt)
-      case .handedBack(let job): handedBack.append(job)
+      case .released(let job): released.append(job)
       }
     }
   }
 
   /// Keeps an outcome until it is stored, and sees to it that this is soon.
-  func settle(_ job: ClaimedJob, _ settlement: Settlement) {
-    guard let batch = batches[job.batch] else {
+  func record(_ job: ClaimedJob, _ outcome: JobOutcome) {
+    guard let lease = leases[job.lease] else {
       // The lease went; the database would store nothing, and another worker has the job.
       meters.stale.add()
       return
     }
-    settlements.append((batch.shard, settlement))
+    outcomes.append((lease.shard, outcome))
     // With nothing else here there is nothing to wait for.
-    if settlements.count >= configuration.flushCount || stage != .running || waiting + inFlight == 0 {
+    if outcomes.count >= configuration.flushCount || stage != .running || waiting + inFlight == 0 {
       storeNow()
     } else if flushTimer == nil {
       flushTimer = loop.schedule(after: configuration.flushDelay) { [weak self] in
@@ -55,17 +55,17 @@ extension Pipeline {
   /// statement has its price, however few it is for.
   func nextStore() -> StoreRequest? {
     if let request = nextPostponed() { return request }
-    guard isStoreDue || stage != .running, let shard = settlements.first?.shard else { return nil }
+    guard isStoreDue || stage != .running, let shard = outcomes.first?.shard else { return nil }
     var request = StoreRequest(shard: shard)
-    var rest: [(shard: Int16, settlement: Settlement)] = []
-    for entry in settlements {
+    var rest: [(shard: Int16, outcome: JobOutcome)] = []
+    for entry in outcomes {
       guard entry.shard == shard, request.count < 500 else {
         rest.append(entry)
         continue
       }
-      request.add(entry.settlement)
+      request.add(entry.outcome)
     }
-    settlements = rest
+    outcomes = rest
     isStoreDue = !rest.isEmpty
     storing += request.count
     return request
@@ -76,10 +76,10 @@ extension Pipeline {
   func storeFailed(_ request: StoreRequest) {
     if request.isKnownBusy { return postponeFailed(request) }
     storing -= request.count
-    settlements.append(
+    outcomes.append(
       contentsOf: request.completed.map { (request.shard, .completed($0)) }
         + request.failed.map { (request.shard, .failed($0)) }
-        + request.handedBack.map { (request.shard, .handedBack($0)) })
+        + request.released.map { (request.shard, .released($0)) })
     isStoreDue = true
   }
 
@@ -99,9 +99,9 @@ extension Pipeline {
   func stored(_ attempts: [FailedAttempt], _ outcome: FailureOutcome) {
     letGo(outcome.unrecorded)
     for attempt in attempts where outcome.unrecorded[attempt.job] == nil {
-      switch outcome.settled[attempt.job] ?? .stale {
+      switch outcome.ended[attempt.job] ?? .stale {
       case .busy: postpone(attempt.held, .failed(attempt))
-      case .retried: (attempt.isHandedBack ? meters.handedBack : meters.retried).add()
+      case .retried: (attempt.isReleased ? meters.released : meters.retried).add()
       case .stale: meters.stale.add()
       case .dead:
         meters.dead.add()
@@ -113,14 +113,14 @@ extension Pipeline {
           ])
       }
     }
-    forget(attempts.filter { outcome.settled[$0.job] != .busy }.map(\.held))
+    forget(attempts.filter { outcome.ended[$0.job] != .busy }.map(\.held))
   }
 
-  func stored(_ jobs: [HeldJob], _ outcome: HandBackOutcome) {
-    meters.handedBack.add(outcome.back.count)
+  func stored(_ jobs: [HeldJob], _ outcome: ReleaseOutcome) {
+    meters.released.add(outcome.back.count)
     meters.stale.add(jobs.count - outcome.back.count - outcome.busy.count - outcome.unrecorded.count)
     letGo(outcome.unrecorded)
-    for job in jobs where outcome.busy.contains(job.job) { postpone(job, .handedBack(job)) }
+    for job in jobs where outcome.busy.contains(job.job) { postpone(job, .released(job)) }
     forget(jobs.filter { !outcome.busy.contains($0.job) })
   }
 
@@ -134,18 +134,18 @@ extension Pipeline {
     }
   }
 
-  /// The named batches have one job less each time that they are named; an empty one needs no lease.
-  private func forget(_ settled: [HeldJob]) {
-    storing -= settled.count
-    for job in settled {
+  /// The named leases have one job less each time that they are named; an empty one needs no lease.
+  private func forget(_ ended: [HeldJob]) {
+    storing -= ended.count
+    for job in ended {
       postponed[job] = nil
-      let id = job.batch
-      guard let left = batches[id]?.unsettled else { continue }
+      let id = job.lease
+      guard let left = leases[id]?.remaining else { continue }
       if left > 1 {
-        batches[id]?.unsettled = left - 1
+        leases[id]?.remaining = left - 1
       } else {
-        let wasSuspect = batches.removeValue(forKey: id)?.isSuspect == true
-        if wasSuspect { claimBell.ring() }
+        let wasQuarantined = leases.removeValue(forKey: id)?.isQuarantined == true
+        if wasQuarantined { claimBell.ring() }
       }
     }
     if held == 0 { emptyBell.ring() }

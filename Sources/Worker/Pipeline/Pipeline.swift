@@ -5,7 +5,7 @@ internal import ModelClient
 internal import Operations
 internal import PostgreSQL
 
-/// What one worker process holds: the jobs between their claim and their settlement.
+/// What one worker process holds: the jobs between their claim and their outcome.
 ///
 /// An actor on the event loop, so that a job passes from the database's row to its upload and from the
 /// answer to the store without a change of thread. The loops that feed it (claiming, reading images,
@@ -22,11 +22,11 @@ actor Pipeline {
     var wakeUps = 0
   }
 
-  /// A batch of ours that is not wholly settled.
-  struct Batch {
+  /// A lease of ours that is not wholly ended.
+  struct Lease {
     let shard: Int16
-    var isSuspect: Bool
-    var unsettled: Int
+    var isQuarantined: Bool
+    var remaining: Int
   }
 
   let configuration: WorkerConfiguration
@@ -41,22 +41,22 @@ actor Pipeline {
   var lookAt = EventLoop.now
   var gates: [EndpointGate]
   let gateOfKind: [AnalysisKind: Int]
-  var batchIDs: BatchIDs
+  var leaseIDs: LeaseIDs
   var generator = SystemRandomNumberGenerator()
 
-  var batches: [Int64: Batch] = [:]
+  var leases: [Int64: Lease] = [:]
   /// Claimed jobs whose image has not been asked for.
   var toRead: [ClaimedJob] = []
   /// Tasks that wait for a job to call the endpoint for.
   var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
   var inFlight = 0
   /// Outcomes that the queue has not been told, by shard.
-  var settlements: [(shard: Int16, settlement: Settlement)] = []
+  var outcomes: [(shard: Int16, outcome: JobOutcome)] = []
   /// Whether they are to be stored now.
   var isStoreDue = false
   /// Makes them due, unless they are before.
   var flushTimer: TimerToken?
-  /// Settlements that are being stored.
+  /// JobOutcomes that are being stored.
   var storing = 0
   /// Outcomes that somebody else's open transaction keeps from being stored.
   var postponed: [HeldJob: Postponed] = [:]
@@ -79,7 +79,7 @@ actor Pipeline {
   nonisolated let claimBell: Bell
   /// Rung when images are to be read.
   nonisolated let readBell: Bell
-  /// Rung when settlements are to be stored now.
+  /// Rung when outcomes are to be stored now.
   nonisolated let storeBell: Bell
   /// Rung when the worker is to stop, or to stop faster.
   nonisolated let stageBell: Bell
@@ -90,8 +90,8 @@ actor Pipeline {
     case running
     /// No claims any more; calls in flight go on.
     case stopping
-    /// Calls in flight are cut off and handed back.
-    case handingBack
+    /// Calls in flight are cut off and released.
+    case releasing
     /// Nothing is held; what is still buffered is stored.
     case finished
 
@@ -112,7 +112,7 @@ actor Pipeline {
     storeBell = Bell(loop: loop)
     stageBell = Bell(loop: loop)
     emptyBell = Bell(loop: loop)
-    batchIDs = BatchIDs(using: &generator)
+    leaseIDs = LeaseIDs(using: &generator)
     // Kinds that name the same endpoint share one window and one breaker.
     var gates: [EndpointGate] = []
     var gateOfKind: [AnalysisKind: Int] = [:]
@@ -148,7 +148,7 @@ actor Pipeline {
   /// Bytes of images that are here or on their way.
   var imageBytes: Int { sum { $0.imageBytes } }
 
-  /// Jobs between claim and settlement that have not been called for.
+  /// Jobs between claim and outcome that have not been called for.
   var waiting: Int { toRead.count + sum { $0.reading + $0.ready.count } }
 
   private func sum(_ count: (borrowing EndpointGate) -> Int) -> Int {
@@ -158,20 +158,20 @@ actor Pipeline {
   }
 
   /// Jobs between their claim and the store of their outcome.
-  var held: Int { waiting + inFlight + settlements.count + storing + resting }
+  var held: Int { waiting + inFlight + outcomes.count + storing + resting }
 
   /// Whether there is nothing left to store that a worker waits for which is to end, and nothing can come.
-  var isSettled: Bool { held == abandoned && !isClaiming }
+  var isStored: Bool { held == abandoned && !isClaiming }
 
   /// How the endpoints share the jobs that may be held.
   var jobShares: EndpointShares {
     // A store that does not keep up (a database away) must stop the claims, or memory would grow.
     let total =
-      configuration.concurrency + configuration.prefetch - (settlements.count + postponed.count) / 4
+      configuration.concurrency + configuration.prefetch - (outcomes.count + postponed.count) / 4
     return EndpointShares(total: max(0, total), endpoints: gates.count)
   }
 
-  var hasSuspect: Bool { batches.values.contains { $0.isSuspect } }
+  var holdsQuarantined: Bool { leases.values.contains { $0.isQuarantined } }
 
   // MARK: Stages
 
@@ -179,7 +179,7 @@ actor Pipeline {
   func advance(to next: Stage) {
     guard next > stage else { return }
     stage = next
-    if next >= .stopping { handBackWaiting() }
+    if next >= .stopping { releaseWaiting() }
     for slot in idleSlots { slot.resume(returning: nil) }
     idleSlots = []
     for bell in [claimBell, readBell, storeBell, stageBell] { bell.ring() }
@@ -193,10 +193,10 @@ actor Pipeline {
   }
 
   /// Gives every job back that has not been called for.
-  func handBackWaiting() {
-    for job in toRead { settle(job, .handedBack(HeldJob(batch: job.batch, job: job.id))) }
+  func releaseWaiting() {
+    for job in toRead { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
     toRead = []
-    for index in gates.indices { handBackReady(ofGate: index) }
+    for index in gates.indices { releaseReady(ofGate: index) }
   }
 
   /// The bytes of a job's image are needed no more.
@@ -205,10 +205,10 @@ actor Pipeline {
     gates[gate].imageBytes -= job.imageBytes
   }
 
-  func handBackReady(ofGate index: Int) {
+  func releaseReady(ofGate index: Int) {
     for ready in gates[index].ready {
       letGoImage(of: ready.job)
-      settle(ready.job, .handedBack(HeldJob(batch: ready.job.batch, job: ready.job.id)))
+      record(ready.job, .released(HeldJob(lease: ready.job.lease, job: ready.job.id)))
     }
     gates[index].ready = []
   }

@@ -16,11 +16,11 @@ struct ReadyJob: Sendable {
   }
 
   /// Whether the image needs neither decrypting nor cleaning.
-  var isSentAsStored: Bool { !job.isRaw && image.seal == nil }
+  var isSentAsStored: Bool { !job.isUnsanitized && image.storedKey == nil }
 
   /// Gives the stored bytes away; what the image is known by stays.
   mutating func letGoStored() {
-    image = StoredImage(bytes: Blob([]), mark: image.mark, seal: image.seal, userID: image.userID)
+    image = StoredImage(bytes: Blob([]), mark: image.mark, storedKey: image.storedKey, userID: image.userID)
   }
 
   /// Refuses an image of somebody else, to which the job's row was made to point: what is found in it would be told of

@@ -12,7 +12,7 @@ struct FigureTextTests {
     #expect(FigureText.number(value) == text)
   }
 
-  @Test("Places behind the point are kept also when they are noughts")
+  @Test("Places behind the point are kept also when they are zeros")
   func places() {
     #expect(FigureText.fixed(2, places: 2) == "2.00")
     #expect(FigureText.fixed(1999.999, places: 1) == "2 000.0")

@@ -19,7 +19,7 @@ struct AuditTests {
       try await installed.kill(claimed[1])
       try await installed.execute(
         """
-        UPDATE analysis.batch SET deadline = '-infinity';
+        UPDATE analysis.lease SET deadline = '-infinity';
         SELECT analysis.rescue(0::smallint, 10, 0)
         """)
       try await body(installed, try await installed.texts("SELECT id::text FROM analysis.job ORDER BY id"))

@@ -65,7 +65,7 @@ struct EraseTests {
   func running() async throws {
     try await Installed.with { (installed) async throws in
       try await plant(installed, isWaiting: true)
-      let held = try await installed.claim(Lane(.ear, .normal), batch: 2000)
+      let held = try await installed.claim(Lane(.ear, .normal), lease: 2000)
       #expect(held.count == 1)
       #expect(await installed.control("erase", "--user", "u1", "--cancel-open").code == .done)
       try await installed.complete(held[0])

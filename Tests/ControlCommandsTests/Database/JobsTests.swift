@@ -55,9 +55,9 @@ struct JobsTests {
       try await installed.pool.execute(
         script: """
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_raw)
+            max_attempts, image_unsanitized)
           SELECT j.shard, j.period, j.kind, j.lane, 1000000 + g, j.user_id, j.image_id, j.vt, j.created_at, j.image_bytes,
-            j.image_period, j.max_attempts, j.image_raw
+            j.image_period, j.max_attempts, j.image_unsanitized
           FROM (SELECT * FROM analysis.job LIMIT 1) j, generate_series(1, 3000) g
           """)
       let first = await installed.control("jobs", "list", "--type", "ear")

@@ -12,7 +12,7 @@ import Testing
 @Suite("analysisctl keys and submit --key-file, against a server")
 struct KeysTests {
   /// A folder with pictures and the path of a key file beside them.
-  private struct Desk {
+  private struct KeyFixture {
     let files = try? Files()
     let installed: Installed
 
@@ -33,12 +33,13 @@ struct KeysTests {
     func ring() throws -> KeyRing { try KeyFile.read(keys) }
   }
 
-  /// Bytes and seals of all images, by number.
+  /// Bytes and encrypts of all images, by number.
   private func images(_ installed: Installed) async throws -> [Int64: (
-    bytes: [UInt8], key: Int64?, sealed: [UInt8]?
+    bytes: [UInt8], key: Int64?, encrypted: [UInt8]?
   )] {
-    let rows = try await installed.pool.query("SELECT id, bytes, sealed_by, sealed_key FROM analysis.image")
-    var images: [Int64: (bytes: [UInt8], key: Int64?, sealed: [UInt8]?)] = [:]
+    let rows = try await installed.pool.query(
+      "SELECT id, bytes, encrypted_by, wrapped_key FROM analysis.image")
+    var images: [Int64: (bytes: [UInt8], key: Int64?, encrypted: [UInt8]?)] = [:]
     for row in rows {
       images[try row.int64(0)] = (
         try row.bytes(1), try row.int64IfPresent(2), try row.isNull(3) ? nil : try row.bytes(3)
@@ -50,14 +51,14 @@ struct KeysTests {
   @Test("images are encrypted before they are stored, under their user, and open with the key file")
   func submitted() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 3)
+      let desk = try KeyFixture(installed, pictures: 3)
       try await installed.addUser("u1")
       #expect(await desk.run("keys", "new").code == .done)
       let ran = await desk.run("submit", "--user", "u1", "--type", "throat", desk.photos)
       #expect(ran.code == .done && ran.lines.count == 3, "\(ran.messages)")
       let ring = try desk.ring()
       let rows = try await installed.pool.query(
-        "SELECT k.bytes, k.sealed_by, k.sealed_key, k.sha256, j.image_bytes, k.byte_count FROM analysis.image k JOIN analysis.job j ON j.image_id = k.id"
+        "SELECT k.bytes, k.encrypted_by, k.wrapped_key, k.sha256, j.image_bytes, k.byte_count FROM analysis.image k JOIN analysis.job j ON j.image_id = k.id"
       )
       #expect(rows.count == 3)
       for row in rows {
@@ -79,7 +80,7 @@ struct KeysTests {
   @Test("the option may stand in the environment and in the configuration file")
   func sources() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed)
+      let desk = try KeyFixture(installed)
       _ = await desk.run("keys", "new")
       var control = installed.control
       control.environment["ANALYSIS_KEY_FILE"] = desk.keys
@@ -95,7 +96,7 @@ struct KeysTests {
   @Test("a key file that cannot be used ends a submit before anything is stored")
   func refusedFile() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 1)
+      let desk = try KeyFixture(installed, pictures: 1)
       try await installed.addUser("u1")
       let submit = ["submit", "--user", "u1", "--type", "ear", desk.photos, "--key-file"]
       #expect(await installed.control.run(submit + [desk.keys]).code == .unreadableInput)
@@ -112,10 +113,10 @@ struct KeysTests {
     }
   }
 
-  @Test("list shows the file's keys, what is under each, keys that the file lacks, and what is in the clear")
+  @Test("list shows the file's keys, what is under each, keys that the file lacks, and what is in plaintext")
   func list() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 2)
+      let desk = try KeyFixture(installed, pictures: 2)
       try await installed.addUser("u1")
       try await installed.addUser("u2")
       _ = await desk.run("keys", "new")
@@ -131,11 +132,11 @@ struct KeysTests {
       #expect(listed.output.contains(#""current":true,"in_file":true,"images":0}"#))
       #expect(listed.output.hasSuffix("\"clear_images\":2}\n"))
       let text = await desk.run("keys", "list")
-      #expect(text.lines.count == 4 && text.lines[3] == "In the clear: 2")
+      #expect(text.lines.count == 4 && text.lines[3] == "In plaintext: 2")
       #expect(text.lines[1].hasPrefix("\(old)  20") && text.lines[1].hasSuffix("no            2"))
       #expect(text.lines[2].hasPrefix("\(new)  20"))
 
-      let other = try Desk(installed)
+      let other = try KeyFixture(installed)
       _ = await other.run("keys", "new")
       let lacking = await other.run("keys", "list")
       #expect(lacking.lines.contains { $0.hasPrefix("\(old)  not in the file") })
@@ -146,7 +147,7 @@ struct KeysTests {
   @Test("rotate puts every image under the current key, changes no byte of them, and can be repeated")
   func rotate() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 3)
+      let desk = try KeyFixture(installed, pictures: 3)
       try await installed.addUser("u1")
       try await installed.addUser("u2")
       _ = await desk.run("keys", "new")
@@ -163,7 +164,7 @@ struct KeysTests {
       for (id, image) in after {
         #expect((image.key == nil) == (before[id]?.key == nil))
         guard image.key != nil else { continue }
-        #expect(image.key == current.value && image.sealed != before[id]?.sealed)
+        #expect(image.key == current.value && image.encrypted != before[id]?.encrypted)
       }
       #expect(await desk.run("keys", "rotate").output == "0 images put under key \(current)\n")
     }
@@ -172,7 +173,7 @@ struct KeysTests {
   @Test("rotate goes on where it was stopped, leaves what it cannot open, and says so with code 4")
   func partial() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 5)
+      let desk = try KeyFixture(installed, pictures: 5)
       try await installed.addUser("u1")
       try await installed.addUser("u2")
       _ = await desk.run("keys", "new")
@@ -185,7 +186,7 @@ struct KeysTests {
         """
         UPDATE analysis.image SET user_id = (SELECT user_id FROM analysis.account WHERE user_ref = 'u2')
         WHERE id = (SELECT min(id) FROM analysis.image);
-        UPDATE analysis.image SET sealed_by = 77 WHERE id = (SELECT max(id) FROM analysis.image);
+        UPDATE analysis.image SET encrypted_by = 77 WHERE id = (SELECT max(id) FROM analysis.image);
         """)
       let ran = await desk.run("keys", "rotate")
       #expect(ran.code == .refused)
@@ -201,7 +202,7 @@ struct KeysTests {
   @Test("remove takes a key out that nothing is under, and never the current one")
   func remove() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 1)
+      let desk = try KeyFixture(installed, pictures: 1)
       try await installed.addUser("u1")
       _ = await desk.run("keys", "new")
       let first = try desk.ring().currentID
@@ -227,7 +228,7 @@ struct KeysTests {
     "remove does not take out what a submit that is not committed has used, and needs no flag after a day")
   func removeWhileSubmitting() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 1)
+      let desk = try KeyFixture(installed, pictures: 1)
       try await installed.addUser("u1")
       let day = 86_400.0
       let old = try KeyFile.addKey(desk.keys, at: Date().timeIntervalSince1970 - 3 * day)
@@ -238,10 +239,10 @@ struct KeysTests {
         try await other.execute(
           script: """
             BEGIN;
-            INSERT INTO analysis.image (shard, period, user_id, sha256, bytes, byte_count, width, height, raw, created_at,
-              used_at, sealed_by, sealed_key)
-            SELECT shard, period, user_id, sha256(sha256), bytes, byte_count, width, height, raw, created_at, used_at,
-              \(old.currentID.value), sealed_key
+            INSERT INTO analysis.image (shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at,
+              used_at, encrypted_by, wrapped_key)
+            SELECT shard, period, user_id, sha256(sha256), bytes, byte_count, width, height, unsanitized, created_at, used_at,
+              \(old.currentID.value), wrapped_key
             FROM analysis.image;
             """)
         let busy = await desk.run("keys", "remove", "\(old.currentID)")
@@ -251,7 +252,7 @@ struct KeysTests {
       }
       let used = await desk.run("keys", "remove", "\(old.currentID)")
       #expect(used.code == .refused && used.messages.contains("1 images are under key \(old.currentID)"))
-      try await installed.execute("DELETE FROM analysis.image WHERE sealed_by = \(old.currentID.value)")
+      try await installed.execute("DELETE FROM analysis.image WHERE encrypted_by = \(old.currentID.value)")
       #expect(await desk.run("keys", "remove", "\(old.currentID)").code == .done)
     }
   }
@@ -259,7 +260,7 @@ struct KeysTests {
   @Test("rotate and remove are recorded: from which key to which, how many, by whom and why")
   func recorded() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed, pictures: 2)
+      let desk = try KeyFixture(installed, pictures: 2)
       try await installed.addUser("u1")
       _ = await desk.run("keys", "new")
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
@@ -292,7 +293,7 @@ struct KeysTests {
   @Test("a key whose removal cannot be recorded stays in the file")
   func unrecorded() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed)
+      let desk = try KeyFixture(installed)
       _ = await desk.run("keys", "new")
       let first = try desk.ring().currentID
       _ = await desk.run("keys", "new")
@@ -306,7 +307,7 @@ struct KeysTests {
   @Test("new says what it made, and shows no key")
   func new() async throws {
     try await Installed.with { (installed) async throws in
-      let desk = try Desk(installed)
+      let desk = try KeyFixture(installed)
       let first = await desk.run("keys", "new")
       let id = try desk.ring().currentID
       #expect(first.output == "\(desk.keys): key \(id) is made and current, 1 key in all\n")

@@ -23,7 +23,7 @@ struct PurgeTests {
   }
 
   private static let back = """
-    SELECT analysis.settle_refunds(0::smallint, 10);
+    SELECT analysis.apply_refunds(0::smallint, 10);
     SELECT analysis.ensure_partitions((min(period) - 30)::smallint, (min(period) - 30)::smallint) FROM analysis.job;
     UPDATE analysis.account SET created_at = created_at - interval '1000 days';
     UPDATE analysis.usage SET period = period - 30;

@@ -140,7 +140,7 @@ struct RemoteSubmitTests {
       }
       // What is submitted is under the same key as what is kept.
       #expect(
-        try await installed.number("SELECT count(*)::int FROM analysis.image WHERE sealed_by IS NOT NULL")
+        try await installed.number("SELECT count(*)::int FROM analysis.image WHERE encrypted_by IS NOT NULL")
           == 1)
     }
   }

@@ -10,7 +10,7 @@ struct WaitTests {
   private func work(off count: Int, in installed: Installed) async throws {
     var seen = 0
     while seen < count {
-      for job in try await installed.claim(batch: Int64(1000 + seen * 10)) {
+      for job in try await installed.claim(lease: Int64(1000 + seen * 10)) {
         if seen == 0 { try await installed.complete(job) } else { try await installed.kill(job) }
         seen += 1
       }
@@ -34,7 +34,7 @@ struct WaitTests {
     }
   }
 
-  @Test("with 1 where one failed for good")
+  @Test("with 1 where one died")
   func died() async throws {
     try await Installed.with { (installed) async throws in
       try await installed.addUser("u1")

@@ -36,13 +36,13 @@ struct DoctorClusterTests {
   }
 
   /// Uses up transaction numbers: each block that fails takes one.
-  private func burn(_ count: Int, _ database: some Queryable) async throws {
+  private func consume(_ count: Int, _ database: some Queryable) async throws {
     try await database.execute(
       script: """
-        CREATE TABLE IF NOT EXISTS burnt (i int);
+        CREATE TABLE IF NOT EXISTS consumed (i int);
         DO $$ BEGIN
           FOR i IN 1..\(count) LOOP
-            BEGIN INSERT INTO burnt VALUES (i); RAISE EXCEPTION 'no'; EXCEPTION WHEN raise_exception THEN NULL; END;
+            BEGIN INSERT INTO consumed VALUES (i); RAISE EXCEPTION 'no'; EXCEPTION WHEN raise_exception THEN NULL; END;
           END LOOP;
         END $$
         """, deadline: .seconds(300))
@@ -137,7 +137,7 @@ struct DoctorClusterTests {
         do {
           try await reader.transaction(isolation: .repeatableRead) { transaction in
             _ = try await transaction.query("SELECT 1")
-            try await burn(250_000, installed.pool)
+            try await consume(250_000, installed.pool)
             let held = try await settled(installed, "horizon.slot", "warning")
             #expect(held.contains { $0.seen.contains("replication slot second has held an old view") })
             try await standby.stop(.immediate)
@@ -167,7 +167,7 @@ struct DoctorClusterTests {
         let reader = ConnectionPool(ConnectionConfiguration(standby.conninfo()), on: loop, size: 1)
         try await reader.transaction(isolation: .repeatableRead) { transaction in
           _ = try await transaction.query("SELECT 1")
-          try await burn(250_000, installed.pool)
+          try await consume(250_000, installed.pool)
           let held = try await settled(installed, "horizon.standby", "warning")
           #expect(held.contains { $0.seen.hasPrefix("standby second has held an old view") })
         }
@@ -185,7 +185,7 @@ struct DoctorClusterTests {
       let holder = try await Connection.connect(ConnectionConfiguration(cluster.conninfo()), on: loop)
       try await holder.transaction(isolation: .repeatableRead) { transaction in
         _ = try await transaction.query("SELECT pg_current_xact_id()::text")
-        try await burn(250_000, installed.pool)
+        try await consume(250_000, installed.pool)
         #expect(try await installed.doctor().found.state("vacuum.wraparound") == "warning")
       }
       await holder.close()

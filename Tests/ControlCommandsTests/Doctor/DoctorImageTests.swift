@@ -13,7 +13,7 @@ struct DoctorImageTests {
     for index in 0..<count { try files.write("photos/p\(index).png", TinyPicture.png(grey: UInt8(index))) }
   }
 
-  @Test("in the clear is as it should be where there are no keys, and a warning where there are")
+  @Test("in plaintext is as it should be where there are no keys, and a warning where there are")
   func clear() async throws {
     try await Installed.with { (installed) async throws in
       try await installed.addUser("u1")
@@ -23,7 +23,7 @@ struct DoctorImageTests {
         await installed.control("submit", "--user", "u1", "--type", "ear", files("photos")).code == .done)
       let without = try await installed.doctor().found
       #expect(without.state("images.stored") == "ok")
-      #expect(without.of("images.stored")[0].seen == "0 images are encrypted, 2 are in the clear")
+      #expect(without.of("images.stored")[0].seen == "0 images are encrypted, 2 are in plaintext")
       #expect(without.of("images.keys").isEmpty && without.of("images.missing_keys").isEmpty)
       _ = try KeyFile.addKey(files("image.keys"), at: 0)
       let with = try await installed.doctor("--key-file", files("image.keys")).found

@@ -85,21 +85,21 @@ struct DoctorQueueTests {
       try await submit(installed)
       #expect(try await installed.claim().count == 1)
       #expect(try await installed.doctor().found.state("queue.leases") == "ok")
-      try await installed.execute("UPDATE analysis.batch SET deadline = now() - interval '1 minute'")
+      try await installed.execute("UPDATE analysis.lease SET deadline = now() - interval '1 minute'")
       let found = try await installed.doctor().found.of("queue.leases")
       #expect(
         found.map(\.state) == ["wrong"] && found[0].seen.hasPrefix("1 leases with 1 jobs ran out up to "))
     }
   }
 
-  @Test("jobs that failed for good in the last day, by cause, with one to look at")
+  @Test("jobs that died in the last day, by cause, with one to look at")
   func dead() async throws {
     try await Installed.with { (installed) async throws in
       try await submit(installed)
       try await installed.kill(try await installed.claim()[0])
       let job = try await installed.texts("SELECT job_id::text FROM analysis.dead")[0]
       let found = try await installed.doctor().found.of("queue.dead")
-      #expect(found.map(\.seen) == ["1 jobs failed for good in the last day: permanent INVALID_IMAGE_FORMAT"])
+      #expect(found.map(\.seen) == ["1 jobs died in the last day: permanent INVALID_IMAGE_FORMAT"])
       #expect(found[0].advice?.contains("analysisctl jobs show \(job).") == true)
       try await installed.execute("UPDATE analysis.dead SET failed_at = now() - interval '2 days'")
       #expect(try await installed.doctor().found.state("queue.dead") == "ok")

@@ -71,7 +71,7 @@ struct DoctorRightsTests {
     try await Installed.with { (installed) async throws in
       try await installed.execute(
         """
-        ALTER FUNCTION analysis.tell OWNER TO postgres;
+        ALTER FUNCTION analysis.record_report OWNER TO postgres;
         REVOKE SELECT ON analysis.pause FROM analysis_worker
         """)
       let found = try await installed.doctor().found
@@ -125,7 +125,7 @@ struct DoctorRightsTests {
       try await installed.withRole { (role) async throws in
         try await installed.execute("SELECT analysis.allow('\(role)', 'worker')")
         #expect(try await installed.doctor().found.of("rights.duties").isEmpty)
-        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.tell FROM \(role)")
+        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.record_report FROM \(role)")
         try await installed.execute("REVOKE SELECT ON analysis.pause FROM \(role)")
         let found = try await installed.doctor().found.of("rights.duties")
         #expect(found.map(\.state) == ["wrong"])

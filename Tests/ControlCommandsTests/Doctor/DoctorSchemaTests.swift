@@ -97,7 +97,7 @@ struct DoctorSchemaTests {
         ALTER TABLE analysis.audit DISABLE TRIGGER keep;
         ALTER FUNCTION analysis.claim SET work_mem = '1GB';
         ALTER FUNCTION analysis.retire OWNER TO pg_monitor;
-        GRANT EXECUTE ON FUNCTION analysis.tell TO PUBLIC
+        GRANT EXECUTE ON FUNCTION analysis.record_report TO PUBLIC
         """)
       let found = try await installed.doctor().found
       #expect(found.state("audit.drafts") == "wrong")

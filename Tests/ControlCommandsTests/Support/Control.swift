@@ -23,7 +23,7 @@ struct Control: Sendable {
   /// In place of a writer that keeps what is written.
   var brokenOutput: (any TextWriter)?
   var outputTerminal = Terminal.plain
-  var network = NetworkSurroundings.system
+  var network = NetworkDependencies.system
   var interruptions: @Sendable () -> AsyncStream<Signal> = { AsyncStream { $0.finish() } }
 
   init(database: String? = nil) {
@@ -41,13 +41,13 @@ struct Control: Sendable {
     let console = Console(
       output: brokenOutput ?? output, messages: messages, outputTerminal: outputTerminal)
     let (input, interruptions, runKey, network) = (input, interruptions, runKey, network)
-    let surroundings = Surroundings(
+    let dependencies = Dependencies(
       interruptions: { interruptions() },
       standardInput: { limit in
         guard input.count <= limit else { throw ControlError(.unreadableInput, "standard input is too long") }
         return input
       }, runKey: { runKey }, network: network, owner: { ProcessOwner(user: "olga", host: "ops-1") })
-    let code = await ControlProgram.tool(surroundings).run(
+    let code = await ControlProgram.tool(dependencies).run(
       arguments, environment: environment, console: console)
     return Ran(code: code, output: output.text, messages: messages.text)
   }

@@ -50,8 +50,8 @@ final class ImageServer: Sendable {
 
   /// A network in which every name leads to this server, but for those that end in `.private`, which lead to
   /// another address of the loopback.
-  var network: NetworkSurroundings {
-    var network = NetworkSurroundings(
+  var network: NetworkDependencies {
+    var network = NetworkDependencies(
       resolver: NameResolver { host in
         [IPAddress(host.hasSuffix(".private") ? "127.0.0.2" : "127.0.0.1")].compactMap { $0 }
       }, now: { 1_800_000_000 })

@@ -47,9 +47,10 @@ struct Installed {
   }
 
   /// Claims what waits in a lane, as a worker does.
-  func claim(_ lane: Lane = Lane(.throat, .normal), batch: Int64 = 1000) async throws -> [ClaimedJob] {
+  func claim(_ lane: Lane = Lane(.throat, .normal), lease: Int64 = 1000) async throws -> [ClaimedJob] {
     try await statements.claim(
-      firstBatch: batch, lanes: [LaneClaim(lane: lane, from: 0, limit: 100)], count: 100, lease: .seconds(600)
+      firstLease: lease, lanes: [LaneClaim(lane: lane, from: 0, limit: 100)], count: 100,
+      leaseDuration: .seconds(600)
     ).run(on: pool).flatMap(\.jobs)
   }
 
@@ -61,7 +62,7 @@ struct Installed {
     let analysis = Analysis(id: "a-\(job.id)", kind: job.kind, conditions: [found].compactMap { $0 })
     _ = try await statements.complete([
       CompletedJob(
-        batch: job.batch, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
+        lease: job.lease, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
     ]).run(on: pool)
   }
 
@@ -69,7 +70,7 @@ struct Installed {
   func kill(_ job: ClaimedJob) async throws {
     _ = try await statements.fail([
       FailedAttempt(
-        batch: job.batch, job: job.id, decision: .dead, failureClass: .permanent,
+        lease: job.lease, job: job.id, decision: .dead, failureClass: .permanent,
         code: "INVALID_IMAGE_FORMAT",
         message: "the image was refused", errorID: nil, status: 400, calls: 1, maybeCounted: false,
         endpoint: "main")

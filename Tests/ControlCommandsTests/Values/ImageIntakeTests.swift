@@ -70,7 +70,7 @@ struct ImageIntakeTests {
     }
     defer { server.stop() }
     let loop = try EventLoop(name: "intake")
-    var network = NetworkSurroundings(
+    var network = NetworkDependencies(
       resolver: NameResolver { _ in [IPAddress("127.0.0.1")].compactMap { $0 } }, now: { 0 })
     network.exempt = Set([IPAddress("127.0.0.1")].compactMap { $0 })
     network.allowsPlainHTTP = true

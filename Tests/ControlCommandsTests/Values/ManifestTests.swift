@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A manifest is read")
 struct ManifestTests {
-  private func rows(_ text: String, name: String = "batch") throws -> [ManifestRow] {
+  private func rows(_ text: String, name: String = "lease") throws -> [ManifestRow] {
     try Manifest.rows(Array(text.utf8), name: name)
   }
 
@@ -119,7 +119,7 @@ struct ManifestTests {
       ),
     ])
   func badLine(line: String, sentence: String) throws {
-    let found = try rows("\(line)\n{\"file\":\"a.jpg\"}\n", name: "batch.jsonl")
+    let found = try rows("\(line)\n{\"file\":\"a.jpg\"}\n", name: "lease.jsonl")
     #expect(found.map(\.line) == [1, 2])
     #expect(found.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
     #expect(found.last?.content == .success(ManifestRow.Content(source: .file("a.jpg"))))
@@ -145,7 +145,7 @@ struct ManifestTests {
     let marks = String(repeating: "\u{301}", count: 5000)
     let shown = "ty[2Jpe" + String(repeating: "\u{301}", count: 52) + "…"
     #expect(fault("file,ty\u{1B}[2Jpe\(marks)\n")?.message == "batch.csv:1: there is no column '\(shown)'")
-    let json = try rows("{\"ty\\u001b[2Jpe\(marks)\": \"a\"}\n", name: "batch.jsonl")
+    let json = try rows("{\"ty\\u001b[2Jpe\(marks)\": \"a\"}\n", name: "lease.jsonl")
     let sentence = "there is no '\(shown)'; it may hold file, url, user, type, priority, at, key, expires"
     #expect(json.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
   }

@@ -76,11 +76,11 @@ struct JobPresenterTests {
     let attempt = AttemptRecord(
       attempt: 1, at: Fixed.moment + 1, failureClass: "server", code: nil, message: "HTTP 503",
       errorID: "e-17",
-      status: 503, calls: 1, maybeCounted: false, burnt: true, endpoint: "main", worker: 7)
+      status: 503, calls: 1, maybeCounted: false, consumed: true, endpoint: "main", worker: 7)
     let lost = AttemptRecord(
       attempt: 2, at: Fixed.moment + 2, failureClass: "worker_lost", code: nil,
-      message: "The worker was lost while the job was in its batch.", errorID: nil, status: nil, calls: 1,
-      maybeCounted: true, burnt: false, endpoint: nil, worker: 8)
+      message: "The worker was lost while the job was in its lease.", errorID: nil, status: nil, calls: 1,
+      maybeCounted: true, consumed: false, endpoint: nil, worker: 8)
     return JobDetail(summary: try summary(), attempts: [attempt, lost], result: result, death: nil)
   }
 
@@ -109,7 +109,7 @@ struct JobPresenterTests {
 
         ATTEMPT  AT                    CLASS        CODE  CALLS  COUNTS  ENDPOINT  ERROR ID  MESSAGE
               1  2026-10-01 00:00:01Z  server       503       1  yes     main      e-17      HTTP 503
-              2  2026-10-01 00:00:02Z  worker_lost           1?  no                          The worker was lost while the job was in its batch.
+              2  2026-10-01 00:00:02Z  worker_lost           1?  no                          The worker was lost while the job was in its lease.
 
         """)
   }
@@ -124,7 +124,7 @@ struct JobPresenterTests {
           #""attempt_errors":[{"attempt":1,"at":"2026-10-01T00:00:01.250Z","class":"server","code":null,"#,
           #""message":"HTTP 503","error_id":"e-17","status":503,"calls":1,"maybe_counted":false,"counts":true,"#,
           #""endpoint":"main","worker":"7"},{"attempt":2,"at":"2026-10-01T00:00:02.250Z","#,
-          #""class":"worker_lost","code":null,"message":"The worker was lost while the job was in its batch.","#,
+          #""class":"worker_lost","code":null,"message":"The worker was lost while the job was in its lease.","#,
           #""error_id":null,"status":null,"calls":1,"maybe_counted":true,"counts":false,"endpoint":null,"#,
           #""worker":"8"}],"result":{"analysis":"a-1","answered_at":null,"#,
           #""finished_at":"2026-10-01T00:00:02.250Z","serious":true,"consult":true,"conditions":["#,

@@ -13,7 +13,7 @@ struct StatusPresenterTests {
       .init(
         lane: Lane(.throat, .urgent), waiting: BoundedCount(10_000, isExact: false), inFlight: 64,
         oldestWaitingSeconds: 130),
-      .init(lane: .suspects(of: .ear), waiting: BoundedCount(0), inFlight: 0, oldestWaitingSeconds: nil),
+      .init(lane: .quarantine(of: .ear), waiting: BoundedCount(0), inFlight: 0, oldestWaitingSeconds: nil),
     ]
     queue.scheduled = BoundedCount(2)
     queue.nextScheduledAt = Fixed.moment
@@ -47,11 +47,11 @@ struct StatusPresenterTests {
       lines == [
         "waiting 10000+, running 64, scheduled 2, dead 1",
         "next scheduled run: 2026-10-01 00:00:00Z",
-        "refunds to be settled: 3",
+        "refunds to be applied: 3",
         "ear: paused by operator since 2026-10-01 00:00:00Z until 2026-10-01 00:01:00Z: upgrade",
         "LANE           WAITING  RUNNING  OLDEST",
         "throat/urgent   10000+       64   2 min",
-        "ear/suspect          0        0        ",
+        "ear/quarantine       0        0        ",
         "WORKER  PID  VERSION  STARTED               HEARD OF  RUNNING",
         "w1       42  1.0      2026-10-01 00:00:00Z   1 s ago       64",
         "SINCE ITS START  DONE  RETRIED  DEAD  RESCUED  STALE  LEASES LOST  CONNECTS  FAILED",
@@ -71,7 +71,7 @@ struct StatusPresenterTests {
           #""dead":{"value":1,"exact":true},"pending_refunds":{"value":3,"exact":true},"#,
           #""oldest_waiting_seconds":130.0,"lanes":[{"lane":"throat/urgent","#,
           #""waiting":{"value":10000,"exact":false},"in_flight":64,"oldest_waiting_seconds":130.0},"#,
-          #"{"lane":"ear/suspect","waiting":{"value":0,"exact":true},"in_flight":0,"#,
+          #"{"lane":"ear/quarantine","waiting":{"value":0,"exact":true},"in_flight":0,"#,
           #""oldest_waiting_seconds":null}],"workers":[{"id":"9223372036854775807","host":"w1","pid":42,"#,
           #""version":"1.0","started_at":"2026-10-01T00:00:00.250Z","heartbeat_seconds_ago":1.5,"#,
           #""in_flight":64,"report":{"counters":{"database_connects":9,"jobs_completed":900,"jobs_rescued":2,"#,

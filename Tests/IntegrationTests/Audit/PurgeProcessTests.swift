@@ -48,7 +48,7 @@ struct PurgeProcessTests {
       atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     let names = ["a", "b"].map { String(repeating: $0, count: 64) }
     for name in names + ["names", "notes.txt"] {
-      try Data("sealed".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+      try Data("encrypted".utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
     }
     for name in [names[0], "names", "notes.txt"] {
       try FileManager.default.setAttributes(

@@ -38,7 +38,7 @@ struct ErasureProcessTests {
     try await control(submit + ["--user", Self.user] + keys)
     let another = try await drawnPictures.folder().appending(path: "ear-02.png").path
     try await control(["submit", "--type", "ear", "--key", "visit-2", another, "--user", "other"] + keys)
-    // Some fail for good, and some are tried again; the sentences are the backend's.
+    // Some die, and some are tried again; the sentences are the backend's.
     let faults = ["--fail", "400=0.3@1", "--fail", "503=0.3@1"]
     try await RunningEndpoint.with(faults) { endpoint in
       let worker = try await Executable(
@@ -51,7 +51,7 @@ struct ErasureProcessTests {
     try await installation.pool.execute(
       script: """
         INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at, maybe_counted,
-          burnt, class, code, message, error_id)
+          consumed, class, code, message, error_id)
         SELECT j.shard, j.period, 1, 1, j.id, j.user_id, 1, now(), false, true, 'permanent', 'ZEBRA', 'for \(Self.name)', 'e-zebra'
         FROM analysis.job j JOIN analysis.account a USING (shard, user_id) WHERE a.user_ref = '\(Self.user)';
         UPDATE analysis.account SET created_at = created_at - interval '100 days';
@@ -62,7 +62,7 @@ struct ErasureProcessTests {
         """)
   }
 
-  /// What leads to the person, as a dump writes it: in the clear, and as bytes.
+  /// What leads to the person, as a dump writes it: in plaintext, and as bytes.
   private func traces(_ installation: Installation) async throws -> [String] {
     let hashes = try await installation.pool.query(
       """

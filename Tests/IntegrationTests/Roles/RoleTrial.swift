@@ -133,7 +133,8 @@ struct RoleTrial: Sendable {
   /// Another key, what the person gets, their erasure, and what the audit says of all that.
   private func endOfIt(_ folder: TemporaryFolder, _ keys: [String]) async throws {
     #expect(
-      try await installation.number("SELECT count(*)::int FROM analysis.image WHERE sealed_by IS NULL") == 0)
+      try await installation.number("SELECT count(*)::int FROM analysis.image WHERE encrypted_by IS NULL")
+        == 0)
     try await expect(.backend, ["keys", "new"] + keys)
     for who in [Who.office, .keeper] { try await expect(who, ["keys", "rotate"] + keys, code: 77) }
     try await expect(.administrator, ["keys", "rotate"] + keys)

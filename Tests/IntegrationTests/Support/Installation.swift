@@ -84,7 +84,7 @@ struct Installation: Sendable {
       deadline: .seconds(300)
     ).map { try $0.string(0) }
     #expect(broken == [], sourceLocation: location)
-    #expect(try await number("SELECT count(*)::int FROM analysis.batch") == 0, sourceLocation: location)
+    #expect(try await number("SELECT count(*)::int FROM analysis.lease") == 0, sourceLocation: location)
   }
 }
 

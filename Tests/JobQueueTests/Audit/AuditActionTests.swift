@@ -7,8 +7,10 @@ import Testing
 struct AuditActionTests {
   private let actor = AuditActor(user: "olga", host: "ops-1", reason: "ticket 7")
 
-  @Test("Each action leaves exactly one entry, with role, user, host and reason", arguments: Deed.allCases)
-  func once(deed: Deed) async throws {
+  @Test(
+    "Each action leaves exactly one entry, with role, user, host and reason",
+    arguments: AuditedAction.allCases)
+  func once(deed: AuditedAction) async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       let (action, object) = try await deed.perform(queue, as: actor)
@@ -134,8 +136,8 @@ struct AuditActionTests {
       try await queue.add("somebody-known")
       let jobs = try await queue.create(Ask("somebody-known") * 3)
       let claimed = try await queue.claim(2)
-      _ = try await queue.complete([claimed[0].job], batches: [claimed[0].batch])
-      _ = try await queue.fail([claimed[1].job], batches: [claimed[1].batch], delay: 0)
+      _ = try await queue.complete([claimed[0].job], leases: [claimed[0].lease])
+      _ = try await queue.fail([claimed[1].job], leases: [claimed[1].lease], delay: 0)
       #expect(try await queue.entries() == [])
       _ = try await queue.cancel([jobs[2]])
       try await UserDirectory(queue.pool).setPlan("somebody-known", plan: "free", by: actor)

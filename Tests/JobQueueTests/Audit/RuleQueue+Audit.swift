@@ -39,11 +39,11 @@ extension RuleQueue {
     }
   }
 
-  /// A job that has failed for good.
+  /// A job that has died.
   func deadJob(_ user: String, image: String = "photo") async throws -> Int64 {
     let job = try await create([Ask(user, image: image)])[0]
     let claimed = try await claim(1)
-    _ = try await fail([job], batches: [claimed[0].batch], delay: nil)
+    _ = try await fail([job], leases: [claimed[0].lease], delay: nil)
     return job
   }
 }

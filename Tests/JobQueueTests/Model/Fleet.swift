@@ -16,11 +16,11 @@ struct Fleet {
   /// What a worker once claimed. It is remembered for ever: a worker may come back with it at any time.
   struct Memory {
     let worker: Int64
-    let batch: Int64
+    let lease: Int64
     let jobs: [Int64]
   }
 
-  static let lease: Time = 15_000
+  static let leaseDuration: Time = 15_000
   static let lanes: [Int16] = Array(4...11)
   static let zones = [
     "UTC", "Asia/Jakarta", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Pacific/Pago_Pago",
@@ -31,7 +31,7 @@ struct Fleet {
   let members: [Member]
   private let mood: FleetMood
   private let workers: Int64
-  private var ids: BatchIDs
+  private var ids: LeaseIDs
   private var memories: [Memory] = []
   private var known: [Int64] = []
   private var dead: [Int64] = []
@@ -50,7 +50,7 @@ struct Fleet {
   ///
   /// - Parameter months: Those of the zones in which its users may be.
   init(_ months: [Months], using random: inout SeededGenerator) {
-    ids = BatchIDs(using: &random)
+    ids = LeaseIDs(using: &random)
     mood = FleetMood.allCases.randomElement(using: &random) ?? .usual
     workers = Int64.random(in: 1...4, using: &random)
     members = (0..<Int.random(in: 1...4, using: &random)).map { number in
@@ -67,13 +67,13 @@ struct Fleet {
     case .claim: claim(using: &random)
     case .complete: complete(using: &random)
     case .fail: fail(using: &random)
-    case .handBack: handBack(using: &random)
+    case .release: release(using: &random)
     case .heartbeat: heartbeat(using: &random)
     case .cancel: .cancel(someJobs(using: &random))
     case .retryDead: .retryDead(someJobs(using: &random) + dead.suffix(Int.random(in: 0...4, using: &random)))
     case .rescue: .rescue
     case .promote: .promote(limit: Int.random(in: 1...20, using: &random))
-    case .settleRefunds: .settleRefunds(limit: Int.random(in: 1...3, using: &random))
+    case .applyRefunds: .applyRefunds(limit: Int.random(in: 1...3, using: &random))
     case .tick: .tick(furthest)
     case .sweep: .sweep
     case .changePlan: changePlan(at: now, using: &random)
@@ -86,8 +86,8 @@ struct Fleet {
     switch (operation, outcome) {
     case (.submit, .answers(let answers)): known += answers.compactMap(\.job)
     case (.claim(let worker, _, _, _, _), .claimed(let jobs)):
-      for (batch, held) in Dictionary(grouping: jobs, by: \.batch).sorted(by: { $0.key < $1.key }) {
-        memories.append(Memory(worker: worker, batch: batch, jobs: held.map(\.job)))
+      for (lease, held) in Dictionary(grouping: jobs, by: \.lease).sorted(by: { $0.key < $1.key }) {
+        memories.append(Memory(worker: worker, lease: lease, jobs: held.map(\.job)))
       }
       for job in jobs { furthest[job.lane] = max(furthest[job.lane] ?? 0, job.virtualTime) }
     case (.fail, .verdicts(let verdicts)):
@@ -101,19 +101,20 @@ struct Fleet {
 
   /// Lets the time pass after which something can be done: every lease, or up to the next scheduled job.
   func wait(for queue: QueueModel) -> QueueOperation {
-    .advance(max(Self.lease + 1, (queue.scheduled.first?.runAt ?? 0) - queue.now))
+    .advance(max(Self.leaseDuration + 1, (queue.scheduled.first?.runAt ?? 0) - queue.now))
   }
 
   var upkeep: [QueueOperation] { [.rescue, .promote(limit: 1000)] }
 
-  /// Claims from every lane, from nought.
+  /// Claims from every lane, from zero.
   mutating func claimAll() -> QueueOperation {
     let asks = Self.lanes.map { QueueModel.LaneAsk(lane: $0, from: 0, limit: 100) }
-    return .claim(worker: 1, firstBatch: ids.take(asks.count), asks, count: 100, lease: Self.lease)
+    return .claim(
+      worker: 1, firstLease: ids.take(asks.count), asks, count: 100, leaseDuration: Self.leaseDuration)
   }
 
   func completeAll(_ jobs: [Claimed]) -> QueueOperation {
-    .complete(worker: 1, batches: jobs.map(\.batch), jobs.map(\.job))
+    .complete(worker: 1, leases: jobs.map(\.lease), jobs.map(\.job))
   }
 
   // MARK: Parts
@@ -146,7 +147,9 @@ struct Fleet {
       // Ahead by one of the steps that time takes, so that some are claimed in the very instant.
       let isPast = Int.random(in: 0..<4, using: &random) == 0
       ask.expires = seconds(
-        now + (isPast ? -1 : [1000, Self.lease, step(using: &random)].randomElement(using: &random) ?? 0))
+        now
+          + (isPast
+            ? -1 : [1000, Self.leaseDuration, step(using: &random)].randomElement(using: &random) ?? 0))
     }
     return ask
   }
@@ -160,17 +163,17 @@ struct Fleet {
       return QueueModel.LaneAsk(lane: lane, from: from, limit: Int.random(in: 0...5, using: &random))
     }
     return .claim(
-      worker: someWorker(using: &random), firstBatch: ids.take(asks.count), asks,
-      count: Int.random(in: 1...8, using: &random), lease: Self.lease)
+      worker: someWorker(using: &random), firstLease: ids.take(asks.count), asks,
+      count: Int.random(in: 1...8, using: &random), leaseDuration: Self.leaseDuration)
   }
 
   private func complete(using random: inout SeededGenerator) -> QueueOperation {
-    let (worker, batches, jobs) = settlement(using: &random)
-    return .complete(worker: worker, batches: batches, jobs)
+    let (worker, leases, jobs) = outcome(using: &random)
+    return .complete(worker: worker, leases: leases, jobs)
   }
 
   private func fail(using random: inout SeededGenerator) -> QueueOperation {
-    let (worker, batches, jobs) = settlement(using: &random)
+    let (worker, leases, jobs) = outcome(using: &random)
     let delay: Time? =
       switch Int.random(in: 0..<6, using: &random) {
       case 0: nil
@@ -178,29 +181,29 @@ struct Fleet {
       default: Time.random(in: 1...20_000, using: &random)
       }
     return .fail(
-      worker: worker, batches: batches, jobs, delay: delay, burns: Int.random(in: 0..<3, using: &random) > 0,
+      worker: worker, leases: leases, jobs, delay: delay, consumes: Int.random(in: 0..<3, using: &random) > 0,
       failureClass: ["server", "overload", "permanent"][Int.random(in: 0..<3, using: &random)])
   }
 
-  private func handBack(using random: inout SeededGenerator) -> QueueOperation {
-    let (worker, batches, jobs) = settlement(using: &random)
+  private func release(using random: inout SeededGenerator) -> QueueOperation {
+    let (worker, leases, jobs) = outcome(using: &random)
     let delay = Bool.random(using: &random) ? 0 : Time.random(in: 1...10_000, using: &random)
-    return .handBack(worker: worker, batches: batches, jobs, delay: delay)
+    return .release(worker: worker, leases: leases, jobs, delay: delay)
   }
 
   private func heartbeat(using random: inout SeededGenerator) -> QueueOperation {
     let worker = someWorker(using: &random)
     // Mostly a worker's own, now and then also another's.
     let all = Int.random(in: 0..<5, using: &random) == 0
-    let batches = memories.filter { all || $0.worker == worker }.suffix(6).map(\.batch)
-    return .heartbeat(worker: worker, Array(batches), lease: Self.lease)
+    let leases = memories.filter { all || $0.worker == worker }.suffix(6).map(\.lease)
+    return .heartbeat(worker: worker, Array(leases), leaseDuration: Self.leaseDuration)
   }
 
   /// Jobs that somebody once claimed, as somebody says it: mostly the last ones, whole, under the right name, each with
-  /// its own batch.
-  private func settlement(
+  /// its own lease.
+  private func outcome(
     using random: inout SeededGenerator
-  ) -> (worker: Int64, batches: [Int64], jobs: [Int64]) {
+  ) -> (worker: Int64, leases: [Int64], jobs: [Int64]) {
     var chosen: [Memory] = []
     for _ in 0..<Int.random(in: 1...2, using: &random) where !memories.isEmpty {
       let isLate = Int.random(in: 0..<4, using: &random) == 0
@@ -211,13 +214,13 @@ struct Fleet {
     }
     let isForeign = Int.random(in: 0..<12, using: &random) == 0
     let worker = isForeign ? someWorker(using: &random) : chosen.first?.worker ?? 1
-    var named = chosen.flatMap { memory in memory.jobs.map { (batch: memory.batch, job: $0) } }
+    var named = chosen.flatMap { memory in memory.jobs.map { (lease: memory.lease, job: $0) } }
       .filter { _ in Int.random(in: 0..<5, using: &random) > 0 }
-    if Int.random(in: 0..<10, using: &random) == 0, let batch = chosen.first?.batch {
-      named = named.map { (batch, $0.job) }
+    if Int.random(in: 0..<10, using: &random) == 0, let lease = chosen.first?.lease {
+      named = named.map { (lease, $0.job) }
     }
     if Int.random(in: 0..<8, using: &random) == 0 { named += named.prefix(1) }
-    return (worker, named.map(\.batch), named.map(\.job))
+    return (worker, named.map(\.lease), named.map(\.job))
   }
 
   private func changePlan(at now: Time, using random: inout SeededGenerator) -> QueueOperation {
@@ -250,13 +253,13 @@ struct Fleet {
 
   /// From the same instant to days: so that leases lapse, delays pass and months end.
   private func step(using random: inout SeededGenerator) -> Time {
-    if mood == .crashing, Bool.random(using: &random) { return Self.lease + 1 }
+    if mood == .crashing, Bool.random(using: &random) { return Self.leaseDuration + 1 }
     return switch Int.random(in: 0..<12, using: &random) {
     case 0: 1
     case 1, 2: 1000
     case 3, 4: Time.random(in: 1...5000, using: &random)
-    case 5, 6: Self.lease
-    case 7, 8: Self.lease + 1
+    case 5, 6: Self.leaseDuration
+    case 7, 8: Self.leaseDuration + 1
     case 9: 60_000
     case 10: Time.random(in: 60_000...7_200_000, using: &random)
     default: Time.random(in: 7_200_000...200_000_000, using: &random)

@@ -13,8 +13,8 @@ enum FleetMood: CaseIterable {
   case wavering
 
   enum Action: CaseIterable {
-    case submit, claim, complete, fail, handBack, heartbeat, cancel, retryDead, rescue, promote,
-      settleRefunds, tick,
+    case submit, claim, complete, fail, release, heartbeat, cancel, retryDead, rescue, promote,
+      applyRefunds, tick,
       sweep, changePlan, advance
   }
 

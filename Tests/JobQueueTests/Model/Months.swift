@@ -17,7 +17,7 @@ struct Months {
     self.starts = starts
   }
 
-  /// The month of a moment, as year times twelve plus the month from nought.
+  /// The month of a moment, as year times twelve plus the month from zero.
   func label(at time: Int64) -> Int16 {
     // The first one after it, by halving.
     var (low, high) = (0, starts.count)

@@ -7,7 +7,7 @@ extension QueueModel {
     var places: [Int64: [String]] = [:]
     for rows in ready.values { for row in rows { places[row.job, default: []].append("ready") } }
     for row in scheduled { places[row.job, default: []].append("scheduled") }
-    for batch in batches.values { for held in batch.jobs { places[held.job, default: []].append("batch") } }
+    for lease in leases.values { for held in lease.jobs { places[held.job, default: []].append("lease") } }
     for job in results.keys { places[job, default: []].append("result") }
     for job in dead.keys { places[job, default: []].append("dead") }
     try hold(places.keys.allSatisfy { jobs[$0] != nil }, "I2: a job has a place and no submit")

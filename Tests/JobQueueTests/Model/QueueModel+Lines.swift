@@ -13,10 +13,10 @@ extension QueueModel {
         "scheduled \(row.lane) \(row.runAt) \(row.job) \(row.tries.code) \(period(row.job)) \(row.isCounted ? 1 : 0)"
       )
     }
-    for (id, batch) in batches {
-      for held in batch.jobs {
+    for (id, lease) in leases {
+      for held in lease.jobs {
         lines.insert(
-          "batch \(id) of \(batch.worker) in \(batch.lane) until \(batch.deadline): "
+          "lease \(id) of \(lease.worker) in \(lease.lane) until \(lease.deadline): "
             + "\(held.job) \(held.tries.code) \(period(held.job))")
       }
     }
@@ -33,9 +33,11 @@ extension QueueModel {
     }
     for (job, list) in failures {
       let ordered = list.sorted {
-        ($0.attempt, $0.isBurnt ? 1 : 0, $0.failureClass) < ($1.attempt, $1.isBurnt ? 1 : 0, $1.failureClass)
+        ($0.attempt, $0.isConsumed ? 1 : 0, $0.failureClass) < (
+          $1.attempt, $1.isConsumed ? 1 : 0, $1.failureClass
+        )
       }
-      let texts = ordered.map { "\($0.attempt) \($0.isBurnt ? 1 : 0) \($0.failureClass)" }
+      let texts = ordered.map { "\($0.attempt) \($0.isConsumed ? 1 : 0) \($0.failureClass)" }
       lines.insert("failures \(job): \(texts.joined(separator: ", "))")
     }
     for (account, owed) in refunds {

@@ -1,6 +1,6 @@
 extension QueueModel {
   /// Deals units out, group after group, as many of the wanted as the limits allow. Where a limit would be
-  /// hit, what is owed to those who ask is settled first.
+  /// hit, what is owed to those who ask has ended first.
   mutating func deal(
     _ groups: [(account: Account, quota: Int?, wanted: Int)], countRefused: Bool
   ) -> [(granted: Int, used: Int)] {
@@ -20,8 +20,8 @@ extension QueueModel {
     }
   }
 
-  /// Settles the refunds of up to so many users and months, and what so many gave up; answers how many refunds.
-  mutating func settleRefunds(limit: Int) -> Int {
+  /// Applies the refunds of up to so many users and months, and what so many gave up; answers how many refunds.
+  mutating func applyRefunds(limit: Int) -> Int {
     for line in [0, 1] as [Int16] {
       let given = freed.keys.filter { $0.line == line }.sorted { ($0.user, $0.lane) < ($1.user, $1.lane) }
       for place in given.prefix(limit) { applyFreed(place.user, line: line, lane: place.lane) }

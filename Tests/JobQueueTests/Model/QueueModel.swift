@@ -2,7 +2,7 @@
 /// the dead, refunds and usage. Its operations have the names and the meaning of the database's functions.
 ///
 /// It is written from the rules and not for speed, knows no concurrency, and takes the time from its own
-/// clock. Numbers that the database makes up (of users, jobs and batches, and the chance in a delay) are given.
+/// clock. Numbers that the database makes up (of users, jobs and leases, and the chance in a delay) are given.
 struct QueueModel {
   /// Milliseconds since 1970.
   typealias Time = Int64
@@ -43,12 +43,12 @@ struct QueueModel {
     var isClosed = false
   }
 
-  /// Attempts that were burnt, and batches that were lost with the job in them (two stand for more).
+  /// Attempts that were consumed, and leases that were lost with the job in them (two stand for more).
   struct Tries: Equatable {
-    var burnt = 0
+    var consumed = 0
     var losses = 0
     /// As the database writes it.
-    var code: Int { burnt + 256 * losses }
+    var code: Int { consumed + 256 * losses }
   }
 
   struct Waiting {
@@ -66,7 +66,7 @@ struct QueueModel {
     let isCounted: Bool
   }
 
-  struct Batch {
+  struct Lease {
     let worker: Int64
     let lane: Int16
     var deadline: Time
@@ -87,7 +87,7 @@ struct QueueModel {
 
   struct Failure {
     let attempt: Int
-    let isBurnt: Bool
+    let isConsumed: Bool
     let failureClass: String
   }
 
@@ -162,7 +162,7 @@ struct QueueModel {
   var ready: [Int16: [Waiting]] = [:]
   /// In the order of time and number.
   var scheduled: [Scheduled] = []
-  var batches: [Int64: Batch] = [:]
+  var leases: [Int64: Lease] = [:]
   var results: [Int64: Result] = [:]
   var dead: [Int64: Death] = [:]
   var failures: [Int64: [Failure]] = [:]

@@ -8,8 +8,8 @@ struct QueueObserver {
   private struct Life {
     let user: String
     let maxAttempts: Int
-    var burnt = 0
-    /// The batch that holds it, as far as answers tell.
+    var consumed = 0
+    /// The lease that holds it, as far as answers tell.
     var holder: Int64?
     var end: End?
   }
@@ -28,22 +28,22 @@ struct QueueObserver {
     switch (operation, outcome) {
     case (.submit(let asks, let maxAttempts), .answers(let answers)):
       for (ask, answer) in zip(asks, answers) { try submitted(ask, answer, Int(maxAttempts)) }
-    case (.claim(let worker, _, _, let count, let lease), .claimed(let jobs)):
+    case (.claim(let worker, _, _, let count, let leaseDuration), .claimed(let jobs)):
       try hold(jobs.count <= count, "a claim of \(count) brought \(jobs.count)")
-      for job in jobs { try claimed(job, by: worker, until: now + lease) }
-    case (.heartbeat(let worker, _, let lease), .held(let batches)):
-      for batch in batches {
-        try hold(leases[batch]?.worker == worker, "I6: worker \(worker) keeps another's batch \(batch)")
-        leases[batch]?.ends = now + lease
+      for job in jobs { try claimed(job, by: worker, until: now + leaseDuration) }
+    case (.heartbeat(let worker, _, let leaseDuration), .held(let kept)):
+      for lease in kept {
+        try hold(leases[lease]?.worker == worker, "I6: worker \(worker) keeps another's lease \(lease)")
+        leases[lease]?.ends = now + leaseDuration
       }
-    case (.complete(let worker, let batches, let given), .held(let stored)):
-      try settled(stored, of: given, batches, by: worker, .analysed)
-    case (.fail(let worker, let batches, let given, _, let burns, _), .verdicts(let verdicts)):
-      for job in verdicts.keys where verdicts[job] != "stale" { lives[job]?.burnt += burns ? 1 : 0 }
-      try settled(Set(verdicts.filter { $0.value != "stale" }.keys), of: given, batches, by: worker, nil)
+    case (.complete(let worker, let leases, let given), .held(let stored)):
+      try ended(stored, of: given, leases, by: worker, .analysed)
+    case (.fail(let worker, let leases, let given, _, let consumes, _), .verdicts(let verdicts)):
+      for job in verdicts.keys where verdicts[job] != "stale" { lives[job]?.consumed += consumes ? 1 : 0 }
+      try ended(Set(verdicts.filter { $0.value != "stale" }.keys), of: given, leases, by: worker, nil)
       for (job, verdict) in verdicts where verdict == "dead" { try ended(job, .dead) }
-    case (.handBack(let worker, let batches, let given, _), .held(let returned)):
-      try settled(returned, of: given, batches, by: worker, nil)
+    case (.release(let worker, let leases, let given, _), .held(let returned)):
+      try ended(returned, of: given, leases, by: worker, nil)
     case (.cancel, .verdicts(let verdicts)): try cancelled(verdicts)
     case (.retryDead, .verdicts(let verdicts)): try revived(verdicts)
     case (.rescue, .rescued(let rescued)): rescue(rescued, at: now)
@@ -74,19 +74,19 @@ struct QueueObserver {
 
   private mutating func claimed(_ job: Claimed, by worker: Int64, until end: QueueModel.Time) throws {
     guard let life = lives[job.job] else { throw BrokenRule("I2: job \(job.job) was never submitted") }
-    try hold(life.holder == nil, "I6: job \(job.job) runs in two batches")
+    try hold(life.holder == nil, "I6: job \(job.job) runs in two leases")
     try hold(life.end == nil || life.end == .dead, "I1: job \(job.job) runs after its end")
     try hold(Int(job.attempt) <= life.maxAttempts, "I7: attempt \(job.attempt) of \(life.maxAttempts)")
-    try hold(leases[job.batch].map { $0.worker == worker } ?? true, "batch \(job.batch) has two workers")
-    leases[job.batch] = Lease(worker: worker, ends: end)
-    lives[job.job]?.holder = job.batch
+    try hold(leases[job.lease].map { $0.worker == worker } ?? true, "lease \(job.lease) has two workers")
+    leases[job.lease] = Lease(worker: worker, ends: end)
+    lives[job.job]?.holder = job.lease
   }
 
   /// What the queue says it took in must be held; and what is held and lives it must take in.
-  private mutating func settled(
-    _ taken: Set<Int64>, of given: [Int64], _ batches: [Int64], by worker: Int64, _ end: End?
+  private mutating func ended(
+    _ taken: Set<Int64>, of given: [Int64], _ holders: [Int64], by worker: Int64, _ end: End?
   ) throws {
-    let named = Dictionary(zip(given, batches).map { ($0, Set([$1])) }) { $0.union($1) }
+    let named = Dictionary(zip(given, holders).map { ($0, Set([$1])) }) { $0.union($1) }
     for job in Set(given).union(taken) {
       guard let life = lives[job] else { continue }
       let isHeld =
@@ -98,7 +98,7 @@ struct QueueObserver {
         "I1: job \(job) is held by worker \(worker) and was not settled")
       if isHeld { lives[job]?.holder = nil }
       if isTaken, let end { try ended(job, end) }
-      try hold(life.burnt <= life.maxAttempts, "I7: \(life.burnt) attempts of \(life.maxAttempts)")
+      try hold(life.consumed <= life.maxAttempts, "I7: \(life.consumed) attempts of \(life.maxAttempts)")
     }
   }
 
@@ -125,7 +125,7 @@ struct QueueObserver {
     for (job, verdict) in verdicts where verdict == "requeued" {
       try hold(lives[job]?.end == nil || lives[job]?.end == .dead, "job \(job) lives again and was not dead")
       lives[job]?.end = nil
-      lives[job]?.burnt = 0
+      lives[job]?.consumed = 0
       lives[job]?.holder = nil
       units += 1
     }

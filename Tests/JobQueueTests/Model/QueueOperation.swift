@@ -3,16 +3,16 @@ enum QueueOperation {
   typealias Time = QueueModel.Time
 
   case submit([Ask], maxAttempts: Int16)
-  case claim(worker: Int64, firstBatch: Int64, [QueueModel.LaneAsk], count: Int, lease: Time)
-  case heartbeat(worker: Int64, [Int64], lease: Time)
-  case complete(worker: Int64, batches: [Int64], [Int64])
-  case fail(worker: Int64, batches: [Int64], [Int64], delay: Time?, burns: Bool, failureClass: String)
-  case handBack(worker: Int64, batches: [Int64], [Int64], delay: Time)
+  case claim(worker: Int64, firstLease: Int64, [QueueModel.LaneAsk], count: Int, leaseDuration: Time)
+  case heartbeat(worker: Int64, [Int64], leaseDuration: Time)
+  case complete(worker: Int64, leases: [Int64], [Int64])
+  case fail(worker: Int64, leases: [Int64], [Int64], delay: Time?, consumes: Bool, failureClass: String)
+  case release(worker: Int64, leases: [Int64], [Int64], delay: Time)
   case cancel([Int64])
   case retryDead([Int64])
   case rescue
   case promote(limit: Int)
-  case settleRefunds(limit: Int)
+  case applyRefunds(limit: Int)
   case tick([Int16: Int64])
   case sweep
   case setPlan(user: String, String, from: Time)
@@ -45,23 +45,24 @@ extension QueueModel {
     switch operation {
     case .submit(let asks, let maxAttempts):
       return .answers(submit(asks, maxAttempts: Int(maxAttempts), numbers: numbers))
-    case .claim(let worker, let batch, let lanes, let count, let lease):
-      return .claimed(claim(worker: worker, firstBatch: batch, lanes, count: count, lease: lease))
-    case .heartbeat(let worker, let batches, let lease):
-      return .held(heartbeat(worker: worker, batches, lease: lease))
-    case .complete(let worker, let batches, let jobs):
-      return .held(complete(worker: worker, batches: batches, jobs))
-    case .fail(let worker, let batches, let jobs, let delay, let burns, let failureClass):
+    case .claim(let worker, let lease, let lanes, let count, let leaseDuration):
+      return .claimed(
+        claim(worker: worker, firstLease: lease, lanes, count: count, leaseDuration: leaseDuration))
+    case .heartbeat(let worker, let leases, let leaseDuration):
+      return .held(heartbeat(worker: worker, leases, leaseDuration: leaseDuration))
+    case .complete(let worker, let leases, let jobs):
+      return .held(complete(worker: worker, leases: leases, jobs))
+    case .fail(let worker, let leases, let jobs, let delay, let consumes, let failureClass):
       return .verdicts(
         fail(
-          worker: worker, batches: batches, jobs, delay: delay, burns: burns, failureClass: failureClass))
-    case .handBack(let worker, let batches, let jobs, let delay):
-      return .held(handBack(worker: worker, batches: batches, jobs, delay: delay))
+          worker: worker, leases: leases, jobs, delay: delay, consumes: consumes, failureClass: failureClass))
+    case .release(let worker, let leases, let jobs, let delay):
+      return .held(release(worker: worker, leases: leases, jobs, delay: delay))
     case .cancel(let jobs): return .verdicts(cancel(jobs))
     case .retryDead(let jobs): return .verdicts(retryDead(jobs))
     case .rescue: return .rescued(try rescue(delay: delay))
     case .promote(let limit): return .count(promote(limit: limit))
-    case .settleRefunds(let limit): return .count(settleRefunds(limit: limit))
+    case .applyRefunds(let limit): return .count(applyRefunds(limit: limit))
     case .tick(let marks): return .marks(tick(marks))
     case .sweep: return .count(sweep())
     case .setPlan(let user, let plan, let from): setPlan(user, plan, from: from)

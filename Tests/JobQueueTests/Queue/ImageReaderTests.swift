@@ -55,7 +55,7 @@ struct ImageReaderTests {
         #expect(try await failure()?.code == .unreachable)
         try await connection.execute(script: "SET default_transaction_read_only = off")
         #expect(try await ImageReader.read(of: claimed, shard: 0, on: connection) { _, _ in }.isEmpty)
-        try await connection.execute(script: "DELETE FROM analysis.batch")
+        try await connection.execute(script: "DELETE FROM analysis.lease")
         let lost = try await failure()
         #expect(lost?.code == .conflict && lost?.message.contains("a lease of the jobs is lost") == true)
       }

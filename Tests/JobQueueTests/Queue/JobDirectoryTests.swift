@@ -14,11 +14,11 @@ struct JobDirectoryTests {
     let claimed = try await queue.claim(count: 3)
     _ = try await queue.statements.complete([try queue.completed(claimed[0])]).run(on: queue.pool)
     let failed = FailedAttempt(
-      batch: claimed[1].batch, job: claimed[1].id, decision: .dead, failureClass: .permanent,
+      lease: claimed[1].lease, job: claimed[1].id, decision: .dead, failureClass: .permanent,
       code: "INVALID_IMAGE_FORMAT", message: "The image was refused.", calls: 1)
     _ = try await queue.statements.fail([failed]).run(on: queue.pool)
     _ = try await JobDirectory(queue.pool).cancel([claimed[2].id])
-    _ = try await queue.claim(batch: 2000, count: 1)
+    _ = try await queue.claim(lease: 2000, count: 1)
     let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
     let later = try await queue.submit([
       queue.submission("b", 1, kind: .ear, runAt: now + 5), queue.submission("b", 2, kind: .ear),
@@ -108,7 +108,7 @@ struct JobDirectoryTests {
       let jobs = try await queue.submitted(5, user: "basic")
       let failures = try await queue.claim().map {
         FailedAttempt(
-          batch: $0.batch, job: $0.id, decision: .dead, failureClass: .permanent, message: "Refused.")
+          lease: $0.lease, job: $0.id, decision: .dead, failureClass: .permanent, message: "Refused.")
       }
       _ = try await queue.statements.fail(failures).run(on: queue.pool)
       let others = try await queue.submit((1...3).map { queue.submission("basic", 10 + $0) })
@@ -134,7 +134,7 @@ struct JobDirectoryTests {
         _ = try await queue.pool.query(
           """
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_raw)
+            max_attempts, image_unsanitized)
           SELECT j.shard, j.period, 1, 5, nextval('analysis.job_id'), j.user_id, j.image_id, j.vt, j.created_at, 1, j.period, 3, false
           FROM (SELECT * FROM analysis.job WHERE id = $1) j, generate_series(1, $2)
           """, [.int64(rare[rare.count - 1].value), .int32(Int32(count))])

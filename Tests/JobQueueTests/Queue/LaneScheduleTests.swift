@@ -10,18 +10,18 @@ struct LaneScheduleTests {
     lanes.map { $0.lane.description }
   }
 
-  @Test("puts urgent jobs first, then normal ones, then bulk, then suspects")
+  @Test("puts urgent jobs first, then normal ones, then bulk, then quarantined jobs")
   func order() {
     var schedule = LaneSchedule(kinds: [.throat])
-    let lanes = schedule.next(count: 10, paused: [], suspectInFlight: false, now: start)
-    #expect(names(lanes) == ["throat/urgent", "throat/normal", "throat/bulk", "throat/suspect"])
+    let lanes = schedule.next(count: 10, paused: [], quarantineInFlight: false, now: start)
+    #expect(names(lanes) == ["throat/urgent", "throat/normal", "throat/bulk", "throat/quarantine"])
     #expect(lanes.map(\.limit) == [10, 10, 10, 1])
   }
 
   /// What the first claims of a schedule begin with while every lane has jobs.
   private func firsts(_ schedule: inout LaneSchedule, _ claims: Int) -> [Priority?] {
     (0..<claims).map { _ in
-      schedule.next(count: 10, paused: [], suspectInFlight: true, now: start).first?.lane.priority
+      schedule.next(count: 10, paused: [], quarantineInFlight: true, now: start).first?.lane.priority
     }
   }
 
@@ -58,21 +58,21 @@ struct LaneScheduleTests {
     var schedule = LaneSchedule(kinds: [.throat])
     let firsts = (0..<8).map { _ in
       schedule.foundEmpty(Lane(.throat, .normal), now: start)
-      return names(schedule.next(count: 10, paused: [], suspectInFlight: true, now: start))
+      return names(schedule.next(count: 10, paused: [], quarantineInFlight: true, now: start))
     }
     #expect(firsts.count { $0 == ["throat/urgent", "throat/bulk"] } == 7)
     #expect(firsts.count { $0 == ["throat/bulk", "throat/urgent"] } == 1)
   }
 
-  @Test("begins bulk's turns with suspects")
+  @Test("begins bulk's turns with quarantined jobs")
   func bulkTurn() {
     var schedule = LaneSchedule(kinds: [.throat])
     let orders = (0..<24).map { _ in
-      names(schedule.next(count: 10, paused: [], suspectInFlight: false, now: start))
+      names(schedule.next(count: 10, paused: [], quarantineInFlight: false, now: start))
     }
-    let bulk = ["throat/suspect", "throat/bulk", "throat/urgent", "throat/normal"]
+    let bulk = ["throat/quarantine", "throat/bulk", "throat/urgent", "throat/normal"]
     #expect(orders.count { $0 == bulk } == 3)
-    #expect(orders.count { $0.last == "throat/suspect" } == 21)
+    #expect(orders.count { $0.last == "throat/quarantine" } == 21)
   }
 
   @Test("lets the kinds take turns, on each priority's turns")
@@ -80,7 +80,7 @@ struct LaneScheduleTests {
     var schedule = LaneSchedule(kinds: [.throat, .ear])
     var firsts: [String: Int] = [:]
     for _ in 0..<32 {
-      let lanes = schedule.next(count: 10, paused: [], suspectInFlight: true, now: start)
+      let lanes = schedule.next(count: 10, paused: [], quarantineInFlight: true, now: start)
       firsts[lanes.first?.lane.description ?? "", default: 0] += 1
     }
     #expect(
@@ -90,43 +90,43 @@ struct LaneScheduleTests {
       ])
   }
 
-  @Test("asks for one suspect at most, and for none while one runs")
-  func suspects() {
+  @Test("asks for one quarantined job at most, and for none while one runs")
+  func quarantine() {
     var schedule = LaneSchedule(kinds: [.throat, .ear])
     for _ in 0..<16 {
-      let free = schedule.next(count: 10, paused: [], suspectInFlight: false, now: start)
-      #expect(free.filter { $0.lane.isForSuspects }.map(\.limit) == [1])
-      let busy = schedule.next(count: 10, paused: [], suspectInFlight: true, now: start)
-      #expect(!busy.contains { $0.lane.isForSuspects })
+      let free = schedule.next(count: 10, paused: [], quarantineInFlight: false, now: start)
+      #expect(free.filter { $0.lane.isQuarantine }.map(\.limit) == [1])
+      let busy = schedule.next(count: 10, paused: [], quarantineInFlight: true, now: start)
+      #expect(!busy.contains { $0.lane.isQuarantine })
     }
   }
 
-  @Test("asks for the next suspect as soon as one has ended, also when all other lanes are empty")
-  func suspectsOneAfterAnother() {
+  @Test("asks for the next quarantined job as soon as one has ended, also when all other lanes are empty")
+  func quarantinedOneAfterAnother() {
     var schedule = LaneSchedule(kinds: [.throat])
     for priority in Priority.allCases { schedule.foundEmpty(Lane(.throat, priority), now: start) }
-    schedule.foundJobs(.suspects(of: .throat))
-    let next = schedule.next(count: 10, paused: [], suspectInFlight: false, now: start)
-    #expect(names(next) == ["throat/suspect"])
-    #expect(schedule.next(count: 10, paused: [], suspectInFlight: true, now: start).isEmpty)
-    schedule.foundEmpty(.suspects(of: .throat), now: start)
-    #expect(schedule.next(count: 10, paused: [], suspectInFlight: false, now: start).isEmpty)
+    schedule.foundJobs(.quarantine(of: .throat))
+    let next = schedule.next(count: 10, paused: [], quarantineInFlight: false, now: start)
+    #expect(names(next) == ["throat/quarantine"])
+    #expect(schedule.next(count: 10, paused: [], quarantineInFlight: true, now: start).isEmpty)
+    schedule.foundEmpty(.quarantine(of: .throat), now: start)
+    #expect(schedule.next(count: 10, paused: [], quarantineInFlight: false, now: start).isEmpty)
   }
 
   @Test("leaves out kinds that are paused")
   func paused() {
     var schedule = LaneSchedule(kinds: [.throat, .ear])
     for _ in 0..<16 {
-      let lanes = schedule.next(count: 10, paused: [.ear], suspectInFlight: false, now: start)
+      let lanes = schedule.next(count: 10, paused: [.ear], quarantineInFlight: false, now: start)
       #expect(lanes.allSatisfy { $0.lane.kind == .throat })
     }
-    #expect(schedule.next(count: 10, paused: [.ear, .throat], suspectInFlight: false, now: start).isEmpty)
+    #expect(schedule.next(count: 10, paused: [.ear, .throat], quarantineInFlight: false, now: start).isEmpty)
   }
 
   @Test("asks nothing when nothing can be taken")
   func noRoom() {
     var schedule = LaneSchedule(kinds: [.throat])
-    #expect(schedule.next(count: 0, paused: [], suspectInFlight: false, now: start).isEmpty)
+    #expect(schedule.next(count: 0, paused: [], quarantineInFlight: false, now: start).isEmpty)
   }
 
   @Test("leaves out a lane that was found empty for a short time", arguments: [(49, false), (50, true)])
@@ -134,7 +134,7 @@ struct LaneScheduleTests {
     var schedule = LaneSchedule(kinds: [.throat])
     schedule.foundEmpty(Lane(.throat, .urgent), now: start)
     let later = start + .milliseconds(milliseconds)
-    let lanes = schedule.next(count: 1, paused: [], suspectInFlight: false, now: later)
+    let lanes = schedule.next(count: 1, paused: [], quarantineInFlight: false, now: later)
     #expect(names(lanes).contains("throat/urgent") == asked)
     #expect(names(lanes).contains("throat/normal"))
   }
@@ -144,11 +144,11 @@ struct LaneScheduleTests {
     var schedule = LaneSchedule(kinds: [.throat])
     for lane in schedule.lanes { schedule.foundEmpty(lane, now: start) }
     let later = start + .seconds(3600)
-    #expect(schedule.isIdle(suspectInFlight: false))
-    #expect(schedule.next(count: 1, paused: [], suspectInFlight: false, now: later).isEmpty)
+    #expect(schedule.isIdle(quarantineInFlight: false))
+    #expect(schedule.next(count: 1, paused: [], quarantineInFlight: false, now: later).isEmpty)
     schedule.wakeUp()
-    #expect(!schedule.isIdle(suspectInFlight: false))
-    #expect(schedule.next(count: 1, paused: [], suspectInFlight: false, now: start).count == 4)
+    #expect(!schedule.isIdle(quarantineInFlight: false))
+    #expect(schedule.next(count: 1, paused: [], quarantineInFlight: false, now: start).count == 4)
   }
 
   @Test("is not idle while one lane has jobs")
@@ -156,7 +156,7 @@ struct LaneScheduleTests {
     var schedule = LaneSchedule(kinds: [.throat])
     for lane in schedule.lanes { schedule.foundEmpty(lane, now: start) }
     schedule.foundJobs(Lane(.throat, .bulk))
-    #expect(!schedule.isIdle(suspectInFlight: false))
-    #expect(schedule.isIdle(paused: [.throat], suspectInFlight: false))
+    #expect(!schedule.isIdle(quarantineInFlight: false))
+    #expect(schedule.isIdle(paused: [.throat], quarantineInFlight: false))
   }
 }

@@ -15,9 +15,9 @@ struct LostAnswerTests {
         ALTER FUNCTION analysis.submit RENAME TO submit_itself;
         CREATE FUNCTION analysis.submit(
           p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],
-          p_image bytea[], p_width int[], p_height int[], p_raw boolean[], p_key text[], p_at timestamptz[],
-          p_expires timestamptz[], p_source text[], p_max_attempts smallint, p_sealed_by bigint[],
-          p_sealed_key bytea[])
+          p_image bytea[], p_width int[], p_height int[], p_unsanitized boolean[], p_key text[], p_at timestamptz[],
+          p_expires timestamptz[], p_source text[], p_max_attempts smallint, p_encrypted_by bigint[],
+          p_wrapped_key bytea[])
         RETURNS TABLE (
           o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
         LANGUAGE plpgsql AS $$
@@ -27,8 +27,8 @@ struct LostAnswerTests {
             PERFORM pg_sleep(60);
           END IF;
           RETURN QUERY SELECT * FROM analysis.submit_itself(p_shard, p_user, p_kind, p_priority, p_sha256,
-            p_image, p_width, p_height, p_raw, p_key, p_at, p_expires, p_source, p_max_attempts,
-            p_sealed_by, p_sealed_key);
+            p_image, p_width, p_height, p_unsanitized, p_key, p_at, p_expires, p_source, p_max_attempts,
+            p_encrypted_by, p_wrapped_key);
         END $$;
         """)
   }

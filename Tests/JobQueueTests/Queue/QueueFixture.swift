@@ -56,10 +56,10 @@ struct QueueFixture: Sendable {
   }
 
   /// Claims what waits in the lane of normal throat jobs.
-  func claim(batch: Int64 = 1000, count: Int = 100) async throws -> [ClaimedJob] {
+  func claim(lease: Int64 = 1000, count: Int = 100) async throws -> [ClaimedJob] {
     let lane = LaneClaim(lane: Lane(.throat, .normal), from: 0, limit: count)
     return try await statements.claim(
-      firstBatch: batch, lanes: [lane], count: count, lease: .seconds(60)
+      firstLease: lease, lanes: [lane], count: count, leaseDuration: .seconds(60)
     ).run(on: pool).flatMap(\.jobs)
   }
 
@@ -74,7 +74,7 @@ struct QueueFixture: Sendable {
       id: "analysis-\(job.id)", kind: job.kind, conditions: conditions, answeredAt: 1_700_000_000.5,
       model: "stand-in")
     return CompletedJob(
-      batch: job.batch, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
+      lease: job.lease, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
   }
 
   func number(_ sql: String) async throws -> Int {

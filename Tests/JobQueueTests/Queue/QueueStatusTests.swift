@@ -14,10 +14,11 @@ struct QueueStatusTests {
       let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
       try await queue.submit([queue.submission("clinic", 20, runAt: now + 3600)])
       let failed = FailedAttempt(
-        batch: claimed[0].batch, job: claimed[0].id, decision: .dead, failureClass: .permanent,
+        lease: claimed[0].lease, job: claimed[0].id, decision: .dead, failureClass: .permanent,
         message: "Refused.")
       _ = try await queue.statements.fail([failed]).run(on: queue.pool)
-      _ = try await queue.statements.heartbeat([1000], lease: .seconds(60), inFlight: 2).run(on: queue.pool)
+      _ = try await queue.statements.heartbeat([1000], leaseDuration: .seconds(60), inFlight: 2).run(
+        on: queue.pool)
       try await WorkerStatements.refreshGauges().run(on: queue.pool)
 
       let status = try await QueueStatus.read(queue.pool)

@@ -11,15 +11,15 @@ struct ReconciliationTests {
     try await queue.addUser("premium")
     for user in ["basic", "premium"] {
       let jobs = try await queue.submitted(4, user: user)
-      let claimed = try await queue.claim(batch: user == "basic" ? 1 : 9, count: 2)
+      let claimed = try await queue.claim(lease: user == "basic" ? 1 : 9, count: 2)
       _ = try await queue.statements.complete([try queue.completed(claimed[0])]).run(on: queue.pool)
       let failed = FailedAttempt(
-        batch: claimed[1].batch, job: claimed[1].id, decision: .dead, failureClass: .permanent,
+        lease: claimed[1].lease, job: claimed[1].id, decision: .dead, failureClass: .permanent,
         message: "Refused.")
       _ = try await queue.statements.fail([failed]).run(on: queue.pool)
       _ = try await JobDirectory(queue.pool).cancel([jobs[3]])
-      // One user's refunds are pending, the other's are settled.
-      if user == "basic" { _ = try await queue.statements.settleRefunds().run(on: queue.pool) }
+      // One user's refunds are pending, the other's are applied.
+      if user == "basic" { _ = try await queue.statements.applyRefunds().run(on: queue.pool) }
     }
   }
 
@@ -71,12 +71,12 @@ struct ReconciliationTests {
         queue.submission("basic", 1, kind: .ear), queue.submission("premium", 2, kind: .ear, runAt: now + 5),
         queue.submission("premium", 3, kind: .ear),
       ]).compactMap(\.job)
-      _ = try await queue.claim(batch: 5000, count: 1)
+      _ = try await queue.claim(lease: 5000, count: 1)
       #expect(try await Reconciliation.lostJobs(queue.pool).count == 0)
       _ = try await queue.pool.query("DELETE FROM analysis.ready WHERE job_id = $1", [.int64(later[0].value)])
       _ = try await queue.pool.query("DELETE FROM analysis.scheduled")
       let leased = JobID(
-        try await queue.pool.query("DELETE FROM analysis.batch RETURNING job_ids[1]").single().int64(0))
+        try await queue.pool.query("DELETE FROM analysis.lease RETURNING job_ids[1]").single().int64(0))
       let lost = try await Reconciliation.lostJobs(queue.pool)
       #expect(lost.count == 3)
       #expect(lost.first.map(\.id) == [leased, later[0], later[1]].sorted())

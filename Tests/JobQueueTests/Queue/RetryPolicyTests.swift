@@ -14,13 +14,13 @@ struct RetryPolicyTests {
     #expect(policy.ceiling(attempt: attempt) == .seconds(seconds))
   }
 
-  @Test("spreads delays over all of nought to the ceiling")
+  @Test("spreads delays over all of zero to the ceiling")
   func jitter() {
     var random = SeededGenerator(seed: 7)
     var delays: [Duration] = []
     for _ in 0..<2000 {
       guard
-        case .retry(let after, burns: true) = policy.decide(
+        case .retry(let after, consumes: true) = policy.decide(
           .server, attempt: 3, maxAttempts: 10, using: &random)
       else {
         Issue.record("a server failure of the third attempt of ten is retried")
@@ -63,10 +63,10 @@ struct RetryPolicyTests {
   func notTheJobsFault(failureClass: FailureClass) {
     var random = SeededGenerator(seed: 1)
     guard
-      case .retry(let after, burns: false) = policy.decide(
+      case .retry(let after, consumes: false) = policy.decide(
         failureClass, attempt: 10, maxAttempts: 10, using: &random)
     else {
-      Issue.record("\(failureClass) burns no attempt")
+      Issue.record("\(failureClass) consumes no attempt")
       return
     }
     #expect(after <= policy.freeCap)
@@ -78,8 +78,8 @@ struct RetryPolicyTests {
   func retryAfter(asked: Int, seconds: Int) {
     var random = SeededGenerator(seed: 1)
     guard
-      case .retry(let after, burns: true) = policy.decide(
-        .overload, attempt: 1, maxAttempts: 10, burns: true, retryAfter: .seconds(asked), using: &random)
+      case .retry(let after, consumes: true) = policy.decide(
+        .overload, attempt: 1, maxAttempts: 10, consumes: true, retryAfter: .seconds(asked), using: &random)
     else {
       Issue.record("an overload is retried")
       return

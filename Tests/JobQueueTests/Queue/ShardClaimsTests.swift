@@ -9,23 +9,23 @@ struct ShardClaimsTests {
   let urgent = Lane(.throat, .urgent)
   let normal = Lane(.throat, .normal)
 
-  private func batch(_ lane: Lane, _ times: [Int64]) throws -> ClaimedBatch {
+  private func lease(_ lane: Lane, _ times: [Int64]) throws -> ClaimedLease {
     let period = try #require(Period("2026-11"))
     let jobs = times.map { time in
       ClaimedJob(
-        shard: 0, batch: 1, lane: lane, id: JobID(time), period: period, attempt: 1, maxAttempts: 10,
+        shard: 0, lease: 1, lane: lane, id: JobID(time), period: period, attempt: 1, maxAttempts: 10,
         virtualTime: time, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
-        imageBytes: 1, isRaw: false, isExpired: false)
+        imageBytes: 1, isUnsanitized: false, isExpired: false)
     }
-    return ClaimedBatch(shard: 0, id: 1, lane: lane, jobs: jobs)
+    return ClaimedLease(shard: 0, id: 1, lane: lane, jobs: jobs)
   }
 
   @Test("do not take a lane for empty that was not asked, since those before it filled the claim")
   func notReached() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
-    let request = claims.next(count: 2, suspectInFlight: false, now: start)
-    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
-    let next = claims.next(count: 2, suspectInFlight: false, now: start)
+    let request = claims.next(count: 2, quarantineInFlight: false, now: start)
+    claims.claimed([try lease(urgent, [10, 20])], for: request, count: 2, now: start)
+    let next = claims.next(count: 2, quarantineInFlight: false, now: start)
     #expect(next.map(\.lane).contains(normal))
     #expect(next.contains(LaneClaim(lane: urgent, from: 20, limit: 2)))
   }
@@ -34,23 +34,23 @@ struct ShardClaimsTests {
   func fallBackFirst() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
     claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 0)])
-    var request = claims.next(count: 2, suspectInFlight: false, now: start)
-    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 2, now: start)
-    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    var request = claims.next(count: 2, quarantineInFlight: false, now: start)
+    claims.claimed([try lease(urgent, [10, 20])], for: request, count: 2, now: start)
+    request = claims.next(count: 2, quarantineInFlight: false, now: start)
     claims.claimed([], for: request, count: 2, now: start)
-    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    request = claims.next(count: 2, quarantineInFlight: false, now: start)
     #expect(request.contains(LaneClaim(lane: urgent, from: 0, limit: 2)))
     claims.claimed([], for: request, count: 2, now: start)
-    #expect(claims.next(count: 2, suspectInFlight: false, now: start).isEmpty)
-    #expect(claims.isIdle(suspectInFlight: false))
+    #expect(claims.next(count: 2, quarantineInFlight: false, now: start).isEmpty)
+    #expect(claims.isIdle(quarantineInFlight: false))
   }
 
   @Test("publish the furthest virtual time of each lane")
   func marks() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
-    let request = claims.next(count: 5, suspectInFlight: false, now: start)
+    let request = claims.next(count: 5, quarantineInFlight: false, now: start)
     claims.claimed(
-      [try batch(urgent, [10, 20]), try batch(normal, [7])], for: request, count: 5, now: start)
+      [try lease(urgent, [10, 20]), try lease(normal, [7])], for: request, count: 5, now: start)
     #expect(claims.marks.first { $0.lane == urgent }?.furthest == 20)
     #expect(claims.marks.first { $0.lane == normal }?.furthest == 7)
   }
@@ -59,8 +59,8 @@ struct ShardClaimsTests {
   func unpublished() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
     #expect(!claims.hasUnpublishedMarks)
-    let request = claims.next(count: 5, suspectInFlight: false, now: start)
-    claims.claimed([try batch(urgent, [10, 20])], for: request, count: 5, now: start)
+    let request = claims.next(count: 5, quarantineInFlight: false, now: start)
+    claims.claimed([try lease(urgent, [10, 20])], for: request, count: 5, now: start)
     #expect(claims.hasUnpublishedMarks)
     claims.published([urgent: PublishedMark(scanFrom: 0, furthest: 15)])
     #expect(claims.hasUnpublishedMarks, "another worker wrote the lane, and not as far")
@@ -72,14 +72,14 @@ struct ShardClaimsTests {
   func looked() throws {
     var claims = ShardClaims(kinds: [.throat], now: start)
     claims.looked([:], now: start)
-    #expect(claims.isIdle(suspectInFlight: false))
+    #expect(claims.isIdle(quarantineInFlight: false))
     claims.looked([urgent: 500], now: start)
-    var request = claims.next(count: 2, suspectInFlight: false, now: start)
+    var request = claims.next(count: 2, quarantineInFlight: false, now: start)
     #expect(request == [LaneClaim(lane: urgent, from: 500, limit: 2)])
-    claims.claimed([try batch(urgent, [700, 900])], for: request, count: 2, now: start)
+    claims.claimed([try lease(urgent, [700, 900])], for: request, count: 2, now: start)
     // A sweep lowered the mark to a job that was committed late.
     claims.looked([urgent: 100], now: start)
-    request = claims.next(count: 2, suspectInFlight: false, now: start)
+    request = claims.next(count: 2, quarantineInFlight: false, now: start)
     #expect(request == [LaneClaim(lane: urgent, from: 100, limit: 2)])
   }
 
@@ -89,7 +89,7 @@ struct ShardClaimsTests {
   func histories(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var claims = ShardClaims(kinds: [.throat, .ear], now: start)
-    let lanes = claims.marks.map(\.lane).filter { !$0.isForSuspects }
+    let lanes = claims.marks.map(\.lane).filter { !$0.isQuarantine }
     var waiting: [Lane: Set<Int64>] = [:]
     var clock: [Lane: Int64] = [:]
     var published: [Lane: Int64] = [:]
@@ -111,9 +111,9 @@ struct ShardClaimsTests {
           Dictionary(uniqueKeysWithValues: found.keys.map { ($0, published[$0, default: 0]) }), now: now)
       }
       let count = Int.random(in: 1...4, using: &random)
-      let request = claims.next(count: count, suspectInFlight: true, now: now)
+      let request = claims.next(count: count, quarantineInFlight: true, now: now)
       var left = count
-      var batches: [ClaimedBatch] = []
+      var leases: [ClaimedLease] = []
       for lane in request where left > 0 {
         let times = waiting[lane.lane, default: []].filter { $0 >= lane.from }.sorted().prefix(
           min(left, lane.limit))
@@ -121,9 +121,9 @@ struct ShardClaimsTests {
         waiting[lane.lane]?.subtract(times)
         left -= times.count
         claimed += times.count
-        batches.append(try batch(lane.lane, Array(times)))
+        leases.append(try lease(lane.lane, Array(times)))
       }
-      claims.claimed(batches, for: request, count: count, now: now)
+      claims.claimed(leases, for: request, count: count, now: now)
       if step % 40 == 0 {
         // What the others hear is the mark before this one.
         published = clock

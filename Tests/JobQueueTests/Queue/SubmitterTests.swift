@@ -65,8 +65,8 @@ struct SubmitterTests {
     }
   }
 
-  @Test("tells each outcome as soon as it is settled, so that an error later does not hide it")
-  func settled() async throws {
+  @Test("tells each outcome as soon as it has ended, so that an error later does not hide it")
+  func ended() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let told = Mutex<[Int]>([])

@@ -5,38 +5,38 @@ import Testing
 
 @Suite("A worker's calls")
 struct WorkerQueueTests {
-  @Test("claim jobs with all that the upload needs, in batches by lane")
+  @Test("claim jobs with all that the upload needs, in leases by lane")
   func claim() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let normal = try await queue.submitted(2)
       let urgent = try await queue.submit([queue.submission("clinic", 9, priority: .urgent)]).map(\.job)
       let lanes = [Lane(.throat, .urgent), Lane(.throat, .normal), Lane(.throat, .bulk)]
-      let batches = try await queue.statements.claim(
-        firstBatch: 500, lanes: lanes.map { LaneClaim(lane: $0, from: 0, limit: 10) }, count: 10,
-        lease: .seconds(60)
+      let leases = try await queue.statements.claim(
+        firstLease: 500, lanes: lanes.map { LaneClaim(lane: $0, from: 0, limit: 10) }, count: 10,
+        leaseDuration: .seconds(60)
       ).run(on: queue.pool)
-      #expect(batches.map(\.id) == [500, 501])
-      #expect(batches.map(\.lane) == Array(lanes.prefix(2)))
-      #expect(batches[0].jobs.map(\.id) == urgent.compactMap { $0 })
-      #expect(batches[1].jobs.map(\.id) == normal)
-      let job = try #require(batches[1].jobs.first)
-      #expect(job.batch == 501)
+      #expect(leases.map(\.id) == [500, 501])
+      #expect(leases.map(\.lane) == Array(lanes.prefix(2)))
+      #expect(leases[0].jobs.map(\.id) == urgent.compactMap { $0 })
+      #expect(leases[1].jobs.map(\.id) == normal)
+      let job = try #require(leases[1].jobs.first)
+      #expect(job.lease == 501)
       #expect(job.attempt == 1)
       #expect(job.maxAttempts == 10)
       #expect(job.imageBytes == 2000)
-      #expect(!job.isRaw)
+      #expect(!job.isUnsanitized)
       #expect(!job.isExpired)
       #expect(job.kind == .throat)
     }
   }
 
-  @Test("store results of several batches, each once")
+  @Test("store results of several leases, each once")
   func complete() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let jobs = try await queue.submitted(4)
-      let claimed = try await queue.claim(batch: 1, count: 2) + queue.claim(batch: 9, count: 2)
+      let claimed = try await queue.claim(lease: 1, count: 2) + queue.claim(lease: 9, count: 2)
       #expect(claimed.map(\.id) == jobs)
       let results = try claimed.map { try queue.completed($0) }
       let worker = WorkerQueue(queue.statements)
@@ -46,7 +46,7 @@ struct WorkerQueueTests {
       let again = try await worker.complete(results, on: queue.pool)
       #expect(again.stored.isEmpty)
       #expect(again.stale == Set(jobs))
-      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.lease") == 0)
 
       let detail = try #require(try await JobDirectory(queue.pool).show(jobs[0]))
       let result = try #require(detail.result)
@@ -103,7 +103,7 @@ struct WorkerQueueTests {
       let jobs = try await queue.submitted(8)
       let attempts = try await queue.claim().enumerated().map { place, job in
         FailedAttempt(
-          batch: job.batch, job: job.id, decision: place == 0 ? .dead : .retry(after: .zero, burns: true),
+          lease: job.lease, job: job.id, decision: place == 0 ? .dead : .retry(after: .zero, consumes: true),
           failureClass: .server, message: "The backend failed.",
           // Longer than the column takes.
           errorID: place == 0 || place == 5 ? String(repeating: "e", count: 201) : "e-1", status: 500,
@@ -111,8 +111,8 @@ struct WorkerQueueTests {
       }
       let outcome = try await WorkerQueue(queue.statements).fail(attempts, on: queue.pool)
       #expect(outcome.unrecorded.isEmpty)
-      #expect(outcome.settled[jobs[0]] == .dead)
-      #expect(outcome.settled.count == 8 && outcome.settled.values.count { $0 == .retried } == 7)
+      #expect(outcome.ended[jobs[0]] == .dead)
+      #expect(outcome.ended.count == 8 && outcome.ended.values.count { $0 == .retried } == 7)
       let whole = try #require(try await JobDirectory(queue.pool).show(jobs[1])?.attempts.first)
       #expect(whole.message == "The backend failed." && whole.errorID == "e-1")
       let plain = try #require(try await JobDirectory(queue.pool).show(jobs[5])?.attempts.first)
@@ -130,20 +130,21 @@ struct WorkerQueueTests {
         "ALTER TABLE analysis.attempt_error ADD CONSTRAINT poison CHECK (job_id <> \(jobs[1].value))")
       let attempts = try await queue.claim().map { job in
         FailedAttempt(
-          batch: job.batch, job: job.id, decision: .retry(after: .zero, burns: true), failureClass: .server,
+          lease: job.lease, job: job.id, decision: .retry(after: .zero, consumes: true),
+          failureClass: .server,
           message: "The backend failed.", calls: 1)
       }
       let outcome = try await WorkerQueue(queue.statements).fail(attempts, on: queue.pool)
-      #expect(outcome.settled == [jobs[0]: .retried, jobs[2]: .retried])
+      #expect(outcome.ended == [jobs[0]: .retried, jobs[2]: .retried])
       #expect(Array(outcome.unrecorded.keys) == [jobs[1]])
       #expect(outcome.unrecorded[jobs[1]]?.contains("poison") == true)
-      let held = try await queue.pool.query("SELECT job_ids FROM analysis.batch").single().array(
+      let held = try await queue.pool.query("SELECT job_ids FROM analysis.lease").single().array(
         0, of: Int64.self)
       #expect(held == [jobs[1].value])
     }
   }
 
-  @Test("count what burns nothing into the latest line of its cause once a job has twenty such lines")
+  @Test("count what consumes nothing into the latest line of its cause once a job has twenty such lines")
   func folding() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
@@ -151,7 +152,7 @@ struct WorkerQueueTests {
       for place in 1...30 {
         let job = try #require(try await queue.claim().first)
         let attempt = FailedAttempt(
-          batch: job.batch, job: job.id, decision: .retry(after: .zero, burns: false),
+          lease: job.lease, job: job.id, decision: .retry(after: .zero, consumes: false),
           failureClass: place == 25 ? .permission : .serviceLimit, message: "Limit \(place).", calls: 1)
         _ = try await queue.statements.fail([attempt]).run(on: queue.pool)
       }
@@ -166,7 +167,7 @@ struct WorkerQueueTests {
       _ = try await queue.pool.query("UPDATE analysis.attempt_error SET calls = 32767 WHERE calls = 10")
       _ = try await queue.statements.fail([
         FailedAttempt(
-          batch: job.batch, job: job.id, decision: .retry(after: .zero, burns: false),
+          lease: job.lease, job: job.id, decision: .retry(after: .zero, consumes: false),
           failureClass: .serviceLimit, message: "Limit 31.", calls: 1)
       ]).run(on: queue.pool)
       let calls = try await queue.pool.query(
@@ -177,14 +178,14 @@ struct WorkerQueueTests {
   }
 
   @Test("give back every job but the one that the database cannot take back")
-  func refusedHandBack() async throws {
+  func refusedRelease() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let jobs = try await queue.submitted(5)
       _ = try await queue.pool.query(
         "ALTER TABLE analysis.ready ADD CONSTRAINT poison CHECK (job_id <> \(jobs[3].value)) NOT VALID")
-      let held = try await queue.claim().map { HeldJob(batch: $0.batch, job: $0.id) }
-      let outcome = try await WorkerQueue(queue.statements).handBack(held, on: queue.pool)
+      let held = try await queue.claim().map { HeldJob(lease: $0.lease, job: $0.id) }
+      let outcome = try await WorkerQueue(queue.statements).release(held, on: queue.pool)
       #expect(outcome.back == Set(jobs).subtracting([jobs[3]]))
       #expect(Array(outcome.unrecorded.keys) == [jobs[3]])
     }
@@ -197,16 +198,16 @@ struct WorkerQueueTests {
       let jobs = try await queue.submitted(3)
       let claimed = try await queue.claim()
       let decisions: [RetryDecision] = [
-        .retry(after: .seconds(3600), burns: true), .dead, .retry(after: .zero, burns: false),
+        .retry(after: .seconds(3600), consumes: true), .dead, .retry(after: .zero, consumes: false),
       ]
       var attempts = zip(claimed, decisions).map { job, decision in
         FailedAttempt(
-          batch: job.batch, job: job.id, decision: decision, failureClass: .server, code: "SERVER_ERROR",
+          lease: job.lease, job: job.id, decision: decision, failureClass: .server, code: "SERVER_ERROR",
           message: "The backend failed\0.", errorID: "e-1", status: 500, calls: 2, maybeCounted: true,
           endpoint: "main")
       }
       attempts.append(attempts[0])
-      attempts[3].batch = 4711
+      attempts[3].lease = 4711
       attempts[3].job = jobs[0]
       let outcomes = try await queue.statements.fail(Array(attempts.prefix(3))).run(on: queue.pool)
       #expect(outcomes == [jobs[0]: .retried, jobs[1]: .dead, jobs[2]: .retried])
@@ -222,9 +223,9 @@ struct WorkerQueueTests {
       #expect(record.status == 500)
       #expect(record.calls == 2)
       #expect(record.maybeCounted)
-      #expect(record.burnt)
+      #expect(record.consumed)
       #expect(record.endpoint == "main")
-      #expect(try await queue.claim(batch: 2).map(\.attempt) == [1], "what burns nothing keeps its number")
+      #expect(try await queue.claim(lease: 2).map(\.attempt) == [1], "what consumes nothing keeps its number")
     }
   }
 
@@ -233,17 +234,17 @@ struct WorkerQueueTests {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let jobs = try await queue.submitted(3)
-      let claimed = try await queue.claim(batch: 40)
-      let held = HeldJob(batch: 40, job: claimed[0].id)
-      #expect(try await queue.statements.handBack([held]).run(on: queue.pool).settled == [jobs[0]])
-      let beat = queue.statements.heartbeat([40, 41], lease: .seconds(60), inFlight: 2)
+      let claimed = try await queue.claim(lease: 40)
+      let held = HeldJob(lease: 40, job: claimed[0].id)
+      #expect(try await queue.statements.release([held]).run(on: queue.pool).ended == [jobs[0]])
+      let beat = queue.statements.heartbeat([40, 41], leaseDuration: .seconds(60), inFlight: 2)
       #expect(try await beat.run(on: queue.pool) == [40])
 
-      _ = try await queue.pool.query("UPDATE analysis.batch SET deadline = now() - interval '1 second'")
+      _ = try await queue.pool.query("UPDATE analysis.lease SET deadline = now() - interval '1 second'")
       let rescued = try await queue.statements.rescue(grace: .zero).run(on: queue.pool)
-      #expect(rescued == RescueOutcome(batches: 1, requeued: 2, dead: 0))
+      #expect(rescued == RescueOutcome(leases: 1, requeued: 2, dead: 0))
       #expect(try await beat.run(on: queue.pool).isEmpty)
-      #expect(try await queue.claim(batch: 50).count == 3)
+      #expect(try await queue.claim(lease: 50).count == 3)
     }
   }
 
@@ -258,7 +259,7 @@ struct WorkerQueueTests {
       let jobs = try await queue.submitted(2)
       let claimed = try await queue.claim()
       let later = FailedAttempt(
-        batch: claimed[0].batch, job: claimed[0].id, decision: .retry(after: .seconds(3600), burns: true),
+        lease: claimed[0].lease, job: claimed[0].id, decision: .retry(after: .seconds(3600), consumes: true),
         failureClass: .server, message: "Failed.")
       _ = try await queue.statements.fail([later]).run(on: queue.pool)
       #expect(try await queue.statements.promote().run(on: queue.pool) == 0)
@@ -266,7 +267,7 @@ struct WorkerQueueTests {
       #expect(try await queue.statements.promote().run(on: queue.pool) == 1)
 
       #expect(try await JobDirectory(queue.pool).cancel(jobs) == [jobs[0]: .cancelled, jobs[1]: .cancelled])
-      #expect(try await queue.statements.settleRefunds().run(on: queue.pool) == 2)
+      #expect(try await queue.statements.applyRefunds().run(on: queue.pool) == 2)
       #expect(try await queue.number("SELECT used FROM analysis.usage") == 0)
 
       let turn = queue.statements.takeTurn("sweep", every: .seconds(3600))
@@ -282,13 +283,13 @@ struct WorkerQueueTests {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let jobs = try await queue.submitted(4)
-      let first = try await queue.claim(batch: 1, count: 2)
+      let first = try await queue.claim(lease: 1, count: 2)
       let complete = queue.statements.complete(try first.map { try queue.completed($0) })
       let claim = queue.statements.claim(
-        firstBatch: 2, lanes: [LaneClaim(lane: Lane(.throat, .normal), from: 0, limit: 2)], count: 2,
-        lease: .seconds(60))
+        firstLease: 2, lanes: [LaneClaim(lane: Lane(.throat, .normal), from: 0, limit: 2)], count: 2,
+        leaseDuration: .seconds(60))
       let results = try await queue.pool.pipeline([complete.sql, claim.sql])
-      #expect(try complete.decode(results[0]).settled == Set(jobs.prefix(2)))
+      #expect(try complete.decode(results[0]).ended == Set(jobs.prefix(2)))
       #expect(try claim.decode(results[1]).flatMap(\.jobs).map(\.id) == Array(jobs.suffix(2)))
     }
   }

@@ -66,7 +66,7 @@ struct RetentionBoundTests {
     }
   }
 
-  @Test("Jobs that failed for good go with their attempts")
+  @Test("Jobs that died go with their attempts")
   func dead() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")
@@ -121,7 +121,7 @@ struct RetentionBoundTests {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       _ = try await End.result.bring(queue)
-      _ = try await queue.settleRefunds()
+      _ = try await queue.applyRefunds()
       let ended = try await queue.wholeSecond()
       try await queue.setEnds(ended)
       let after = try await queue.moment("26 months", after: ended)

@@ -14,7 +14,7 @@ struct RetentionMonthTests {
     _ = try await queue.deadJob("user", image: "dead")
     let cancelled = try await queue.create([Ask("user", image: "cancelled")])
     _ = try await queue.cancel(cancelled)
-    _ = try await queue.settleRefunds()
+    _ = try await queue.applyRefunds()
     try await queue.moveBack(months: 30)
   }
 
@@ -62,11 +62,11 @@ struct RetentionMonthTests {
       let worker: Int64 = 1
       #expect(try await queue.complete(done).count == 4)
       if state == "scheduled" {
-        let claimed = try await queue.claim(1, batch: 900)
-        _ = try await queue.fail([jobs[4]], batches: [claimed[0].batch], delay: 3_600_000)
+        let claimed = try await queue.claim(1, lease: 900)
+        _ = try await queue.fail([jobs[4]], leases: [claimed[0].lease], delay: 3_600_000)
       }
       try await queue.moveBack(months: 30)
-      let held = state == "leased" ? try await queue.claim(1, batch: 900) : []
+      let held = state == "leased" ? try await queue.claim(1, lease: 900) : []
       let dry = try await queue.purge(dry: true)
       let report = try await queue.purge()
       #expect(report == dry && report.words == ["images 4", "results 4"])
@@ -177,8 +177,8 @@ struct RetentionMonthTests {
               let answers = try await queue.submit(Ask("user", image: "live-\(client)") * 3)
               #expect(answers.allSatisfy { $0.outcome == "created" })
               round += 1
-              let batch = Int64(1_000_000 * (client + 1) + round * 10)
-              let claimed = try await queue.claim(5, worker: Int64(client), batch: batch)
+              let lease = Int64(1_000_000 * (client + 1) + round * 10)
+              let claimed = try await queue.claim(5, worker: Int64(client), lease: lease)
               count += try await queue.complete(claimed, worker: Int64(client)).count
             }
             return count

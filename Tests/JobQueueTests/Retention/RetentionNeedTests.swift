@@ -86,7 +86,7 @@ struct RetentionNeedTests {
         Ask("user", image: "waiting"), Ask("user", image: "scheduled", at: soon),
       ])
       let again = try await queue.create([Ask("user", priority: 0, image: "again")])
-      _ = try await queue.fail(again, batches: [try await queue.claim(1, batch: 300)[0].batch], delay: 60_000)
+      _ = try await queue.fail(again, leases: [try await queue.claim(1, lease: 300)[0].lease], delay: 60_000)
       func facts() async throws -> [String] {
         try await queue.everything().filter {
           $0.hasPrefix("image") || $0.hasPrefix("job") || $0.hasPrefix("attempt")

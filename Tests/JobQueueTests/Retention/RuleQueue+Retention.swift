@@ -12,7 +12,7 @@ extension RuleQueue {
     settings.moment = moment
     settings.isDry = isDry
     settings.share = 1
-    settings.batch = 2
+    settings.chunk = 2
     settings.attempts = attempts
     return try await Purger(pool, settings).run(isStopped: isStopped)
   }

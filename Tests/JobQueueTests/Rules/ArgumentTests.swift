@@ -97,7 +97,7 @@ struct ArgumentTests {
         6: lists("server", "text"), 11: lists("1", "smallint"),
       ]),
     Call(
-      function: "hand_back", arguments: [shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "0"],
+      function: "release", arguments: [shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "0"],
       hostile: [
         0: noShard, 1: ["NULL::bigint"], 2: jobLists, 3: jobLists, 4: ["-1", "9223372036854775807"],
       ]),
@@ -111,7 +111,7 @@ struct ArgumentTests {
         0: noShard, 1: ["NULL::bigint"], 2: ["NULL::bigint[]"], 3: counts + ["0"], 7: ["NULL::int", "-1"],
       ]),
     Call(
-      function: "tell", arguments: [shard, "1", "'{}'::jsonb"],
+      function: "record_report", arguments: [shard, "1", "'{}'::jsonb"],
       hostile: [
         0: noShard, 1: ["NULL::bigint"],
         2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 65536))"],
@@ -127,7 +127,7 @@ struct ArgumentTests {
       function: "take_turn", arguments: [shard, "'sweep'", "1000"],
       hostile: [0: noShard, 2: ["NULL::int", "0", "-1"]]),
     Call(function: "promote", arguments: [shard, "10"], hostile: [0: noShard, 1: counts]),
-    Call(function: "settle_refunds", arguments: [shard, "10"], hostile: [0: noShard, 1: counts]),
+    Call(function: "apply_refunds", arguments: [shard, "10"], hostile: [0: noShard, 1: counts]),
     Call(
       function: "rescue", arguments: [shard, "10", "0"],
       hostile: [0: noShard, 1: counts, 2: ["NULL::int", "-1"]]),
@@ -232,7 +232,8 @@ struct ArgumentTests {
   @Test(
     "is a transaction that keeps an old snapshot: what relies on seeing what others have done refuses it",
     arguments: calls.filter {
-      !["heartbeat", "tell", "tick", "take_turn", "images_of_jobs", "audit_list"].contains($0.function)
+      !["heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "audit_list"].contains(
+        $0.function)
     })
   func oldSnapshot(_ call: Call) async throws {
     try await RuleQueue.run { queue in

@@ -29,14 +29,14 @@ struct CancelTests {
       try await queue.add("user")
       let jobs = try await queue.create(Ask("user") * 5)
       let claimed = try await queue.claim()
-      let batch = claimed[0].batch
+      let lease = claimed[0].lease
       #expect(try await queue.cancel(Array(jobs[..<4])).values.allSatisfy { $0 == "cancelled" })
-      #expect(try await queue.complete([jobs[0], jobs[4]], batches: [batch]) == [jobs[4]])
-      #expect(try await queue.fail([jobs[1]], batches: [batch], delay: 0) == [jobs[1]: "stale"])
-      #expect(try await queue.handBack([jobs[2]], batches: [batch]) == [])
+      #expect(try await queue.complete([jobs[0], jobs[4]], leases: [lease]) == [jobs[4]])
+      #expect(try await queue.fail([jobs[1]], leases: [lease], delay: 0) == [jobs[1]: "stale"])
+      #expect(try await queue.release([jobs[2]], leases: [lease]) == [])
       try await queue.expireLeases()
       #expect(try await queue.rescue() == [1, 0, 0])
-      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.lease") == 0)
       #expect(try await queue.number("SELECT count(*) FROM analysis.ready") == 0)
       #expect(try await queue.usage("user").used == 1)
     }
@@ -52,11 +52,11 @@ struct CancelTests {
       _ = try await queue.cancel([jobs[1], jobs[4]])
       let given = [jobs[5], jobs[1], jobs[0], jobs[0], jobs[4], jobs[3], jobs[5]]
       #expect(
-        try await queue.complete(given, batches: [claimed[0].batch]) == [jobs[0], jobs[3], jobs[5]])
+        try await queue.complete(given, leases: [claimed[0].lease]) == [jobs[0], jobs[3], jobs[5]])
       #expect(try await queue.number("SELECT count(*) FROM analysis.result WHERE outcome = 1") == 3)
       #expect(try await queue.number("SELECT count(*) FROM analysis.result WHERE outcome = 2") == 2)
       #expect(
-        try await queue.numbers("SELECT unnest(job_ids) FROM analysis.batch").map(Int64.init) == [jobs[2]])
+        try await queue.numbers("SELECT unnest(job_ids) FROM analysis.lease").map(Int64.init) == [jobs[2]])
     }
   }
 
@@ -66,20 +66,20 @@ struct CancelTests {
       try await queue.add("user")
       let jobs = try await queue.create(Ask("user") * 4)
       let later = try await queue.create([Ask("user", at: try await queue.now(plus: 3600))])
-      let batch = try await queue.claim()[0].batch
+      let lease = try await queue.claim()[0].lease
       // The lane has come far, so each comes back at another place than its first.
       _ = try await queue.tick([5: 50_000])
-      _ = try await queue.fail([jobs[0]], batches: [batch], delay: 0)
-      _ = try await queue.fail([jobs[1]], batches: [batch], delay: 60_000)
-      _ = try await queue.handBack([jobs[2]], batches: [batch])
+      _ = try await queue.fail([jobs[0]], leases: [lease], delay: 0)
+      _ = try await queue.fail([jobs[1]], leases: [lease], delay: 60_000)
+      _ = try await queue.release([jobs[2]], leases: [lease])
       try await queue.expireLeases()
       _ = try await queue.rescue()
       try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
       #expect(try await queue.promote() == 2)
       // Lost again, one job runs alone from now on.
-      let lost = try await queue.claim(batch: 500)
+      let lost = try await queue.claim(lease: 500)
       let others = lost.map(\.job).filter { $0 != jobs[3] }
-      _ = try await queue.handBack(others, batches: [lost[0].batch])
+      _ = try await queue.release(others, leases: [lost[0].lease])
       try await queue.expireLeases()
       _ = try await queue.rescue()
       #expect(try await queue.numbers("SELECT lane FROM analysis.ready ORDER BY lane") == [5, 5, 5, 5, 7])
@@ -104,7 +104,7 @@ struct CancelTests {
           FROM generate_series(1, 5000) g),
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_raw, closed)
+            max_attempts, image_unsanitized, closed)
           SELECT 0, period, 1, 5, id, 0, 1, 0, now(), 1, period, 3, false, true FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids;
         UPDATE analysis.ready SET vt = 1000000 WHERE job_id = ANY ('{\(jobs.map(String.init).joined(separator: ","))}')
@@ -143,8 +143,8 @@ struct CancelTests {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       let jobs = try await queue.create(Ask("user") * 2)
-      let batch = try await queue.claim()[0].batch
-      _ = try await queue.fail([jobs[0]], batches: [batch], delay: nil)
+      let lease = try await queue.claim()[0].lease
+      _ = try await queue.fail([jobs[0]], leases: [lease], delay: nil)
       // Failed in the month before: the retry moves the job to this one.
       try await queue.execute(
         """
@@ -185,8 +185,8 @@ struct CancelTests {
       try await queue.add("user")
       let jobs = try await queue.create(Ask("user") * 2)
       let claimed = try await queue.claim()
-      _ = try await queue.complete([jobs[0]], batches: [claimed[0].batch])
-      _ = try await queue.fail([jobs[1]], batches: [claimed[0].batch], delay: nil)
+      _ = try await queue.complete([jobs[0]], leases: [claimed[0].lease])
+      _ = try await queue.fail([jobs[1]], leases: [claimed[0].lease], delay: nil)
       #expect(try await queue.cancel(jobs) == [jobs[0]: "finished", jobs[1]: "dead"])
       #expect(try await queue.usage("user").used == 1)
       #expect(try await queue.number("SELECT count(*) FROM analysis.refund") == 1)
@@ -200,13 +200,13 @@ struct CancelTests {
       let jobs = try await queue.create(Ask("user") * 400)
       let claimed = try await queue.claim(400)
       #expect(claimed.count == 400)
-      let batch = claimed[0].batch
+      let lease = claimed[0].lease
 
       let (stored, cancelled) = try await withThrowingTaskGroup(of: (Set<Int64>, Set<Int64>).self) { group in
         for slice in stride(from: 0, to: 400, by: 40) {
           // The two go through the jobs in opposite orders, so that they meet.
           let mine = Array(jobs[slice..<(slice + 40)])
-          group.addTask { (try await queue.complete(mine, batches: [batch]), []) }
+          group.addTask { (try await queue.complete(mine, leases: [lease]), []) }
           group.addTask {
             let outcomes = try await queue.cancel(mine.reversed())
             return ([], Set(outcomes.filter { $0.value == "cancelled" }.keys))
@@ -220,7 +220,7 @@ struct CancelTests {
       #expect(stored.isDisjoint(with: cancelled))
       #expect(stored.union(cancelled) == Set(jobs))
       #expect(try await queue.usage("user").used == stored.count)
-      while try await queue.settleRefunds() > 0 {}
+      while try await queue.applyRefunds() > 0 {}
       #expect(try await queue.usage("user") == RuleQueue.Usage(used: stored.count, refunded: cancelled.count))
     }
   }
@@ -232,7 +232,7 @@ struct CancelTests {
     try await RuleQueue.run { queue in
       try await queue.add("user")
       let jobs = try await queue.create(Ask("user") * 6)
-      let batch = try await queue.claim()[0].batch
+      let lease = try await queue.claim()[0].lease
       let busy = [jobs[1], jobs[3]]
       try await queue.pool.withConnection { open in
         try await open.execute(script: "BEGIN")
@@ -240,20 +240,20 @@ struct CancelTests {
         // Named twice beside, and one that had ended before.
         _ = try await queue.cancel([jobs[4]])
         let given = [jobs[3], jobs[0], jobs[1], jobs[0], jobs[4]]
-        #expect(try await queue.complete(given, batches: [batch]) == [jobs[0]])
-        #expect(try await queue.complete(busy, batches: [batch], knownBusy: true) == [])
+        #expect(try await queue.complete(given, leases: [lease]) == [jobs[0]])
+        #expect(try await queue.complete(busy, leases: [lease], knownBusy: true) == [])
         #expect(
-          try await queue.fail([jobs[1], jobs[2]], batches: [batch], delay: 0) == [
+          try await queue.fail([jobs[1], jobs[2]], leases: [lease], delay: 0) == [
             jobs[1]: "busy", jobs[2]: "retried",
           ])
-        #expect(try await queue.handBack([jobs[3], jobs[5]], batches: [batch]) == [jobs[5]])
-        #expect(try await queue.heartbeat([batch]) == [batch])
+        #expect(try await queue.release([jobs[3], jobs[5]], leases: [lease]) == [jobs[5]])
+        #expect(try await queue.heartbeat([lease]) == [lease])
         #expect(
-          try await queue.numbers("SELECT unnest(job_ids) FROM analysis.batch").map(Int64.init) == busy)
+          try await queue.numbers("SELECT unnest(job_ids) FROM analysis.lease").map(Int64.init) == busy)
         try await open.execute(script: "ROLLBACK")
       }
-      #expect(try await queue.complete(busy, batches: [batch], knownBusy: true) == Set(busy))
-      #expect(try await queue.number("SELECT count(*) FROM analysis.batch") == 0)
+      #expect(try await queue.complete(busy, leases: [lease], knownBusy: true) == Set(busy))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.lease") == 0)
     }
   }
 

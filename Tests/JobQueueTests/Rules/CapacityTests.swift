@@ -97,7 +97,7 @@ struct CapacityTests {
         #expect(answers.allSatisfy { $0.reason == nil })
         // Others wait behind and before, and nothing is said of them either.
         _ = try await queue.submit([Ask("other")])
-        let claimed = try await queue.claim(6, batch: 100 + round * 10)
+        let claimed = try await queue.claim(6, lease: 100 + round * 10)
         _ = try await queue.complete(claimed)
       }
       #expect(try await queue.number("SELECT count(*) FROM analysis.lane_clock WHERE now_vt > 0") == 0)
@@ -147,12 +147,12 @@ struct CapacityTests {
       for round in 0..<3 as Range<Int64> {
         try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
         #expect(try await queue.promote() == 3)
-        let claimed = try await queue.claim(batch: 100 + round * 10)
+        let claimed = try await queue.claim(lease: 100 + round * 10)
         _ = try await queue.fail(
-          claimed.map(\.job), batches: [claimed[0].batch], delay: 60_000, burns: false)
+          claimed.map(\.job), leases: [claimed[0].lease], delay: 60_000, consumes: false)
       }
       #expect(try await queue.numbers("SELECT DISTINCT later FROM analysis.fair_share").max() ?? 0 <= 3)
-      _ = try await queue.settleRefunds()
+      _ = try await queue.applyRefunds()
       #expect(try await queue.numbers("SELECT DISTINCT later FROM analysis.fair_share") == [0])
     }
   }
@@ -233,7 +233,7 @@ struct CapacityTests {
           jobs[0]: false, jobs[2]: true,
         ])
       let outcome = try await queue.fail(
-        [jobs[2]], batches: [claimed[0].batch], delay: nil, burns: false, failureClass: "expired")
+        [jobs[2]], leases: [claimed[0].lease], delay: nil, consumes: false, failureClass: "expired")
       #expect(outcome == [jobs[2]: "dead"])
       #expect(try await queue.numbers("SELECT attempts FROM analysis.dead") == [0])
     }
@@ -279,7 +279,7 @@ struct CapacityTests {
       let large = [UInt8](repeating: 1, count: 10_485_761)
       #expect(
         try await queue.pool.query(submit, ["ear", .bytes(large)]).single().string(1) == "bad_argument")
-      #expect(try await queue.number("SELECT count(*) FROM analysis.job WHERE image_raw") == 1)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.job WHERE image_unsanitized") == 1)
     }
   }
 

@@ -1,6 +1,6 @@
 /// One job of a claim.
 struct Claimed: Sendable, Equatable {
-  let batch: Int64
+  let lease: Int64
   let lane: Int16
   let job: Int64
   let period: Int16

@@ -84,7 +84,7 @@ struct ErasureRaceTests {
       try await queue.add("erased")
       let jobs = try await queue.create(Ask("erased") * 3)
       let claimed = try await queue.claim()
-      _ = try await queue.fail(jobs, batches: [claimed[0].batch], delay: nil)
+      _ = try await queue.fail(jobs, leases: [claimed[0].lease], delay: nil)
       let outcomes = try await withThrowingTaskGroup(of: [Int64: String].self) { group in
         try await queue.pool.transaction { open in
           try await queue.erase("erased", on: open)
@@ -120,9 +120,9 @@ struct ErasureRaceTests {
         }
         group.addTask {
           for round in 0..<40 as Range<Int64> {
-            let claimed = try await queue.claim(20, batch: 1000 + round * 10)
+            let claimed = try await queue.claim(20, lease: 1000 + round * 10)
             guard !claimed.isEmpty else { continue }
-            _ = try await queue.fail(claimed.map(\.job), batches: claimed.map(\.batch), delay: nil)
+            _ = try await queue.fail(claimed.map(\.job), leases: claimed.map(\.lease), delay: nil)
             try await again { _ = try await queue.retryDead(claimed.map(\.job)) }
             try await queue.execute("UPDATE analysis.scheduled SET run_at = now() WHERE job_id % 7 = 0")
             _ = try await queue.promote()

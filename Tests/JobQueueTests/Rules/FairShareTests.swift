@@ -12,12 +12,12 @@ struct FairShareTests {
       var furthest: Int64 = 0
       for round in 0..<5 as Range<Int64> {
         furthest =
-          try await queue.claim(100, batch: 100 + round * 10, from: furthest).map(\.virtualTime).max() ?? 0
+          try await queue.claim(100, lease: 100 + round * 10, from: furthest).map(\.virtualTime).max() ?? 0
       }
       #expect(furthest == 499_000)
       _ = try await queue.tick([5: furthest])
       let single = try await queue.create([Ask("b")])[0]
-      #expect(try await queue.claim(1, batch: 900, from: furthest).map(\.job) == [single])
+      #expect(try await queue.claim(1, lease: 900, from: furthest).map(\.job) == [single])
     }
   }
 
@@ -32,11 +32,11 @@ struct FairShareTests {
       let mark = claimed.map(\.virtualTime).max() ?? 0
       // Nothing was published: B queues at zero, far below what was claimed.
       let single = try await queue.create([Ask("b")])[0]
-      #expect(!(try await queue.claim(1, batch: 500, from: mark).map(\.job).contains(single)))
+      #expect(!(try await queue.claim(1, lease: 500, from: mark).map(\.job).contains(single)))
       // However often the mark is published, scan_from does not pass the job that waits.
       #expect(try await queue.tick([5: mark])[5] == 0)
       #expect(try await queue.tick([5: mark])[5] == 0)
-      #expect(try await queue.claim(1, batch: 600, from: 0).map(\.job) == [single])
+      #expect(try await queue.claim(1, lease: 600, from: 0).map(\.job) == [single])
       #expect(try await queue.tick([5: mark])[5] == mark)
     }
   }
@@ -117,12 +117,12 @@ struct FairShareTests {
       for user in ["a", "b"] { _ = try await queue.cancel(try await queue.create(Ask(user) * 3)) }
       try await queue.pool.transaction { open in
         _ = try await queue.submit([Ask("a")], on: open)
-        _ = try await queue.settleRefunds()
+        _ = try await queue.applyRefunds()
         let left = try await queue.texts(
           "SELECT a.user_ref FROM analysis.freed_place p JOIN analysis.account a USING (shard, user_id)")
         #expect(left == ["a"])
       }
-      _ = try await queue.settleRefunds()
+      _ = try await queue.applyRefunds()
       #expect(try await queue.number("SELECT count(*) FROM analysis.freed_place") == 0)
       let shares = try await queue.numbers("SELECT last_vt FROM analysis.fair_share ORDER BY user_id")
       #expect(shares == [1000, 0])
@@ -212,8 +212,8 @@ struct FairShareTests {
       let jobs = try await queue.create(Ask("a") * 3)
       let claimed = try await queue.claim()
       _ = try await queue.tick([5: 70_000])
-      _ = try await queue.fail([jobs[0]], batches: [claimed[0].batch], delay: 0)
-      _ = try await queue.handBack([jobs[1]], batches: [claimed[0].batch])
+      _ = try await queue.fail([jobs[0]], leases: [claimed[0].lease], delay: 0)
+      _ = try await queue.release([jobs[1]], leases: [claimed[0].lease])
       try await queue.expireLeases()
       _ = try await queue.rescue()
       #expect(try await queue.numbers("SELECT vt FROM analysis.ready") == [70_000, 70_000, 70_000])
@@ -227,7 +227,7 @@ struct FairShareTests {
       try await queue.add("b")
       _ = try await queue.create(Ask("a") * 3)
       let claimed = try await queue.claim()
-      _ = try await queue.fail(claimed.map(\.job), batches: [claimed[0].batch], delay: 60_000)
+      _ = try await queue.fail(claimed.map(\.job), leases: [claimed[0].lease], delay: 60_000)
       _ = try await queue.create(Ask("b", at: try await queue.now(plus: 3600)) * 2)
       try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
       #expect(try await queue.promote() == 5)

@@ -87,7 +87,7 @@ struct JobListTests {
         SELECT min(p.state) FROM (
           SELECT CASE r.outcome WHEN 1 THEN 'succeeded' ELSE 'cancelled' END AS state FROM analysis.result r WHERE r.job_id = j.id
           UNION ALL SELECT 'dead' FROM analysis.dead d WHERE d.job_id = j.id
-          UNION ALL SELECT 'running' FROM analysis.batch b WHERE j.id = ANY (b.job_ids) AND NOT j.closed
+          UNION ALL SELECT 'running' FROM analysis.lease b WHERE j.id = ANY (b.job_ids) AND NOT j.closed
           UNION ALL SELECT 'scheduled' FROM analysis.scheduled s WHERE s.job_id = j.id AND NOT j.closed
           UNION ALL SELECT 'waiting' FROM analysis.ready r WHERE r.job_id = j.id AND NOT j.closed) p)
       FROM analysis.job j JOIN analysis.account a ON a.user_id = j.user_id
@@ -118,15 +118,15 @@ struct JobListTests {
       _ = try await queue.submit(asks)
     case 3, 4:
       _ = try await queue.claim(
-        .random(in: 1...6, using: &random), batch: Int64(number) * 1000, lanes: lanes)
+        .random(in: 1...6, using: &random), lease: Int64(number) * 1000, lanes: lanes)
     case 5:
-      let batches = try await queue.pool.query("SELECT id, job_ids::text FROM analysis.batch ORDER BY id")
-      guard let row = batches.randomElement(using: &random) else { return }
+      let leases = try await queue.pool.query("SELECT id, job_ids::text FROM analysis.lease ORDER BY id")
+      guard let row = leases.randomElement(using: &random) else { return }
       let jobs = try row.string(1).dropFirst().dropLast().split(separator: ",").compactMap { Int64($0) }
       switch Int.random(in: 0..<3, using: &random) {
-      case 0: _ = try await queue.complete(jobs, batches: [try row.int64(0)])
-      case 1: _ = try await queue.fail(jobs, batches: [try row.int64(0)], delay: nil)
-      default: _ = try await queue.fail(jobs, batches: [try row.int64(0)], delay: 3_600_000)
+      case 0: _ = try await queue.complete(jobs, leases: [try row.int64(0)])
+      case 1: _ = try await queue.fail(jobs, leases: [try row.int64(0)], delay: nil)
+      default: _ = try await queue.fail(jobs, leases: [try row.int64(0)], delay: 3_600_000)
       }
     case 6:
       let jobs = try await queue.pool.query("SELECT id FROM analysis.job ORDER BY id").map { try $0.int64(0) }
@@ -148,8 +148,8 @@ struct JobListTests {
       for number in 1...120 { try await step(queue, number, using: &random) }
       // Some are dead, whatever was drawn.
       _ = try await queue.submit([Ask("a"), Ask("b")])
-      let claimed = try await queue.claim(2, batch: 900_000)
-      _ = try await queue.fail(claimed.map(\.job), batches: Array(Set(claimed.map(\.batch))), delay: nil)
+      let claimed = try await queue.claim(2, lease: 900_000)
+      _ = try await queue.fail(claimed.map(\.job), leases: Array(Set(claimed.map(\.lease))), delay: nil)
       let jobs = try await judge(queue)
       #expect(Set(jobs.map(\.state)) == Set(Self.states), "what is not there is not tested")
       #expect(Set(jobs.map(\.month)).count > 1)
@@ -201,7 +201,7 @@ struct JobListTests {
       INSERT INTO analysis.usage (shard, user_id, period, used)
       SELECT 0, a.user_id, analysis.period_of(now(), 'UTC'), \(count) / 200 FROM analysis.account a WHERE a.user_ref <> 'idle';
       INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-        max_attempts, image_raw)
+        max_attempts, image_unsanitized)
       SELECT 0, u.period, 1, 5, g, (SELECT a.user_id FROM analysis.account a WHERE a.user_ref = 'user-' || g % 200 + 1), 1, g,
         now(), 1, u.period, 3, false
       FROM generate_series(1, \(count)) g, (SELECT analysis.period_of(now(), 'UTC') AS period) u;

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Short leases, careless workers")
 struct LeaseStressTests {
-  /// What a worker does with a batch.
+  /// What a worker does with a lease.
   enum Manner: CaseIterable, Sendable {
     case abandons, isLate, completes, alsoCompletes, completesToo
   }
@@ -40,7 +40,7 @@ struct LeaseStressTests {
     }
   }
 
-  /// The suspects' lane several times: each gives a batch of one job, so that the tail is not claimed singly.
+  /// The quarantine lane several times: each gives a lease of one job, so that the tail is not claimed singly.
   private static let lanes: [Int16] = Array(repeating: 7, count: 10) + [4, 5, 6]
 
   /// How many jobs have a result or are dead, which none should be.
@@ -49,20 +49,20 @@ struct LeaseStressTests {
       "SELECT (SELECT count(*) FROM analysis.result) + (SELECT count(*) FROM analysis.dead)")
   }
 
-  /// Works until all jobs have ended; which manner a batch gets goes round, so a fifth each.
+  /// Works until all jobs have ended; which manner a lease gets goes round, so a fifth each.
   private func work(_ queue: RuleQueue, worker: Int64, until total: Int) async throws {
     var late: [Claimed] = []
     var round: Int64 = 0
     while true {
       round += 1
       let claimed = try await queue.claim(
-        100, worker: worker, batch: worker * 1_000_000_000 + round * 16, lanes: Self.lanes, lease: 30)
+        100, worker: worker, lease: worker * 1_000_000_000 + round * 16, lanes: Self.lanes, leaseDuration: 30)
       if claimed.isEmpty, try await ended(queue) == total { return }
       guard !claimed.isEmpty else { continue }
       switch Manner.allCases[Int(round) % Manner.allCases.count] {
       case .abandons: break
       case .isLate:
-        // Completed when the next late batch comes, long after the lease is over and mostly rescued.
+        // Completed when the next late lease comes, long after the lease is over and mostly rescued.
         try await complete(late, worker: worker, in: queue)
         late = claimed
       case .completes, .alsoCompletes, .completesToo:

@@ -132,11 +132,11 @@ struct PeriodTests {
         UPDATE analysis.idem SET period = (period - 1)::smallint; UPDATE analysis.usage SET period = (period - 1)::smallint
         """)
       let first = try await queue.claim()
-      _ = try await queue.fail([job], batches: [first[0].batch], delay: 0)
-      let second = try await queue.claim(batch: 200)
+      _ = try await queue.fail([job], leases: [first[0].lease], delay: 0)
+      let second = try await queue.claim(lease: 200)
       #expect(second.map { Int($0.period) } == [present - 1])
-      _ = try await queue.fail([job], batches: [second[0].batch], delay: nil, failureClass: "permanent")
-      #expect(try await queue.settleRefunds() == 1)
+      _ = try await queue.fail([job], leases: [second[0].lease], delay: nil, failureClass: "permanent")
+      #expect(try await queue.applyRefunds() == 1)
 
       #expect(try await queue.retryDead([job]) == [job: "requeued"])
       #expect(try await queue.retryDead([job]) == [job: "not_dead"])
@@ -148,7 +148,7 @@ struct PeriodTests {
       #expect(
         try await queue.number("SELECT count(*) FROM analysis.attempts_of(0::smallint, $1)", [.int64(job)])
           == 2)
-      let third = try await queue.claim(batch: 300)
+      let third = try await queue.claim(lease: 300)
       #expect(third.map(\.attempt) == [1])
       #expect(try await queue.complete(third) == [job])
       #expect(try await queue.numbers("SELECT period FROM analysis.result") == [present])
@@ -161,7 +161,7 @@ struct PeriodTests {
       try await queue.add("free", plan: "free")
       let jobs = try await queue.create(Ask("free") * 5)
       let claimed = try await queue.claim()
-      _ = try await queue.fail(jobs, batches: [claimed[0].batch], delay: nil)
+      _ = try await queue.fail(jobs, leases: [claimed[0].lease], delay: nil)
       _ = try await queue.create(Ask("free") * 3)
       let outcomes = try await queue.retryDead(jobs)
       #expect(jobs.map { outcomes[$0] } == ["requeued", "requeued", "quota", "quota", "quota"])

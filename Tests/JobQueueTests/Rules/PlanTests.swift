@@ -11,7 +11,7 @@ struct PlanTests {
           SELECT nextval('analysis.job_id') AS id, g, analysis.period_of(now(), 'UTC') AS period FROM generate_series(1, \(count)) g),
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_raw)
+            max_attempts, image_unsanitized)
           SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids
         """, deadline: .seconds(300))
@@ -44,16 +44,16 @@ struct PlanTests {
       try await queue.add("user")
       try await queue.pool.withConnection { connection in
         // The session's plans come from here: everything is called while the tables are empty.
-        for batch in [1, 2, 3] as [Int64] {
+        for lease in [1, 2, 3] as [Int64] {
           try await fill(queue, on: connection, 1)
-          let claimed = try await queue.claim(1, batch: batch * 10, on: connection)
-          _ = try await queue.complete(claimed.map(\.job), batches: [claimed[0].batch], on: connection)
+          let claimed = try await queue.claim(1, lease: lease * 10, on: connection)
+          _ = try await queue.complete(claimed.map(\.job), leases: [claimed[0].lease], on: connection)
         }
         try await fill(queue, on: connection, 200_000)
         // As an old snapshot keeps thousands of leases that are gone.
         try await connection.execute(
           script: """
-            INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+            INSERT INTO analysis.lease (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
             SELECT 0, 5, 1000000 + g, 2, now() + interval '1 day', '{1}', '{24322}', '{0}', '{1}'
             FROM generate_series(1, 5000) g
             """)
@@ -63,9 +63,9 @@ struct PlanTests {
           let before = (
             ready: try await read("ready", on: connection), jobs: try await read("job_p%", on: connection),
             results: try await read("result_p%", on: connection),
-            leases: try await read("batch", on: connection)
+            leases: try await read("lease", on: connection)
           )
-          let claimed = try await queue.claim(count, batch: Int64(count) * 100, on: connection)
+          let claimed = try await queue.claim(count, lease: Int64(count) * 100, on: connection)
           #expect(claimed.count == Int(count))
           let ready = try await read("ready", on: connection) - before.ready
           #expect(ready.bySequence == 0)
@@ -73,21 +73,21 @@ struct PlanTests {
           // lane showed that there is something in it.
           #expect(ready.byIndex <= 2 * Int(count) + 1)
           let stored = try await queue.complete(
-            claimed.map(\.job), batches: [claimed[0].batch], on: connection)
+            claimed.map(\.job), leases: [claimed[0].lease], on: connection)
           #expect(stored.count == Int(count))
           let jobs = try await read("job_p%", on: connection) - before.jobs
           #expect(jobs.bySequence == 0)
           #expect(jobs.byIndex <= 2 * Int(count))
           let results = try await read("result_p%", on: connection) - before.results
           #expect(results.bySequence == 0)
-          let leases = try await read("batch", on: connection) - before.leases
+          let leases = try await read("lease", on: connection) - before.leases
           #expect(leases.bySequence == 0)
           #expect(leases.byIndex <= 10)
           try await connection.execute(script: "ROLLBACK")
         }
       }
       // What was filled in by hand has no usage and no submit: the invariants are not for it.
-      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.result, analysis.batch")
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.result, analysis.lease")
     }
   }
 
@@ -102,21 +102,21 @@ struct PlanTests {
             INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
             SELECT 0, 5, 0, j.period, 0, j.id FROM analysis.job j
             """, deadline: .seconds(300))
-        for batch in [10, 20] as [Int64] {
+        for lease in [10, 20] as [Int64] {
           try await connection.execute(script: "BEGIN")
           let blocks = """
             SELECT coalesce(sum(pg_stat_get_xact_blocks_fetched(c.oid)), 0)::bigint FROM pg_class c
             WHERE c.relname IN ('ready', 'ready_pkey')
             """
           let before = try await connection.query(blocks).single().int(0)
-          #expect(try await queue.claim(100, batch: batch, on: connection).count == 100)
+          #expect(try await queue.claim(100, lease: lease, on: connection).count == 100)
           let fetched = try await connection.query(blocks).single().int(0) - before
           // A few for each row; the entries of the same virtual time alone fill some hundred.
           #expect(fetched < 700, "\(fetched) blocks")
           try await connection.execute(script: "COMMIT")
         }
       }
-      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.batch")
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.lease")
     }
   }
 
@@ -145,7 +145,7 @@ struct PlanTests {
           try await connection.execute(script: "ROLLBACK")
         }
       }
-      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.batch")
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.lease")
     }
   }
 
@@ -161,21 +161,21 @@ struct PlanTests {
           script: """
             INSERT INTO analysis.account (shard, user_ref, zone, key_salt)
             SELECT 0, 'u' || g, 'UTC', sha256('salt') FROM generate_series(1, 5000) g;
-            INSERT INTO analysis.image (shard, period, user_id, sha256, bytes, byte_count, raw, created_at, used_at, sealed_by, sealed_key)
+            INSERT INTO analysis.image (shard, period, user_id, sha256, bytes, byte_count, unsanitized, created_at, used_at, encrypted_by, wrapped_key)
             SELECT 0, \(month), a.user_id, sha256(n::text::bytea), decode(repeat('01', 41), 'hex'), 41, false, now(), now(), 5,
               decode(repeat('07', 72), 'hex')
             FROM analysis.account a CROSS JOIN generate_series(1, 2) n;
             INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-              max_attempts, image_raw)
+              max_attempts, image_unsanitized)
             SELECT 0, \(month), 1, 5, i.id, i.user_id, i.id, 0, now(), 41, \(month), 3, false FROM analysis.image i;
-            INSERT INTO analysis.batch (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+            INSERT INTO analysis.lease (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
             SELECT 0, 5, 1, 1, now() + interval '1 day', array_agg(j.id), array_agg(j.period), array_fill(0::smallint, ARRAY[64]),
               array_agg(j.user_id)
             FROM (SELECT k.id, k.period, k.user_id FROM analysis.job k ORDER BY k.id DESC LIMIT 64) j
             """)
-        let jobs = try await queue.texts("SELECT job_ids[1:32]::text FROM analysis.batch")[0]
+        let jobs = try await queue.texts("SELECT job_ids[1:32]::text FROM analysis.lease")[0]
         try await connection.execute(script: "BEGIN")
-        let tables = ["image_p%", "account", "job_p%", "batch"]
+        let tables = ["image_p%", "account", "job_p%", "lease"]
         var before: [Reads] = []
         for table in tables { before.append(try await read(table, on: connection)) }
         let rows = try await connection.query(ask + "'{1}', '\(jobs)')")
@@ -187,7 +187,7 @@ struct PlanTests {
         }
         try await connection.execute(script: "ROLLBACK")
       }
-      try await queue.execute("TRUNCATE analysis.job, analysis.image, analysis.batch")
+      try await queue.execute("TRUNCATE analysis.job, analysis.image, analysis.lease")
     }
   }
 
@@ -274,7 +274,7 @@ struct PlanTests {
         try await connection.query(
           """
           SELECT analysis.rewrap_images(0::smallint, analysis.period_of(now(), 'UTC'), array_agg(i.o_image),
-            array_agg(i.o_place), array_agg(i.o_sealed_key), 9, array_agg(i.o_sealed_key))
+            array_agg(i.o_place), array_agg(i.o_wrapped_key), 9, array_agg(i.o_wrapped_key))
           FROM analysis.images_to_rewrap(0::smallint, analysis.period_of(now(), 'UTC'), 0, 9, $1) i
           """, [.int32(count)]
         ).single().int(0)
@@ -285,7 +285,7 @@ struct PlanTests {
         _ = try await connection.query(
           """
           INSERT INTO analysis.image (
-            shard, period, raw, user_id, created_at, used_at, byte_count, sha256, bytes, sealed_by, sealed_key)
+            shard, period, unsanitized, user_id, created_at, used_at, byte_count, sha256, bytes, encrypted_by, wrapped_key)
           SELECT 0, analysis.period_of(now(), 'UTC'), false, 1, now(), now(), 41, sha256(g::text::bytea),
                  repeat('x', 41)::bytea, 5, $1
           FROM generate_series(1, 20000) g

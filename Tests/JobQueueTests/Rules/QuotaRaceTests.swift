@@ -56,16 +56,16 @@ struct QuotaRaceTests {
       try await queue.add("free", plan: "free")
       let jobs = try await queue.create(Ask("free") * 5)
       let claimed = try await queue.claim(2)
-      _ = try await queue.fail(claimed.map(\.job), batches: [claimed[0].batch], delay: nil)
+      _ = try await queue.fail(claimed.map(\.job), leases: [claimed[0].lease], delay: nil)
       #expect(try await queue.cancel([jobs[4]]) == [jobs[4]: "cancelled"])
       #expect(try await queue.cancel([jobs[4]]) == [jobs[4]: "cancelled"])
       #expect(try await queue.number("SELECT count(*) FROM analysis.refund") == 3)
 
-      // No settling ran: the submit that meets the limit settles first.
+      // No settling ran: the submit that meets the limit ends first.
       let answers = try await queue.submit(Ask("free") * 4)
       #expect(answers.map(\.outcome) == ["created", "created", "created", "refused"])
       #expect(try await queue.usage("free") == RuleQueue.Usage(used: 5, refunded: 3, refused: 1))
-      #expect(try await queue.settleRefunds() == 0)
+      #expect(try await queue.applyRefunds() == 0)
     }
   }
 
@@ -78,14 +78,14 @@ struct QuotaRaceTests {
 
       try await queue.pool.transaction { open in
         _ = try await queue.submit([Ask("user-0")], on: open)
-        let settled = try await withThrowingTaskGroup(of: Int.self) { group in
-          for _ in 0..<4 { group.addTask { try await queue.settleRefunds() } }
+        let ended = try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<4 { group.addTask { try await queue.applyRefunds() } }
           return try await group.reduce(0, +)
         }
         // One of the four may meet another's lock and leave that user; none may take a refund twice.
-        #expect(settled <= 80)
+        #expect(ended <= 80)
       }
-      while try await queue.settleRefunds() > 0 {}
+      while try await queue.applyRefunds() > 0 {}
       #expect(try await queue.number("SELECT count(*) FROM analysis.refund") == 0)
       #expect(try await queue.usage("user-0") == RuleQueue.Usage(used: 1, refunded: 20))
       #expect(try await queue.usage("user-4") == RuleQueue.Usage(used: 0, refunded: 20))

@@ -164,9 +164,9 @@ struct RightsTests {
       }
       try await queue.execute("SELECT analysis.allow('\(role)', 'worker')")
       try await queue.execute("SELECT analysis.allow('\(role)', 'reporter')")
-      try await queue.execute("REVOKE EXECUTE ON FUNCTION analysis.tell FROM \(role)")
+      try await queue.execute("REVOKE EXECUTE ON FUNCTION analysis.record_report FROM \(role)")
       try await queue.execute("REVOKE SELECT (zone) ON analysis.account FROM \(role)")
-      #expect(try await missing("worker") == ["tell"])
+      #expect(try await missing("worker") == ["record_report"])
       #expect(try await missing("reporter") == ["account"])
       _ = try await Migrator(queue.pool).migrate()
       #expect(try await missing("worker") == [])
@@ -177,7 +177,7 @@ struct RightsTests {
       #expect(try await missing("reporter") == [])
       #expect(
         try await queue.texts(
-          "SELECT has_function_privilege('\(role)', 'analysis.tell(smallint, bigint, jsonb)', 'EXECUTE')::text"
+          "SELECT has_function_privilege('\(role)', 'analysis.record_report(smallint, bigint, jsonb)', 'EXECUTE')::text"
         )
           == ["false"])
       try await queue.execute("SELECT analysis.disallow('\(role)', 'reporter')")

@@ -1,25 +1,25 @@
 import PostgreSQL
 
 extension RuleQueue {
-  /// Rescues at once, without the grace after the server's start; batches, jobs queued again, dead jobs.
+  /// Rescues at once, without the grace after the server's start; leases, jobs queued again, dead jobs.
   func rescue(limit: Int32 = 1000) async throws -> [Int] {
     let row = try await pool.query(
-      "SELECT o_batches, o_requeued, o_dead FROM analysis.rescue(0::smallint, $1, 0)", [.int32(limit)]
+      "SELECT o_leases, o_requeued, o_dead FROM analysis.rescue(0::smallint, $1, 0)", [.int32(limit)]
     ).single()
     return [try row.int(0), try row.int(1), try row.int(2)]
   }
 
   /// Lets every lease run out, as time would.
   func expireLeases() async throws {
-    try await execute("UPDATE analysis.batch SET deadline = '-infinity'")
+    try await execute("UPDATE analysis.lease SET deadline = '-infinity'")
   }
 
   func promote(limit: Int32 = 1000) async throws -> Int {
     try await number("SELECT analysis.promote(0::smallint, $1)", [.int32(limit)])
   }
 
-  func settleRefunds(limit: Int32 = 1000) async throws -> Int {
-    try await number("SELECT analysis.settle_refunds(0::smallint, $1)", [.int32(limit)])
+  func applyRefunds(limit: Int32 = 1000) async throws -> Int {
+    try await number("SELECT analysis.apply_refunds(0::smallint, $1)", [.int32(limit)])
   }
 
   func cancel(_ jobs: [Int64], on queryable: (any Queryable)? = nil) async throws -> [Int64: String] {

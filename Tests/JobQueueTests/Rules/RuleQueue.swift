@@ -52,7 +52,7 @@ struct RuleQueue: Sendable {
     return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
   }
 
-  /// What a user's row of the present month says, in UTC, refunds that are not settled yet taken off.
+  /// What a user's row of the present month says, in UTC, refunds that are not applied yet taken off.
   func usage(_ user: String) async throws -> Usage {
     let row = try await pool.query(
       """

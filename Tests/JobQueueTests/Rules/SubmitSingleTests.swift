@@ -30,10 +30,10 @@ struct SubmitSingleTests {
     SELECT 'usage ' || u.user_id || ' ' || u.used || ' ' || u.refused FROM analysis.usage u
     UNION ALL SELECT 'share ' || f.user_id || ' ' || f.lane || ' ' || f.last_vt || ' ' || f.step FROM analysis.fair_share f
     UNION ALL SELECT 'job ' || (j.user_id, j.kind, j.lane, j.vt, j.run_at, j.image_bytes, j.image_period, j.max_attempts,
-                                j.image_raw, j.key_hash IS NULL, j.expires_at, j.period)::text FROM analysis.job j
+                                j.image_unsanitized, j.key_hash IS NULL, j.expires_at, j.period)::text FROM analysis.job j
     UNION ALL SELECT 'ready ' || (r.lane, r.tries, r.period, r.vt)::text FROM analysis.ready r
     UNION ALL SELECT 'idem ' || (k.user_id, k.period, k.job_id IN (SELECT id FROM analysis.job))::text FROM analysis.idem k
-    UNION ALL SELECT 'image ' || (i.user_id, i.period, i.byte_count, i.raw)::text FROM analysis.image i
+    UNION ALL SELECT 'image ' || (i.user_id, i.period, i.byte_count, i.unsanitized)::text FROM analysis.image i
     ORDER BY 1
     """
 

@@ -77,10 +77,10 @@ struct WorkTests {
       #expect(try await look(queue)[0]?.held == 0, "leases are asked for apart")
       #expect(try await look(queue, all: true)[0]?.held == 1)
       #expect(try await look(queue, lanes: [Lane(.ear, .normal)], all: true)[0]?.held == 0)
-      #expect(try await look(queue, all: true)[0]?.hasLostBatches == false)
+      #expect(try await look(queue, all: true)[0]?.hasLostLeases == false)
       try await queue.expireLeases()
-      #expect(try await look(queue, all: true)[0]?.hasLostBatches == true)
-      _ = try await queue.fail([claimed[0].job], batches: [claimed[0].batch], delay: 3_600_000)
+      #expect(try await look(queue, all: true)[0]?.hasLostLeases == true)
+      _ = try await queue.fail([claimed[0].job], leases: [claimed[0].lease], delay: 3_600_000)
       let next = try #require(try await look(queue)[0]?.nextRun)
       #expect(next > 0 && next <= 3600)
       #expect(try await look(queue)[0]?.isPromotionDue == false)
@@ -89,7 +89,7 @@ struct WorkTests {
       #expect(try await look(queue)[0]?.owesRefunds == false)
       _ = try await queue.cancel(jobs)
       #expect(try await look(queue)[0]?.owesRefunds == true)
-      #expect(try await queue.settleRefunds() > 0)
+      #expect(try await queue.applyRefunds() > 0)
       #expect(try await look(queue)[0]?.owesRefunds != true)
       _ = try await queue.tick([5: 5000])
       #expect(try await look(queue)[0]?.movesMarks != true, "it was published a moment ago")
@@ -100,7 +100,7 @@ struct WorkTests {
     }
   }
 
-  @Test("Turns are told of when they are due, those of the whole queue in the first shard alone")
+  @Test("Semaphore are told of when they are due, those of the whole queue in the first shard alone")
   func turns() async throws {
     try await RuleQueue.run { queue in
       let all: Set<String> = ["sweep", "gauges", "partitions"]

@@ -37,10 +37,10 @@ struct FairShareHistories {
       for user in costs.indices { submit(user, 8) }
       var served = Array(repeating: Int64(0), count: costs.count)
       var waiting = Array(repeating: 8, count: costs.count)
-      for batch in 0..<60 {
+      for lease in 0..<60 {
         let claimed = model.claim(
-          worker: 1, firstBatch: Int64(batch), [.init(lane: Self.lane, from: 0, limit: 1)], count: 1,
-          lease: 1000)
+          worker: 1, firstLease: Int64(lease), [.init(lane: Self.lane, from: 0, limit: 1)], count: 1,
+          leaseDuration: 1000)
         guard let user = claimed.first.map({ Int($0.user) }) else {
           throw BrokenRule("jobs wait and none is claimed")
         }
@@ -77,11 +77,12 @@ struct FairShareHistories {
         numbers += Int64(count)
         _ = model.submit(Ask("user-\(user)") * count, maxAttempts: 3, numbers: given)
       }
-      var batch: Int64 = 0
+      var lease: Int64 = 0
       func claim() -> Claimed? {
-        batch += 1
+        lease += 1
         return model.claim(
-          worker: 1, firstBatch: batch, [.init(lane: Self.lane, from: 0, limit: 1)], count: 1, lease: 1000
+          worker: 1, firstLease: lease, [.init(lane: Self.lane, from: 0, limit: 1)], count: 1,
+          leaseDuration: 1000
         ).first
       }
       for _ in 0..<Int.random(in: 0...60, using: &random) {

@@ -12,7 +12,7 @@ struct LaneHistories {
   private struct World {
     var filled: Set<Lane> = []
     var paused: Set<AnalysisKind> = []
-    var suspectRuns = false
+    var quarantineRuns = false
     var now = LaneHistories.start
     let kinds: [AnalysisKind]
 
@@ -21,7 +21,7 @@ struct LaneHistories {
       if Int.random(in: 0..<10, using: &random) == 0 {
         paused = Set(kinds.filter { _ in Int.random(in: 0..<4, using: &random) == 0 })
       }
-      if Int.random(in: 0..<8, using: &random) == 0 { suspectRuns.toggle() }
+      if Int.random(in: 0..<8, using: &random) == 0 { quarantineRuns.toggle() }
       if let lane = lanes.randomElement(using: &random), Int.random(in: 0..<4, using: &random) == 0 {
         if filled.remove(lane) == nil { filled.insert(lane) }
       }
@@ -40,16 +40,16 @@ struct LaneHistories {
         world.change(lanes, using: &random)
         let count = Int.random(in: 0...20, using: &random)
         let asked = schedule.next(
-          count: count, paused: world.paused, suspectInFlight: world.suspectRuns, now: world.now)
+          count: count, paused: world.paused, quarantineInFlight: world.quarantineRuns, now: world.now)
         try hold(count > 0 || asked.isEmpty, "a claim of no jobs asks nobody")
         try hold(Set(asked.map(\.lane)).count == asked.count, "a lane is asked once a claim")
         for (lane, limit) in asked {
           try hold(!world.paused.contains(lane.kind ?? .throat), "\(lane) is paused and was asked")
-          try hold(limit == (lane.isForSuspects ? 1 : count), "\(lane) is asked for \(limit) of \(count)")
+          try hold(limit == (lane.isQuarantine ? 1 : count), "\(lane) is asked for \(limit) of \(count)")
         }
-        let suspects = asked.count { $0.lane.isForSuspects }
-        try hold(suspects <= (world.suspectRuns ? 0 : 1), "\(suspects) suspects are asked for")
-        if let first = asked.first(where: { !$0.lane.isForSuspects })?.lane.priority {
+        let quarantine = asked.count { $0.lane.isQuarantine }
+        try hold(quarantine <= (world.quarantineRuns ? 0 : 1), "\(quarantine) quarantined jobs are asked for")
+        if let first = asked.first(where: { !$0.lane.isQuarantine })?.lane.priority {
           let others = asked.compactMap(\.lane.priority).filter { $0 != first }.map(\.slot)
           try hold(others == others.sorted(), "\(asked.map(\.lane)) is no order")
         }
@@ -76,8 +76,8 @@ struct LaneHistories {
       for claim in 0..<300 {
         world.change(lanes, using: &random)
         world.paused = []
-        world.suspectRuns = false
-        let asked = schedule.next(count: 5, paused: [], suspectInFlight: false, now: world.now)
+        world.quarantineRuns = false
+        let asked = schedule.next(count: 5, paused: [], quarantineInFlight: false, now: world.now)
         var left = 5
         for (lane, limit) in asked where left > 0 {
           guard world.filled.contains(lane) else {
@@ -97,7 +97,7 @@ struct LaneHistories {
           }
           let since = waitsSince[lane] ?? claim
           waitsSince[lane] = since
-          // A turn for bulk and suspects comes every eighth claim, and the kinds take turns at it.
+          // A turn for bulk and quarantined jobs comes every eighth claim, and the kinds take turns at it.
           try hold(claim - since <= 40, "\(lane) has had jobs for \(claim - since) claims and none was taken")
         }
       }
@@ -122,7 +122,7 @@ struct LaneHistories {
       let round = numbers.reduce(0, +)
       for _ in 0..<(10 * round) {
         world.change(changing, using: &random)
-        let asked = schedule.next(count: 5, paused: [], suspectInFlight: true, now: world.now)
+        let asked = schedule.next(count: 5, paused: [], quarantineInFlight: true, now: world.now)
         var isFull = false
         for (lane, _) in asked where !isFull {
           guard world.filled.contains(lane) else {
@@ -150,18 +150,19 @@ struct LaneHistories {
       var schedule = LaneSchedule(kinds: kinds)
       var now = Self.start
       for _ in 0..<30 {
-        let asked = schedule.next(count: 5, paused: [], suspectInFlight: false, now: now)
+        let asked = schedule.next(count: 5, paused: [], quarantineInFlight: false, now: now)
         for (lane, _) in asked { schedule.foundEmpty(lane, now: now) }
         now += .milliseconds(Int64.random(in: 0...3000, using: &random))
         for priority in Priority.allCases {
           for kind in kinds { schedule.foundEmpty(Lane(kind, priority), now: now) }
         }
-        try hold(schedule.isIdle(suspectInFlight: false), "a worker that found nothing is not idle")
+        try hold(schedule.isIdle(quarantineInFlight: false), "a worker that found nothing is not idle")
         try hold(
-          schedule.next(count: 5, paused: [], suspectInFlight: false, now: now).isEmpty, "an idle worker asks"
+          schedule.next(count: 5, paused: [], quarantineInFlight: false, now: now).isEmpty,
+          "an idle worker asks"
         )
         schedule.wakeUp()
-        let again = schedule.next(count: 5, paused: [], suspectInFlight: true, now: now)
+        let again = schedule.next(count: 5, paused: [], quarantineInFlight: true, now: now)
         try hold(again.count == kinds.count * 3, "after a wake-up \(again.count) lanes are asked")
       }
     }

@@ -84,7 +84,7 @@ struct Pair {
         try await apply(fleet.completeAll(jobs))
       }
     }
-    try await apply(.settleRefunds(limit: 1000))
+    try await apply(.applyRefunds(limit: 1000))
     let used = model.usage.values.reduce(0) { $0 + $1.used }
     try hold(used == observer.units, "I4: \(used) units are used, \(observer.units) were answered")
   }

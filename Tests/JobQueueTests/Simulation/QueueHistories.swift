@@ -63,7 +63,7 @@ struct QueueHistories {
   private static let kinds = [
     "created", "duplicate", "quota", "key_conflict", "expired", "no_partition", "unknown_user",
     "bad_argument",
-    "waiting_limit", "claimed", "claimed alone", "claimed expired", "stored", "stale", "handed back",
+    "waiting_limit", "claimed", "claimed alone", "claimed expired", "stored", "stale", "released",
     "failed: retried", "failed: dead", "failed: stale", "cancel: cancelled", "cancel: finished",
     "cancel: dead",
     "cancel: unknown", "retry: requeued", "retry: quota", "retry: not_dead", "rescued", "rescued dead",
@@ -84,7 +84,7 @@ struct QueueHistories {
         try history.apply(history.fleet.completeAll(jobs), using: &random)
       }
     }
-    try history.apply(.settleRefunds(limit: 1000), using: &random)
+    try history.apply(.applyRefunds(limit: 1000), using: &random)
     let used = history.model.usage.values.reduce(0) { $0 + $1.used }
     try hold(
       used == history.observer.units, "I4: \(used) units are used, \(history.observer.units) were answered")

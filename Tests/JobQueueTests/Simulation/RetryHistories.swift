@@ -11,28 +11,28 @@ struct RetryHistories {
     try simulate(3000) { random in
       let policy = RetryPolicy()
       let maxAttempts = Int.random(in: 1...12, using: &random)
-      var burnt = 0
+      var consumed = 0
       for _ in 0..<200 {
         let failure = FailureClass.allCases.randomElement(using: &random) ?? .server
         let isFinal = Int.random(in: 0..<50, using: &random) == 0
-        let burns: Bool? = [true, false, nil].randomElement(using: &random) ?? nil
+        let consumes: Bool? = [true, false, nil].randomElement(using: &random) ?? nil
         let decision = policy.decide(
-          failure, attempt: burnt + 1, maxAttempts: maxAttempts, isFinal: isFinal, burns: burns,
+          failure, attempt: consumed + 1, maxAttempts: maxAttempts, isFinal: isFinal, consumes: consumes,
           using: &random)
-        let counts = burns ?? RetryPolicy.burns(failure)
-        let mustDie = isFinal || RetryPolicy.isFinal(failure) || counts && burnt + 1 == maxAttempts
+        let counts = consumes ?? RetryPolicy.consumes(failure)
+        let mustDie = isFinal || RetryPolicy.isFinal(failure) || counts && consumed + 1 == maxAttempts
         switch decision {
         case .dead:
-          try hold(mustDie, "\(failure) ended the job at attempt \(burnt + 1) of \(maxAttempts)")
+          try hold(mustDie, "\(failure) ended the job at attempt \(consumed + 1) of \(maxAttempts)")
           return
-        case .retry(let after, let retriedBurns):
-          try hold(!mustDie, "\(failure) at attempt \(burnt + 1) of \(maxAttempts) was retried")
-          try hold(retriedBurns == counts, "\(failure) counts: \(retriedBurns), not \(counts)")
-          let longest = counts ? policy.ceiling(attempt: burnt + 1) : policy.freeCap
+        case .retry(let after, let retriedConsumes):
+          try hold(!mustDie, "\(failure) at attempt \(consumed + 1) of \(maxAttempts) was retried")
+          try hold(retriedConsumes == counts, "\(failure) counts: \(retriedConsumes), not \(counts)")
+          let longest = counts ? policy.ceiling(attempt: consumed + 1) : policy.freeCap
           try hold(after >= .zero && after <= longest, "\(failure) waits \(after) of \(longest)")
-          if counts { burnt += 1 }
+          if counts { consumed += 1 }
         }
-        try hold(burnt < maxAttempts, "\(burnt) attempts of \(maxAttempts) are burnt and it lives")
+        try hold(consumed < maxAttempts, "\(consumed) attempts of \(maxAttempts) are consumed and it lives")
       }
     }
   }

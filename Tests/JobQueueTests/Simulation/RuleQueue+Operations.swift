@@ -11,28 +11,28 @@ extension RuleQueue {
   func apply(_ operation: QueueOperation, at now: QueueModel.Time) async throws -> QueueOutcome {
     switch operation {
     case .submit(let asks, let maxAttempts): return .answers(try await submit(asks, maxAttempts: maxAttempts))
-    case .claim(let worker, let batch, let lanes, let count, let lease):
+    case .claim(let worker, let lease, let lanes, let count, let leaseDuration):
       return .claimed(
         try await claim(
-          Int32(count), worker: worker, batch: batch, lanes: lanes.map(\.lane), froms: lanes.map(\.from),
-          limits: lanes.map { Int32($0.limit) }, lease: Int32(lease)))
-    case .heartbeat(let worker, let batches, let lease):
-      return .held(try await heartbeat(batches, worker: worker, lease: Int32(lease)))
-    case .complete(let worker, let batches, let jobs):
-      return .held(try await complete(jobs, worker: worker, batches: batches))
-    case .fail(let worker, let batches, let jobs, let delay, let burns, let failureClass):
+          Int32(count), worker: worker, lease: lease, lanes: lanes.map(\.lane), froms: lanes.map(\.from),
+          limits: lanes.map { Int32($0.limit) }, leaseDuration: Int32(leaseDuration)))
+    case .heartbeat(let worker, let leases, let leaseDuration):
+      return .held(try await heartbeat(leases, worker: worker, leaseDuration: Int32(leaseDuration)))
+    case .complete(let worker, let leases, let jobs):
+      return .held(try await complete(jobs, worker: worker, leases: leases))
+    case .fail(let worker, let leases, let jobs, let delay, let consumes, let failureClass):
       return .verdicts(
         try await fail(
-          jobs, worker: worker, batches: batches, delay: delay, burns: burns, failureClass: failureClass))
-    case .handBack(let worker, let batches, let jobs, let delay):
-      return .held(try await handBack(jobs, worker: worker, batches: batches, delay: delay))
+          jobs, worker: worker, leases: leases, delay: delay, consumes: consumes, failureClass: failureClass))
+    case .release(let worker, let leases, let jobs, let delay):
+      return .held(try await release(jobs, worker: worker, leases: leases, delay: delay))
     case .cancel(let jobs): return .verdicts(try await cancel(jobs))
     case .retryDead(let jobs): return .verdicts(try await retryDead(jobs))
     case .rescue:
       let counts = try await rescue()
-      return .rescued(QueueModel.Rescued(batches: counts[0], requeued: counts[1], dead: counts[2]))
+      return .rescued(QueueModel.Rescued(leases: counts[0], requeued: counts[1], dead: counts[2]))
     case .promote(let limit): return .count(try await promote(limit: Int32(limit)))
-    case .settleRefunds(let limit): return .count(try await settleRefunds(limit: Int32(limit)))
+    case .applyRefunds(let limit): return .count(try await applyRefunds(limit: Int32(limit)))
     case .tick(let marks): return .marks(try await tick(marks, aged: false))
     case .sweep: return .count(try await number("SELECT analysis.sweep(0::smallint)"))
     case .setPlan(let user, let plan, let from):
@@ -66,16 +66,16 @@ extension RuleQueue {
         SELECT format('ready %s %s %s %s %s', lane, vt, job_id, tries, period) FROM analysis.ready
         UNION ALL SELECT format('scheduled %s %s %s %s %s %s', lane, analysis.ms(run_at), job_id, tries, period, is_counted::int)
           FROM analysis.scheduled
-        UNION ALL SELECT format('batch %s of %s in %s until %s: %s %s %s', b.id, b.worker_id, b.lane,
+        UNION ALL SELECT format('lease %s of %s in %s until %s: %s %s %s', b.id, b.worker_id, b.lane,
             analysis.ms(b.deadline), u.job_id, u.tries, u.period)
-          FROM analysis.batch b CROSS JOIN LATERAL unnest(b.job_ids, b.tries, b.periods) u(job_id, tries, period)
+          FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.tries, b.periods) u(job_id, tries, period)
         UNION ALL SELECT format('job %s of %s in %s at %s: %s %s %s %s %s', id, user_id, lane, vt, period, max_attempts,
             closed::int, analysis.ms(expires_at), line) FROM analysis.job
         UNION ALL SELECT format('result %s %s %s %s', job_id, period, outcome, attempt) FROM analysis.result
         UNION ALL SELECT format('dead %s %s %s %s', job_id, period, attempts, class) FROM analysis.dead
         UNION ALL SELECT format('failures %s: %s', job_id,
-            string_agg(format('%s %s %s', attempt, burnt::int, class), ', '
-              ORDER BY attempt, burnt, class)) FROM analysis.attempt_error GROUP BY job_id
+            string_agg(format('%s %s %s', attempt, consumed::int, class), ', '
+              ORDER BY attempt, consumed, class)) FROM analysis.attempt_error GROUP BY job_id
         UNION ALL SELECT format('refund %s %s %s', user_id, period, job_id) FROM analysis.refund
         UNION ALL SELECT format('usage %s %s %s %s %s', user_id, period, used, refunded, refused) FROM analysis.usage
           WHERE (used, refunded, refused) <> (0, 0, 0)

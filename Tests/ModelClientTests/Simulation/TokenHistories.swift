@@ -31,11 +31,12 @@ struct TokenHistories {
     mutating func ask(after refused: Int?) throws {
       let before = renewals.generation
       switch renewals.ask(after: refused, now: now, at: instant) {
-      case .use(let lent):
-        try hold(lent.generation == before, "the present token is \(before), not \(lent.generation)")
+      case .use(let borrowed):
+        try hold(borrowed.generation == before, "the present token is \(before), not \(borrowed.generation)")
         try hold(
-          refused.map { lent.generation > $0 } ?? true, "the refused token \(lent.generation) was lent again")
-        try hold(now < ends, "a token was lent that has ended")
+          refused.map { borrowed.generation > $0 } ?? true,
+          "the refused token \(borrowed.generation) was borrowed again")
+        try hold(now < ends, "a token was borrowed that has ended")
       case .wait:
         try hold(renewal != nil, "somebody waits and nobody renews")
         waiting.append(refused)
@@ -69,11 +70,11 @@ struct TokenHistories {
       if let isNew { ends = isNew } else { failedAt = instant }
       for refused in waiting {
         switch renewals.waited(result, after: refused, now: now) {
-        case .success(let lent):
+        case .success(let borrowed):
           try hold(
-            refused.map { lent.generation > $0 } ?? true,
-            "the refused token \(lent.generation) was lent again")
-          try hold(now < ends || isNew != nil, "a token was lent that has ended")
+            refused.map { borrowed.generation > $0 } ?? true,
+            "the refused token \(borrowed.generation) was borrowed again")
+          try hold(now < ends || isNew != nil, "a token was borrowed that has ended")
         case .failure:
           try hold(isNew == nil, "a caller who waited gets nothing of a renewal that succeeded")
           let isRefused = refused.map { $0 >= before } ?? false
@@ -91,7 +92,8 @@ struct TokenHistories {
       FieldReader(answer, path: "login"), Endpoint.Fields(.server), receivedAt: now, readsUser: false)
   }
 
-  @Test("one renewal serves all, no token is lent that ended or was refused, and who holds one does not fail")
+  @Test(
+    "one renewal serves all, no token is borrowed that ended or was refused, and who holds one does not fail")
   func histories() throws {
     try simulate(600) { random in
       var world = World()
@@ -115,7 +117,7 @@ struct TokenHistories {
           let life = Bool.random(using: &random) ? nil : Int.random(in: 5...4000, using: &random)
           let session = try Self.session(life: life, from: world.now)
           try world.finish(
-            fails ? .failure(CallFailure(.server, "No.", burnsAttempt: false)) : .success(session))
+            fails ? .failure(CallFailure(.server, "No.", consumesAttempt: false)) : .success(session))
         }
       }
     }

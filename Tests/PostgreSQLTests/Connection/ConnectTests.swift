@@ -112,7 +112,7 @@ struct ConnectTests {
   }
 
   @Test(
-    "with settings that cannot be read fails for good, and does not show them",
+    "with settings that cannot be read dies, and does not show them",
     arguments: [
       "host=x password='hunter2", "host=x hunter2 hunter2", "postgresql://user:hunter2@[::1",
       "hunter2=hunter2",

@@ -21,7 +21,7 @@ struct StreamTests {
     }
   }
 
-  @Test("are lent with their images, which may be kept")
+  @Test("are borrowed with their images, which may be kept")
   func images() async throws {
     try await withConnection { connection in
       try await connection.execute(

@@ -126,7 +126,7 @@ struct FieldReaderTests {
   @Test("lends texts that outlive the row and the connection")
   func texts() async throws {
     let texts = try await withConnection { connection in
-      var texts: [LentText] = []
+      var texts: [BorrowedText] = []
       _ = try await copied("SELECT 'plain' AS a, 'zoë' AS b, 'plain' AS c", ["a", "b", "c"], on: connection) {
         texts = [try $0.text(), try $0.text(), try $0.text()]
       }

@@ -65,7 +65,7 @@ struct ValueTests {
       ["", " ", "O'Brien \"\\", "Żółć", "診断", "👩🏽‍⚕️", "e\u{301}", "{a,NULL}", "line\r\n\ttab"], Parameter.text)
   }
 
-  @Test("of bytea go there and back, below and above the size that is lent to libpq")
+  @Test("of bytea go there and back, below and above the size that is borrowed to libpq")
   func bytes() async throws {
     let all = (0...255).map { UInt8($0) }
     let large = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }

@@ -26,7 +26,7 @@ struct NotationTests {
     let names = ["127.0.0.1", "0.0.0.0", "[::1]", "[::]", "localhost", spelling]
     let hosts = names.compactMap { try? AllowedHost("\($0):\(server.port)") }
     let loop = try EventLoop(name: "notation")
-    var network = NetworkSurroundings.system
+    var network = NetworkDependencies.system
     network.allowsPlainHTTP = true
     let cache = RemoteImageCache(loop: loop, hosts: hosts, network: network)
     let error = await cache.failure("http://\(spelling):\(server.port)/a.jpg")

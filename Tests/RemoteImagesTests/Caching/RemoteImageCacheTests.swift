@@ -102,7 +102,7 @@ struct RemoteImageCacheTests {
   @Test("are fetched beforehand for a page, a few at once; failures are told apart")
   func prefetch() async throws {
     // The first are answered when four are there.
-    let meeting = Meeting(4)
+    let meeting = Barrier(4)
     let open = Mutex((now: 0, most: 0))
     let server = try ImageHost { connection, request in
       open.withLock {

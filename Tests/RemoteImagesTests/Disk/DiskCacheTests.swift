@@ -42,18 +42,18 @@ struct DiskCacheTests {
 
   @Test("are never more bytes than the bound, and the oldest go first, also after a new start")
   func bound() throws {
-    let sealed = 1000 + 8 + KeyRing.fileOverhead
-    var cache = try open(limit: 4 * sealed)
+    let encrypted = 1000 + 8 + KeyRing.fileOverhead
+    var cache = try open(limit: 4 * encrypted)
     for number in 1...5 { try keep("\(number)", at: Double(number), in: cache) }
-    #expect(cache.byteCount == 4 * sealed)
+    #expect(cache.byteCount == 4 * encrypted)
     #expect(cache.image("1", now: now) == nil)
     // Being read makes none younger.
     #expect(cache.image("2", now: now) != nil)
-    cache = try open(limit: 4 * sealed)
-    #expect(cache.byteCount == 4 * sealed)
+    cache = try open(limit: 4 * encrypted)
+    #expect(cache.byteCount == 4 * encrypted)
     try keep("6", at: 6, in: cache)
     #expect((1...6).map { cache.image("\($0)", now: now) != nil } == [false, false, true, true, true, true])
-    cache = try open(limit: 2 * sealed)
+    cache = try open(limit: 2 * encrypted)
     #expect(
       (1...6).map { cache.image("\($0)", now: now) != nil } == [false, false, false, false, true, true])
     #expect(try folder.images().count == 2)

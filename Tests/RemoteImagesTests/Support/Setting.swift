@@ -18,9 +18,9 @@ struct Setting {
   var authority: String?
   var onTrouble: @Sendable (String) -> Void = { _ in }
 
-  var network: NetworkSurroundings {
+  var network: NetworkDependencies {
     let clock = clock
-    var network = NetworkSurroundings(
+    var network = NetworkDependencies(
       resolver: names.resolver, certificateAuthorityFile: authority, now: { clock.now })
     network.exempt = Set(exempt.compactMap { IPAddress($0) })
     network.allowsPlainHTTP = true
@@ -29,7 +29,7 @@ struct Setting {
 
   /// A cache for as long as the body runs.
   func with<R>(
-    _ hosts: [String], _ network: NetworkSurroundings? = nil, _ body: (RemoteImageCache) async throws -> R
+    _ hosts: [String], _ network: NetworkDependencies? = nil, _ body: (RemoteImageCache) async throws -> R
   ) async throws -> R {
     let loop = try EventLoop(name: "remote-images")
     let cache = RemoteImageCache(

@@ -175,11 +175,11 @@ struct StatementTests {
     }
   }
 
-  @Test("a refund that is settled after closing changes nothing, since it was counted while it was pending")
+  @Test("a refund that has ended after closing changes nothing, since it was counted while it was pending")
   func pendingRefund() async throws {
     try await ReportsDatabase.with { database in
       _ = try await outcome(database, at: Self.due)
-      try await database.execute("SELECT analysis.settle_refunds(0::smallint, 100)")
+      try await database.execute("SELECT analysis.apply_refunds(0::smallint, 100)")
       #expect(
         try await database.number("SELECT used FROM analysis.usage WHERE user_id = 1 AND period = 24321") == 4
       )
@@ -251,7 +251,7 @@ struct StatementTests {
     }
   }
 
-  /// Ana gets a unit back and one of her refunds is settled; the hostile one had more than was stated.
+  /// Ana gets a unit back and one of her refunds has ended; the hostile one had more than was stated.
   static let laterChanges = """
     DELETE FROM analysis.refund;
     UPDATE analysis.usage SET used = 2, refunded = 4 WHERE user_id = 1 AND period = 24321;

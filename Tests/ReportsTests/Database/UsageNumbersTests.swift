@@ -16,7 +16,7 @@ struct UsageNumbersTests {
       let open = try await database.number(
         """
         SELECT (SELECT count(*) FROM analysis.ready)::int + (SELECT count(*) FROM analysis.scheduled)::int
-          + coalesce((SELECT sum(cardinality(job_ids)) FROM analysis.batch), 0)::int
+          + coalesce((SELECT sum(cardinality(job_ids)) FROM analysis.lease), 0)::int
         """)
       let collected = Collected()
       _ = try await Reporter(database.pool).run(
@@ -79,7 +79,7 @@ struct UsageNumbersTests {
   }
 
   /// Eight jobs of one user this month: two analysed (one after a failed call), one dead, one cancelled, one in a
-  /// batch, one to be tried again later, two waiting.
+  /// lease, one to be tried again later, two waiting.
   static let work = """
     DO $$
     DECLARE
@@ -99,15 +99,15 @@ struct UsageNumbersTests {
         ARRAY[400, 500, 500]::smallint[], ARRAY[1, 0, 1]::smallint[], ARRAY[false, false, false],
         ARRAY['main', 'main', 'main']);
       PERFORM analysis.claim(0::smallint, 1, 200, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[1], 1, 60000);
-      PERFORM analysis.complete(0::smallint, 1, array_agg(j.batch), array_agg(j.id),
+      PERFORM analysis.complete(0::smallint, 1, array_agg(j.lease), array_agg(j.id),
         array_agg('a' || j.id), array_agg(NULL::timestamptz), array_agg('[]'::jsonb), array_agg(0::smallint),
         array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8), array_agg(NULL::smallint),
         array_agg(NULL::boolean), array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8),
         array_agg(NULL::smallint), array_agg(NULL::boolean), array_agg(false), array_agg(false),
         array_agg(1::smallint), array_agg(10), array_agg(NULL::text), array_agg('main'::text), '1.0')
       FROM (
-        SELECT b.id AS batch, unnest(b.job_ids[1:1]) AS id FROM analysis.batch b WHERE b.id = 100
-        UNION ALL SELECT b.id, unnest(b.job_ids) FROM analysis.batch b WHERE b.id = 200) j;
+        SELECT b.id AS lease, unnest(b.job_ids[1:1]) AS id FROM analysis.lease b WHERE b.id = 100
+        UNION ALL SELECT b.id, unnest(b.job_ids) FROM analysis.lease b WHERE b.id = 200) j;
     END $$;
     """
 }

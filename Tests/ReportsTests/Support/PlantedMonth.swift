@@ -9,7 +9,7 @@
 /// | 102 | ana | throat: normal 0.95 |
 /// | 103 | ana | ear: otitis 0.7999, tonsillitis 0.3; at the third attempt, with two calls |
 /// | 104 | ana | cancelled, its unit given back |
-/// | 105 | ana | dead after two calls, its refund not settled yet |
+/// | 105 | ana | dead after two calls, its refund not applied yet |
 /// | 106 | ana | open |
 /// | 201 | bob | ear: no condition |
 /// | 202 | bob | throat: tonsillitis 0.6, pharyngitis 0.1, normal 0.05; one failed call before |
@@ -38,7 +38,7 @@ enum PlantedMonth {
     INSERT INTO analysis.dead (shard, period, kind, attempts, job_id, user_id, failed_at, calls, class, message)
     VALUES (0, 24321, 1, 2, 105, 1, '2026-10-06Z', 2, 'permanent', 'refused');
     INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at,
-      maybe_counted, burnt, class, message)
+      maybe_counted, consumed, class, message)
     VALUES (0, 24321, 1, 1, 105, 1, 1, '2026-10-06Z', false, true, 'server', 'failed'),
       (0, 24321, 2, 1, 105, 1, 1, '2026-10-06Z', false, true, 'permanent', 'refused'),
       (0, 24321, 1, 1, 202, 2, 1, '2026-10-31Z', true, true, 'server', 'failed'),

@@ -65,7 +65,7 @@ extension Snapshots {
       Units over the limit                   2
       Jobs analysed                          6
       Jobs open                              2
-      Jobs failed for good                   1
+      Jobs died                   1
       Jobs cancelled                         1
       Units refunded                         2
       Submits refused by quota               3

@@ -28,7 +28,7 @@ public func withStandby<R>(
 
 /// Bounds the clusters: each is some ten processes and much writing.
 private enum ServerClusters {
-  static let turns = Turns(2)
+  static let turns = Semaphore(2)
 }
 
 extension ServerCluster {

@@ -53,7 +53,7 @@ public func withTestDatabase<R>(
 /// Bounds the databases, and with them the connections and what the tests do with them: many tests at once
 /// would starve each other on few cores.
 private enum TestDatabases {
-  static let turns = Turns(8)
+  static let turns = Semaphore(8)
 }
 
 private func withDatabase<R>(

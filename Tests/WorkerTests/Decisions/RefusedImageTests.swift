@@ -16,16 +16,16 @@ struct RefusedImageTests {
   func decision(code: ImageRefusal.Code, attempt: Int, isRetried: Bool) throws {
     let period = try #require(Period(label: 24_310))
     let job = ClaimedJob(
-      shard: 0, batch: 1, lane: Lane(.throat, .normal), id: JobID(7), period: period, attempt: attempt,
+      shard: 0, lease: 1, lane: Lane(.throat, .normal), id: JobID(7), period: period, attempt: attempt,
       maxAttempts: 3, virtualTime: 0, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
-      imageBytes: 10, isRaw: true, isExpired: false)
+      imageBytes: 10, isUnsanitized: true, isExpired: false)
     var random = SystemRandomNumberGenerator()
     let failed = FailedAttempt.refusedImage(
       job, ImageRefusal(code, "Why."), by: RetryPolicy(), using: &random)
     #expect(failed.failureClass == .image)
     #expect(failed.calls == 0)
-    if case .retry(_, let burns) = failed.decision {
-      #expect(isRetried && burns)
+    if case .retry(_, let consumes) = failed.decision {
+      #expect(isRetried && consumes)
     } else {
       #expect(!isRetried)
     }

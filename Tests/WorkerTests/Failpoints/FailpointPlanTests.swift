@@ -35,7 +35,7 @@
         ("", "name=action"),
         ("after-claim=kill,", "name=action"),
         ("after-lunch=kill", "no failpoint 'after-lunch'"),
-        ("after-lunch=kill", "before-hand-back"),
+        ("after-lunch=kill", "before-release"),
         ("after-claim=explode", "no action 'explode'"),
         ("after-claim=explode", "delay:MS"),
         ("after-claim=delay", "no action 'delay'"),

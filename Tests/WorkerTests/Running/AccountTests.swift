@@ -80,9 +80,9 @@ struct AccountTests {
       #expect(summary.dead == 0 && summary.retried == 0)
       #expect(try await queue.results == 7)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0") == 33)
-      // Every call is accounted for: by a result, or by a line of its job's history that burnt nothing.
+      // Every call is accounted for: by a result, or by a line of its job's history that consumed nothing.
       let recorded = try await queue.number(
-        "SELECT coalesce(sum(calls), 0)::int FROM analysis.attempt_error WHERE class = 'service_limit' AND NOT burnt"
+        "SELECT coalesce(sum(calls), 0)::int FROM analysis.attempt_error WHERE class = 'service_limit' AND NOT consumed"
       )
       #expect(recorded == backend.calls.count - 7)
       try await queue.expectSound()

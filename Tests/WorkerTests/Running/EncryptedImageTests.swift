@@ -12,30 +12,30 @@ import Worker
 @Suite("Encrypted images")
 struct EncryptedImageTests {
   @Test(
-    "leave as they were before, small ones and large, beside those in the clear", arguments: [500, 400_000])
+    "leave as they were before, small ones and large, beside those in plaintext", arguments: [500, 400_000])
   func sent(bytes: Int) async throws {
     try await Queue.with { queue in
       try await queue.addUser()
       let ring = try KeyRing(at: 0)
       try await queue.submit(2)
-      let images = try await queue.submitSealed(3, under: ring, bytes: bytes)
+      let images = try await queue.submitEncrypted(3, under: ring, bytes: bytes)
       let backend = try Backend()
       let summary = try await Running.drain(queue, backend) { $0.imageKeys = ImageKeys(ring) }
       #expect(summary.completed == 5 && summary.retried == 0 && summary.dead == 0)
       for image in images {
         #expect(backend.calls.filter { $0.carries(image.plain) }.count == 1)
-        #expect(!backend.calls.contains { $0.carries(image.sealed) })
+        #expect(!backend.calls.contains { $0.carries(image.encrypted) })
       }
       try await queue.expectSound()
     }
   }
 
   @Test("that are raw are cleaned after they are decrypted")
-  func raw() async throws {
+  func unsanitized() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
       let ring = try KeyRing(at: 0)
-      try await queue.submit(sealing: Photo.withMetadata(), under: ring, raw: true)
+      try await queue.submit(encrypting: Photo.withMetadata(), under: ring, unsanitized: true)
       let backend = try Backend()
       #expect(try await Running.drain(queue, backend) { $0.imageKeys = ImageKeys(ring) }.completed == 1)
       let body = try #require(backend.calls.first).body
@@ -45,13 +45,13 @@ struct EncryptedImageTests {
   }
 
   @Test(
-    "without their key wait and burn no attempt, told once for each key and with what to do",
+    "without their key wait and consume no attempt, told once for each key and with what to do",
     arguments: [true, false])
   func locked(hasFile: Bool) async throws {
     try await Queue.with { queue in
       try await queue.addUser()
       let (ring, other) = (try KeyRing(at: 0), try KeyRing(at: 0))
-      _ = try await queue.submitSealed(4, under: ring)
+      _ = try await queue.submitEncrypted(4, under: ring)
       try await queue.submit(2)
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend]) {
@@ -70,7 +70,7 @@ struct EncryptedImageTests {
       #expect(told[0].contains(hasFile ? "into the worker's key file" : "--key-file"))
       #expect(
         try await queue.number(
-          "SELECT count(*)::int FROM analysis.attempt_error WHERE burnt OR class <> 'image'")
+          "SELECT count(*)::int FROM analysis.attempt_error WHERE consumed OR class <> 'image'")
           == 0)
       let message = try await queue.pool.query(
         "SELECT message, job_id::text FROM analysis.attempt_error WHERE code = 'image_key_missing' LIMIT 1"
@@ -90,7 +90,7 @@ struct EncryptedImageTests {
     try await Queue.with { queue in
       try await queue.addUser()
       let (ring, other) = (try KeyRing(at: 0), try KeyRing(at: 0))
-      _ = try await queue.submitSealed(3, under: ring)
+      _ = try await queue.submitEncrypted(3, under: ring)
       let shared = SharedRing(file: other)
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend]) {
@@ -112,7 +112,7 @@ struct EncryptedImageTests {
   func drained() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
-      _ = try await queue.submitSealed(2, under: try KeyRing(at: 0))
+      _ = try await queue.submitEncrypted(2, under: try KeyRing(at: 0))
       let summary = try await Running.drain(queue, try Backend(), horizon: .seconds(2)) {
         $0.keyWait = .seconds(10)
       }
@@ -125,7 +125,7 @@ struct EncryptedImageTests {
   static let damages = [
     "bytes = set_byte(bytes, octet_length(bytes) - 1, get_byte(bytes, octet_length(bytes) - 1) # 1)",
     "bytes = set_byte(bytes, 30, get_byte(bytes, 30) # 1)",
-    "sealed_key = set_byte(sealed_key, 30, get_byte(sealed_key, 30) # 1)",
+    "wrapped_key = set_byte(wrapped_key, 30, get_byte(wrapped_key, 30) # 1)",
     "user_id = (SELECT a.user_id FROM analysis.account a WHERE a.user_ref = 'other')",
     "sha256 = sha256('')",
   ]
@@ -138,7 +138,7 @@ struct EncryptedImageTests {
       try await queue.addUser()
       try await queue.addUser("other")
       let ring = try KeyRing(at: 0)
-      _ = try await queue.submitSealed(3, under: ring)
+      _ = try await queue.submitEncrypted(3, under: ring)
       _ = try await queue.pool.query(
         "UPDATE analysis.image SET \(change) WHERE id = (SELECT image_id FROM analysis.job ORDER BY id LIMIT 1)"
       )
@@ -165,8 +165,8 @@ struct EncryptedImageTests {
       try await queue.addUser("other")
       let ring = try KeyRing(at: 0)
       if isEncrypted {
-        _ = try await queue.submitSealed(2, under: ring)
-        try await queue.submit(sealing: [1, 2, 3], under: ring, of: "other")
+        _ = try await queue.submitEncrypted(2, under: ring)
+        try await queue.submit(encrypting: [1, 2, 3], under: ring, of: "other")
       } else {
         try await queue.submit(2)
         try await queue.submit(1, user: "other")
@@ -196,17 +196,17 @@ struct EncryptedImageTests {
       let folder = try TemporaryFolder()
       let path = folder.path("image.keys")
       let old = try KeyFile.addKey(path, at: 0)
-      let images = try await queue.submitSealed(2, under: old)
+      let images = try await queue.submitEncrypted(2, under: old)
       let both = try KeyFile.addKey(path, at: 1)
       let directory = ImageKeyDirectory(queue.pool)
       for place in try await directory.places() {
         let page = try await directory.images(
           notUnder: both.currentID.value, in: place, after: 0, count: 100)
         let pairs = try page.map { record in
-          let key = WrappedKey(keyID: old.currentID, bytes: record.seal.sealedKey)
+          let key = WrappedKey(keyID: old.currentID, bytes: record.storedKey.wrappedKey)
           let binding = ImageBinding(userSHA256: try #require(record.userSHA256), sha256: record.sha256)
           let new = try both.rewrap(key, binding)
-          return (record: record, seal: ImageSeal(keyID: new.keyID.value, sealedKey: new.bytes))
+          return (record: record, storedKey: StoredKey(keyID: new.keyID.value, wrappedKey: new.bytes))
         }
         if !pairs.isEmpty {
           #expect(try await directory.rewrap(pairs, under: both.currentID.value, in: place) == 2)
@@ -265,36 +265,39 @@ extension Backend.Call {
 
 extension Queue {
   /// An image that was submitted, as it was and as it is stored.
-  fileprivate struct Sealed {
+  fileprivate struct Encrypted {
     let plain: [UInt8]
-    let sealed: [UInt8]
+    let encrypted: [UInt8]
   }
 
-  fileprivate func submitSealed(
+  fileprivate func submitEncrypted(
     _ count: Int, under ring: KeyRing, bytes: Int = 700
-  ) async throws -> [Sealed] {
-    var images: [Sealed] = []
+  ) async throws -> [Encrypted] {
+    var images: [Encrypted] = []
     for number in 1...count {
       images.append(
         try await submit(
-          sealing: (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8 &+ number) }, under: ring))
+          encrypting: (0..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8 &+ number) }, under: ring
+        ))
     }
     return images
   }
 
   @discardableResult
   fileprivate func submit(
-    sealing image: [UInt8], under ring: KeyRing, raw: Bool = false, of user: String = "clinic"
-  ) async throws -> Sealed {
+    encrypting image: [UInt8], under ring: KeyRing, unsanitized: Bool = false, of user: String = "clinic"
+  ) async throws -> Encrypted {
     let sha256 = SHA256.digest(of: image)
-    let sealed = try ring.seal(image, ImageBinding(user: user, sha256: sha256))
-    let seal = ImageSeal(keyID: sealed.key.keyID.value, sealedKey: sealed.key.bytes)
+    let encrypted = try ring.encrypt(image, ImageBinding(user: user, sha256: sha256))
+    let storedKey = StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes)
     let outcomes = try await Submitter(pool).submit([
       Submission(
         user: user, kind: .throat,
-        image: .bytes(sealed.bytes, sha256: sha256, width: 64, height: 48, raw: raw, seal: seal))
+        image: .bytes(
+          encrypted.bytes, sha256: sha256, width: 64, height: 48, unsanitized: unsanitized,
+          storedKey: storedKey))
     ])
     try #require(outcomes.allSatisfy { $0.job != nil }, "\(outcomes)")
-    return Sealed(plain: image, sealed: sealed.bytes)
+    return Encrypted(plain: image, encrypted: encrypted.bytes)
   }
 }

@@ -18,11 +18,11 @@ struct LeaseTests {
       // No heartbeat tells it before the answer comes.
       let worker = try Running(queue, [.throat: backend]) {
         $0.heartbeat = .seconds(3600)
-        $0.lease = .seconds(3600)
+        $0.leaseDuration = .seconds(3600)
         $0.rescueEvery = .seconds(3600)
       }
       try await queue.wait(for: "a call") { backend.calls.count == 1 }
-      _ = try await queue.pool.query("UPDATE analysis.batch SET worker_id = worker_id - 1")
+      _ = try await queue.pool.query("UPDATE analysis.lease SET worker_id = worker_id - 1")
       gate.open()
       try await queue.wait(for: "the stale outcome") { worker.count("outcomes_stale") == 1 }
       worker.stop()
@@ -39,7 +39,7 @@ struct LeaseTests {
       try await queue.submit(2)
       let gate = Gate()
       let backend = try Backend(holding: gate)
-      let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(10) }
+      let worker = try Running(queue, [.throat: backend]) { $0.leaseDuration = .seconds(10) }
       try await queue.wait(for: "calls") { backend.calls.count == 2 }
       try await queue.pool.transaction { locked in
         // Rescue, promotion and claims wait for this one; the signs of life need neither.
@@ -49,7 +49,7 @@ struct LeaseTests {
             "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
           ) > 0
         }
-        let pushed = "SELECT (extract(epoch FROM max(deadline)) * 1000)::bigint FROM analysis.batch"
+        let pushed = "SELECT (extract(epoch FROM max(deadline)) * 1000)::bigint FROM analysis.lease"
         let before = try await queue.pool.query(pushed).single().int64(0)
         try await queue.wait(for: "leases pushed on by more than one lease") {
           try await queue.pool.query(pushed).single().int64(0) > before + 10_500
@@ -79,10 +79,10 @@ struct LeaseTests {
         $0.prefetch = 6
       }
       try await queue.wait(for: "calls") { backend.calls.count == 2 }
-      // As if the worker had been silent: rescue takes the batch, and the jobs are claimed anew.
+      // As if the worker had been silent: rescue takes the lease, and the jobs are claimed anew.
       try await queue.wait(for: "the loss") {
         _ = try await queue.pool.query(
-          "UPDATE analysis.batch SET deadline = clock_timestamp() - interval '1 minute' WHERE id = (SELECT min(id) FROM analysis.batch)"
+          "UPDATE analysis.lease SET deadline = clock_timestamp() - interval '1 minute' WHERE id = (SELECT min(id) FROM analysis.lease)"
         )
         _ = try await queue.pool.query("SELECT * FROM analysis.rescue(0::smallint, 10, 0)")
         return worker.count("leases_lost") >= 1
@@ -106,7 +106,7 @@ struct LeaseTests {
       let worker = try Running(queue, [.throat: backend]) {
         $0.drainHorizon = .seconds(60)
         $0.listens = true
-        $0.lease = .seconds(1)
+        $0.leaseDuration = .seconds(1)
       }
       for _ in 0..<8 {
         let before = try await queue.results
@@ -128,8 +128,8 @@ struct LeaseTests {
     }
   }
 
-  @Test("Suspects run one at a time")
-  func suspects() async throws {
+  @Test("Quarantined jobs run one at a time")
+  func quarantine() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
       try await queue.submit(6)

@@ -47,7 +47,7 @@ struct OpenTransactionTests {
         for _ in 0..<6 { gate.open() }
         try await queue.wait(for: "the results of the other jobs") { try await queue.results == 54 }
         #expect(
-          try await queue.number("SELECT sum(cardinality(job_ids))::int FROM analysis.batch") == 6,
+          try await queue.number("SELECT sum(cardinality(job_ids))::int FROM analysis.lease") == 6,
           "the leases of the cancelled jobs")
       }
       for worker in workers {
@@ -79,7 +79,7 @@ struct OpenTransactionTests {
         worker.stop()
         #expect(try await worker.summary().unstored == 1)
       }
-      _ = try await queue.pool.query("UPDATE analysis.batch SET deadline = '-infinity'")
+      _ = try await queue.pool.query("UPDATE analysis.lease SET deadline = '-infinity'")
       let summary = try await Running.drain(queue, try Backend())
       #expect(summary.completed == 1)
       #expect(
@@ -108,7 +108,7 @@ struct OpenTransactionTests {
         #expect(summary.unstored == 1 && summary.completed == 2)
         #expect(summary.left == ["not stored, since another transaction holds the job: 1"])
       }
-      _ = try await queue.pool.query("UPDATE analysis.batch SET deadline = '-infinity'")
+      _ = try await queue.pool.query("UPDATE analysis.lease SET deadline = '-infinity'")
       #expect(try await Running.drain(queue, backend).completed == 0)
       try await queue.expectSound()
     }

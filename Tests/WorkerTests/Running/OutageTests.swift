@@ -57,7 +57,7 @@ struct OutageTests {
     let row = try await queue.pool.query(
       """
       SELECT (extract(epoch FROM min(deadline)) * 1000)::bigint,
-        (extract(epoch FROM min(deadline) - clock_timestamp()) * 1000)::int FROM analysis.batch
+        (extract(epoch FROM min(deadline) - clock_timestamp()) * 1000)::int FROM analysis.lease
       """
     ).single()
     return (try row.int64(0), try row.int(1))
@@ -71,7 +71,7 @@ struct OutageTests {
         try await queue.submit(2)
         let gate = Gate()
         let backend = try Backend(holding: gate)
-        let worker = try Running(queue, [.throat: backend]) { $0.lease = .seconds(15) }
+        let worker = try Running(queue, [.throat: backend]) { $0.leaseDuration = .seconds(15) }
         try await queue.wait(for: "calls") { backend.calls.count == 2 }
         let pid = """
           SELECT pid FROM pg_stat_activity

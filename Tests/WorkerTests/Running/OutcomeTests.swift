@@ -33,7 +33,7 @@ struct OutcomeTests {
   }
 
   @Test("An image that was submitted by SQL leaves without its metadata")
-  func rawImage() async throws {
+  func unsanitizedImage() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
       _ = try await queue.pool.query(
@@ -91,7 +91,7 @@ struct OutcomeTests {
   ]
 
   @Test("A failing backend uses the attempts up, until the job is dead", arguments: failing)
-  func burning(
+  func consuming(
     name: String, answer: @escaping @Sendable (Backend.Call) throws -> Backend.Reply, kind: FailureClass
   ) async throws {
     try await Queue.with { queue in
@@ -123,7 +123,7 @@ struct OutcomeTests {
       #expect(try await queue.number("SELECT attempt::int FROM analysis.result") == 1)
       #expect(
         try await queue.number(
-          "SELECT count(*)::int FROM analysis.attempt_error WHERE NOT burnt AND status = 429")
+          "SELECT count(*)::int FROM analysis.attempt_error WHERE NOT consumed AND status = 429")
           == 5)
       try await queue.expectSound()
     }

@@ -43,7 +43,7 @@ struct PauseTests {
       try await queue.wait(for: "the ears") { try await queue.results == 6 }
       worker.stop()
       let summary = try await worker.summary()
-      #expect(summary.handedBack == 0)
+      #expect(summary.released == 0)
       try await queue.expectSound()
     }
   }
@@ -132,7 +132,7 @@ struct PauseTests {
       do {
         _ = try await queue.pool.query("SELECT analysis.allow('\(role)', 'worker')")
         _ = try await queue.pool.query("REVOKE ALL ON analysis.pause FROM \(role)")
-        _ = try await queue.pool.query("REVOKE ALL ON FUNCTION analysis.tell FROM \(role)")
+        _ = try await queue.pool.query("REVOKE ALL ON FUNCTION analysis.record_report FROM \(role)")
         let worker = try Running(queue, [.throat: backend, .ear: backend]) {
           $0.database.keywords["user"] = role
         }
@@ -151,7 +151,7 @@ struct PauseTests {
     try await withJobs { queue, _, backend in
       try await queue.pool.execute(
         script: """
-          DROP FUNCTION analysis.tell;
+          DROP FUNCTION analysis.record_report;
           DROP TABLE analysis.pause CASCADE;
           ALTER TABLE analysis.worker DROP COLUMN report, DROP COLUMN reported_at
           """)

@@ -88,7 +88,7 @@ struct RefusedByDatabaseTests {
       for shard in 0..<3 {
         for user in try await queue.addUsers(1, inShard: shard) { try await queue.submit(10, user: user) }
       }
-      _ = try await queue.pool.query("ALTER TABLE analysis.batch ADD CONSTRAINT poison CHECK (shard <> 1)")
+      _ = try await queue.pool.query("ALTER TABLE analysis.lease ADD CONSTRAINT poison CHECK (shard <> 1)")
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend])
       try await queue.wait(for: "the other shards' results") { try await queue.results == 20 }
@@ -96,7 +96,7 @@ struct RefusedByDatabaseTests {
       let failures = worker.count("database_errors")
       let said = worker.log.lines.filter { $0.contains("poison") }
       #expect(said.count <= 1 + Int.bitWidth - failures.leadingZeroBitCount, "\(said)")
-      _ = try await queue.pool.query("ALTER TABLE analysis.batch DROP CONSTRAINT poison")
+      _ = try await queue.pool.query("ALTER TABLE analysis.lease DROP CONSTRAINT poison")
       try await queue.wait(for: "every result") { try await queue.results == 30 }
       worker.stop()
       #expect(try await worker.summary().completed == 30)

@@ -53,7 +53,7 @@ struct ShardTests {
       _ = try await worker.summary()
       let calls = try await calls(queue)
       #expect(calls["work", default: 0] > 10)
-      for function in ["claim", "promote", "tick", "settle_refunds", "rescue", "take_turn", "sweep"] {
+      for function in ["claim", "promote", "tick", "apply_refunds", "rescue", "take_turn", "sweep"] {
         #expect(calls[function] == nil, "\(function): \(calls[function] ?? 0) calls")
       }
       #expect(calls["heartbeat"] == 1 && calls["retire"] == 1)
@@ -73,7 +73,7 @@ struct ShardTests {
       let calls = try await calls(queue)
       // One that takes the jobs, and at most two that find no more: from where the mark is, and from where it is published.
       #expect(calls["claim", default: 0] <= 3 * shards.count, "\(calls["claim", default: 0]) claims")
-      #expect(calls["promote"] == nil && calls["settle_refunds"] == nil)
+      #expect(calls["promote"] == nil && calls["apply_refunds"] == nil)
       try await queue.expectSound()
     }
   }

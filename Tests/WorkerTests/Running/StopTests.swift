@@ -34,7 +34,7 @@ struct StopTests {
       }
       for _ in 0..<4 { gate.open() }
       let summary = try await worker.summary()
-      #expect(summary.completed == 4 && summary.handedBack == 4 && summary.unstored == 0)
+      #expect(summary.completed == 4 && summary.released == 4 && summary.unstored == 0)
       #expect(backend.calls.count == 4)
       #expect(try await queue.results == 4)
     }
@@ -46,17 +46,18 @@ struct StopTests {
       worker.stop()
       worker.stop()
       let summary = try await worker.summary()
-      #expect(summary.completed == 0 && summary.handedBack == 8 && summary.unstored == 0)
+      #expect(summary.completed == 0 && summary.released == 8 && summary.unstored == 0)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0") == 12)
       // The four calls that were cut off may have been counted by the backend.
       #expect(
         try await queue.number(
-          "SELECT count(*)::int FROM analysis.attempt_error WHERE calls = 1 AND maybe_counted AND NOT burnt")
+          "SELECT count(*)::int FROM analysis.attempt_error WHERE calls = 1 AND maybe_counted AND NOT consumed"
+        )
           == 4)
     }
   }
 
-  @Test("Calls that do not finish within the grace time are handed back")
+  @Test("Calls that do not finish within the grace time are released")
   func grace() async throws {
     try await Queue.with { queue in
       try await queue.addUser()
@@ -68,17 +69,17 @@ struct StopTests {
       worker.stop()
       let summary = try await worker.summary()
       for _ in 0..<3 { gate.open() }
-      #expect(summary.handedBack == 3)
+      #expect(summary.released == 3)
       try await queue.expectSound()
     }
   }
 
-  @Test("A cancelled task stops as by the second request: everything is handed back and stored")
+  @Test("A cancelled task stops as by the second request: everything is released and stored")
   func cancelled() async throws {
     try await withCalls { queue, worker, _, _ in
       worker.cancel()
       let summary = try await worker.summary()
-      #expect(summary.handedBack == 8 && summary.unstored == 0)
+      #expect(summary.released == 8 && summary.unstored == 0)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0") == 12)
     }
   }

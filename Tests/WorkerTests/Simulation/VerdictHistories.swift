@@ -40,11 +40,11 @@ struct VerdictHistories {
       guard let failure = Self.failure(using: &random) else { return }
       let decision = policy.decide(
         failure.failureClass, attempt: 1, maxAttempts: 3, isFinal: failure.isFinal,
-        burns: failure.burnsAttempt,
+        consumes: failure.consumesAttempt,
         retryAfter: failure.retryAfter, using: &random)
       switch EndpointVerdict(failure) {
       case .pauses(let pause):
-        try hold(!failure.burnsAttempt && !failure.isFinal, "\(failure) pauses and costs an attempt")
+        try hold(!failure.consumesAttempt && !failure.isFinal, "\(failure) pauses and costs an attempt")
         try hold(decision != .dead, "\(failure) pauses and ends the job")
         // The answers here name 7 s, which only a limit obeys: who is refused must change something first.
         let seconds: Int
@@ -56,11 +56,13 @@ struct VerdictHistories {
         try hold(pause.probeEvery == .seconds(seconds), "\(failure) pauses \(pause), not for \(seconds) s")
       case .overloaded:
         try hold([408, 429, 503].contains(failure.status), "\(failure) is an overload")
-        try hold(failure.burnsAttempt == (failure.status == 503), "\(failure) burns \(failure.burnsAttempt)")
+        try hold(
+          failure.consumesAttempt == (failure.status == 503), "\(failure) consumes \(failure.consumesAttempt)"
+        )
         guard case .retry(let after, _) = decision else { throw BrokenRule("\(failure) ends the job") }
         try hold(after >= .seconds(7), "\(failure) asked for 7 s, and the job waits \(after)")
       case .failing:
-        try hold(failure.burnsAttempt && decision != .dead, "\(failure) is retried and counts")
+        try hold(failure.consumesAttempt && decision != .dead, "\(failure) is retried and counts")
       case .healthy:
         try hold(failure.isFinal == (decision == .dead), "\(failure) is \(decision)")
       }
@@ -70,9 +72,9 @@ struct VerdictHistories {
   private static func job(_ number: Int64) throws -> ReadyJob {
     guard let period = Period(label: 24_310) else { throw BrokenRule("24310 is a month") }
     let job = ClaimedJob(
-      shard: 0, batch: 1, lane: Lane(.throat, .normal), id: JobID(number), period: period, attempt: 1,
+      shard: 0, lease: 1, lane: Lane(.throat, .normal), id: JobID(number), period: period, attempt: 1,
       maxAttempts: 3, virtualTime: 0, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
-      imageBytes: 1, isRaw: false, isExpired: false)
+      imageBytes: 1, isUnsanitized: false, isExpired: false)
     return ReadyJob(job: job, image: StoredImage(bytes: Blob([1]), mark: "0"))
   }
 

@@ -125,7 +125,7 @@ struct Queue: Sendable {
     ).map { try $0.string(0) }
     #expect(broken == [], sourceLocation: location)
     #expect(
-      try await number("SELECT count(*)::int FROM analysis.batch") == 0, "a lease is left",
+      try await number("SELECT count(*)::int FROM analysis.lease") == 0, "a lease is left",
       sourceLocation: location)
   }
 }

@@ -65,12 +65,12 @@ struct ImageChecks: DatabaseCheck {
 
   private static func stored(_ counts: ImageKeyCounts, _ keys: Keys) -> Finding {
     let check = "images.stored"
-    let words = "\(counts.allSealed) images are encrypted, \(counts.clear) are in the clear"
-    guard counts.clear > 0 else { return .ok(check, words) }
-    guard case .none = keys, counts.allSealed == 0 else {
+    let words = "\(counts.allEncrypted) images are encrypted, \(counts.plaintext) are in plaintext"
+    guard counts.plaintext > 0 else { return .ok(check, words) }
+    guard case .none = keys, counts.allEncrypted == 0 else {
       return .warning(
         check, words,
-        "Those in the clear came without --key-file: by SQL, as raw images do, or from before there was a key. They stay so."
+        "Those in plaintext came without --key-file: by SQL, as raw images do, or from before there was a key. They stay so."
       )
     }
     return .ok(check, words)
@@ -79,16 +79,16 @@ struct ImageChecks: DatabaseCheck {
   /// Keys that images name and that the file lacks.
   private static func missing(_ counts: ImageKeyCounts, _ keys: Keys) -> [Finding] {
     let check = "images.missing_keys"
-    guard counts.allSealed > 0 else { return [] }
+    guard counts.allEncrypted > 0 else { return [] }
     guard case .ring(let ring) = keys else {
       return [
         .skipped(
-          check, "\(counts.allSealed) images are encrypted, and no key file is at hand to compare with",
+          check, "\(counts.allEncrypted) images are encrypted, and no key file is at hand to compare with",
           "Name the workers' key file with --key-file.")
       ]
     }
     let known = Set(ring.ids.map(\.value))
-    let lacking = counts.sealed.filter { !known.contains($0.key) }.sorted { $0.key < $1.key }
+    let lacking = counts.encrypted.filter { !known.contains($0.key) }.sorted { $0.key < $1.key }
     guard !lacking.isEmpty else { return [.ok(check, "the key file has every key that images name")] }
     return lacking.map { number, count in
       .wrong(

@@ -9,7 +9,7 @@ struct QueueChecks: DatabaseCheck {
   /// How long after its end a lease may be found: rescue looks every few seconds.
   private static let patience = 30.0
 
-  /// Jobs that failed for good by one cause.
+  /// Jobs that died by one cause.
   struct Deaths: Sendable, Equatable {
     let cause: String
     let code: String?
@@ -21,7 +21,7 @@ struct QueueChecks: DatabaseCheck {
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
     let row = try await database.rows("overdue", [.double(Self.patience)]).single()
     let overdue = Self.overdue(
-      batches: try row.int(0), jobs: try row.int(1), seconds: try row.doubleIfPresent(2))
+      leases: try row.int(0), jobs: try row.int(1), seconds: try row.doubleIfPresent(2))
     let deaths = try await database.rows("deaths").map { row in
       Deaths(
         cause: try row.string(0), code: try row.stringIfPresent(1), count: try row.int(2),
@@ -30,21 +30,21 @@ struct QueueChecks: DatabaseCheck {
     return [overdue] + Self.judge(deaths)
   }
 
-  static func overdue(batches: Int, jobs: Int, seconds: Double?) -> Finding {
-    guard batches > 0 else { return .ok("queue.leases", "no lease is overdue") }
+  static func overdue(leases: Int, jobs: Int, seconds: Double?) -> Finding {
+    guard leases > 0 else { return .ok("queue.leases", "no lease is overdue") }
     return .wrong(
       "queue.leases",
-      "\(batches) leases with \(jobs) jobs ran out up to \(Moment.age(seconds)) ago and nobody has taken them back",
+      "\(leases) leases with \(jobs) jobs ran out up to \(Moment.age(seconds)) ago and nobody has taken them back",
       "Any worker that runs does it within seconds: start one, or see in its log what keeps it from doing so."
     )
   }
 
   static func judge(_ deaths: [Deaths]) -> [Finding] {
-    guard !deaths.isEmpty else { return [.ok("queue.dead", "no job failed for good in the last day")] }
+    guard !deaths.isEmpty else { return [.ok("queue.dead", "no job died in the last day")] }
     return deaths.map { deaths in
       let cause = [deaths.cause, deaths.code].compactMap { $0 }.joined(separator: " ")
       return .warning(
-        "queue.dead", "\(deaths.count) jobs failed for good in the last day: \(cause)",
+        "queue.dead", "\(deaths.count) jobs died in the last day: \(cause)",
         "Look at one: analysisctl jobs show \(deaths.example). When the cause has gone: analysisctl jobs retry."
       )
     }

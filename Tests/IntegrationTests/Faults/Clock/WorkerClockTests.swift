@@ -80,10 +80,10 @@ struct WorkerClockTests {
       let wrong = try trial.start(backend.url, options, clock: clock)
       let right = try trial.start(backend.url, options)
       try await eventually {
-        try await trial.installation.number("SELECT count(*)::int FROM analysis.batch") > 0
+        try await trial.installation.number("SELECT count(*)::int FROM analysis.lease") > 0
       }
       let odd = try await trial.installation.number(
-        "SELECT count(*)::int FROM analysis.batch WHERE deadline > clock_timestamp() + interval '61 seconds'")
+        "SELECT count(*)::int FROM analysis.lease WHERE deadline > clock_timestamp() + interval '61 seconds'")
       #expect(odd == 0)
       try await eventually { try await trial.results + trial.dead == 60 }
       #expect(try await trial.dead == 0)
@@ -114,7 +114,7 @@ struct WorkerClockTests {
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(try await trial.results == 40)
       #expect(try await trial.dead == 0)
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
     }
   }
 

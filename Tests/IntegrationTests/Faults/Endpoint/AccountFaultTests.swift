@@ -9,7 +9,7 @@ struct AccountFaultTests {
   func endedForAll() async throws {
     try await Trial.with(jobs: 100) { trial in
       // All 32 calls of a window are answered together, when every one of them is there.
-      let together = Meeting(32)
+      let together = Barrier(32)
       let backend = try Trial.backend { call in
         guard call.token == "Bearer \(Trial.token)-1" else { return .analysis(call) }
         together.wait()
@@ -44,7 +44,7 @@ struct AccountFaultTests {
     Row("500 with ANALYSIS_LIMIT_EXCEEDED") { _ in .failure(500, "ANALYSIS_LIMIT_EXCEEDED") },
   ]
 
-  @Test("pauses the endpoint with an alarm; no attempt is burnt and no job fails", arguments: pauses)
+  @Test("pauses the endpoint with an alarm; no attempt is consumed and no job fails", arguments: pauses)
   func paused(row: Row) async throws {
     try await Trial.with(jobs: 60, maxAttempts: 1) { trial in
       let backend = try Trial.backend(row.answer)
@@ -52,7 +52,7 @@ struct AccountFaultTests {
       #expect(ended.code == 75, "\(ended.messages)")
       #expect(ended.messages.contains("The endpoint is paused; jobs wait and none is failed"))
       #expect(ended.output.contains("not called: \(backend.url)") || ended.messages.contains("not called"))
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
       #expect(try await trial.dead == 0)
       #expect(try await trial.unharmed == 60)
       #expect(try await trial.units == 60)
@@ -88,7 +88,7 @@ struct AccountFaultTests {
       try await eventually { backend.logins >= 2 }
       _ = await trial.stop(worker)
       #expect(backend.calls.isEmpty)
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
       #expect(try await trial.dead == 0)
       #expect(try await trial.unharmed == 20)
     }
@@ -108,7 +108,7 @@ struct AccountFaultTests {
       let ended = await trial.stop(worker)
       #expect(ended.messages.contains("look at the credentials file"))
       #expect(ended.messages.contains("The endpoint answers again"))
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
     }
   }
 
@@ -123,7 +123,7 @@ struct AccountFaultTests {
       try await eventually { try await trial.results == 3 }
       let ended = await trial.stop(worker)
       #expect(ended.messages.contains("monthly limit is reached"))
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
     }
   }
 }

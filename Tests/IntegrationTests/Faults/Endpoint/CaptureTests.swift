@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What somebody sees who captures the network", .enabled(if: Authority.isAvailable, "needs openssl"))
 struct CaptureTests {
-  /// What may not pass in the clear: the account, its token (a JSON Web Token begins so), the beginning of a picture.
+  /// What may not pass in plaintext: the account, its token (a JSON Web Token begins so), the beginning of a picture.
   private static let secrets: [(String, [UInt8])] = [
     ("the password", Array(Trial.password.utf8)), ("the address", Array(Trial.email.utf8)),
     ("a token", Array("eyJhbGciOi".utf8)), ("the header of a token", Array("Bearer eyJ".utf8)),

@@ -100,7 +100,8 @@ struct InvalidAnswerTests {
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["invalid_answer", "invalid_answer"], "\(attempts)")
-      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 && $0.message.count < 600 })
+      #expect(
+        attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 && $0.message.count < 600 })
       #expect(try await trial.results == 0)
       #expect(try await trial.dead == 1)
       #expect(try await trial.units == 0)

@@ -18,7 +18,7 @@ struct NotSentTests {
       #expect(!attempts.isEmpty)
       #expect(
         attempts.allSatisfy {
-          $0.kind == "not_sent" && !$0.burnt && !$0.maybeCounted && $0.calls == 0 && $0.status == nil
+          $0.kind == "not_sent" && !$0.consumed && !$0.maybeCounted && $0.calls == 0 && $0.status == nil
         }, "\(attempts)")
       #expect(attempts.allSatisfy { $0.message.contains(message) }, "\(attempts.map(\.message))")
       #expect(try await trial.unharmed == 40)
@@ -26,7 +26,8 @@ struct NotSentTests {
     }
   }
 
-  @Test("that refuses connections: no attempt is burnt, none is marked as counted, and a drain ends with 75")
+  @Test(
+    "that refuses connections: no attempt is consumed, none is marked as counted, and a drain ends with 75")
   func refused() async throws {
     let port = try ReservedPort()
     try await expectNotSent(port.url, message: "refused the connection")
@@ -58,7 +59,8 @@ struct NotSentTests {
       withExtendedLifetime(port) {}
       #expect(ended.code == 75, "\(ended.messages)")
       #expect(try await trial.unharmed == 20)
-      #expect(try await trial.attempts().allSatisfy { $0.kind == "not_sent" && !$0.burnt && $0.calls == 0 })
+      #expect(
+        try await trial.attempts().allSatisfy { $0.kind == "not_sent" && !$0.consumed && $0.calls == 0 })
       #expect(try await trial.units == 20)
     }
   }

@@ -39,7 +39,8 @@ struct OutcomeUnknownTests {
     },
   ]
 
-  @Test("burns an attempt, is marked as maybe counted, and is repeated with the same key", arguments: ended)
+  @Test(
+    "consumes an attempt, is marked as maybe counted, and is repeated with the same key", arguments: ended)
   func unknown(row: Row) async throws {
     try await expectOneRepeat(row, deadline: "60s")
   }
@@ -57,7 +58,7 @@ struct OutcomeUnknownTests {
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"])
-      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 })
+      #expect(attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 })
       #expect(try await trial.results == 1)
       #expect(
         try await trial.installation.number("SELECT attempt::int FROM analysis.result") == 2)
@@ -92,7 +93,7 @@ struct OutcomeUnknownTests {
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"])
-      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 })
+      #expect(attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 })
       #expect(try await trial.results == 1)
       #expect(keys.all.count == 2 && Set(keys.all).count == 1)
     }
@@ -136,11 +137,11 @@ struct OutcomeUnknownTests {
       let backend = try Trial.backend(slow)
       let worker = try trial.start(backend.url, ["--deadline", "10m", "--lease", "10s"])
       try await eventually { backend.calls.count == 1 }
-      let first = try await trial.installation.text("SELECT deadline::text FROM analysis.batch")
+      let first = try await trial.installation.text("SELECT deadline::text FROM analysis.lease")
       try await eventually {
         try await trial.installation.number(
           """
-          SELECT count(*)::int FROM analysis.batch
+          SELECT count(*)::int FROM analysis.lease
           WHERE deadline > '\(first)' AND clock_timestamp() > '\(first)'
           """) == 1
       }

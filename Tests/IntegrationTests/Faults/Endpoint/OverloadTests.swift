@@ -18,21 +18,22 @@ struct OverloadTests {
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["overload", "overload", "overload"])
-      #expect(attempts.allSatisfy { !$0.burnt && $0.calls == 1 && $0.status == status && $0.code == "BUSY" })
+      #expect(
+        attempts.allSatisfy { !$0.consumed && $0.calls == 1 && $0.status == status && $0.code == "BUSY" })
       #expect(try await trial.installation.number("SELECT attempt::int FROM analysis.result") == 1)
       #expect(try await trial.recordedCalls == 4)
     }
   }
 
   @Test("that answers 503 costs an attempt, since it may be so for good")
-  func burning() async throws {
+  func consuming() async throws {
     try await Trial.with(maxAttempts: 3) { trial in
       let backend = try Trial.backend { _ in Backend.Reply(status: 503, body: "<h1>Unavailable</h1>") }
       let ended = try await trial.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == Array(repeating: "overload", count: 3))
-      #expect(attempts.allSatisfy { $0.burnt && !$0.maybeCounted })
+      #expect(attempts.allSatisfy { $0.consumed && !$0.maybeCounted })
       #expect(try await trial.dead == 1)
       #expect(try await trial.units == 0)
     }
@@ -103,7 +104,7 @@ struct OverloadTests {
       #expect(try await trial.dead == 0)
       #expect(try await trial.unharmed == 20)
       #expect(try await trial.units == 30)
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
     }
   }
 }

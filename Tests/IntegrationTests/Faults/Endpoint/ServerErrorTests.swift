@@ -23,7 +23,7 @@ struct ServerErrorTests {
       #expect(ended.code == 0, "\(ended.messages)")
       let attempts = try await trial.attempts()
       #expect(attempts.map(\.kind) == ["server", "server", "server"], "\(attempts)")
-      #expect(attempts.allSatisfy { $0.burnt && $0.maybeCounted && $0.calls == 1 && $0.status != nil })
+      #expect(attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 && $0.status != nil })
       #expect(try await trial.dead == 1)
       #expect(try await trial.units == 0)
       #expect(backend.calls.count == 3)

@@ -43,7 +43,7 @@ struct TLSFaultTests {
         #expect(!attempts.isEmpty)
         #expect(
           attempts.allSatisfy {
-            $0.kind == "not_sent" && !$0.burnt && !$0.maybeCounted && $0.calls == 0
+            $0.kind == "not_sent" && !$0.consumed && !$0.maybeCounted && $0.calls == 0
               && $0.message.contains(certificate.words)
           }, "\(attempts)")
         #expect(ended.messages.contains("The certificate of 127.0.0.1 was refused"))

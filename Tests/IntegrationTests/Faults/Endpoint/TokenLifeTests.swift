@@ -21,7 +21,7 @@ struct TokenLifeTests {
         #expect(ended.code == 0, "\(ended.messages)")
         #expect(try await trial.results == 320)
         #expect(try await trial.dead == 0)
-        #expect(try await trial.attempts(burntOnly: true) == [])
+        #expect(try await trial.attempts(consumedOnly: true) == [])
       }
     }
   }
@@ -52,7 +52,7 @@ struct TokenLifeTests {
       #expect(targets.first == "/api/login")
       #expect(targets.dropFirst().allSatisfy { $0 == "/api/refresh-token" }, "\(targets)")
       #expect(try await trial.dead == 0)
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
     }
   }
 
@@ -72,7 +72,7 @@ struct TokenLifeTests {
       }
       _ = await trial.stop(worker)
       #expect(try await trial.dead == 0)
-      #expect(try await trial.attempts(burntOnly: true) == [])
+      #expect(try await trial.attempts(consumedOnly: true) == [])
     }
   }
 

@@ -140,22 +140,22 @@ final class Trial: Sendable {
     var code: String?
     var errorID: String?
     var message: String
-    var burnt: Bool
+    var consumed: Bool
     var maybeCounted: Bool
     var calls: Int
   }
 
-  /// The attempts without a result that burnt, or all, in their order.
-  func attempts(burntOnly: Bool = false) async throws -> [Attempt] {
+  /// The attempts without a result that consumed, or all, in their order.
+  func attempts(consumedOnly: Bool = false) async throws -> [Attempt] {
     try await installation.pool.query(
       """
-      SELECT class, status::int, code, error_id, message, burnt, maybe_counted, calls::int
-      FROM analysis.attempt_error WHERE burnt OR NOT \(burntOnly) ORDER BY at, job_id
+      SELECT class, status::int, code, error_id, message, consumed, maybe_counted, calls::int
+      FROM analysis.attempt_error WHERE consumed OR NOT \(consumedOnly) ORDER BY at, job_id
       """
     ).map { row in
       Attempt(
         kind: try row.string(0), status: try row.intIfPresent(1), code: try row.stringIfPresent(2),
-        errorID: try row.stringIfPresent(3), message: try row.string(4), burnt: try row.bool(5),
+        errorID: try row.stringIfPresent(3), message: try row.string(4), consumed: try row.bool(5),
         maybeCounted: try row.bool(6), calls: try row.int(7))
     }
   }
@@ -167,7 +167,7 @@ final class Trial: Sendable {
     }
   }
 
-  /// How many jobs have failed for good.
+  /// How many jobs have died.
   var dead: Int {
     get async throws { try await installation.number("SELECT count(*)::int FROM analysis.dead") }
   }

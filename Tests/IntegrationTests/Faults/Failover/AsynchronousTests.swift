@@ -32,7 +32,7 @@ struct AsynchronousTests {
       #expect(there == 0)
       #expect(try await trial.installation.number("SELECT sum(used)::int FROM analysis.usage") == 10)
       try await trial.installation.expectInvariants()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 

@@ -27,7 +27,7 @@ struct FailoverTests {
       try await eventually { try await trial.results == trial.jobs.count }
       await failover.end(workers)
       try await trial.expectEachEnded()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 
@@ -59,7 +59,7 @@ struct FailoverTests {
       try await eventually { try await trial.results == jobs.count }
       await failover.end([worker])
       try await trial.expectEachEnded(also: jobs.sorted())
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 
@@ -124,7 +124,7 @@ struct FailoverTests {
       // The test's own connections have read from it so far.
       try await failover.primary.stop(.fast)
       try await trial.expectEachEnded()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 
@@ -142,7 +142,7 @@ struct FailoverTests {
       #expect(try await failover.onPrimary(count) == "10 0")
       #expect(try await failover.onStandby(count) == "20 20")
       try await trial.expectEachEnded(also: later)
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 

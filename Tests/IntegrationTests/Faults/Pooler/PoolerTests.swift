@@ -116,11 +116,11 @@ struct PoolerTests {
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(ended.messages.components(separatedBy: "not heard through a pooler").count == 2)
       try await trial.expectEachEnded(also: later)
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 
-  @Test("a pooler that is killed and started again while jobs pass loses none and burns no attempt")
+  @Test("a pooler that is killed and started again while jobs pass loses none and consumes no attempt")
   func killed() async throws {
     try await WorkerTrial.pooled(jobs: 150) { trial, pooler in
       let workers = try (0..<2).map { _ in try trial.worker(["--no-listen"]) }
@@ -135,7 +135,7 @@ struct PoolerTests {
         #expect(await worker.ended().code == 0)
       }
       try await trial.expectEachEnded()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 
@@ -157,7 +157,7 @@ struct PoolerTests {
       worker.send(SIGTERM)
       #expect(await worker.ended().code == 0)
       try await trial.expectEachEnded()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 
@@ -175,7 +175,7 @@ struct PoolerTests {
       worker.send(SIGTERM)
       #expect(await worker.ended().code == 0)
       try await trial.expectEachEnded()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
     }
   }
 

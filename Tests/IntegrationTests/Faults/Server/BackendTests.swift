@@ -30,7 +30,7 @@ struct BackendTests {
       let ended = await worker.ended()
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(struck > 0 || function == "pg_cancel_backend")
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded()
     }
   }

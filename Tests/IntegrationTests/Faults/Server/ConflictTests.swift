@@ -16,7 +16,7 @@ struct ConflictTests {
       let worker = try trial.trial.worker()
       try await eventually { try await trial.trial.results >= 8 }
       // A competing transaction keeps all others from leases and results.
-      try await blocking("LOCK TABLE analysis.batch, analysis.result IN ACCESS EXCLUSIVE MODE", trial) {
+      try await blocking("LOCK TABLE analysis.lease, analysis.result IN ACCESS EXCLUSIVE MODE", trial) {
         try await eventually { trial.cluster.log.components(separatedBy: words).count > 4 }
         #expect(!worker.hasEnded)
       }
@@ -52,13 +52,13 @@ struct ConflictTests {
         // The other one never looks for a deadlock itself: the worker is the one that finds it.
         _ = try await transaction.query("SET LOCAL deadlock_timeout = '1h'")
         _ = try await transaction.query("LOCK TABLE analysis.result IN SHARE MODE")
-        // The worker holds a batch's row and waits to insert its results.
+        // The worker holds a lease's row and waits to insert its results.
         try await eventually {
           try await trial.installation.number(
             "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'analysis.result'::regclass")
             > 0
         }
-        _ = try await transaction.query("SELECT FROM analysis.batch FOR UPDATE", deadline: .seconds(60))
+        _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE", deadline: .seconds(60))
       }
       #expect(trial.cluster.log.contains("deadlock detected"))
       try await trial.eachHasResult()

@@ -23,7 +23,7 @@ struct LostAnswerTests {
   }
 
   @Test(
-    "A claim that was carried out is looked up by its batch: the jobs are back at once, no loss is counted",
+    "A claim that was carried out is looked up by its lease: the jobs are back at once, no loss is counted",
     arguments: [FaultProxy.Cut.beforeServer, .afterAnswer])
   func claim(cut: FaultProxy.Cut) async throws {
     try await ServerTrial.with(jobs: 60) { trial in
@@ -54,7 +54,7 @@ struct LostAnswerTests {
   }
 
   @Test(
-    "A failed attempt is recorded once and burns one attempt",
+    "A failed attempt is recorded once and consumes one attempt",
     arguments: [FaultProxy.Cut.beforeServer, .afterAnswer])
   func fail(cut: FaultProxy.Cut) async throws {
     // The first try of every job fails.
@@ -66,7 +66,7 @@ struct LostAnswerTests {
       try await trial.stop(worker)
       #expect(
         try await trial.installation.number(
-          "SELECT count(*)::int FROM analysis.attempt_error WHERE burnt") == 12)
+          "SELECT count(*)::int FROM analysis.attempt_error WHERE consumed") == 12)
       #expect(
         try await trial.installation.number("SELECT count(*)::int FROM analysis.result WHERE attempt = 2")
           == 12)
@@ -76,12 +76,12 @@ struct LostAnswerTests {
   }
 
   @Test(
-    "Jobs that a stopping worker hands back are back once",
+    "Jobs that a stopping worker releases are back once",
     arguments: [FaultProxy.Cut.beforeServer, .afterAnswer])
-  func handBack(cut: FaultProxy.Cut) async throws {
+  func release(cut: FaultProxy.Cut) async throws {
     // So many that the worker holds some when it is told to stop, however late that is.
     try await ServerTrial.with(jobs: 400, endpoint: ["--delay", "200ms"]) { trial in
-      trial.proxy.cut(cut, at: "analysis.hand_back(", times: 1)
+      trial.proxy.cut(cut, at: "analysis.release(", times: 1)
       let worker = try trial.trial.worker()
       try await eventually { try await trial.trial.results >= 4 }
       try await trial.stop(worker)
@@ -96,7 +96,7 @@ struct LostAnswerTests {
   func everywhere() async throws {
     try await ServerTrial.with(jobs: 300) { trial in
       let statements = [
-        "claim(", "complete(", "heartbeat(", "promote(", "tick(", "settle_refunds(", "rescue(", "take_turn(",
+        "claim(", "complete(", "heartbeat(", "promote(", "tick(", "apply_refunds(", "rescue(", "take_turn(",
         "refresh_gauges(", "image WHERE", "sweep(", "disclaim(",
       ]
       for statement in statements {

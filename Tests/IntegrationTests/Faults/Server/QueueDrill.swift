@@ -13,7 +13,7 @@ struct QueueDrill {
   private let connection: Connection
   private let statements: WorkerStatements
   private var claims: ShardClaims
-  private var ids: BatchIDs
+  private var ids: LeaseIDs
   private var tickAt = EventLoop.now
 
   static let kinds: [AnalysisKind] = [.throat]
@@ -27,7 +27,7 @@ struct QueueDrill {
     let identity = WorkerIdentity(host: "drill", pid: 1, version: "1.0", using: &generator)
     statements = WorkerStatements(shard: 0, worker: identity)
     claims = ShardClaims(kinds: Self.kinds, now: EventLoop.now)
-    ids = BatchIDs(using: &generator)
+    ids = LeaseIDs(using: &generator)
   }
 
   func close() async { await connection.close() }
@@ -42,7 +42,7 @@ struct QueueDrill {
           FROM generate_series(1, \(count)) g),
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes,
-            image_period, max_attempts, image_raw)
+            image_period, max_attempts, image_unsanitized)
           SELECT 0, period, 1, 5, id, (SELECT user_id FROM analysis.account), 1, vt, now(), 1, period, 3, false FROM ids),
         used AS (
           INSERT INTO analysis.usage AS u (shard, user_id, period, used)
@@ -62,26 +62,26 @@ struct QueueDrill {
         claims.published(try await statements.tick(claims.marks).run(on: connection))
       }
       let size = min(left, 100)
-      let lanes = claims.next(count: size, suspectInFlight: false, now: now)
+      let lanes = claims.next(count: size, quarantineInFlight: false, now: now)
       guard !lanes.isEmpty else {
         try await installation.loop.sleep(for: .milliseconds(1))
         continue
       }
-      let batches = try await statements.claim(
-        firstBatch: ids.take(lanes.count), lanes: lanes, count: size, lease: .seconds(600)
+      let leases = try await statements.claim(
+        firstLease: ids.take(lanes.count), lanes: lanes, count: size, leaseDuration: .seconds(600)
       ).run(on: connection)
-      claims.claimed(batches, for: lanes, count: size, now: now)
-      let jobs = batches.flatMap(\.jobs)
+      claims.claimed(leases, for: lanes, count: size, now: now)
+      let jobs = leases.flatMap(\.jobs)
       guard !jobs.isEmpty else { continue }
       let stored = try await statements.complete(jobs.map(Self.completed)).run(on: connection)
-      try #require(stored.settled.count == jobs.count)
+      try #require(stored.ended.count == jobs.count)
       left -= jobs.count
     }
   }
 
   private static func completed(_ job: ClaimedJob) -> CompletedJob {
     CompletedJob(
-      batch: job.batch, job: job.id, analysis: Analysis(id: "a", kind: .throat, conditions: []), calls: 1,
+      lease: job.lease, job: job.id, analysis: Analysis(id: "a", kind: .throat, conditions: []), calls: 1,
       callMilliseconds: 1, endpoint: "none")
   }
 

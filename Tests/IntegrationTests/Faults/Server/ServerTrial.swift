@@ -105,7 +105,7 @@ struct ServerTrial {
   func expectUnharmed(
     also later: [JobID] = [], unrecorded: Int = 0, _ location: SourceLocation = #_sourceLocation
   ) async throws {
-    try await trial.expectNoAttemptBurnt(location)
+    try await trial.expectNoAttemptConsumed(location)
     try await trial.expectEachEnded(also: later, unrecorded: unrecorded, location)
   }
 }

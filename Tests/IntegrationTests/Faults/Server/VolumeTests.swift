@@ -38,7 +38,7 @@ struct VolumeTests {
       ).ended()
       #expect(taken.code == 0, "\(taken.messages)")
       try await trial.drain()
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded(also: taken.jobs)
     }
   }
@@ -51,7 +51,7 @@ struct VolumeTests {
   }
 
   @Test(
-    "On a full volume workers idle, burn no attempt and fail no job; with room again everything is completed",
+    "On a full volume workers idle, consume no attempt and fail no job; with room again everything is completed",
     .needsMounting, arguments: Full.allCases)
   func full(what: Full) async throws {
     let volume = try await SmallVolume(megabytes: 160)

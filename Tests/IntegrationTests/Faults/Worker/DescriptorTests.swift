@@ -30,7 +30,7 @@ struct DescriptorTests {
       let inFlight = try trial.endpoint.calls.compactMap { $0["in_flight"] as? Int }
       #expect(inFlight.allSatisfy { $0 <= 4 }, "\(inFlight)")
       #expect(try trial.calls.values.allSatisfy { $0 == 1 })
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded()
     }
   }
@@ -46,7 +46,7 @@ struct DescriptorTests {
     }
   }
 
-  @Test("while it runs burns no attempt, says what to raise, and goes on when there are some again")
+  @Test("while it runs consumes no attempt, says what to raise, and goes on when there are some again")
   func runningOut() async throws {
     try await WorkerTrial.with(jobs: 0) { trial in
       let worker = try trial.worker()
@@ -63,7 +63,7 @@ struct DescriptorTests {
       worker.send(SIGTERM)
       let ended = await worker.ended()
       #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded(also: first + later)
     }
   }

@@ -9,7 +9,7 @@
       arguments: ["before-upload", "during-upload", "after-answer", "before-store"])
     func tooLate(failpoint: String) async throws {
       try await WorkerTrial.with(jobs: 2 * WorkerTrial.concurrency) { trial in
-        let frozen = try trial.worker(lease: "1s", failpoints: "\(failpoint)=stop@1")
+        let frozen = try trial.worker(leaseDuration: "1s", failpoints: "\(failpoint)=stop@1")
         try await frozen.hasStopped()
         try await trial.drain()
         let first = try await trial.rows

@@ -7,7 +7,7 @@
   @Suite("A worker that is killed")
   struct KillTests {
     /// Those that are reached only when a worker stops.
-    private static let whenStopping: Set<Failpoint> = [.beforeHandBack, .handBackAnswered]
+    private static let whenStopping: Set<Failpoint> = [.beforeRelease, .releaseAnswered]
 
     @Test(
       "by SIGKILL at any moment of a job's way, again and again, loses nothing and doubles nothing",
@@ -18,7 +18,7 @@
           let victim =
             Self.whenStopping.contains(failpoint)
             ? try await stopped(trial, failpoint)
-            : try trial.worker(lease: "1s", failpoints: "\(failpoint.rawValue)=kill@\(occasion)")
+            : try trial.worker(leaseDuration: "1s", failpoints: "\(failpoint.rawValue)=kill@\(occasion)")
           try await eventually { victim.hasEnded }
           let ended = await victim.ended()
           #expect(ended.wasKilled && ended.code == SIGKILL, "\(ended.messages)")
@@ -32,7 +32,7 @@
     /// A worker that is told to stop while it holds more jobs than it has calls in flight.
     private func stopped(_ trial: WorkerTrial, _ failpoint: Failpoint) async throws -> Executable {
       let victim = try trial.worker(
-        lease: "1s", failpoints: "before-upload=delay:2000,\(failpoint.rawValue)=kill")
+        leaseDuration: "1s", failpoints: "before-upload=delay:2000,\(failpoint.rawValue)=kill")
       try await eventually { try await trial.held(by: victim) > WorkerTrial.concurrency }
       victim.send(SIGTERM)
       return victim
@@ -46,7 +46,7 @@
         try await victim.hasStopped()
         try await pool.transaction { transaction in
           // The store waits for the lease's row, and so is in the midst of its transaction.
-          _ = try await transaction.query("SELECT FROM analysis.batch FOR UPDATE")
+          _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE")
           victim.send(SIGCONT)
           try await eventually {
             try await trial.installation.number(

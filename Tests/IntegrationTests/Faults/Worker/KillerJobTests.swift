@@ -24,7 +24,7 @@
           "SELECT class || ' ' || attempts FROM analysis.dead WHERE job_id = \(killer)")
         #expect(cause == "worker_lost \(attempts)")
         let paid = try await trial.installation.number(
-          "SELECT count(*)::int FROM analysis.attempt_error WHERE burnt AND job_id <> \(killer)")
+          "SELECT count(*)::int FROM analysis.attempt_error WHERE consumed AND job_id <> \(killer)")
         #expect(paid == 0)
         #expect(
           try await trial.installation.number("SELECT count(*)::int FROM analysis.result WHERE attempt <> 1")

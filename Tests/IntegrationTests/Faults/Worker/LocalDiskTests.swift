@@ -43,7 +43,7 @@ struct LocalDiskTests {
       let ended = await worker.ended()
       #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
       #expect(try trial.calls.values.allSatisfy { $0 == 1 })
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded()
     }
   }

@@ -6,7 +6,7 @@
   struct LostStepTests {
     /// Those at which the database can seem to be away; a hand-back has tests of its own.
     private static let steps = Failpoint.allCases.filter {
-      $0.allows(.error) && ![.beforeHandBack, .handBackAnswered].contains($0)
+      $0.allows(.error) && ![.beforeRelease, .releaseAnswered].contains($0)
     }
 
     @Test(
@@ -20,7 +20,7 @@
         let ended = await worker.ended()
         #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
         #expect(ended.messages.contains("A failpoint is reached"))
-        try await trial.expectNoAttemptBurnt()
+        try await trial.expectNoAttemptConsumed()
         // No call was made in vain, not even of those whose claim was lost.
         #expect(try trial.calls.values.allSatisfy { $0 == 1 })
         try await trial.expectEachEnded()

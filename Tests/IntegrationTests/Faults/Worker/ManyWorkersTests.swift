@@ -8,7 +8,7 @@ struct ManyWorkersTests {
     let count = 20
     try await WorkerTrial.with(jobs: 400, endpoint: ["--delay", "50ms"]) { trial in
       // Twenty programs on few cores may be slow to say that they live; no lease is to be lost here.
-      let workers = try (0..<count).map { _ in try trial.worker(lease: "10m") }
+      let workers = try (0..<count).map { _ in try trial.worker(leaseDuration: "10m") }
       try await eventually {
         try await trial.installation.number("SELECT count(DISTINCT pid)::int FROM analysis.worker") == count
       }
@@ -23,7 +23,7 @@ struct ManyWorkersTests {
       #expect(completed.reduce(0, +) == trial.jobs.count)
       #expect(completed.count { $0 > 0 } > 1, "one worker did it all: \(completed)")
       #expect(try trial.calls.values.allSatisfy { $0 == 1 })
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded()
     }
   }

@@ -28,7 +28,7 @@ struct RecoveryTests {
       try await eventually { try await trial.results == trial.jobs.count }
       heir.send(SIGTERM)
       #expect(await heir.ended().code == 0)
-      try await trial.expectNoAttemptBurnt()
+      try await trial.expectNoAttemptConsumed()
       try await trial.expectEachEnded()
     }
   }

@@ -48,13 +48,13 @@
         worker.send(SIGTERM)
         let ended = await worker.ended()
         #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
-        try await trial.expectNoAttemptBurnt()
+        try await trial.expectNoAttemptConsumed()
         try await trial.drain()
         try await trial.expectEachEnded()
       }
     }
 
-    @Test("hands back what is still in flight when the grace time is over, and ends with 0")
+    @Test("releases what is still in flight when the grace time is over, and ends with 0")
     func graceIsOver() async throws {
       try await WorkerTrial.with(jobs: 6, endpoint: ["--delay", "1h"]) { trial in
         let worker = try trial.worker(["--grace", "500ms"], failpoints: Self.tellsOfCalls)
@@ -63,8 +63,8 @@
         worker.send(SIGTERM)
         let ended = await worker.ended()
         #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
-        #expect(ended.messages.contains("calls in flight are handed back"), "\(ended.messages)")
-        try await trial.expectNoAttemptBurnt()
+        #expect(ended.messages.contains("calls in flight are released"), "\(ended.messages)")
+        try await trial.expectNoAttemptConsumed()
         #expect(
           try await trial.installation.number("SELECT count(*)::int FROM analysis.ready WHERE tries = 0")
             == trial.jobs.count)
@@ -73,8 +73,8 @@
     }
 
     @Test(
-      "stores and hands back all the same when the database is away for a moment just then",
-      arguments: ["before-store", "store-answered", "before-hand-back", "hand-back-answered"])
+      "stores and releases all the same when the database is away for a moment just then",
+      arguments: ["before-store", "store-answered", "before-release", "hand-back-answered"])
     func databaseAway(failpoint: String) async throws {
       // So many that the worker is in their midst when it is told, however late that is.
       try await WorkerTrial.with(jobs: 400, endpoint: ["--delay", "300ms"]) { trial in
@@ -87,7 +87,7 @@
         #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
         #expect(ended.messages.contains("\"failpoint\":\"\(failpoint)\""))
         try await trial.installation.expectInvariants()
-        try await trial.expectNoAttemptBurnt()
+        try await trial.expectNoAttemptConsumed()
         try await trial.drain(concurrency: 64)
         try await trial.expectEachEnded()
         #expect(try trial.calls.values.allSatisfy { $0 == 1 })

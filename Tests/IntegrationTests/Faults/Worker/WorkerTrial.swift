@@ -51,13 +51,13 @@ struct WorkerTrial {
   ///     which a worker keeps on a busy machine too.
   ///   - failpoints: Where it fails.
   func worker(
-    _ further: [String] = [], concurrency: Int = concurrency, lease: String? = nil,
+    _ further: [String] = [], concurrency: Int = concurrency, leaseDuration: String? = nil,
     failpoints: String? = nil, script: String? = nil
   ) throws -> Executable {
     var options = [
       "--endpoint", endpoint.url, "--concurrency", "\(concurrency)", "--prefetch", "\(concurrency)",
     ]
-    if let lease { options += ["--lease", lease] }
+    if let leaseDuration { options += ["--lease", leaseDuration] }
     var environment = installation.environment
     environment["ANALYSIS_FAILPOINTS"] = failpoints
     return try Executable("analysis-worker", options + further, environment: environment, script: script)
@@ -93,7 +93,7 @@ struct WorkerTrial {
   var held: Int {
     get async throws {
       try await installation.number(
-        "SELECT coalesce(sum(cardinality(job_ids)), 0)::int FROM analysis.batch")
+        "SELECT coalesce(sum(cardinality(job_ids)), 0)::int FROM analysis.lease")
     }
   }
 
@@ -127,7 +127,7 @@ struct WorkerTrial {
     let fields = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
     let id = try #require(fields["worker"] as? Int)
     _ = try await installation.pool.query(
-      "UPDATE analysis.batch SET deadline = '-infinity' WHERE worker_id = \(id)")
+      "UPDATE analysis.lease SET deadline = '-infinity' WHERE worker_id = \(id)")
   }
 
   /// Jobs in a worker's hands.
@@ -135,7 +135,7 @@ struct WorkerTrial {
     try await installation.number(
       """
       SELECT coalesce(sum(cardinality(b.job_ids)), 0)::int
-      FROM analysis.batch b JOIN analysis.worker w ON w.shard = b.shard AND w.id = b.worker_id
+      FROM analysis.lease b JOIN analysis.worker w ON w.shard = b.shard AND w.id = b.worker_id
       WHERE w.pid = \(worker.processID)
       """)
   }
@@ -178,9 +178,9 @@ struct WorkerTrial {
   }
 
   /// No job has paid an attempt for what befell its worker.
-  func expectNoAttemptBurnt(_ location: SourceLocation = #_sourceLocation) async throws {
+  func expectNoAttemptConsumed(_ location: SourceLocation = #_sourceLocation) async throws {
     #expect(
-      try await installation.number("SELECT count(*)::int FROM analysis.attempt_error WHERE burnt") == 0,
+      try await installation.number("SELECT count(*)::int FROM analysis.attempt_error WHERE consumed") == 0,
       sourceLocation: location)
     #expect(
       try await installation.number("SELECT count(*)::int FROM analysis.result WHERE attempt <> 1") == 0,

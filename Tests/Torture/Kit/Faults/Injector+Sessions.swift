@@ -3,7 +3,7 @@ import TestSupport
 
 /// Locks, snapshots and limits.
 extension Injector {
-  private static let hotTables = ["ready", "batch", "result", "usage", "job", "scheduled"]
+  private static let hotTables = ["ready", "lease", "result", "usage", "job", "scheduled"]
 
   /// Locks a table against everybody for a while.
   func lockTable(_ event: FaultEvent) async throws {

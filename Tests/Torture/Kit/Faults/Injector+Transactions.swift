@@ -5,7 +5,7 @@ import TestSupport
 /// Transactions that somebody leaves open for a while, each with the rights of a role and no more.
 extension Injector {
   func leaveOpen(_ transaction: OpenTransaction, _ event: FaultEvent) async throws {
-    let time = event.lasting(RunSettings.lease * 0.3, RunSettings.lease * 3)
+    let time = event.lasting(RunSettings.leaseDuration * 0.3, RunSettings.leaseDuration * 3)
     let commits = event.choice.isMultiple(of: 2)
     switch transaction {
     case .submit: try await leaveSubmitOpen(event, commits, time)
@@ -30,7 +30,7 @@ extension Injector {
       }
     case .worker:
       try await open(Rig.workerRole, commits, time) { transaction in
-        for table in ["ready", "batch", "scheduled", "dead", "refund", "worker", "gauge", "pause"] {
+        for table in ["ready", "lease", "scheduled", "dead", "refund", "worker", "gauge", "pause"] {
           _ = try await transaction.query("LOCK TABLE analysis.\(table) IN ACCESS SHARE MODE")
         }
         for shard in 0..<rig.settings.shards {

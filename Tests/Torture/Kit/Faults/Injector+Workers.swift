@@ -7,8 +7,11 @@ extension Injector {
     guard let worker = await fleet.victim(event.choice) else { throw Missed("no worker is free") }
     switch fault {
     case .killed: worker.kill()
-    case .frozen: await worker.freeze(for: event.lasting(RunSettings.lease * 1.5, RunSettings.lease * 3))
-    case .paused: await worker.freeze(for: event.lasting(RunSettings.lease * 0.1, RunSettings.lease * 0.8))
+    case .frozen:
+      await worker.freeze(for: event.lasting(RunSettings.leaseDuration * 1.5, RunSettings.leaseDuration * 3))
+    case .paused:
+      await worker.freeze(
+        for: event.lasting(RunSettings.leaseDuration * 0.1, RunSettings.leaseDuration * 0.8))
     case .stopped: worker.stop()
     case .stoppedAtOnce:
       worker.stop()
@@ -44,8 +47,8 @@ extension Injector {
   /// Starts a worker that dies when it reaches a failpoint for the nth time. One that is not reached while it
   /// works may be on its way out, so it is told to stop then.
   func cause(_ failpoint: Failpoint, _ event: FaultEvent) async throws {
-    // Jobs are handed back once at its end, and hardly before.
-    let isAtEnd = failpoint == .beforeHandBack || failpoint == .handBackAnswered
+    // Jobs are released once at its end, and hardly before.
+    let isAtEnd = failpoint == .beforeRelease || failpoint == .releaseAnswered
     let occasion = isAtEnd ? 1 : 1 + event.choice % 3
     let worker = try await fleet.start(
       "dies-\(failpoint.rawValue)", failpoints: "\(failpoint.rawValue)=kill@\(occasion)", told: [.dies])

@@ -9,9 +9,9 @@ struct Injector: Sendable {
   let fleet: WorkerFleet
   let history: History
   let month: PastMonth
-  let serverTurns = Turns(1)
-  let cutTurns = Turns(1)
-  let limitTurns = Turns(1)
+  let serverTurns = Semaphore(1)
+  let cutTurns = Semaphore(1)
+  let limitTurns = Semaphore(1)
 
   /// Runs through the schedule, and waits until the last of its faults has passed.
   func run(_ schedule: Schedule) async {

@@ -49,12 +49,12 @@ struct PastMonth: Sendable {
       UPDATE analysis.account SET created_at = now() - interval '120 days'
       WHERE user_ref = ANY ($2) RETURNING shard, user_id, user_ref),
     pictures AS (
-      INSERT INTO analysis.image (shard, period, raw, user_id, created_at, used_at, byte_count, width, height, sha256, bytes)
+      INSERT INTO analysis.image (shard, period, unsanitized, user_id, created_at, used_at, byte_count, width, height, sha256, bytes)
       SELECT shard, $1, false, user_id, now() - interval '61 days', now() - interval '61 days', octet_length($3), $5, $6, $4, $3
       FROM people RETURNING shard, user_id, id, byte_count),
     jobs AS (
       INSERT INTO analysis.job (shard, period, kind, lane, user_id, image_id, vt, created_at, image_bytes, image_period,
-        max_attempts, image_raw, closed, source_name)
+        max_attempts, image_unsanitized, closed, source_name)
       SELECT p.shard, $1, 1, 5, p.user_id, i.id, 0, now() - interval '61 days', i.byte_count, $1, 10, false,
         w.what = 'cancelled', 'past-' || w.what || '-' || p.user_ref
       FROM people p JOIN pictures i USING (shard, user_id)
@@ -73,7 +73,7 @@ struct PastMonth: Sendable {
       FROM jobs WHERE what = 'dead'),
     failures AS (
       INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at, status,
-        maybe_counted, burnt, class, message)
+        maybe_counted, consumed, class, message)
       SELECT shard, $1, 1, 1, id, user_id, 1, now() - interval '60 days', 400, false, true, 'permanent', 'planted'
       FROM jobs WHERE what = 'dead'),
     used AS (

@@ -28,20 +28,20 @@ struct SubmitterLoad: Sendable {
     var draw = Draw(rig: rig, number: number)
     var failures = 0
     while await pace.mayGoOn() {
-      let batch = draw.batch()
+      let lease = draw.lease()
       let outcomes = Mutex<[Int: SubmitOutcome]>([:])
       do throws(JobQueueError) {
-        _ = try await submitter.submit(batch.map(\.submission)) { place, outcome in
+        _ = try await submitter.submit(lease.map(\.submission)) { place, outcome in
           outcomes.withLock { $0[place] = outcome }
         }
         failures = 0
       } catch {
-        rig.tally.note("a submit of \(batch.count) failed: \(error)")
+        rig.tally.note("a submit of \(lease.count) failed: \(error)")
         failures += 1
         await pace.pause(after: failures)
       }
       let settled = outcomes.withLock { $0 }
-      let records = batch.enumerated().map { place, item in
+      let records = lease.enumerated().map { place, item in
         SubmitRecord(
           tag: item.tag, user: item.submission.user, key: item.submission.key,
           outcome: settled[place].map(SubmitRecord.Outcome.init) ?? .unknown)
@@ -71,7 +71,7 @@ struct SubmitterLoad: Sendable {
       generator = SeededGenerator(seed: rig.settings.seed &* 31 &+ UInt64(number))
     }
 
-    mutating func batch() -> [Item] {
+    mutating func lease() -> [Item] {
       (0..<Int.random(in: 1...50, using: &generator)).map { _ in item() }
     }
 

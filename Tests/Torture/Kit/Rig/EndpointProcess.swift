@@ -16,7 +16,7 @@ actor EndpointProcess {
   private let passwordFile: URL
   private var process: RunningProgram?
   private var starts: UInt64 = 0
-  private let turns = Turns(1)
+  private let turns = Semaphore(1)
 
   /// The service account's address, which no log may hold.
   static let account = "worker@service.example"

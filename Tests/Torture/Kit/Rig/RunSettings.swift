@@ -24,7 +24,7 @@ struct RunSettings: Sendable {
   var programs: URL
 
   /// How long a lease lasts. Fifteen times shorter than usual, so that many are lost in a short time.
-  static let lease = Duration.seconds(1)
+  static let leaseDuration = Duration.seconds(1)
   /// How long a call may take.
   static let callDeadline = Duration.seconds(2)
   /// Jobs that wait beyond which nothing is submitted for a while.

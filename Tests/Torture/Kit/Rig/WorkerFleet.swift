@@ -85,7 +85,8 @@ actor WorkerFleet {
     [
       "--endpoint", endpoint.url, "--credentials", endpoint.credentials, "--concurrency", "\(window)",
       "--prefetch", "\(window)",
-      "--lease", seconds(RunSettings.lease), "--deadline", seconds(RunSettings.callDeadline), "--grace", "3s",
+      "--lease", seconds(RunSettings.leaseDuration), "--deadline", seconds(RunSettings.callDeadline),
+      "--grace", "3s",
       "--connect-timeout", "3s", "--poll", "200ms",
     ]
   }

@@ -8,7 +8,7 @@ import RemoteImages
 import Synchronization
 
 /// What a command line says of images by URL.
-struct RemoteImageOrder: Sendable {
+struct RemoteImageArguments: Sendable {
   let hosts: [AllowedHost]
   let cache: String?
   private let cacheSize: Int
@@ -22,7 +22,7 @@ struct RemoteImageOrder: Sendable {
   /// Whether any image may be fetched by URL.
   var isOn: Bool { !hosts.isEmpty }
 
-  /// Images by URL are off until an operator says whence.
+  /// Images by URL are off until an operator says from where.
   static let off = ControlError.usage(
     "images by URL are not enabled",
     advice:
@@ -35,7 +35,7 @@ struct RemoteImageOrder: Sendable {
   ///   - keys: With which images on the disk are encrypted; without them none are kept there.
   ///   - isNeeded: Whether anything will be fetched.
   func withCache<R>(
-    _ session: ControlSession, _ surroundings: Surroundings, keys: KeyRing?,
+    _ session: ControlSession, _ dependencies: Dependencies, keys: KeyRing?,
     limits: ImageLimits = ImageLimits(), isNeeded: Bool = true,
     _ body: (RemoteImageCache?) async throws -> R
   ) async throws -> R {
@@ -45,7 +45,7 @@ struct RemoteImageOrder: Sendable {
         "Images by URL are not kept in \(printable(cache)): no key file is named to encrypt them with "
           + "(--key-file).")
     }
-    let (settings, network) = (CacheSettings(), surroundings.network)
+    let (settings, network) = (CacheSettings(), dependencies.network)
     let isTold = Mutex(false)
     let cache = RemoteImageCache(
       loop: session.database.loop, hosts: hosts, limits: FetchLimits(bytes: limits.maxBytes),
@@ -66,7 +66,7 @@ struct RemoteImageOrder: Sendable {
   }
 
   private func disk(
-    _ keys: KeyRing?, _ settings: CacheSettings, _ network: NetworkSurroundings
+    _ keys: KeyRing?, _ settings: CacheSettings, _ network: NetworkDependencies
   ) async throws -> DiskCache? {
     guard let cache, let keys else { return nil }
     let size = cacheSize

@@ -4,7 +4,7 @@ import Testing
 @testable import ImageEncryption
 
 @Suite("An encrypted file")
-struct SealedFileTests {
+struct EncryptedFileTests {
   private let ring: KeyRing
 
   init() throws {
@@ -14,7 +14,7 @@ struct SealedFileTests {
   @Test("comes back as it was, whatever its size", arguments: [0, 1, 100, 1_000_000])
   func roundTrip(count: Int) throws {
     let content = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
-    let file = try ring.sealFile(content, name: "a")
+    let file = try ring.encryptFile(content, name: "a")
     #expect(file.count == count + KeyRing.fileOverhead && KeyRing.fileOverhead == 120)
     #expect(KeyRing.keyID(ofFile: file) == ring.currentID)
     #expect(try ring.openFile(file, name: "a") == content)
@@ -23,7 +23,7 @@ struct SealedFileTests {
   @Test("is another each time, and shows nothing of its content")
   func hidden() throws {
     let content = [UInt8](repeating: 0xAB, count: 4096)
-    let (one, other) = (try ring.sealFile(content, name: "a"), try ring.sealFile(content, name: "a"))
+    let (one, other) = (try ring.encryptFile(content, name: "a"), try ring.encryptFile(content, name: "a"))
     // But for the number of the key.
     #expect(zip(one, other).dropFirst(8).filter { $0 == $1 }.count < 200)
     #expect(one.firstRange(of: [UInt8](repeating: 0xAB, count: 8)) == nil)
@@ -31,7 +31,7 @@ struct SealedFileTests {
 
   @Test("does not open for another name, cut off anywhere, longer, or with a bit changed")
   func tampered() throws {
-    let file = try ring.sealFile([1, 2, 3], name: "a")
+    let file = try ring.encryptFile([1, 2, 3], name: "a")
     var others = file.indices.map { Array(file[..<$0]) } + [file + [0]]
     // A change of the first bytes names another key.
     others += file.indices.dropFirst(8).map { place in
@@ -51,11 +51,11 @@ struct SealedFileTests {
 
   @Test("opens under the keys of before, and names the key that is missing")
   func keys() throws {
-    let file = try ring.sealFile([1, 2, 3], name: "a")
+    let file = try ring.encryptFile([1, 2, 3], name: "a")
     var newer = ring
     try newer.addKey(at: 1)
     #expect(try newer.openFile(file, name: "a") == [1, 2, 3])
-    #expect(KeyRing.keyID(ofFile: try newer.sealFile([1], name: "a")) == newer.currentID)
+    #expect(KeyRing.keyID(ofFile: try newer.encryptFile([1], name: "a")) == newer.currentID)
     try newer.removeKey(ring.currentID)
     let error = #expect(throws: ImageEncryptionError.self) { try newer.openFile(file, name: "a") }
     #expect(error?.code == .noKey)
@@ -66,8 +66,8 @@ struct SealedFileTests {
   func kinds() throws {
     let content: [UInt8] = [1, 2, 3]
     let binding = ImageBinding(user: "a", sha256: SHA256.digest(of: content))
-    let image = try ring.seal(content, binding)
-    let file = try ring.sealFile(content, name: "a")
+    let image = try ring.encrypt(content, binding)
+    let file = try ring.encryptFile(content, name: "a")
     let asFile = Array(file[..<8]) + image.key.bytes + image.bytes
     #expect(throws: ImageEncryptionError.self) { try ring.openFile(asFile, name: "a") }
     let key = WrappedKey(keyID: ring.currentID, bytes: Array(file[8..<80]))

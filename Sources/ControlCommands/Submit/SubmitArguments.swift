@@ -6,7 +6,7 @@ import Images
 import RemoteImages
 
 /// What the command line of a submit says, and the items that follow from it.
-struct SubmitOrder: Sendable {
+struct SubmitArguments: Sendable {
   private let user: String?
   private let kind: AnalysisKind?
   private let priority: Priority
@@ -16,7 +16,7 @@ struct SubmitOrder: Sendable {
   private let manifest: String?
   private let files: [String]
   private let urls: [String]
-  let remote: RemoteImageOrder
+  let remote: RemoteImageArguments
   let limits: ImageLimits
   let waiting: SubmitRequest.Waiting
 
@@ -33,7 +33,7 @@ struct SubmitOrder: Sendable {
     manifest = try values[SubmitCommand.manifest]
     files = try values[SubmitCommand.files]
     urls = try values[SubmitCommand.urls]
-    remote = try RemoteImageOrder(values)
+    remote = try RemoteImageArguments(values)
     limits = ImageLimits(maxDimension: try values[SubmitCommand.maxDimension])
     let timeout = try values[SubmitCommand.timeout]
     let waits = try values[SubmitCommand.wait]
@@ -52,7 +52,7 @@ struct SubmitOrder: Sendable {
     } else if !files.isEmpty || !urls.isEmpty {
       throw .usage("files and --manifest cannot be given together")
     }
-    if !urls.isEmpty, !remote.isOn { throw RemoteImageOrder.off }
+    if !urls.isEmpty, !remote.isOn { throw RemoteImageArguments.off }
     if files.filter({ $0 == Self.standardInput }).count > 1 {
       throw .usage("standard input (-) can be submitted once")
     }
@@ -61,21 +61,21 @@ struct SubmitOrder: Sendable {
 
   /// The items in their order. Folders and the manifest are read here, images are not, but for one on
   /// standard input.
-  func items(_ surroundings: Surroundings, console: Console) async throws -> [SubmitItem] {
+  func items(_ dependencies: Dependencies, console: Console) async throws -> [SubmitItem] {
     // Reading blocks, so it is done where threads may wait.
     let reading = Task(executorPreference: globalConcurrentExecutor) {
-      try manifest.map { try rows(of: $0, surroundings) } ?? named(surroundings, console)
+      try manifest.map { try rows(of: $0, dependencies) } ?? named(dependencies, console)
     }
     return try await reading.value
   }
 
   // MARK: - Files, folders and addresses
 
-  private func named(_ surroundings: Surroundings, _ console: Console) throws -> [SubmitItem] {
+  private func named(_ dependencies: Dependencies, _ console: Console) throws -> [SubmitItem] {
     var sources: [(name: String, source: SubmitItem.Source)] = []
     for file in files {
       if file == Self.standardInput {
-        let bytes = try surroundings.standardInput(limits.maxBytes)
+        let bytes = try dependencies.standardInput(limits.maxBytes)
         sources.append(("standard input", .bytes(bytes)))
       } else if InputFile.isFolder(file) {
         let listing = try FolderListing(file)
@@ -115,15 +115,15 @@ struct SubmitOrder: Sendable {
 
   // MARK: - Manifest
 
-  private func rows(of manifest: String, _ surroundings: Surroundings) throws -> [SubmitItem] {
+  private func rows(of manifest: String, _ dependencies: Dependencies) throws -> [SubmitItem] {
     let isStandardInput = manifest == Self.standardInput
     let name = isStandardInput ? "standard input" : manifest
     let bytes =
       isStandardInput
-      ? try surroundings.standardInput(Manifest.limit)
+      ? try dependencies.standardInput(Manifest.limit)
       : try InputFile.readText(manifest, limit: Manifest.limit)
     let rows = try Manifest.rows(bytes, name: name)
-    if !remote.isOn, rows.contains(where: \.namesURL) { throw RemoteImageOrder.off }
+    if !remote.isOn, rows.contains(where: \.namesURL) { throw RemoteImageArguments.off }
     var keys = KeyMaker(runKey: runKey, isSingle: false)
     let folder = isStandardInput ? nil : Self.folder(of: manifest)
     return rows.map { item($0, of: name, in: folder, &keys) }

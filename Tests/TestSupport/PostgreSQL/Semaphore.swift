@@ -3,7 +3,7 @@ import Synchronization
 /// Lets a few tasks at a time do something, first come, first served.
 ///
 /// A task that has its turn takes no second one for what it does within it, so that none waits for itself.
-public final class Turns: Sendable {
+public final class Semaphore: Sendable {
   private struct State {
     var free: Int
     var waiting: [CheckedContinuation<Void, Never>] = []

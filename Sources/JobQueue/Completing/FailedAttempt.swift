@@ -2,8 +2,8 @@ public import AnalysisCore
 
 /// An attempt that failed, to be recorded, and what is to become of the job.
 public struct FailedAttempt: Sendable, Equatable {
-  /// The batch under whose lease the job ran.
-  public var batch: Int64
+  /// The lease under which the job ran.
+  public var lease: Int64
   /// The job.
   public var job: JobID
   /// Whether and when it is tried again.
@@ -27,11 +27,11 @@ public struct FailedAttempt: Sendable, Equatable {
 
   /// A failed attempt with all that is known of it.
   public init(
-    batch: Int64, job: JobID, decision: RetryDecision, failureClass: FailureClass, code: String? = nil,
+    lease: Int64, job: JobID, decision: RetryDecision, failureClass: FailureClass, code: String? = nil,
     message: String, errorID: String? = nil, status: Int? = nil, calls: Int = 0, maybeCounted: Bool = false,
     endpoint: String? = nil
   ) {
-    self.batch = batch
+    self.lease = lease
     self.job = job
     self.decision = decision
     self.failureClass = failureClass
@@ -49,7 +49,7 @@ public struct FailedAttempt: Sendable, Equatable {
 public enum FailOutcome: String, Sendable, CaseIterable {
   /// The job is tried again.
   case retried
-  /// The job has failed for good, and its quota unit was given back.
+  /// The job has died, and its quota unit was given back.
   case dead
   /// The lease was gone; nothing was changed.
   case stale
@@ -59,10 +59,10 @@ public enum FailOutcome: String, Sendable, CaseIterable {
 
 extension FailedAttempt {
   /// The job with the lease it is held under.
-  public var held: HeldJob { HeldJob(batch: batch, job: job) }
+  public var held: HeldJob { HeldJob(lease: lease, job: job) }
 
   /// Whether the job only goes back, unharmed and at once: the call is recorded, and nothing was wrong with it.
-  public var isHandedBack: Bool { decision == .retry(after: .zero, burns: false) }
+  public var isReleased: Bool { decision == .retry(after: .zero, consumes: false) }
 
   /// The delay in milliseconds; nil for good.
   var delayMilliseconds: Int64? {
@@ -73,9 +73,9 @@ extension FailedAttempt {
   }
 
   /// Whether the attempt counts. The last one always does.
-  var burns: Bool {
+  var consumes: Bool {
     switch decision {
-    case .retry(_, let burns): burns
+    case .retry(_, let consumes): consumes
     case .dead: true
     }
   }

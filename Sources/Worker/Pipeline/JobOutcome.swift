@@ -1,8 +1,8 @@
 internal import JobQueue
 
 /// What became of a claimed job, to be told to the queue.
-enum Settlement: Sendable {
+enum JobOutcome: Sendable {
   case completed(CompletedJob)
   case failed(FailedAttempt)
-  case handedBack(HeldJob)
+  case released(HeldJob)
 }

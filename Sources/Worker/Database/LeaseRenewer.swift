@@ -3,9 +3,9 @@ internal import JobQueue
 internal import Operations
 internal import PostgreSQL
 
-/// Gives the sign of life for every batch that is held, in time before the lease runs out; it is also who finds
+/// Gives the sign of life for every lease that is held, in time before the lease runs out; it is also who finds
 /// out whether a database that was away is back.
-struct LeaseKeeper {
+struct LeaseRenewer {
   let worker: AnalysisWorker
   let pipeline: Pipeline
   let databases: WorkerDatabases
@@ -16,7 +16,7 @@ struct LeaseKeeper {
     while !Task.isCancelled {
       var failed = false
       let held = await pipeline.shardsWithLeases
-      // Also without a batch: the first tells that this worker is alive.
+      // Also without a lease: the first tells that this worker is alive.
       for shard in shards where shard == shards.first || held.contains(shard) {
         do throws(JobQueueError) {
           try await keep(shard)
@@ -33,18 +33,20 @@ struct LeaseKeeper {
 
   /// How long one may take: a backend that hangs shows no error, and there must be time for another try.
   private var deadline: Duration {
-    min(worker.configuration.lease, max(worker.configuration.lease / 3, .seconds(2)))
+    min(worker.configuration.leaseDuration, max(worker.configuration.leaseDuration / 3, .seconds(2)))
   }
 
   private func keep(_ shard: Int16) async throws(JobQueueError) {
     guard let statements = await pipeline.shards[shard]?.queue.statements else { return }
-    let asked = await pipeline.heldBatches(of: shard)
+    let asked = await pipeline.heldLeases(of: shard)
     // Told once: what the shards say of a worker is added up.
     let inFlight = shard == shards.first ? await pipeline.inFlight : 0
     await pipeline.heard(in: shard)
     try await worker.failpoints.tryToPass(.beforeHeartbeat)
-    let held = try await statements.heartbeat(asked, lease: worker.configuration.lease, inFlight: inFlight)
-      .run(on: databases.leases, deadline: deadline)
+    let held = try await statements.heartbeat(
+      asked, leaseDuration: worker.configuration.leaseDuration, inFlight: inFlight
+    )
+    .run(on: databases.leases, deadline: deadline)
     try await worker.failpoints.tryToPass(.afterHeartbeat)
     await pipeline.leased(asked: asked, stillHeld: held)
   }

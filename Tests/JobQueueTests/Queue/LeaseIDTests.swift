@@ -2,12 +2,12 @@ import JobQueue
 import Operations
 import Testing
 
-@Suite("Batch ids")
-struct BatchIDTests {
+@Suite("Lease ids")
+struct LeaseIDTests {
   @Test("follow one another without overlapping, and are positive")
   func unique() {
     var random = SeededGenerator(seed: 3)
-    var ids = BatchIDs(using: &random)
+    var ids = LeaseIDs(using: &random)
     var last: Int64 = 0
     for count in [1, 8, 1, 3, 0, 1] {
       let first = ids.take(count)
@@ -21,7 +21,7 @@ struct BatchIDTests {
     var random = SeededGenerator(seed: 4)
     var highBits: Set<Int64> = []
     for _ in 0..<1000 {
-      var ids = BatchIDs(using: &random)
+      var ids = LeaseIDs(using: &random)
       highBits.insert(ids.take(1) >> 32)
     }
     #expect(highBits.count == 1000)

@@ -1,73 +1,73 @@
--- What completing, failing and handing back share: fencing, and taking jobs out of a batch.
+-- What completing, failing and releasing share: fencing, and taking jobs out of a lease.
 --
 -- These are called by functions alone, whose settings hold here too: each setting of a function costs as much as
 -- a small statement.
 --
--- Rows of batches are read by a lateral subquery for each key, and written between the least and greatest
+-- Rows of leases are read by a lateral subquery for each key, and written between the least and greatest
 -- key: a plan made while the table was empty and new would else go through all leases of the shard, and all that
--- an old snapshot keeps of them. The batches of one worker have numbers next to each other, so the range holds
+-- an old snapshot keeps of them. The leases of one worker have numbers next to each other, so the range holds
 -- hardly another.
 
--- Locks those of the batches that the worker still holds, in order, and answers them. Everything a worker
+-- Locks those of the leases that the worker still holds, in order, and answers them. Everything a worker
 -- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
-CREATE OR REPLACE FUNCTION analysis.hold_batches(p_shard smallint, p_worker bigint, p_batches bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION analysis.lock_leases(p_shard smallint, p_worker bigint, p_leases bigint[]) RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
   v_held bigint[];
 BEGIN
   SELECT array_agg(b.id ORDER BY b.id) INTO v_held
-  FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i ORDER BY 1) g
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i ORDER BY 1) g
   CROSS JOIN LATERAL (
-    SELECT k.id FROM analysis.batch k
+    SELECT k.id FROM analysis.lease k
     WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b;
   RETURN coalesce(v_held, '{}');
 END $$;
 
--- The jobs in batches, one row each. Arrays are taken apart in the list of a SELECT wherever jobs are many: in FROM each
+-- The jobs in leases, one row each. Arrays are taken apart in the list of a SELECT wherever jobs are many: in FROM each
 -- goes through a store of its own, at three times the work.
-CREATE OR REPLACE FUNCTION analysis.leased_jobs(p_shard smallint, p_batches bigint[])
+CREATE OR REPLACE FUNCTION analysis.leased_jobs(p_shard smallint, p_leases bigint[])
 RETURNS TABLE (
-  batch_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint, user_id bigint)
+  lease_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint, user_id bigint)
 LANGUAGE sql STABLE AS $$
   SELECT b.id, b.worker_id, b.lane, unnest(b.job_ids), unnest(b.periods), unnest(b.tries), unnest(b.user_ids)
-  FROM (SELECT DISTINCT i AS id FROM unnest(p_batches) i) g
+  FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i) g
   CROSS JOIN LATERAL (
-    SELECT k.id, k.worker_id, k.lane, k.job_ids, k.periods, k.tries, k.user_ids FROM analysis.batch k
+    SELECT k.id, k.worker_id, k.lane, k.job_ids, k.periods, k.tries, k.user_ids FROM analysis.lease k
     WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
 $$;
 
--- Takes jobs out of batches that the caller has locked, and gives in ascending order: p_jobs[i] out of p_of[i], and out
--- of no other. What is left stays in the lease; a batch of which nothing is left goes. p_busy: jobs that stay.
-CREATE OR REPLACE FUNCTION analysis.settle_batches(
-  p_shard smallint, p_batches bigint[], p_of bigint[], p_jobs bigint[], p_busy bigint[]) RETURNS void
+-- Takes jobs out of leases that the caller has locked, and gives in ascending order: p_jobs[i] out of p_of[i], and out
+-- of no other. What is left stays in the lease; a lease of which nothing is left goes. p_busy: jobs that stay.
+CREATE OR REPLACE FUNCTION analysis.end_leases(
+  p_shard smallint, p_leases bigint[], p_of bigint[], p_jobs bigint[], p_busy bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_low bigint := p_batches[1];
-  v_high bigint := p_batches[cardinality(p_batches)];
+  v_low bigint := p_leases[1];
+  v_high bigint := p_leases[cardinality(p_leases)];
 BEGIN
   IF cardinality(p_busy) > 0 THEN
-    SELECT array_agg(g.batch_id), array_agg(g.job_id) INTO p_of, p_jobs
-    FROM (SELECT unnest(p_of) AS batch_id, unnest(p_jobs) AS job_id) g
+    SELECT array_agg(g.lease_id), array_agg(g.job_id) INTO p_of, p_jobs
+    FROM (SELECT unnest(p_of) AS lease_id, unnest(p_jobs) AS job_id) g
     WHERE NOT (g.job_id = ANY (p_busy));
   END IF;
   WITH rest AS MATERIALIZED (
-    SELECT h.batch_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
+    SELECT h.lease_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
            array_agg(h.user_id) AS user_ids
-    FROM analysis.leased_jobs(p_shard, p_batches) h
+    FROM analysis.leased_jobs(p_shard, p_leases) h
     WHERE NOT EXISTS (
-      SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id, unnest(p_of) AS batch_id) s
-      WHERE s.job_id = h.job_id AND s.batch_id = h.batch_id)
-    GROUP BY h.batch_id),
+      SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id, unnest(p_of) AS lease_id) s
+      WHERE s.job_id = h.job_id AND s.lease_id = h.lease_id)
+    GROUP BY h.lease_id),
   kept AS (
-    UPDATE analysis.batch b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries, user_ids = r.user_ids
+    UPDATE analysis.lease b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries, user_ids = r.user_ids
     FROM rest r
-    WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.batch_id)
-  DELETE FROM analysis.batch b
-  WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = ANY (p_batches)
-    AND b.id NOT IN (SELECT r.batch_id FROM rest r);
+    WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.lease_id)
+  DELETE FROM analysis.lease b
+  WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = ANY (p_leases)
+    AND b.id NOT IN (SELECT r.lease_id FROM rest r);
 END $$;
 
--- Counts attempts that burnt nothing into the job's latest line of the same cause, where it has many such lines;
+-- Counts attempts that consumed nothing into the job's latest line of the same cause, where it has many such lines;
 -- they come back without a class, so that no line is written for them.
 CREATE OR REPLACE FUNCTION analysis.fold_attempts(p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
 RETURNS analysis.ended[]
@@ -82,8 +82,8 @@ BEGIN
       -- A line is full when its calls are all that the column holds; then another begins.
       SELECT count(*) AS lines, max(k.at) FILTER (WHERE k.class = e.class AND k.calls::int + e.calls <= 32767) AS last_at
       FROM analysis.attempt_error k
-      WHERE k.shard = p_shard AND k.period = e.period AND k.job_id = e.job_id AND NOT k.burnt OFFSET 0) l
-    WHERE NOT e.burnt AND e.outcome <> 'stale' AND e.class IS NOT NULL AND l.lines >= 20 AND l.last_at IS NOT NULL
+      WHERE k.shard = p_shard AND k.period = e.period AND k.job_id = e.job_id AND NOT k.consumed OFFSET 0) l
+    WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL AND l.lines >= 20 AND l.last_at IS NOT NULL
   LOOP
     -- One by one: they are few, and a join would have to go through the whole history.
     UPDATE analysis.attempt_error a
@@ -91,7 +91,7 @@ BEGIN
         code = v_line.code, message = v_line.message, error_id = v_line.error_id, status = v_line.status,
         worker_id = v_line.worker_id, endpoint = v_line.endpoint
     WHERE a.shard = p_shard AND a.period = v_line.period AND a.job_id = v_line.job_id AND a.at = v_line.last_at
-      AND a.class = v_line.class AND NOT a.burnt;
+      AND a.class = v_line.class AND NOT a.consumed;
     v_folded := v_folded || v_line.job_id;
   END LOOP;
 
@@ -101,12 +101,12 @@ BEGIN
   RETURN (
     SELECT array_agg(ROW(
       e.job_id, e.period, e.user_id, e.kind, e.worker_id, e.attempt, e.attempts, e.outcome, e.lane, e.tries, e.vt,
-      e.delay_ms, e.burnt, CASE WHEN e.job_id = ANY (v_folded) THEN NULL ELSE e.class END, e.code, e.message,
+      e.delay_ms, e.consumed, CASE WHEN e.job_id = ANY (v_folded) THEN NULL ELSE e.class END, e.code, e.message,
       e.error_id, e.status, e.calls, e.maybe_counted, e.endpoint)::analysis.ended)
     FROM unnest(p_ended) e);
 END $$;
 
--- Writes what came of attempts that ended without a result; the callers hold the batches' and the jobs'
+-- Writes what came of attempts that ended without a result; the callers hold the leases' and the jobs'
 -- locks. An attempt that was stale writes nothing.
 CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analysis.ended[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -114,16 +114,16 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_again record;
 BEGIN
-  -- 1. The history. What burns nothing can come again for weeks, as each probe of a paused endpoint does: a job
+  -- 1. The history. What consumes nothing can come again for weeks, as each probe of a paused endpoint does: a job
   --    with twenty such lines has its later ones counted into the latest of the same cause.
-  IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE NOT e.burnt AND e.outcome <> 'stale' AND e.class IS NOT NULL) THEN
+  IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL) THEN
     p_ended := analysis.fold_attempts(p_shard, p_ended, v_now);
   END IF;
   INSERT INTO analysis.attempt_error (
-    shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted, burnt,
+    shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted, consumed,
     worker_id, endpoint)
   SELECT p_shard, e.period, e.job_id, e.user_id, e.attempt, v_now, e.class, e.code, e.message, e.error_id, e.status,
-         e.calls, e.maybe_counted, e.burnt, e.worker_id, e.endpoint
+         e.calls, e.maybe_counted, e.consumed, e.worker_id, e.endpoint
   FROM unnest(p_ended) e
   WHERE e.outcome <> 'stale' AND e.class IS NOT NULL;
 

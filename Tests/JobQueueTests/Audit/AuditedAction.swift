@@ -3,7 +3,7 @@ import JobQueue
 import PostgreSQL
 
 /// What is audited, as a client of the queue does it.
-enum Deed: String, CaseIterable {
+enum AuditedAction: String, CaseIterable {
   case cancel, retry, plan, zone, limit, pause, resume
   case allow, disallow
   case result, report, export, erasure
@@ -64,14 +64,14 @@ enum Deed: String, CaseIterable {
       try await queue.execute(
         """
 
-        UPDATE analysis.image SET sealed_by = 5, sealed_key = decode(repeat('07', 72), 'hex'), byte_count = 41,
+        UPDATE analysis.image SET encrypted_by = 5, wrapped_key = decode(repeat('07', 72), 'hex'), byte_count = 41,
           bytes = decode(repeat('01', 41), 'hex')
         """)
       let directory = ImageKeyDirectory(pool)
       for place in try await directory.places() {
         let found = try await directory.images(notUnder: 77, in: place, after: 0, count: 10)
         _ = try await directory.rewrap(
-          found.map { (record: $0, seal: $0.seal) }, under: 77, in: place, by: actor)
+          found.map { (record: $0, storedKey: $0.storedKey) }, under: 77, in: place, by: actor)
       }
       return ("rotate_keys", "key:000000000000004d")
     case .removeKey:

@@ -6,8 +6,8 @@ import Testing
 
 @testable import ModelClient
 
-@Suite("The token keeper")
-struct TokenKeeperTests {
+@Suite("The token provider")
+struct TokenProviderTests {
   /// Counts logins and refreshes and knows which tokens hold.
   private final class Issuer: Sendable {
     struct State {
@@ -218,7 +218,7 @@ struct TokenKeeperTests {
         }
         #expect(failure.failureClass == .credentials)
         #expect(failure.message == "Wrong password")
-        #expect(!failure.burnsAttempt)
+        #expect(!failure.consumesAttempt)
         #expect(!failure.maybeCounted)
         #expect(failure.calls == 0)
       }
@@ -228,8 +228,8 @@ struct TokenKeeperTests {
       #expect(await client.failure()?.failureClass == .credentials)
       #expect(backend.requests.count == 1)
       clock.advance(.milliseconds(1))
-      let lent = try await client.tokens?.token()
-      #expect(lent?.generation == 1)
+      let borrowed = try await client.tokens?.token()
+      #expect(borrowed?.generation == 1)
     }
   }
 
@@ -261,7 +261,7 @@ struct TokenKeeperTests {
       #expect(failure.failureClass == kind)
       #expect(failure.calls == 0)
       #expect(!failure.isFinal)
-      #expect(!failure.burnsAttempt)
+      #expect(!failure.consumesAttempt)
       #expect(!failure.maybeCounted)
     }
   }
@@ -277,7 +277,7 @@ struct TokenKeeperTests {
       let first = try #require(await client.failure())
       #expect(first.failureClass == .credentials)
       #expect(first.calls == 2)
-      #expect(!first.burnsAttempt)
+      #expect(!first.consumesAttempt)
       for _ in 0..<10 { #expect(await client.failure()?.failureClass == .credentials) }
       #expect(issuer.logins == 2)
       clock.advance(.seconds(1))

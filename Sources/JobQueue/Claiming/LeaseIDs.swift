@@ -1,6 +1,6 @@
-/// The ids of a worker's batches: random high bits and a counter, so that they are unique without asking
+/// The ids of a worker's leases: random high bits and a counter, so that they are unique without asking
 /// the database and a lost answer can be looked up by them.
-public struct BatchIDs: Sendable {
+public struct LeaseIDs: Sendable {
   private var following: Int64
 
   /// Ids of a process; 31 random bits above a counter of 32.
@@ -10,7 +10,7 @@ public struct BatchIDs: Sendable {
 
   /// Takes so many ids that follow one another, and answers the first.
   ///
-  /// The counter runs over into the random bits after 2^32 batches, which does no harm.
+  /// The counter runs over into the random bits after 2^32 leases, which does no harm.
   public mutating func take(_ count: Int) -> Int64 {
     if following > Int64.max - Int64(max(count, 1)) { following = 1 << 32 }
     defer { following += Int64(max(count, 1)) }

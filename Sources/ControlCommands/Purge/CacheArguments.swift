@@ -4,7 +4,7 @@ import Formatting
 import RemoteImages
 
 /// Which folder of images by URL is to be swept, and how.
-struct CacheOrder: Sendable {
+struct CacheArguments: Sendable {
   let folder: String
   let isDry: Bool
 

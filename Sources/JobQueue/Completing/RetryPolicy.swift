@@ -3,9 +3,9 @@ import Operations
 
 /// What becomes of a job after a failed attempt.
 public enum RetryDecision: Sendable, Equatable {
-  /// It is tried again after a delay; `burns` says whether the attempt counts.
-  case retry(after: Duration, burns: Bool)
-  /// It has failed for good.
+  /// It is tried again after a delay; `consumes` says whether the attempt counts.
+  case retry(after: Duration, consumes: Bool)
+  /// It has died.
   case dead
 }
 
@@ -39,24 +39,25 @@ public struct RetryPolicy: Sendable, Equatable {
   ///   - attempt: which attempt it was, from 1.
   ///   - maxAttempts: how many the job has.
   ///   - isFinal: whether the caller knows that no repeat can help.
-  ///   - burns: whether the attempt counts; nil leaves it to the class.
+  ///   - consumes: whether the attempt counts; nil leaves it to the class.
   ///   - retryAfter: what the backend asked for; nil when it did not.
   ///   - generator: where the jitter comes from.
   public func decide(
     _ failureClass: FailureClass, attempt: Int, maxAttempts: Int, isFinal: Bool = false,
-    burns: Bool? = nil, retryAfter: Duration? = nil, using generator: inout some RandomNumberGenerator
+    consumes: Bool? = nil, retryAfter: Duration? = nil, using generator: inout some RandomNumberGenerator
   ) -> RetryDecision {
     if isFinal || Self.isFinal(failureClass) { return .dead }
-    let burns = burns ?? Self.burns(failureClass)
-    if burns, attempt >= maxAttempts { return .dead }
+    let consumes = consumes ?? Self.consumes(failureClass)
+    if consumes, attempt >= maxAttempts { return .dead }
     if let retryAfter {
       // A little more than asked for, or all would come back in the same instant.
       let asked = min(max(retryAfter, .zero), maximumRetryAfter)
       return .retry(
-        after: asked + Backoff(base: base, cap: base).delay(attempt: 1, using: &generator), burns: burns)
+        after: asked + Backoff(base: base, cap: base).delay(attempt: 1, using: &generator), consumes: consumes
+      )
     }
-    let backoff = burns ? Backoff(base: base, cap: cap) : Backoff(base: freeCap, cap: freeCap)
-    return .retry(after: backoff.delay(attempt: attempt, using: &generator), burns: burns)
+    let backoff = consumes ? Backoff(base: base, cap: cap) : Backoff(base: freeCap, cap: freeCap)
+    return .retry(after: backoff.delay(attempt: attempt, using: &generator), consumes: consumes)
   }
 
   /// The longest delay after an attempt: the base doubled for each attempt before it, up to the cap.
@@ -76,7 +77,7 @@ public struct RetryPolicy: Sendable, Equatable {
 
   /// Whether a failure of the class counts as an attempt of the job: not when nothing was sent, when the fault
   /// is the service account's, or when the backend only asks for later.
-  public static func burns(_ failureClass: FailureClass) -> Bool {
+  public static func consumes(_ failureClass: FailureClass) -> Bool {
     switch failureClass {
     case .notSent, .credentials, .permission, .serviceLimit, .overload: false
     case .outcomeUnknown, .invalidAnswer, .permanent, .server, .redirect, .image, .expired,

@@ -6,7 +6,7 @@ internal import Operations
 /// that was added to the file is used without a restart.
 ///
 /// An actor on the event loop, where the calls begin; only the file is read elsewhere.
-actor KeyKeeper {
+actor KeyCache {
   private var ring: KeyRing?
   private nonisolated let read: (@Sendable () throws(ImageEncryptionError) -> KeyRing)?
   private let loop: EventLoop
@@ -22,7 +22,7 @@ actor KeyKeeper {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-  /// A keeper of keys that were read; without any, none is found.
+  /// A cache of keys that were read; without any, none is found.
   init(_ keys: ImageKeys?, loop: EventLoop, log: Log) {
     ring = keys?.ring
     read = keys?.read

@@ -3,7 +3,7 @@ public import PostgreSQL
 
 /// A worker's calls that take more than one statement.
 ///
-/// Each settles many jobs at once, and a row that the database refuses stops no other: a call that fails
+/// Each ends many jobs at once, and a row that the database refuses stops no other: a call that fails
 /// because of a row is split in halves until the bad rows stand alone.
 public struct WorkerQueue: Sendable {
   /// The calls of one statement.
@@ -14,7 +14,7 @@ public struct WorkerQueue: Sendable {
     self.statements = statements
   }
 
-  /// Stores analyses; one whose values the database refuses is failed for good as ``FailureClass/store``, with
+  /// Stores analyses; one whose values the database refuses is died as ``FailureClass/store``, with
   /// the database's message. One that it cannot store for another reason of its own, such as a damaged page, is
   /// let go: its lease runs out, and the job is tried again as after the loss of its worker.
   ///
@@ -30,10 +30,10 @@ public struct WorkerQueue: Sendable {
       do {
         let answer = try await statements.complete(Array(part), knownBusy: knownBusy)
           .run(on: database, deadline: deadline)
-        outcome.stored.formUnion(answer.settled)
+        outcome.stored.formUnion(answer.ended)
         outcome.busy.formUnion(answer.busy)
         outcome.stale.formUnion(
-          part.map(\.job).filter { !answer.settled.contains($0) && !answer.busy.contains($0) })
+          part.map(\.job).filter { !answer.ended.contains($0) && !answer.busy.contains($0) })
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
         guard error.code == .badRow else {
@@ -42,11 +42,11 @@ public struct WorkerQueue: Sendable {
         }
         let message = "The result could not be stored: \(Self.words(error))"
         let attempt = FailedAttempt(
-          batch: refused.batch, job: refused.job, decision: .dead, failureClass: .store,
+          lease: refused.lease, job: refused.job, decision: .dead, failureClass: .store,
           code: Self.state(error), message: message, calls: refused.calls, maybeCounted: true,
           endpoint: refused.endpoint)
         let failed = try await fail([attempt], on: database, deadline: deadline)
-        switch failed.settled[refused.job] {
+        switch failed.ended[refused.job] {
         case .dead: outcome.rejected[refused.job] = message
         case .busy: outcome.busy.insert(refused.job)
         case .retried, .stale: outcome.stale.insert(refused.job)
@@ -70,14 +70,14 @@ public struct WorkerQueue: Sendable {
     var parts = Halving(attempts)
     while let part = parts.next() {
       do {
-        let settled = try await statements.fail(Array(part)).run(on: database, deadline: deadline)
-        outcome.settled.merge(settled) { _, new in new }
+        let ended = try await statements.fail(Array(part)).run(on: database, deadline: deadline)
+        outcome.ended.merge(ended) { _, new in new }
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
         do {
           let plain = refused.plain(because: Self.words(error), code: Self.state(error))
-          let settled = try await statements.fail([plain]).run(on: database, deadline: deadline)
-          outcome.settled.merge(settled) { _, new in new }
+          let ended = try await statements.fail([plain]).run(on: database, deadline: deadline)
+          outcome.ended.merge(ended) { _, new in new }
         } catch  where error.isOfRow {
           outcome.unrecorded[refused.job] = Self.words(error)
         }
@@ -91,15 +91,15 @@ public struct WorkerQueue: Sendable {
   /// - Returns: Those that were still held and are back; one that the database could not take back is among the
   ///   unrecorded, and its lease is left to run out.
   /// - Throws: every error but of a row. Nothing is lost by repeating the call.
-  public func handBack(
+  public func release(
     _ jobs: [HeldJob], on database: some Queryable, deadline: Duration? = nil
-  ) async throws(JobQueueError) -> HandBackOutcome {
-    var outcome = HandBackOutcome()
+  ) async throws(JobQueueError) -> ReleaseOutcome {
+    var outcome = ReleaseOutcome()
     var parts = Halving(jobs)
     while let part = parts.next() {
       do {
-        let answer = try await statements.handBack(Array(part)).run(on: database, deadline: deadline)
-        outcome.back.formUnion(answer.settled)
+        let answer = try await statements.release(Array(part)).run(on: database, deadline: deadline)
+        outcome.back.formUnion(answer.ended)
         outcome.busy.formUnion(answer.busy)
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
@@ -122,7 +122,7 @@ public struct WorkerQueue: Sendable {
 /// What became of failed attempts that were to be recorded.
 public struct FailureOutcome: Sendable, Equatable {
   /// By job, what the database did.
-  public var settled: [JobID: FailOutcome] = [:]
+  public var ended: [JobID: FailOutcome] = [:]
   /// Jobs of which nothing could be recorded, with the database's message.
   public var unrecorded: [JobID: String] = [:]
 
@@ -131,7 +131,7 @@ public struct FailureOutcome: Sendable, Equatable {
 }
 
 /// What became of jobs that were to be given back.
-public struct HandBackOutcome: Sendable, Equatable {
+public struct ReleaseOutcome: Sendable, Equatable {
   /// Given back by this call.
   public var back: Set<JobID> = []
   /// Not given back yet, since somebody else's open transaction holds the job; to be tried again.
@@ -147,7 +147,7 @@ extension FailedAttempt {
   /// The same decision, with nothing of what the endpoint said.
   fileprivate func plain(because words: String, code: String?) -> FailedAttempt {
     FailedAttempt(
-      batch: batch, job: job, decision: decision, failureClass: failureClass, code: code,
+      lease: lease, job: job, decision: decision, failureClass: failureClass, code: code,
       message: "The failure could not be recorded as it came: \(words)", calls: calls,
       maybeCounted: maybeCounted)
   }

@@ -1,6 +1,6 @@
 /// The parts in which a call for many items is made: all of them at first, halves of what was refused.
 struct Halving<Item> {
-  // The first part is taken from the end, so that parts are settled in the order given.
+  // The first part is taken from the end, so that parts are applied in the order given.
   private var parts: [ArraySlice<Item>]
 
   init(_ items: [Item]) {

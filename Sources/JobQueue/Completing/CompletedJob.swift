@@ -2,8 +2,8 @@ public import AnalysisCore
 
 /// A job's analysis, to be stored.
 public struct CompletedJob: Sendable, Equatable {
-  /// The batch under whose lease it ran.
-  public var batch: Int64
+  /// The lease under which it ran.
+  public var lease: Int64
   /// The job.
   public var job: JobID
   /// What the model answered.
@@ -17,9 +17,9 @@ public struct CompletedJob: Sendable, Equatable {
 
   /// An analysis to be stored.
   public init(
-    batch: Int64, job: JobID, analysis: Analysis, calls: Int, callMilliseconds: Int, endpoint: String
+    lease: Int64, job: JobID, analysis: Analysis, calls: Int, callMilliseconds: Int, endpoint: String
   ) {
-    self.batch = batch
+    self.lease = lease
     self.job = job
     self.analysis = analysis
     self.calls = calls
@@ -28,33 +28,33 @@ public struct CompletedJob: Sendable, Equatable {
   }
 
   /// The job with the lease it is held under.
-  public var held: HeldJob { HeldJob(batch: batch, job: job) }
+  public var held: HeldJob { HeldJob(lease: lease, job: job) }
 }
 
-/// A job and the batch under whose lease it is held.
+/// A job and the lease under which it is held.
 public struct HeldJob: Sendable, Hashable {
-  /// The batch.
-  public var batch: Int64
+  /// The lease.
+  public var lease: Int64
   /// The job.
   public var job: JobID
 
   /// A job that is held.
-  public init(batch: Int64, job: JobID) {
-    self.batch = batch
+  public init(lease: Int64, job: JobID) {
+    self.lease = lease
     self.job = job
   }
 }
 
 /// What a call did with the jobs that it named. Of those that are in neither set the lease was gone, or they had ended.
-public struct SettledJobs: Sendable, Equatable {
-  /// Settled by this call.
-  public var settled: Set<JobID>
+public struct EndedJobs: Sendable, Equatable {
+  /// Ended by this call.
+  public var ended: Set<JobID>
   /// Still held, since somebody else's open transaction holds the job: the call is to be made again for them.
   public var busy: Set<JobID>
 
   /// The outcome of a call.
-  public init(settled: Set<JobID>, busy: Set<JobID> = []) {
-    self.settled = settled
+  public init(ended: Set<JobID>, busy: Set<JobID> = []) {
+    self.ended = ended
     self.busy = busy
   }
 }
@@ -67,7 +67,7 @@ public struct CompletionOutcome: Sendable, Equatable {
   public var stale: Set<JobID> = []
   /// Not stored yet, since somebody else's open transaction holds the job; to be tried again.
   public var busy: Set<JobID> = []
-  /// Refused by the database and failed for good, with the database's message.
+  /// Refused by the database and died, with the database's message.
   public var rejected: [JobID: String] = [:]
   /// Neither stored nor failed, since the database can do neither, with its message: the lease is to run out.
   public var unrecorded: [JobID: String] = [:]

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Holds a server's threads until so many of them have come; those that come later pass.
-public final class Meeting: Sendable {
+public final class Barrier: Sendable {
   private let size: Int
   private let come = Mutex(0)
   private let gate = Gate()

@@ -4,7 +4,7 @@ import Testing
 @testable import ImageEncryption
 
 @Suite("An encrypted image")
-struct SealingTests {
+struct EncryptingTests {
   private static func image(_ count: Int) -> [UInt8] {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
   }
@@ -14,11 +14,11 @@ struct SealingTests {
   }
 
   private func open(
-    _ sealed: SealedImage, _ binding: ImageBinding, by ring: KeyRing, bytes: [UInt8]? = nil,
+    _ encrypted: EncryptedImage, _ binding: ImageBinding, by ring: KeyRing, bytes: [UInt8]? = nil,
     key: WrappedKey? = nil
   ) throws(ImageEncryptionError) -> [UInt8] {
-    try (bytes ?? sealed.bytes).withUnsafeBytes { bytes in
-      Result { () throws(ImageEncryptionError) in try ring.open(bytes, key ?? sealed.key, binding) }
+    try (bytes ?? encrypted.bytes).withUnsafeBytes { bytes in
+      Result { () throws(ImageEncryptionError) in try ring.open(bytes, key ?? encrypted.key, binding) }
     }.get()
   }
 
@@ -26,22 +26,24 @@ struct SealingTests {
   func roundTrip(count: Int) throws {
     let ring = try KeyRing(at: 0)
     let image = Self.image(count)
-    let sealed = try ring.seal(image, Self.binding(image))
-    #expect(sealed.bytes.count == count + SealedImage.overhead && SealedImage.overhead == 40)
-    #expect(sealed.key.bytes.count == 72 && WrappedKey.byteCount == 72)
-    #expect(sealed.key.keyID == ring.currentID)
-    #expect(try open(sealed, Self.binding(image), by: ring) == image)
+    let encrypted = try ring.encrypt(image, Self.binding(image))
+    #expect(encrypted.bytes.count == count + EncryptedImage.overhead && EncryptedImage.overhead == 40)
+    #expect(encrypted.key.bytes.count == 72 && WrappedKey.byteCount == 72)
+    #expect(encrypted.key.keyID == ring.currentID)
+    #expect(try open(encrypted, Self.binding(image), by: ring) == image)
   }
 
   @Test("shows nothing of the image, and is another each time")
   func hidden() throws {
     let ring = try KeyRing(at: 0)
     let image = [UInt8](repeating: 0xFF, count: 4096)
-    let (one, other) = (try ring.seal(image, Self.binding(image)), try ring.seal(image, Self.binding(image)))
+    let (one, other) = (
+      try ring.encrypt(image, Self.binding(image)), try ring.encrypt(image, Self.binding(image))
+    )
     #expect(one.bytes != other.bytes && one.key.bytes != other.key.bytes)
     // What repeats in the image does not in either of them.
-    for sealed in [one, other] {
-      let longest = sealed.bytes.split { $0 != 0xFF }.map(\.count).max() ?? 0
+    for encrypted in [one, other] {
+      let longest = encrypted.bytes.split { $0 != 0xFF }.map(\.count).max() ?? 0
       #expect(longest < 8)
     }
   }
@@ -50,7 +52,7 @@ struct SealingTests {
   func bound() throws {
     let ring = try KeyRing(at: 0)
     let image = Self.image(500)
-    let sealed = try ring.seal(image, Self.binding(image))
+    let encrypted = try ring.encrypt(image, Self.binding(image))
     let others = [
       Self.binding(image, user: "clinic-2"), Self.binding(image, user: ""), Self.binding(Self.image(501)),
       // The same bytes one after the other, cut elsewhere.
@@ -58,7 +60,7 @@ struct SealingTests {
         user: "clinic-", sha256: Array("1".utf8) + SHA256.digest(of: image)),
     ]
     for other in others {
-      let error = #expect(throws: ImageEncryptionError.self) { try open(sealed, other, by: ring) }
+      let error = #expect(throws: ImageEncryptionError.self) { try open(encrypted, other, by: ring) }
       #expect(error?.code == .tampered)
     }
   }
@@ -67,29 +69,31 @@ struct SealingTests {
   func tampered() throws {
     let ring = try KeyRing(at: 0)
     let image = Self.image(300)
-    let (sealed, binding) = (try ring.seal(image, Self.binding(image)), Self.binding(image))
-    for place in [0, 23, 24, 180, sealed.bytes.count - 1] {
-      var bytes = sealed.bytes
+    let (encrypted, binding) = (try ring.encrypt(image, Self.binding(image)), Self.binding(image))
+    for place in [0, 23, 24, 180, encrypted.bytes.count - 1] {
+      var bytes = encrypted.bytes
       bytes[place] ^= 1
       let error = #expect(throws: ImageEncryptionError.self) {
-        try open(sealed, binding, by: ring, bytes: bytes)
+        try open(encrypted, binding, by: ring, bytes: bytes)
       }
       #expect(error?.code == .tampered && error?.message.hasPrefix("The image does not open") == true)
     }
-    for count in [0, 1, 24, 39, 40, sealed.bytes.count - 1] {
-      let cut = Array(sealed.bytes.prefix(count))
-      #expect(throws: ImageEncryptionError.self) { try open(sealed, binding, by: ring, bytes: cut) }
+    for count in [0, 1, 24, 39, 40, encrypted.bytes.count - 1] {
+      let cut = Array(encrypted.bytes.prefix(count))
+      #expect(throws: ImageEncryptionError.self) { try open(encrypted, binding, by: ring, bytes: cut) }
     }
     for place in 0..<72 {
-      var bytes = sealed.key.bytes
+      var bytes = encrypted.key.bytes
       bytes[place] ^= 0x80
-      let key = WrappedKey(keyID: sealed.key.keyID, bytes: bytes)
-      let error = #expect(throws: ImageEncryptionError.self) { try open(sealed, binding, by: ring, key: key) }
+      let key = WrappedKey(keyID: encrypted.key.keyID, bytes: bytes)
+      let error = #expect(throws: ImageEncryptionError.self) {
+        try open(encrypted, binding, by: ring, key: key)
+      }
       #expect(error?.code == .tampered && error?.message.hasPrefix("The image's own key") == true)
     }
-    for bytes in [[], Array(sealed.key.bytes.dropLast()), sealed.key.bytes + [0]] {
-      let key = WrappedKey(keyID: sealed.key.keyID, bytes: bytes)
-      #expect(throws: ImageEncryptionError.self) { try open(sealed, binding, by: ring, key: key) }
+    for bytes in [[], Array(encrypted.key.bytes.dropLast()), encrypted.key.bytes + [0]] {
+      let key = WrappedKey(keyID: encrypted.key.keyID, bytes: bytes)
+      #expect(throws: ImageEncryptionError.self) { try open(encrypted, binding, by: ring, key: key) }
     }
   }
 
@@ -98,7 +102,7 @@ struct SealingTests {
     let ring = try KeyRing(at: 0)
     let image = Self.image(32)
     let binding = Self.binding(image)
-    let (one, other) = (try ring.seal(image, binding), try ring.seal(image, binding))
+    let (one, other) = (try ring.encrypt(image, binding), try ring.encrypt(image, binding))
     #expect(throws: ImageEncryptionError.self) { try open(one, binding, by: ring, bytes: other.bytes) }
     #expect(throws: ImageEncryptionError.self) { try open(one, binding, by: ring, bytes: one.key.bytes) }
   }
@@ -107,9 +111,9 @@ struct SealingTests {
   func noKey() throws {
     let (ring, stranger) = (try KeyRing(at: 0), try KeyRing(at: 0))
     let image = Self.image(10)
-    let sealed = try ring.seal(image, Self.binding(image))
+    let encrypted = try ring.encrypt(image, Self.binding(image))
     let error = #expect(throws: ImageEncryptionError.self) {
-      try open(sealed, Self.binding(image), by: stranger)
+      try open(encrypted, Self.binding(image), by: stranger)
     }
     #expect(error?.code == .noKey && error?.message.contains("\(ring.currentID)") == true)
   }
@@ -120,15 +124,15 @@ struct SealingTests {
     let old = try KeyFile.read(folder.path)
     let image = Self.image(1000)
     let binding = Self.binding(image)
-    let sealed = try old.seal(image, binding)
+    let encrypted = try old.encrypt(image, binding)
     let both = try KeyFile.addKey(folder.path, at: 1)
-    let key = try both.rewrap(sealed.key, binding)
+    let key = try both.rewrap(encrypted.key, binding)
     #expect(key.keyID == both.currentID && key.keyID != old.currentID)
     let new = try KeyFile.removeKey(old.currentID, from: folder.path)
-    #expect(try open(sealed, binding, by: new, key: key) == image)
+    #expect(try open(encrypted, binding, by: new, key: key) == image)
     // The older key is still good for what a backup has.
-    #expect(try open(sealed, binding, by: both) == image)
+    #expect(try open(encrypted, binding, by: both) == image)
     let other = Self.binding(image, user: "clinic-2")
-    #expect(throws: ImageEncryptionError.self) { try both.rewrap(sealed.key, other) }
+    #expect(throws: ImageEncryptionError.self) { try both.rewrap(encrypted.key, other) }
   }
 }

@@ -1,13 +1,13 @@
 /// What encrypted bytes belong to. Both encryptions, of the bytes and of their own key, are made with it as associated
 /// data, so that neither opens as anything else.
-protocol SealBinding: Sendable {
+protocol EncryptionBinding: Sendable {
   /// What the bytes are bound to.
   var ofBytes: [UInt8] { get }
   /// What their own key is bound to.
   var ofKey: [UInt8] { get }
 }
 
-extension SealBinding {
+extension EncryptionBinding {
   /// Each part after its length, so that no two bindings look alike; the first is a label, which says what kind of
   /// encryption it is and of which version.
   static func context(_ parts: [UInt8]...) -> [UInt8] {

@@ -2,7 +2,7 @@ public import Operations
 public import RemoteImages
 
 /// What the commands take from the process round them, so that tests can give their own.
-public struct Surroundings: Sendable {
+public struct Dependencies: Sendable {
   /// Ctrl-C and SIGTERM as they arrive.
   public var interruptions: @Sendable () throws -> AsyncStream<Signal>
   /// Reads standard input to its end; the number is the most bytes that are accepted.
@@ -10,15 +10,15 @@ public struct Surroundings: Sendable {
   /// A key that no run before had.
   public var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
-  public var network: NetworkSurroundings
+  public var network: NetworkDependencies
   /// Who runs the program, and where.
   public var owner: @Sendable () -> ProcessOwner
 
-  /// Surroundings of your own, for tests.
+  /// Dependencies of your own, for tests.
   public init(
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
-    runKey: @escaping @Sendable () -> String, network: NetworkSurroundings = .system,
+    runKey: @escaping @Sendable () -> String, network: NetworkDependencies = .system,
     owner: @escaping @Sendable () -> ProcessOwner = ProcessOwner.current
   ) {
     self.interruptions = interruptions
@@ -29,7 +29,7 @@ public struct Surroundings: Sendable {
   }
 
   /// The process's own.
-  public static let process = Surroundings(
+  public static let process = Dependencies(
     interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
     standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
     runKey: { RunKey.random() })

@@ -2,7 +2,7 @@ import Formatting
 internal import Operations
 
 /// What fetching takes from the machine round it.
-public struct NetworkSurroundings: Sendable {
+public struct NetworkDependencies: Sendable {
   /// Looks names up.
   public var resolver: NameResolver
   /// A file of certificate authorities (PEM) in place of the system's.
@@ -16,7 +16,7 @@ public struct NetworkSurroundings: Sendable {
   /// Whether addresses may be http. For tests likewise.
   var allowsPlainHTTP = false
 
-  /// Surroundings of the caller's own.
+  /// Dependencies of the caller's own.
   public init(
     resolver: NameResolver, certificateAuthorityFile: String? = nil, now: @escaping @Sendable () -> Double
   ) {
@@ -26,7 +26,7 @@ public struct NetworkSurroundings: Sendable {
   }
 
   /// The machine's own.
-  public static let system = NetworkSurroundings(
+  public static let system = NetworkDependencies(
     resolver: .system,
     now: { UnixTime.now.secondsSince1970 })
 

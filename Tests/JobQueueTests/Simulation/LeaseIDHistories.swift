@@ -3,12 +3,12 @@ import Operations
 import TestSupport
 import Testing
 
-@Suite("Batch ids in seeded histories")
-struct BatchIDHistories {
+@Suite("Lease ids in seeded histories")
+struct LeaseIDHistories {
   @Test("the ids of a process never repeat and those of a fleet never meet")
   func unique() throws {
     try simulate(200) { random in
-      var fleet = (0..<20).map { _ in BatchIDs(using: &random) }
+      var fleet = (0..<20).map { _ in LeaseIDs(using: &random) }
       var taken: Set<Int64> = []
       for _ in 0..<200 {
         let process = Int.random(in: fleet.indices, using: &random)
@@ -30,7 +30,7 @@ struct BatchIDHistories {
   @Test("at the end of all numbers they go on with small ones and stay positive")
   func end() throws {
     var ones = Ones()
-    var ids = BatchIDs(using: &ones)
+    var ids = LeaseIDs(using: &ones)
     let first = ids.take(1)
     #expect(first == 0x7FFF_FFFF << 32)
     // All that is left but three.

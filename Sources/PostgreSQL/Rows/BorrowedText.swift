@@ -1,5 +1,5 @@
 /// A text in UTF-8 where the server's answer has it, without a copy; it keeps the answer's piece alive.
-public struct LentText: Sendable {
+public struct BorrowedText: Sendable {
   private let owner: CopiedRows
   // Safe to share: the bytes are `owner`'s, which never moves nor changes them and lives as long as this.
   private nonisolated(unsafe) let start: UnsafeRawPointer
@@ -31,9 +31,9 @@ public struct LentText: Sendable {
   public var string: String { withUTF8 { String(decoding: $0, as: UTF8.self) } }
 }
 
-extension LentText: Equatable {
+extension BorrowedText: Equatable {
   /// Whether both have the same bytes.
-  public static func == (one: LentText, other: LentText) -> Bool {
+  public static func == (one: BorrowedText, other: BorrowedText) -> Bool {
     one.withUTF8 { mine in other.withUTF8 { mine.elementsEqual($0) } }
   }
 }

@@ -5,67 +5,70 @@ import PostgreSQL
 import Testing
 
 @Suite("Encrypted images in the queue")
-struct SealedImageTests {
+struct EncryptedImageTests {
   /// What a worker knows of the user.
   private static let clinic = SHA256.digest(of: Array("clinic".utf8))
 
-  /// A seal as its form goes; what is in it is nobody's business here.
-  private static func seal(_ key: Int64 = 7, _ number: UInt8 = 1) -> ImageSeal {
-    ImageSeal(keyID: key, sealedKey: (0..<72).map { $0 &+ number })
+  /// A stored key as its form goes; what is in it is nobody's business here.
+  private static func encrypt(_ key: Int64 = 7, _ number: UInt8 = 1) -> StoredKey {
+    StoredKey(keyID: key, wrappedKey: (0..<72).map { $0 &+ number })
   }
 
   private func submission(
-    _ queue: QueueFixture, _ image: Int, key: String? = nil, seal: ImageSeal?, bytes: [UInt8]? = nil
+    _ queue: QueueFixture, _ image: Int, key: String? = nil, storedKey: StoredKey?, bytes: [UInt8]? = nil
   ) -> Submission {
     var item = queue.submission("clinic", image, key: key)
     item.image = .bytes(
       bytes ?? QueueFixture.bytes(image), sha256: QueueFixture.hash(image), width: 640, height: 480,
-      seal: seal)
+      storedKey: storedKey)
     return item
   }
 
-  @Test("are stored and read with their seals, one alone and many in a call", arguments: [1, 5])
+  @Test("are stored and read with their encrypts, one alone and many in a call", arguments: [1, 5])
   func stored(count: Int) async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       // The first of a month goes the general way, whatever it is.
       _ = try await queue.submit([queue.submission("clinic", 100)])
       let outcomes = try await queue.submit(
-        (1...count).map { submission(queue, $0, seal: $0 == 3 ? nil : Self.seal(40 + Int64($0))) })
+        (1...count).map { submission(queue, $0, storedKey: $0 == 3 ? nil : Self.encrypt(40 + Int64($0))) })
       #expect(outcomes.allSatisfy { $0.job != nil })
       let claimed = try await queue.claim()
-      var seals: [Int64: StoredImage.Seal?] = [:]
+      var storedKeys: [Int64: StoredImage.Encryption?] = [:]
       _ = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { key, image in
-        seals[key.id] = image.seal
+        storedKeys[key.id] = image.storedKey
       }
-      #expect(seals.count == count + 1)
+      #expect(storedKeys.count == count + 1)
       for (place, job) in claimed.dropFirst().enumerated() {
         let number = place + 1
         #expect(job.imageBytes == 2000)
         let expected =
           number == 3
           ? nil
-          : StoredImage.Seal(
-            Self.seal(40 + Int64(number)), userSHA256: Self.clinic, sha256: QueueFixture.hash(number))
-        #expect(seals[job.image.id] == .some(expected))
+          : StoredImage.Encryption(
+            Self.encrypt(40 + Int64(number)), userSHA256: Self.clinic, sha256: QueueFixture.hash(number))
+        #expect(storedKeys[job.image.id] == .some(expected))
       }
     }
   }
 
-  @Test("An image that is there already is used as it is, in the clear or under another key")
+  @Test("An image that is there already is used as it is, in plaintext or under another key")
   func usedAgain() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submit([queue.submission("clinic", 1), submission(queue, 2, seal: Self.seal(5))])
+      _ = try await queue.submit([
+        queue.submission("clinic", 1), submission(queue, 2, storedKey: Self.encrypt(5)),
+      ])
       let again = try await queue.submit([
-        submission(queue, 1, seal: Self.seal(9)), submission(queue, 2, seal: Self.seal(9)),
+        submission(queue, 1, storedKey: Self.encrypt(9)), submission(queue, 2, storedKey: Self.encrypt(9)),
         queue.submission("clinic", 2),
       ])
       #expect(again.allSatisfy { $0.job != nil })
-      let kept = try await queue.pool.query("SELECT sealed_by, sealed_key FROM analysis.image ORDER BY id")
+      let kept = try await queue.pool.query(
+        "SELECT encrypted_by, wrapped_key FROM analysis.image ORDER BY id")
       #expect(kept.count == 2)
       #expect(try kept[0].isNull(0) && kept[0].isNull(1))
-      #expect(try kept[1].int64(0) == 5 && kept[1].bytes(1) == Self.seal().sealedKey)
+      #expect(try kept[1].int64(0) == 5 && kept[1].bytes(1) == Self.encrypt().wrappedKey)
     }
   }
 
@@ -73,10 +76,10 @@ struct SealedImageTests {
   func repeated() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let first = try await queue.submit([submission(queue, 1, key: "k", seal: Self.seal(5, 1))])
+      let first = try await queue.submit([submission(queue, 1, key: "k", storedKey: Self.encrypt(5, 1))])
       let other = (0..<2000).map { UInt8(truncatingIfNeeded: $0) }
       let again = try await queue.submit([
-        submission(queue, 1, key: "k", seal: Self.seal(5, 2), bytes: other)
+        submission(queue, 1, key: "k", storedKey: Self.encrypt(5, 2), bytes: other)
       ])
       guard case .duplicate(let job) = again[0] else {
         Issue.record("\(again)")
@@ -86,20 +89,20 @@ struct SealedImageTests {
     }
   }
 
-  static let wrong: [(ImageSeal, Int)] = [
-    (ImageSeal(keyID: 0, sealedKey: [UInt8](repeating: 1, count: 72)), 2000),
-    (ImageSeal(keyID: -5, sealedKey: [UInt8](repeating: 1, count: 72)), 2000),
-    (ImageSeal(keyID: 5, sealedKey: [UInt8](repeating: 1, count: 71)), 2000),
-    (ImageSeal(keyID: 5, sealedKey: []), 2000),
-    (ImageSeal(keyID: 5, sealedKey: [UInt8](repeating: 1, count: 72)), 40),
+  static let wrong: [(StoredKey, Int)] = [
+    (StoredKey(keyID: 0, wrappedKey: [UInt8](repeating: 1, count: 72)), 2000),
+    (StoredKey(keyID: -5, wrappedKey: [UInt8](repeating: 1, count: 72)), 2000),
+    (StoredKey(keyID: 5, wrappedKey: [UInt8](repeating: 1, count: 71)), 2000),
+    (StoredKey(keyID: 5, wrappedKey: []), 2000),
+    (StoredKey(keyID: 5, wrappedKey: [UInt8](repeating: 1, count: 72)), 40),
   ]
 
-  @Test("A seal that cannot be one is refused, and stops no other", arguments: wrong)
-  func unsound(seal: ImageSeal, bytes: Int) async throws {
+  @Test("A stored key that cannot be one is refused, and stops no other", arguments: wrong)
+  func unsound(storedKey: StoredKey, bytes: Int) async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let bad = submission(queue, 1, seal: seal, bytes: [UInt8](repeating: 7, count: bytes))
-      for items in [[bad], [submission(queue, 2, seal: Self.seal()), bad]] {
+      let bad = submission(queue, 1, storedKey: storedKey, bytes: [UInt8](repeating: 7, count: bytes))
+      for items in [[bad], [submission(queue, 2, storedKey: Self.encrypt()), bad]] {
         let outcomes = try await queue.submit(items)
         guard case .refused(let refusal) = outcomes[items.count - 1] else {
           Issue.record("\(outcomes)")
@@ -122,7 +125,7 @@ struct SealedImageTests {
           ARRAY['x', NULL], NULL, NULL, NULL, 10::smallint, NULL, NULL)
         """)
       #expect(try rows.map { try $0.string(0) } == ["created", "created"])
-      #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE sealed_by IS NULL") == 2)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE encrypted_by IS NULL") == 2)
       let image = try await queue.pool.query(
         "SELECT outcome FROM analysis.submit_image('clinic', 'throat', 'c'::bytea)"
       ).single()
@@ -135,10 +138,12 @@ struct SealedImageTests {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       _ = try await queue.submit(
-        (1...6).map { submission(queue, $0, seal: $0 == 6 ? nil : Self.seal($0 == 5 ? 9 : 5, UInt8($0))) })
+        (1...6).map {
+          submission(queue, $0, storedKey: $0 == 6 ? nil : Self.encrypt($0 == 5 ? 9 : 5, UInt8($0)))
+        })
       let directory = ImageKeyDirectory(queue.pool)
       var counts = try await directory.counts()
-      #expect(counts.sealed == [5: 4, 9: 1] && counts.clear == 1 && counts.allSealed == 5)
+      #expect(counts.encrypted == [5: 4, 9: 1] && counts.plaintext == 1 && counts.allEncrypted == 5)
       let toast = """
         SELECT md5(string_agg(md5(bytes), '' ORDER BY id)) FROM analysis.image
         """
@@ -146,22 +151,24 @@ struct SealedImageTests {
       let label = Int16(try await period(queue))
       let place = try #require(try await directory.places().first { $0.period.label == label })
       let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 3)
-      #expect(page.map(\.seal.keyID) == [5, 5, 5] && page.allSatisfy { $0.userSHA256 == Self.clinic })
+      #expect(page.map(\.storedKey.keyID) == [5, 5, 5] && page.allSatisfy { $0.userSHA256 == Self.clinic })
       let next = try await directory.images(notUnder: 9, in: place, after: page[2].id, count: 3)
       #expect(next.count == 1)
-      let pairs = page.map { (record: $0, seal: Self.seal(9, UInt8(truncatingIfNeeded: $0.id &+ 90))) }
+      let pairs = page.map {
+        (record: $0, storedKey: Self.encrypt(9, UInt8(truncatingIfNeeded: $0.id &+ 90)))
+      }
       #expect(try await directory.rewrap(pairs, under: 9, in: place) == 3)
       // Whoever comes second with what it read before changes nothing.
-      let late = page.map { (record: $0, seal: Self.seal(11, 3)) }
+      let late = page.map { (record: $0, storedKey: Self.encrypt(11, 3)) }
       #expect(try await directory.rewrap(late, under: 11, in: place) == 0)
       counts = try await directory.counts()
-      #expect(counts.sealed == [5: 1, 9: 4] && counts.clear == 1)
+      #expect(counts.encrypted == [5: 1, 9: 4] && counts.plaintext == 1)
       #expect(try await queue.pool.query(toast).single().string(0) == before)
       for pair in pairs {
         let key = try await queue.pool.query(
-          "SELECT sealed_key FROM analysis.image WHERE id = \(pair.record.id)"
+          "SELECT wrapped_key FROM analysis.image WHERE id = \(pair.record.id)"
         ).single().bytes(0)
-        #expect(key == pair.seal.sealedKey)
+        #expect(key == pair.storedKey.wrappedKey)
       }
     }
   }
@@ -170,17 +177,17 @@ struct SealedImageTests {
   func held() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submit((1...2).map { submission(queue, $0, seal: Self.seal(5, UInt8($0))) })
+      _ = try await queue.submit((1...2).map { submission(queue, $0, storedKey: Self.encrypt(5, UInt8($0))) })
       let directory = ImageKeyDirectory(queue.pool)
       let label = Int16(try await period(queue))
       let place = try #require(try await directory.places().first { $0.period.label == label })
       let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 10)
       try await queue.pool.transaction { transaction in
         _ = try await transaction.query("UPDATE analysis.image SET used_at = now() WHERE id = \(page[0].id)")
-        let pairs = page.map { (record: $0, seal: Self.seal(9, 50)) }
+        let pairs = page.map { (record: $0, storedKey: Self.encrypt(9, 50)) }
         #expect(try await directory.rewrap(pairs, under: 9, in: place) == 1)
       }
-      #expect(try await directory.counts().sealed == [5: 1, 9: 1])
+      #expect(try await directory.counts().encrypted == [5: 1, 9: 1])
     }
   }
 

@@ -3,13 +3,13 @@ internal import Operations
 
 /// Keeps the service account's token: logs in, refreshes ahead of time, and does each once for all callers
 /// that wait, however many they are. What it decides by is ``TokenRenewals``.
-public actor TokenKeeper {
-  typealias Lent = TokenRenewals.Lent
+public actor TokenProvider {
+  typealias Borrowed = TokenRenewals.Borrowed
 
   private struct Waiter {
     /// The generation that was refused; nil when the caller asks for the first time.
     let refused: Int?
-    let continuation: CheckedContinuation<Result<Lent, CallFailure>, Never>
+    let continuation: CheckedContinuation<Result<Borrowed, CallFailure>, Never>
   }
 
   private let credentials: @Sendable () throws -> Credentials
@@ -31,12 +31,12 @@ public actor TokenKeeper {
   public var generation: Int { renewals.generation }
 
   /// The present token, or a new one when it is about to end.
-  func token() async throws(CallFailure) -> Lent {
+  func token() async throws(CallFailure) -> Borrowed {
     try await token(refused: nil)
   }
 
   /// A token newer than the one that was refused.
-  func token(after refused: Int) async throws(CallFailure) -> Lent {
+  func token(after refused: Int) async throws(CallFailure) -> Borrowed {
     try await token(refused: refused)
   }
 
@@ -47,9 +47,9 @@ public actor TokenKeeper {
 
   // MARK: One renewal for all
 
-  private func token(refused: Int?) async throws(CallFailure) -> Lent {
+  private func token(refused: Int?) async throws(CallFailure) -> Borrowed {
     switch renewals.ask(after: refused, now: clock.now(), at: clock.monotonic()) {
-    case .use(let lent): return lent
+    case .use(let borrowed): return borrowed
     case .fail(let failure): throw failure
     case .wait: break
     case .renew(let byLogin):
@@ -59,7 +59,7 @@ public actor TokenKeeper {
     return try await waitForRenewal(refused: refused).get()
   }
 
-  private func waitForRenewal(refused: Int?) async -> Result<Lent, CallFailure> {
+  private func waitForRenewal(refused: Int?) async -> Result<Borrowed, CallFailure> {
     nextWaiter += 1
     let number = nextWaiter
     return await withTaskCancellationHandler {
@@ -105,7 +105,7 @@ public actor TokenKeeper {
     } catch {
       // The reader's errors name the file and never its content.
       return .failure(
-        CallFailure(.credentials, "The credentials could not be read: \(error)", burnsAttempt: false))
+        CallFailure(.credentials, "The credentials could not be read: \(error)", consumesAttempt: false))
     }
     do throws(CallFailure) {
       return .success(
@@ -116,7 +116,7 @@ public actor TokenKeeper {
   }
 
   private static var cancelled: CallFailure {
-    var failure = CallFailure(.notSent, "The call was cancelled before it was sent.", burnsAttempt: false)
+    var failure = CallFailure(.notSent, "The call was cancelled before it was sent.", consumesAttempt: false)
     failure.wasCancelled = true
     return failure
   }

@@ -3,7 +3,7 @@ import Formatting
 import Reports
 
 /// What the command line asks of a report.
-struct ReportOrder: Sendable {
+struct ReportArguments: Sendable {
   let kind: ReportKind
   let month: MonthChoice
   let zone: String?

@@ -1,0 +1,1 @@
+SELECT analysis.record_report($1, $2, $3)

@@ -1,1 +1,0 @@
-SELECT analysis.tell($1, $2, $3)
