@@ -40,7 +40,7 @@ BEGIN
     EXIT WHEN v_left = '{}';
     BEGIN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
-             array_agg(j.lane) AS lane, array_agg(j.source) AS line, array_agg(j.vt) AS vt
+             array_agg(j.lane) AS lane, array_agg(j.source) AS source, array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
@@ -49,7 +49,7 @@ BEGIN
         FOR NO KEY UPDATE) j;
     EXCEPTION WHEN lock_not_available THEN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
-             array_agg(j.lane) AS lane, array_agg(j.source) AS line, array_agg(j.vt) AS vt
+             array_agg(j.lane) AS lane, array_agg(j.source) AS source, array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
       CROSS JOIN LATERAL (

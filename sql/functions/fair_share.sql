@@ -4,8 +4,8 @@
 -- lane has come. So a user with many jobs waits for their own, and one who submits a single job is next.
 -- What a user cancelled counts no more: a cancellation gives the place back (`freed_place`).
 
--- Takes places for the users of a call, p_counts[i] for user i in lane i at p_costs[i] each, in the line of
--- what is submitted (0) or promoted (1); answers where the first of them is. p_tails[i] is the last of these jobs.
+-- Takes places for the users of a call, p_counts[i] for user i in lane i at p_costs[i] each, for
+-- jobs that are submitted (p_source 0) or promoted (1); answers where the first of them is. p_tails[i] is the last of these jobs.
 -- p_later[i] jobs more of user i were scheduled: they take no place yet, and count as waiting.
 -- Called by functions, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.take_places(
@@ -40,9 +40,9 @@ BEGIN
   RETURNING f.user_id, f.lane, f.last_vt - f.step;
 END $$;
 
--- Gives back to users of a line what their cancelled jobs had taken in it, and counts their scheduled jobs anew. It
--- locks all their rows of the line, in order, so that two calls for the same users cannot wait for each other.
--- Called by functions that submit (line 0) or promote (1), before they take places.
+-- Gives back to users what their cancelled jobs had taken of a source, and counts their scheduled jobs anew. It
+-- locks all their rows of the source, in order, so that two calls for the same users cannot wait for each other.
+-- Called by functions that submit (source 0) or promote (1), before they take places.
 CREATE OR REPLACE FUNCTION analysis.apply_freed(p_shard smallint, p_source smallint, p_users bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -115,9 +115,9 @@ BEGIN
 END $$;
 
 -- How many jobs of a user wait, in all lanes, when the marks alone say that it is too many. The marks may be behind: they
--- are published once a second, and those of a worker that was killed never. So each line of the user is believed only
+-- are published once a second, and those of a worker that was killed never. So each source of the user is believed only
 -- as far as one of their jobs is seen waiting in it, and from the first job on that waits in the lane. At most 1,000
--- rows a line are read. A line in which nothing waits begins anew where its lane is.
+-- rows a source are read. A source of which nothing waits begins anew where its lane is.
 --
 -- The caller holds the user's usage row, as every submit of the user does.
 CREATE OR REPLACE FUNCTION analysis.waiting_of(p_shard smallint, p_user bigint, p_cost bigint) RETURNS bigint

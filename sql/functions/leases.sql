@@ -156,7 +156,7 @@ BEGIN
       VALUES (p_shard, v_again.lane, v_again.tries, v_again.period, v_now + v_again.delay_ms * interval '1 millisecond',
               v_again.job_id, v_again.user_id);
     ELSE
-      UPDATE analysis.job k SET vt = v_again.vt, line = 2
+      UPDATE analysis.job k SET vt = v_again.vt, source = 2
       WHERE k.shard = p_shard AND k.period = v_again.period AND k.id = v_again.job_id;
       INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
       VALUES (p_shard, v_again.lane, v_again.tries, v_again.period, v_again.vt, v_again.job_id);

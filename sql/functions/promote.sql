@@ -118,7 +118,7 @@ BEGIN
   RETURN coalesce(v_next, 0);
 END $$;
 
--- Queues jobs that were taken out of `scheduled`, less those cancelled before. They take places in a line of their own: a
+-- Queues jobs that were taken out of `scheduled`, less those cancelled before. They take places of a source of their own: a
 -- user whose jobs are tried again in numbers, or run at the same hour, delays nobody else.
 CREATE OR REPLACE FUNCTION analysis.promote_taken(
   p_shard smallint, p_lane smallint, p_jobs bigint[], p_periods smallint[], p_tries smallint[], p_users bigint[],

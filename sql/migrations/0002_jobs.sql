@@ -28,7 +28,7 @@ CREATE TABLE analysis.job (
   max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
   -- How it took its place, so that a cancellation can give the place up: 0 submitted, 1 promoted, 2 came back
   -- without taking a place (a retry at once, a release, a rescue).
-  line         smallint NOT NULL DEFAULT 0,
+  source       smallint NOT NULL DEFAULT 0,
   image_unsanitized    boolean NOT NULL,
   closed       boolean NOT NULL DEFAULT false,          -- cancelled: whoever holds or finds it drops it
   key_hash     bytea CHECK (octet_length(key_hash) = 32),

@@ -82,7 +82,7 @@ CREATE TABLE analysis.lane_clock (
 CREATE TABLE analysis.fair_share (
   shard    smallint NOT NULL,
   lane     smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
-  line     smallint NOT NULL CHECK (source IN (0, 1)),       -- 0 submitted, 1 promoted
+  source   smallint NOT NULL CHECK (source IN (0, 1)),       -- 0 submitted, 1 promoted
   user_id  bigint NOT NULL,
   last_vt  bigint NOT NULL,                -- where the next job goes, if the lane has not come further
   step     bigint NOT NULL,
@@ -97,7 +97,7 @@ CREATE TABLE analysis.fair_share (
 CREATE TABLE analysis.freed_place (
   shard   smallint NOT NULL,
   lane    smallint NOT NULL,
-  line    smallint NOT NULL,
+  source  smallint NOT NULL,
   user_id bigint NOT NULL,
   vt      bigint NOT NULL,                 -- so much virtual time less
   later   int NOT NULL)                    -- so many scheduled jobs less

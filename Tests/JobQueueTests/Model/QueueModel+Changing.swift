@@ -28,11 +28,11 @@ extension QueueModel {
     for (lane, rows) in ready {
       guard let index = rows.firstIndex(where: { $0.job == job.number }) else { continue }
       ready[lane]?.remove(at: index)
-      guard job.line != 2 else { continue }
-      freed[Place(user: job.user, lane: lane, line: job.line), default: Freed()].virtualTime += cost
+      guard job.source != 2 else { continue }
+      freed[Place(user: job.user, lane: lane, source: job.source), default: Freed()].virtualTime += cost
     }
     if let row = scheduled.first(where: { $0.job == job.number }), row.isCounted {
-      freed[Place(user: job.user, lane: row.lane, line: 0), default: Freed()].later += 1
+      freed[Place(user: job.user, lane: row.lane, source: 0), default: Freed()].later += 1
     }
     scheduled.removeAll { $0.job == job.number }
   }
@@ -65,11 +65,11 @@ extension QueueModel {
     job.period = user.months.label(at: now)
     job.expires = nil
     let place = takePlaces(
-      1, of: job.user, lane: job.homeLane, line: 0, cost: limit(of: user, at: now).cost, tail: number)
+      1, of: job.user, lane: job.homeLane, source: 0, cost: limit(of: user, at: now).cost, tail: number)
     jobs[number] = job
     dead[number] = nil
     if let key = job.key { keys[Key(user: job.user, key: key)]?.period = job.period }
-    queue(number, lane: job.homeLane, at: place, Tries(), line: 0)
+    queue(number, lane: job.homeLane, at: place, Tries(), source: 0)
   }
 
   /// Moves scheduled jobs whose time has come to their lanes, in a line of their own: at most so many of each lane by
@@ -102,15 +102,15 @@ extension QueueModel {
     for (number, rows) in Dictionary(grouping: open, by: { jobs[$0.job]?.user ?? 0 }) {
       guard let user = users[number] else { continue }
       let cost = limit(of: user, at: now).cost
-      var next = takePlaces(rows.count, of: number, lane: lane, line: 1, cost: cost, tail: rows.last?.job)
+      var next = takePlaces(rows.count, of: number, lane: lane, source: 1, cost: cost, tail: rows.last?.job)
       for row in rows {
-        queue(row.job, lane: lane, at: next, row.tries, line: 1)
+        queue(row.job, lane: lane, at: next, row.tries, source: 1)
         next += cost
       }
     }
     for row in due where row.isCounted {
       guard let user = jobs[row.job]?.user else { continue }
-      freed[Place(user: user, lane: lane, line: 0), default: Freed()].later += 1
+      freed[Place(user: user, lane: lane, source: 0), default: Freed()].later += 1
     }
   }
 

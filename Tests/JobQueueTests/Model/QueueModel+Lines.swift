@@ -23,7 +23,7 @@ extension QueueModel {
     for job in jobs.values {
       lines.insert(
         "job \(job.number) of \(job.user) in \(job.homeLane) at \(job.virtualTime): \(job.period) "
-          + "\(job.maxAttempts) \(job.isClosed ? 1 : 0) \(job.expires.map { String($0) } ?? "") \(job.line)")
+          + "\(job.maxAttempts) \(job.isClosed ? 1 : 0) \(job.expires.map { String($0) } ?? "") \(job.source)")
     }
     for (job, result) in results {
       lines.insert("result \(job) \(result.period) \(result.isCancelled ? 2 : 1) \(result.attempt)")
@@ -49,12 +49,12 @@ extension QueueModel {
     }
     for (place, share) in shares {
       lines.insert(
-        "place \(place.user) \(place.lane) \(place.line) \(share.last) \(share.later) "
+        "place \(place.user) \(place.lane) \(place.source) \(share.last) \(share.later) "
           + "\(share.tail.virtualTime) \(share.tail.job)")
     }
     for (place, given) in freed {
       lines.insert(
-        "freed \(place.user) \(place.lane) \(place.line) \(given.virtualTime) \(given.later)")
+        "freed \(place.user) \(place.lane) \(place.source) \(given.virtualTime) \(given.later)")
     }
     for (lane, clock) in clocks {
       lines.insert("clock \(lane) \(clock.now) \(clock.scanFrom) \(clock.staged) \(clock.turn)")

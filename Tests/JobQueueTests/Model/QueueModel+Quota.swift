@@ -22,9 +22,9 @@ extension QueueModel {
 
   /// Applies the refunds of up to so many users and months, and what so many gave up; answers how many refunds.
   mutating func applyRefunds(limit: Int) -> Int {
-    for line in [0, 1] as [Int16] {
-      let given = freed.keys.filter { $0.line == line }.sorted { ($0.user, $0.lane) < ($1.user, $1.lane) }
-      for place in given.prefix(limit) { applyFreed(place.user, line: line, lane: place.lane) }
+    for source in [0, 1] as [Int16] {
+      let given = freed.keys.filter { $0.source == source }.sorted { ($0.user, $0.lane) < ($1.user, $1.lane) }
+      for place in given.prefix(limit) { applyFreed(place.user, source: source, lane: place.lane) }
     }
     let accounts = refunds.keys.sorted { ($0.user, $0.period) < ($1.user, $1.period) }.prefix(limit)
     return accounts.reduce(0) { $0 + settle($1) }

@@ -118,10 +118,10 @@ extension QueueModel {
     }
   }
 
-  /// How many jobs of a user wait, where the marks may be behind: a line counts only while one of its jobs is seen
+  /// How many jobs of a user wait, where the marks may be behind: a source counts only while one of its jobs is seen
   /// waiting; else it begins anew where the lane is.
   private mutating func waiting(of user: Int64, cost: Int64) -> Int64 {
-    applyFreed(user, line: 0)
+    applyFreed(user, source: 0)
     var waiting: Int64 = 0
     for (place, share) in shares where place.user == user {
       waiting += Int64(share.later)
@@ -134,7 +134,7 @@ extension QueueModel {
       }
       if isSeen {
         waiting += max(0, share.last - max(laneNow, rows.first?.virtualTime ?? 0)) / cost
-      } else if place.line == 0 {
+      } else if place.source == 0 {
         shares[place]?.last = laneNow
       }
     }
@@ -183,7 +183,7 @@ extension QueueModel {
       guard let target else { continue }
       let atOnce = group.filter { $0.runAt == nil }
       next[target] = takePlaces(
-        atOnce.count, of: target.user, lane: target.lane, line: 0, cost: atOnce.map(\.cost).max() ?? 0,
+        atOnce.count, of: target.user, lane: target.lane, source: 0, cost: atOnce.map(\.cost).max() ?? 0,
         tail: atOnce.map(\.number).max(), later: group.count - atOnce.count)
     }
     for item in items {
@@ -199,7 +199,7 @@ extension QueueModel {
       if let runAt = item.runAt {
         schedule(item.number, lane: item.lane, at: runAt, Tries(), isCounted: true)
       } else {
-        queue(item.number, lane: item.lane, at: virtualTime, Tries(), line: 0)
+        queue(item.number, lane: item.lane, at: virtualTime, Tries(), source: 0)
         next[target] = virtualTime + item.cost
       }
     }

@@ -186,7 +186,7 @@ extension QueueModel {
     if delay > 0 {
       schedule(job, lane: lane, at: now + delay, tries, isCounted: false)
     } else {
-      queue(job, lane: lane, at: max(virtualTime, clocks[lane]?.now ?? 0), tries, line: 2)
+      queue(job, lane: lane, at: max(virtualTime, clocks[lane]?.now ?? 0), tries, source: 2)
     }
   }
 

@@ -35,8 +35,8 @@ struct QueueModel {
     var period: Int16
     /// Where it waits, or waited last; -1 while it was only ever scheduled.
     var virtualTime: Int64
-    /// In which line it took that place: 0 submitted, 1 promoted; 2 when it came back without taking one.
-    var line: Int16 = 0
+    /// How it took that place: 0 submitted, 1 promoted; 2 when it came back without taking one.
+    var source: Int16 = 0
     var expires: Time?
     let maxAttempts: Int
     let key: String?
@@ -103,11 +103,11 @@ struct QueueModel {
     var refused = 0
   }
 
-  /// A user's place in a lane, in the line of what is submitted (0) or promoted (1).
+  /// A user's place in a lane, as what is submitted (0) or promoted (1).
   struct Place: Hashable {
     let user: Int64
     let lane: Int16
-    let line: Int16
+    let source: Int16
   }
 
   /// What is known of a user's place.
@@ -207,10 +207,10 @@ struct QueueModel {
 
   // MARK: Where things are put
 
-  /// Queues a job, in a place of a line or, for line 2, without one.
-  mutating func queue(_ job: Int64, lane: Int16, at virtualTime: Int64, _ tries: Tries, line: Int16) {
+  /// Queues a job, in a place of a source or, for source 2, without one.
+  mutating func queue(_ job: Int64, lane: Int16, at virtualTime: Int64, _ tries: Tries, source: Int16) {
     jobs[job]?.virtualTime = virtualTime
-    jobs[job]?.line = line
+    jobs[job]?.source = source
     let row = Waiting(virtualTime: virtualTime, job: job, tries: tries)
     let rows = ready[lane, default: []]
     let index = rows.firstIndex { ($0.virtualTime, $0.job) > (virtualTime, job) } ?? rows.endIndex
@@ -229,10 +229,10 @@ struct QueueModel {
   ///   - tail: the last of these jobs; nil when there is none.
   ///   - later: how many more were submitted for later.
   mutating func takePlaces(
-    _ count: Int, of user: Int64, lane: Int16, line: Int16, cost: Int64, tail: Int64?, later: Int = 0
+    _ count: Int, of user: Int64, lane: Int16, source: Int16, cost: Int64, tail: Int64?, later: Int = 0
   ) -> Int64 {
-    applyFreed(user, line: line)
-    let place = Place(user: user, lane: lane, line: line)
+    applyFreed(user, source: source)
+    let place = Place(user: user, lane: lane, source: source)
     let laneNow = clocks[lane]?.now ?? 0
     let before = shares[place]
     let first = max(before?.last ?? laneNow, laneNow)
@@ -246,9 +246,9 @@ struct QueueModel {
     return first
   }
 
-  /// Takes off a user's places in a line what they gave up; of a single lane where one is named.
-  mutating func applyFreed(_ user: Int64, line: Int16, lane: Int16? = nil) {
-    for (place, given) in freed where place.user == user && place.line == line {
+  /// Takes off a user's places of a source what they gave up; of a single lane where one is named.
+  mutating func applyFreed(_ user: Int64, source: Int16, lane: Int16? = nil) {
+    for (place, given) in freed where place.user == user && place.source == source {
       guard lane == nil || place.lane == lane else { continue }
       if var share = shares[place] {
         share.last -= given.virtualTime

@@ -88,7 +88,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("Of cancelled jobs those that remain count, in a promoted line too", arguments: [false, true])
+  @Test("Of cancelled jobs those that remain count, in a promoted source too", arguments: [false, true])
   func someCancelledPlaces(isPromoted: Bool) async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a")
@@ -220,7 +220,7 @@ struct FairShareTests {
     }
   }
 
-  @Test("Promoted jobs take places in a line of their own: retries of one user in numbers are spread")
+  @Test("Promoted jobs take places of a source of their own: retries of one user in numbers are spread")
   func promotion() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a")
@@ -238,7 +238,7 @@ struct FairShareTests {
           0, 1000, 2000, 0, 1000,
         ])
       #expect(
-        try await queue.numbers("SELECT last_vt FROM analysis.fair_share WHERE line = 1 ORDER BY user_id")
+        try await queue.numbers("SELECT last_vt FROM analysis.fair_share WHERE source = 1 ORDER BY user_id")
           == [3000, 2000])
     }
   }

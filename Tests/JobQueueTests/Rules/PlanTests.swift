@@ -244,7 +244,7 @@ struct PlanTests {
             INSERT INTO analysis.idem (shard, user_id, period, job_id, at, key_hash, content_hash)
             SELECT j.shard, 1000 + g, j.period, j.id, now(), sha256(g::text::bytea), sha256('') FROM generate_series(1, 20000) g,
               (SELECT * FROM analysis.job LIMIT 1) j;
-            INSERT INTO analysis.fair_share (shard, lane, line, user_id, last_vt, step)
+            INSERT INTO analysis.fair_share (shard, lane, source, user_id, last_vt, step)
             SELECT 0, 5, 0, 1000 + g, 0, 1 FROM generate_series(1, 20000) g
             """)
         try await connection.execute(script: "BEGIN")

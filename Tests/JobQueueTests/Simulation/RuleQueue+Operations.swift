@@ -70,7 +70,7 @@ extension RuleQueue {
             analysis.ms(b.deadline), u.job_id, u.tries, u.period)
           FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.tries, b.periods) u(job_id, tries, period)
         UNION ALL SELECT format('job %s of %s in %s at %s: %s %s %s %s %s', id, user_id, lane, vt, period, max_attempts,
-            closed::int, analysis.ms(expires_at), line) FROM analysis.job
+            closed::int, analysis.ms(expires_at), source) FROM analysis.job
         UNION ALL SELECT format('result %s %s %s %s', job_id, period, outcome, attempt) FROM analysis.result
         UNION ALL SELECT format('dead %s %s %s %s', job_id, period, attempts, class) FROM analysis.dead
         UNION ALL SELECT format('failures %s: %s', job_id,
@@ -79,10 +79,10 @@ extension RuleQueue {
         UNION ALL SELECT format('refund %s %s %s', user_id, period, job_id) FROM analysis.refund
         UNION ALL SELECT format('usage %s %s %s %s %s', user_id, period, used, refunded, refused) FROM analysis.usage
           WHERE (used, refunded, refused) <> (0, 0, 0)
-        UNION ALL SELECT format('place %s %s %s %s %s %s %s', user_id, lane, line, last_vt, later, tail_vt, tail_job)
+        UNION ALL SELECT format('place %s %s %s %s %s %s %s', user_id, lane, source, last_vt, later, tail_vt, tail_job)
           FROM analysis.fair_share
-        UNION ALL SELECT format('freed %s %s %s %s %s', user_id, lane, line, sum(vt), sum(later))
-          FROM analysis.freed_place GROUP BY user_id, lane, line
+        UNION ALL SELECT format('freed %s %s %s %s %s', user_id, lane, source, sum(vt), sum(later))
+          FROM analysis.freed_place GROUP BY user_id, lane, source
         UNION ALL SELECT format('clock %s %s %s %s %s', lane, now_vt, scan_from, staged, turn_user) FROM analysis.lane_clock
         UNION ALL SELECT format('key %s %s %s', user_id, job_id, period) FROM analysis.idem
         """))
