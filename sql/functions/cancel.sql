@@ -97,7 +97,7 @@ BEGIN
     DELETE FROM analysis.ready r
     WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     IF NOT FOUND THEN
-      v_lane[i] := v_kind[i] * 4 + 3;
+      v_lane[i] := analysis.quarantine_of(v_kind[i]);
       DELETE FROM analysis.ready r
       WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     END IF;

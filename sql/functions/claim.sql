@@ -82,7 +82,7 @@ BEGIN
       FROM (SELECT unnest(p_lanes) AS lane, unnest(p_from) AS scan_from) l);
   END IF;
   FOR i IN 1 .. coalesce(cardinality(p_lanes), 0) LOOP
-    v_take := CASE WHEN p_lanes[i] % 4 = 3 THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
+    v_take := CASE WHEN analysis.is_quarantine(p_lanes[i]) THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
     CONTINUE WHEN v_take <= 0 OR v_from[i] IS NULL;
     v_found := 0;
     v_dropped := 0;
@@ -122,7 +122,7 @@ BEGIN
         SELECT p_shard, p_lanes[i], p_lease_ms, p_lease + i - 1, p_worker, v_deadline,
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
-      SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, ((f.tries & 255) + 1)::smallint, f.vt, f.user_id, f.kind,
+      SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint, f.vt, f.user_id, f.kind,
              f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts
       FROM found f;
       GET DIAGNOSTICS v_found = ROW_COUNT;

@@ -78,7 +78,8 @@ BEGIN
           primary_id, primary_name, primary_confidence, primary_band, primary_normal,
           secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal,
           serious, consult, condition_count, conditions, endpoint, model, version, call_ms)
-        SELECT p_shard, h.period, h.job_id, h.user_id, h.lane / 4, 1, ((h.tries & 255) + 1)::smallint, g.calls, v_now, g.analysis_id, g.answered_at,
+        SELECT p_shard, h.period, h.job_id, h.user_id, analysis.kind_of(h.lane), 1,
+          (analysis.attempts_of(h.tries) + 1)::smallint, g.calls, v_now, g.analysis_id, g.answered_at,
           g.primary_id, g.primary_name, g.primary_confidence, g.primary_band, g.primary_normal,
           g.secondary_id, g.secondary_name, g.secondary_confidence, g.secondary_band, g.secondary_normal,
           g.serious, g.consult, g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms

@@ -43,13 +43,15 @@ BEGIN
            WHEN s.delay_ms IS NULL OR s.consume AND a.attempts >= j.max_attempts THEN 'dead'
            ELSE 'retried' END,
       -- The losses stay with the job, and one that runs alone because of them does so until it ends.
-      CASE WHEN s.lane % 4 = 3 THEN s.lane ELSE j.lane END, a.attempts + (s.tries & ~255),
-      CASE WHEN s.lane % 4 = 3 THEN 0 ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code, s.message, s.error_id, s.status,
+      CASE WHEN analysis.is_quarantine(s.lane) THEN s.lane ELSE j.lane END,
+      analysis.tries_of(a.attempts, analysis.losses_of(s.tries)),
+      CASE WHEN analysis.is_quarantine(s.lane) THEN 0 ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code, s.message,
+      s.error_id, s.status,
       s.calls, s.maybe_counted, s.endpoint)::analysis.ended) FILTER (WHERE j.user_id IS NOT NULL),
     array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
   INTO v_ended, v_busy
   FROM (
-    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries, h.tries & 255 AS consumed_before, g.*
+    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries, analysis.attempts_of(h.tries) AS consumed_before, g.*
     FROM analysis.leased_jobs(p_shard, v_held) h
     JOIN unnest(p_leases, p_jobs, p_delay_ms, p_consume, p_class, p_code, p_message, p_error_id, p_status, p_calls,
                 p_maybe_counted, p_endpoint)
@@ -112,7 +114,7 @@ BEGIN
   CROSS JOIN LATERAL (SELECT ROW(
       s.job_id, s.period, j.user_id, j.kind, p_worker, 0::smallint, 0::smallint,
       CASE WHEN j.closed THEN 'stale' ELSE 'retried' END, s.lane, s.tries,
-      CASE WHEN s.lane % 4 = 3 THEN 0 ELSE j.vt END, coalesce(p_delay_ms, 0), false,
+      CASE WHEN analysis.is_quarantine(s.lane) THEN 0 ELSE j.vt END, coalesce(p_delay_ms, 0), false,
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::analysis.ended AS ended) e;
 
   IF v_ended IS NOT NULL THEN

@@ -59,7 +59,7 @@ BEGIN
     SELECT coalesce(array_agg(w.job_id), '{}'), coalesce(array_agg(w.period), '{}') INTO v_set, v_set_in
     FROM (
       SELECT r.job_id, r.period FROM analysis.ready r
-      WHERE r.shard = p_shard AND r.lane BETWEEN coalesce(p_kind * 4, 0) AND coalesce(p_kind * 4 + 3, 32767)
+      WHERE r.shard = p_shard AND r.lane BETWEEN coalesce(analysis.lane_of(p_kind, 0::smallint), 0) AND coalesce(analysis.quarantine_of(p_kind), 32767)
       LIMIT v_looks * 2) w;
     IF cardinality(v_set) = v_looks * 2 THEN
       v_looks := v_looks / 2;          -- as many rows were read in vain

@@ -27,7 +27,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT 1 FROM analysis.scheduled s
       WHERE s.shard = p_shard AND s.lane = l.lane AND s.run_at <= v_now LIMIT 1) d
-    ORDER BY l.lane % 4, l.lane
+    ORDER BY analysis.priority_of(l.lane), l.lane
   LOOP
     v_count := analysis.promote_oldest(p_shard, v_lane, p_limit, v_now);
     v_most := greatest(v_most, v_count);

@@ -72,8 +72,8 @@ BEGIN
          array_agg(ROW(
            s.job_id, s.period, s.user_id, s.kind, s.worker_id, (s.consumed_before + 1)::smallint, s.attempts,
            CASE WHEN s.attempts >= s.max_attempts AND s.alone THEN 'dead' ELSE 'retried' END,
-           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.lane ELSE s.kind * 4 + 3 END,
-           s.attempts + 256 * least(s.losses + 1, 2),
+           CASE WHEN s.losses = 0 AND NOT s.alone THEN s.lane ELSE analysis.quarantine_of(s.kind) END,
+           analysis.tries_of(s.attempts, least(s.losses + 1, 2)),
            CASE WHEN s.losses = 0 AND NOT s.alone THEN s.vt ELSE 0 END,
            -- Alone and lost: again after 2, 4, 8 s and so on, at most 60, less up to half by chance.
            CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2) ELSE 0 END,
@@ -83,9 +83,9 @@ BEGIN
            NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
   INTO v_of, v_ended_jobs, v_ended
   FROM (
-    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*, h.tries & 255 AS consumed_before,
-           h.tries >> 8 AS losses, h.lane % 4 = 3 AS alone,
-           ((h.tries & 255) + (h.lane % 4 = 3)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
+    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*, analysis.attempts_of(h.tries) AS consumed_before,
+           analysis.losses_of(h.tries) AS losses, analysis.is_quarantine(h.lane) AS alone,
+           (analysis.attempts_of(h.tries) + analysis.is_quarantine(h.lane)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
     FROM analysis.leased_jobs(p_shard, v_lost) h
     LEFT JOIN LATERAL (
       SELECT f.job_id FROM analysis.result f

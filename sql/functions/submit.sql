@@ -128,7 +128,7 @@ BEGIN
          array_fill(NULL::bigint, ARRAY[v_count])
   INTO v_user, v_lane, v_period, v_quota, v_cost, v_job, v_run_at, v_key_hash, v_content_hash, v_reason, v_twin
   FROM (
-    SELECT k.user_id, CASE WHEN t.sound THEN t.kind * 4 + t.priority END::smallint AS lane, k.period, k.quota, k.cost,
+    SELECT k.user_id, CASE WHEN t.sound THEN analysis.lane_of(t.kind, t.priority) END AS lane, k.period, k.quota, k.cost,
            nextval('analysis.job_id') AS job_id, CASE WHEN t.at > v_now THEN t.at END AS run_at,
            sha256(k.key_salt || convert_to(t.key, 'UTF8')) AS key_hash,
            sha256(t.sha256 || convert_to(t.kind::text, 'UTF8')) AS content_hash,

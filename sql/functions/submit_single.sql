@@ -52,7 +52,7 @@ BEGIN
      OR NOT analysis.is_soundly_encrypted(p_encrypted_by, octet_length(p_wrapped_key), octet_length(p_image)) THEN
     RETURN;
   END IF;
-  v_lane := p_kind * 4 + p_priority;
+  v_lane := analysis.lane_of(p_kind, p_priority);
 
   -- 1. User, month, plan and limit.
   SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost INTO v_user, v_salt, o_period, o_limit, v_cost

@@ -25,7 +25,7 @@ struct DaySimulationTests {
     if jobs > 1 { #expect(arrivals != Arrivals(jobs: jobs, seed: 8)) }
   }
 
-  @Test("has two peaks, and a lease customer's hour", arguments: [1, 2, 3] as [UInt64])
+  @Test("has two peaks, and a batch customer's hour", arguments: [1, 2, 3] as [UInt64])
   func shape(_ seed: UInt64) {
     let arrivals = Arrivals(jobs: 10_000_000, seed: seed)
     func mean(_ minutes: Range<Int>) -> Int {

@@ -34,8 +34,8 @@ enum SampleDay {
       ]))
 
   static let drain = row(
-    "drain", contender("100 a lease", [run(1000, worker: 1, server: 1, log: 1)]),
-    contender("100 a lease, whole analyses", [run(1000, worker: 1, server: 0.02, log: 1700)]))
+    "drain", contender("100 a batch", [run(1000, worker: 1, server: 1, log: 1)]),
+    contender("100 a batch, whole analyses", [run(1000, worker: 1, server: 0.02, log: 1700)]))
 
   static func results(_ rows: String...) throws -> MeasuredResults {
     try MeasuredResults(

@@ -9,7 +9,7 @@ struct ResultTableTests {
     #expect(lines[0] == "drain: claim and complete")
     #expect(
       words(lines[1]) == "jobs/s (least to most) ratio worker ms/1000 server ms/1000 MB wal bytes per job")
-    #expect(words(lines[2]) == "500 a lease 2 000 (1 000 to 4 000) 1.00 2.00 10.0 21.0 410")
+    #expect(words(lines[2]) == "500 a batch 2 000 (1 000 to 4 000) 1.00 2.00 10.0 21.0 410")
     #expect(words(lines[3]) == "limit: pgbench 10 000 (10 000 to 10 000) 5.00")
     #expect(words(lines[4]) == "peer: pgqueuer failed: It is not installed.")
     #expect(lines.count == 5)

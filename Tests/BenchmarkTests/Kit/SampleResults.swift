@@ -6,7 +6,7 @@ enum SampleResults {
     name: "drain", sentence: "claim and complete", headline: .rate(of: "jobs"),
     contenders: [
       ContenderResult(
-        name: "500 a lease", part: .ours,
+        name: "500 a batch", part: .ours,
         samples: [
           Sample(
             amount: 1000, seconds: 0.5, workerSeconds: 0.001, serverSeconds: 0.01, peakMemory: 20_000_000,

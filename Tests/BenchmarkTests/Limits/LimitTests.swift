@@ -84,7 +84,7 @@ extension LimitCluster {
     await pool.close()
   }
 
-  /// Claims and completes all that waits, 100 a lease, with whole analyses.
+  /// Claims and completes all that waits, 100 a batch, with whole analyses.
   func drain() async throws {
     let loop = try EventLoop()
     defer { loop.shutdown() }

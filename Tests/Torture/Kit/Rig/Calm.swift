@@ -120,7 +120,7 @@ struct Calm {
     try await drain("calm-shares")
     return try await rig.owner.query(
       """
-      SELECT j.lane % 4 FROM analysis.job j
+      SELECT analysis.priority_of(j.lane) FROM analysis.job j
       JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
       WHERE j.id = ANY ($1) ORDER BY r.finished_at, j.id
       """, [.array(jobs.map(\.value))], deadline: .seconds(60)
