@@ -16,6 +16,11 @@ extension JobQueueError {
 
   private init(postgreSQL error: PostgreSQLError, while doing: String) {
     let (code, what, advice) = Self.words(error)
+    guard !error.lacksRole else {
+      // The server names a function or a table, which helps nobody: the role is named by whoever knows the command.
+      self.init(code, "\(what) while \(doing).", advice: advice, underlying: error)
+      return
+    }
     self.init(code, "\(what) while \(doing): \(error.message)", advice: advice, underlying: error)
   }
 
@@ -47,12 +52,10 @@ extension JobQueueError {
     }
     switch state {
     case "42501":
+      // Where the schema itself refuses, it says what is to be done.
       return (
-        .permission, "The database role may not do this",
-        // Where the schema itself refuses, it says what is to be done.
-        error.hint
-          ?? "Connect as another role, or have an administrator make this one a member of analysis_worker, "
-          + "analysis_submitter and the like, or give it a duty: SELECT analysis.allow(role, 'worker')."
+        .permission, "The login lacks a role of the database",
+        error.hint ?? "See which it needs with analysisctl roles check."
       )
     case "3F000", "42P01", "42883":
       return (.schemaMissing, "The database lacks a part of the schema", "Run analysisctl migrate.")
@@ -77,7 +80,7 @@ extension JobQueueError {
       break
     }
     switch state.prefix(2) {
-    case "22", "23": return (.badRow, "The database refused a value", nil)
+    case "22", "23": return (.badRow, "The database refused a value", error.hint)
     case "40": return (.conflict, "The database ended the call in favour of another", "Try again.")
     case "08", "53", "57", "58":
       return (.unreachable, "The database is not able to work", "Try later; see the database's log.")

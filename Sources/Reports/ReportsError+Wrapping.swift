@@ -30,10 +30,9 @@ extension ReportsError {
         underlying: error)
     case "42501":  // insufficient_privilege
       self.init(
-        .database, "the report may not be written: \(error.message)",
-        advice: error.hint
-          ?? "connect as a role that may, for instance a member of analysis_reporter with the duty 'diagnoses' for analyses",
-        underlying: error)
+        .database,
+        error.hint == nil ? "the login lacks a role of the database for this report" : error.message,
+        advice: error.hint ?? "see which it needs with analysisctl roles check", underlying: error)
     case _ where error.isReadOnlyServer:
       self.init(
         .unreachable,

@@ -19,6 +19,8 @@ public struct AnalysisWorker: Sendable {
   /// Under whose account it runs, for the audit.
   let actor: AuditActor
   let failpoints: Failpoints
+  /// Who is logged in at the database, once that is known.
+  let login = LoginCell()
 
   /// A worker that has not begun.
   ///

@@ -62,7 +62,7 @@ struct Drain {
     do throws(JobQueueError) {
       status = try await lastStatus()
     } catch {
-      return (["The queue could not be asked what is left: \(error.description)"], true)
+      return (["The queue could not be asked what is left: \(worker.login.named(error).description)"], true)
     }
     var words: [String] = []
     var isParked = false

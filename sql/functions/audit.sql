@@ -76,7 +76,7 @@ BEGIN
   PERFORM analysis.audit_add(p_event, 'key:' || analysis.key_text(p_key));
 END $$;
 
--- Records that a worker begins to read images, by its duty, or has ended in order. Each image that it sends is known
+-- Records that a worker begins to read images, as its role lets it, or has ended in order. Each image that it sends is known
 -- by the job's result or attempt, which names the worker.
 CREATE OR REPLACE FUNCTION analysis.audit_worker(p_event text, p_worker bigint, p_detail jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -1,201 +1,212 @@
 -- Rights. Nobody but the owner has any to begin with: the schema is not open to the public, and the functions
--- work with their owner's rights, so a role needs no right on a table. This group comes last, so that it
--- finds all functions; a release that adds a function adds it here, and so has the group applied again.
+-- work with their owner's rights, so a role needs no right on a table. Each kind of work is a group role that
+-- cannot log in; a login gets its work by GRANT analysis_worker TO worker1. This group comes last, so that it
+-- finds all functions: a version that adds a function adds it here, and so has the group applied again.
 
--- What a role may use by its duty. A table stands for reading all of it, `table(column,column)` for these columns. Results,
--- images and failures (result, image, dead, attempt_error) are in no duty, and neither is a view: a plan (EXPLAIN ANALYZE)
--- tells how many rows were left out, and by which words. What is read of them, functions read.
+-- With what the names of this installation's roles begin: the schema's owner is PREFIX_owner. Where the schema belongs
+-- to another, as after a dump was restored without owners, it is what the next migration takes.
+CREATE OR REPLACE FUNCTION analysis.role_prefix() RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT coalesce(substring(pg_get_userbyid(n.nspowner) FROM '^(.+)_owner$'), 'analysis')
+  FROM pg_namespace n
+  WHERE n.nspname = 'analysis'
+$$;
+
+-- What each role may call and read. A table stands for all of it, `table(column,column)` for these columns.
+-- Results, images and failures (result, image, dead, attempt_error) are in no role, and neither is a view: a
+-- plan (EXPLAIN ANALYZE) tells how many rows were left out, and by which words. Functions read them.
 --
---   worker         what analysis-worker does
 --   submitter      a back-end: submits, waits, cancels, and reads results by their user and numbers
---   reader         the state of jobs and the results, and changes nothing
+--   worker         what analysis-worker does
 --   reporter       the reports of usage, conditions and totals, which are counts; closes months
---   diagnoses      beside it the report of analyses: what was found in whose picture
---   operator       pauses, retries and cancels, looks at the queue, recounts
+--   clinician      jobs with their results and failures, and the report of analyses
+--   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts; no diagnosis
 --   administrator  users, plans and clinics
---   retention      removes what is past its time
+--   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit;
+--                  no picture, no diagnosis, no name
 --   privacy        erases persons, and exports what is kept of one, with the images
---   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit; no picture,
---                  no diagnosis, no name
-CREATE OR REPLACE FUNCTION analysis.duties() RETURNS TABLE (o_duty text, o_functions text[], o_tables text[])
+--   retention      removes what is past its time
+CREATE OR REPLACE FUNCTION analysis.role_rights()
+RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH status AS (
-    SELECT ARRAY['dead_counts', 'dead_causes'] AS functions,
-      ARRAY['ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'] AS tables),
+    SELECT
+      ARRAY['dead_counts', 'dead_causes'] AS functions,
+      ARRAY[
+        'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'
+      ] AS tables),
+  jobs AS (
+    SELECT ARRAY[
+      'list_jobs', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts', 'job_death', 'period_text'
+    ] AS functions),
   usage AS (
-    SELECT ARRAY['period_start', 'statement_due', 'usage_report', 'finding_counts', 'open_jobs', 'limit_of'] AS functions,
-      ARRAY['account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage', 'statement'] AS tables),
-  given AS (
-  SELECT 'worker' AS duty, status.functions || ARRAY[
-      'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail', 'release', 'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn',
-      'images_of_jobs', 'refresh_gauges', 'ensure_partitions', 'audit_worker'] AS functions,
+    SELECT
+      ARRAY[
+        'period_start', 'statement_due', 'usage_report', 'finding_counts', 'open_jobs', 'limit_of'
+      ] AS functions,
+      ARRAY[
+        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
+        'statement'] AS tables),
+  given (role, functions, tables) AS (
+    SELECT 'submitter',
+      ARRAY[
+        'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results',
+        'results_of', 'period_text'],
+      '{}'::text[]
+    UNION ALL
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
-    status.tables AS tables
-  FROM status
-  UNION ALL
-  SELECT 'submitter', ARRAY['submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results', 'results_of',
-      'period_text'], '{}'
-  UNION ALL
-  SELECT 'reader', status.functions || ARRAY['list_jobs', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts', 'job_death', 'open_results', 'results_of',
-      'period_text'], status.tables
-  FROM status
-  UNION ALL
-  SELECT 'reporter', usage.functions || ARRAY['close_usage', 'open_conditions', 'report_conditions'], usage.tables FROM usage
-  UNION ALL
-  SELECT 'diagnoses', ARRAY['open_analyses', 'analyses_bounds', 'report_analyses'], '{}'
-  UNION ALL
-  SELECT 'operator', status.functions || ARRAY['pause', 'resume', 'cancel', 'retry_dead', 'list_jobs', 'lost_jobs', 'jobs_shown', 'locate',
-      'notify_workers', 'period_text', 'usage_differences'], status.tables
-  FROM status
-  UNION ALL
-  SELECT 'administrator', ARRAY[
-      'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of', 'month_of', 'add_clinic',
-      'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key'],
-    ARRAY['account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan', 'plan_limit',
-      'clinic', 'clinic_viewer', 'usage']
-  UNION ALL
-  SELECT 'retention', ARRAY['purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
-      'purge_audit', 'index_images', 'audit_ends'], '{}'
-  UNION ALL
-  SELECT 'privacy', ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'], '{}'
-  UNION ALL
-  SELECT 'auditor', usage.functions || status.functions
-      || ARRAY['usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_ends'],
-    usage.tables || status.tables || ARRAY['account(clinic_id)', 'clinic', 'clinic_viewer', 'duty_granted', 'audit', 'audit_head',
-      'audit_draft']
-  FROM usage, status)
+    SELECT 'worker',
+      s.functions || ARRAY[
+        'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail', 'release',
+        'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
+        'ensure_partitions', 'audit_worker'],
+      s.tables
+    FROM status s
+    UNION ALL
+    SELECT 'reporter',
+      u.functions || ARRAY['close_usage', 'open_conditions', 'report_conditions'],
+      u.tables
+    FROM usage u
+    UNION ALL
+    SELECT 'clinician',
+      j.functions || ARRAY[
+        'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
+        'statement_due', 'open_jobs'],
+      ARRAY['statement']
+    FROM jobs j
+    UNION ALL
+    SELECT 'operator',
+      s.functions || j.functions || ARRAY[
+        'pause', 'resume', 'cancel', 'retry_dead', 'lost_jobs', 'notify_workers', 'usage_differences'],
+      s.tables
+    FROM status s, jobs j
+    UNION ALL
+    SELECT 'administrator',
+      ARRAY[
+        'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
+        'month_of', 'add_clinic', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
+        'await_submits', 'audit_key'],
+      ARRAY[
+        'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
+        'plan_limit', 'clinic', 'clinic_viewer', 'usage']
+    UNION ALL
+    SELECT 'auditor',
+      u.functions || s.functions || ARRAY[
+        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_ends'],
+      u.tables || s.tables || ARRAY[
+        'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
+    FROM usage u, status s
+    UNION ALL
+    SELECT 'privacy',
+      ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'],
+      '{}'
+    UNION ALL
+    SELECT 'retention',
+      ARRAY[
+        'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
+        'purge_audit', 'index_images', 'audit_ends'],
+      '{}')
   -- What every program asks first, and what the rules of the rows ask.
-  SELECT g.duty,
-    g.functions || ARRAY['shard_of', 'period_of', 'image_keys', 'duties', 'duties_held', 'missing_rights', 'act_as', 'chain_audit',
-      'clinics_seen', 'users_seen'],
+  SELECT g.role,
+    g.functions || ARRAY[
+      'shard_of', 'period_of', 'image_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as',
+      'chain_audit', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;
 
--- Which role has which duty: four of the five that every installation has, and those to whom `allow` gave one.
-CREATE OR REPLACE FUNCTION analysis.duties_held() RETURNS TABLE (o_role name, o_duty text)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT v.role::name, v.duty
-  FROM (VALUES ('analysis_submitter', 'submitter'), ('analysis_worker', 'worker'), ('analysis_reporter', 'reporter'),
-    ('analysis_auditor', 'auditor')) v(role, duty)
-  UNION
-  SELECT g.role, g.duty FROM analysis.duty_granted g
-$$;
-
--- What of a duty was not granted to a role itself, and the statements that grant it.
-CREATE OR REPLACE FUNCTION analysis.missing_rights(p_role name, p_duty text) RETURNS TABLE (o_name text, o_grant text)
+-- What the roles lack of that, and the statements that grant it.
+CREATE OR REPLACE FUNCTION analysis.missing_rights() RETURNS TABLE (o_role name, o_name text, o_grant text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  WITH duty AS (
-    SELECT d.o_functions, d.o_tables, r.oid AS role, n.oid AS schema, n.nspacl
-    FROM analysis.duties() d, pg_roles r, pg_namespace n
-    WHERE d.o_duty = p_duty AND r.rolname = p_role AND n.nspname = 'analysis'),
+  WITH held AS (
+    SELECT d.o_functions, d.o_tables, r.rolname, r.oid AS role, n.oid AS schema, n.nspacl
+    FROM analysis.role_rights() d
+    JOIN pg_roles r ON r.rolname = analysis.role_prefix() || '_' || d.o_role
+    JOIN pg_namespace n ON n.nspname = 'analysis'),
   named AS (
-    SELECT split_part(t.name, '(', 1) AS relation, nullif(rtrim(split_part(t.name, '(', 2), ')'), '') AS columns
-    FROM (SELECT unnest(d.o_tables) AS name FROM duty d) t)
-  SELECT 'schema'::text, format('GRANT USAGE ON SCHEMA analysis TO %I', p_role)
-  FROM duty d
-  WHERE NOT EXISTS (SELECT FROM aclexplode(d.nspacl) x WHERE x.grantee = d.role AND x.privilege_type = 'USAGE')
+    SELECT t.role, t.rolname, t.schema,
+      split_part(t.name, '(', 1) AS relation, nullif(rtrim(split_part(t.name, '(', 2), ')'), '') AS columns
+    FROM (SELECT h.role, h.rolname, h.schema, unnest(h.o_tables) AS name FROM held h) t)
+  SELECT h.rolname, 'schema', format('GRANT USAGE ON SCHEMA analysis TO %I', h.rolname)
+  FROM held h
+  WHERE NOT EXISTS (
+    SELECT FROM aclexplode(h.nspacl) x WHERE x.grantee = h.role AND x.privilege_type = 'USAGE')
   UNION ALL
-  SELECT p.proname::text, format('GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure, p_role)
-  FROM duty d
-  JOIN pg_proc p ON p.pronamespace = d.schema AND p.proname = ANY (d.o_functions)
-  WHERE NOT EXISTS (SELECT FROM aclexplode(p.proacl) x WHERE x.grantee = d.role)
+  SELECT h.rolname, p.proname, format('GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure, h.rolname)
+  FROM held h
+  JOIN pg_proc p ON p.pronamespace = h.schema AND p.proname = ANY (h.o_functions)
+  WHERE NOT EXISTS (SELECT FROM aclexplode(p.proacl) x WHERE x.grantee = h.role)
   UNION ALL
-  SELECT c.relname::text, format('GRANT SELECT%s ON analysis.%I TO %I', ' (' || t.columns || ')', c.relname, p_role)
-  FROM duty d
-  CROSS JOIN named t
-  JOIN pg_class c ON c.relnamespace = d.schema AND c.relname = t.relation
-  WHERE NOT EXISTS (SELECT FROM aclexplode(c.relacl) x WHERE x.grantee = d.role AND x.privilege_type = 'SELECT')
+  SELECT t.rolname, c.relname,
+    format('GRANT SELECT%s ON analysis.%I TO %I', ' (' || t.columns || ')', c.relname, t.rolname)
+  FROM named t
+  JOIN pg_class c ON c.relnamespace = t.schema AND c.relname = t.relation
+  WHERE NOT EXISTS (
+      SELECT FROM aclexplode(c.relacl) x WHERE x.grantee = t.role AND x.privilege_type = 'SELECT')
     AND (t.columns IS NULL OR EXISTS (
       SELECT FROM pg_attribute a
       WHERE a.attrelid = c.oid AND a.attname = ANY (string_to_array(t.columns, ','))
-        AND NOT EXISTS (SELECT FROM aclexplode(a.attacl) x WHERE x.grantee = d.role AND x.privilege_type = 'SELECT')))
+        AND NOT EXISTS (
+          SELECT FROM aclexplode(a.attacl) x WHERE x.grantee = t.role AND x.privilege_type = 'SELECT')))
 $$;
 
--- What roles with duties have been granted beside what these bring, and whoever of results, images and failures; and the
--- statements that take it back.
+-- What was granted beside that to the roles or to their members, and to anybody of results, images and
+-- failures; and the statements that take it back.
 CREATE OR REPLACE FUNCTION analysis.surplus_rights() RETURNS TABLE (o_role name, o_name text, o_revoke text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  WITH brought AS (
-    SELECT r.oid AS role, d.o_functions, d.o_tables
-    FROM analysis.duties_held() h JOIN analysis.duties() d ON d.o_duty = h.o_duty JOIN pg_roles r ON r.rolname = h.o_role),
-  functions AS (SELECT DISTINCT b.role, f.name FROM brought b CROSS JOIN LATERAL unnest(b.o_functions) f(name)),
+  WITH roles AS (
+    SELECT r.oid, d.o_functions, d.o_tables
+    FROM analysis.role_rights() d JOIN pg_roles r ON r.rolname = analysis.role_prefix() || '_' || d.o_role),
+  bound AS (
+    SELECT r.oid FROM roles r
+    UNION
+    SELECT m.oid FROM pg_roles m JOIN roles r ON pg_has_role(m.oid, r.oid, 'MEMBER') WHERE NOT m.rolsuper),
+  functions AS (SELECT r.oid AS role, unnest(r.o_functions) AS name FROM roles r),
   columns AS (
-    SELECT DISTINCT b.role, split_part(t.name, '(', 1) AS relation, c.name AS column
-    FROM brought b CROSS JOIN LATERAL unnest(b.o_tables) t(name)
-    CROSS JOIN LATERAL unnest(string_to_array(rtrim(split_part(t.name, '(', 2), ')'), ',') || CASE WHEN t.name NOT LIKE '%(%' THEN '{NULL}'::text[] END) c(name)),
+    SELECT r.oid AS role, split_part(t.name, '(', 1) AS relation, c.name AS column
+    FROM roles r
+    CROSS JOIN LATERAL unnest(r.o_tables) t(name)
+    CROSS JOIN LATERAL unnest(
+      CASE WHEN t.name LIKE '%(%' THEN string_to_array(rtrim(split_part(t.name, '(', 2), ')'), ',')
+           ELSE '{NULL}' END) c(name)),
   relations AS (
-    SELECT c.oid, c.relname, c.relowner, c.relacl, p.relname = ANY (ARRAY['result', 'image', 'dead', 'attempt_error', 'job_status']) AS is_closed
+    SELECT c.oid, c.relname, c.relowner, c.relacl,
+      p.relname = ANY (ARRAY['result', 'image', 'dead', 'attempt_error', 'job_status']) AS is_closed
     FROM pg_class c
     LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
     JOIN pg_class p ON p.oid = coalesce(i.inhparent, c.oid)
     WHERE c.relnamespace = 'analysis'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm')),
   granted AS (
-    SELECT c.oid, c.relname, c.relowner, c.is_closed, NULL::name AS column, x.grantee, x.privilege_type FROM relations c CROSS JOIN LATERAL aclexplode(c.relacl) x
+    SELECT c.relname, c.relowner, c.is_closed, NULL::name AS column, x.grantee, x.privilege_type
+    FROM relations c CROSS JOIN LATERAL aclexplode(c.relacl) x
     UNION ALL
-    SELECT c.oid, c.relname, c.relowner, c.is_closed, a.attname, x.grantee, x.privilege_type
-    FROM relations c JOIN pg_attribute a ON a.attrelid = c.oid CROSS JOIN LATERAL aclexplode(a.attacl) x)
-  SELECT r.rolname, p.proname::text, format('REVOKE EXECUTE ON FUNCTION %s FROM %I', p.oid::regprocedure, r.rolname)
-  FROM pg_proc p CROSS JOIN LATERAL aclexplode(p.proacl) x JOIN pg_roles r ON r.oid = x.grantee
+    SELECT c.relname, c.relowner, c.is_closed, a.attname, x.grantee, x.privilege_type
+    FROM relations c
+    JOIN pg_attribute a ON a.attrelid = c.oid
+    CROSS JOIN LATERAL aclexplode(a.attacl) x)
+  SELECT r.rolname, p.proname::text,
+    format('REVOKE EXECUTE ON FUNCTION %s FROM %I', p.oid::regprocedure, r.rolname)
+  FROM pg_proc p
+  CROSS JOIN LATERAL aclexplode(p.proacl) x
+  JOIN pg_roles r ON r.oid = x.grantee
   WHERE p.pronamespace = 'analysis'::regnamespace AND p.prokind = 'f' AND x.grantee <> p.proowner
-    AND EXISTS (SELECT FROM brought b WHERE b.role = r.oid)
+    AND EXISTS (SELECT FROM bound b WHERE b.oid = r.oid)
     AND NOT EXISTS (SELECT FROM functions f WHERE f.role = r.oid AND f.name = p.proname)
   UNION ALL
   SELECT coalesce(r.rolname, 'public'), g.relname::text,
-    format('REVOKE %s%s ON analysis.%I FROM %s', g.privilege_type, ' (' || quote_ident(g.column) || ')', g.relname,
-      coalesce(quote_ident(r.rolname), 'PUBLIC'))
-  FROM granted g LEFT JOIN pg_roles r ON r.oid = g.grantee
+    format('REVOKE %s%s ON analysis.%I FROM %s', g.privilege_type, ' (' || quote_ident(g.column) || ')',
+      g.relname, coalesce(quote_ident(r.rolname), 'PUBLIC'))
+  FROM granted g
+  LEFT JOIN pg_roles r ON r.oid = g.grantee
   WHERE g.grantee <> g.relowner AND (g.grantee = 0 OR r.oid IS NOT NULL)
-    AND (g.is_closed OR EXISTS (SELECT FROM brought b WHERE b.role = r.oid) AND NOT (
+    AND (g.is_closed OR EXISTS (SELECT FROM bound b WHERE b.oid = r.oid) AND NOT (
       g.privilege_type = 'SELECT' AND EXISTS (
         SELECT FROM columns c
         WHERE c.role = r.oid AND c.relation = g.relname AND c.column IS NOT DISTINCT FROM g.column)))
 $$;
 
--- Lets a role do a duty, now and after each migration to come.
-CREATE OR REPLACE FUNCTION analysis.allow(p_role name, p_duty text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v_grant text;
-BEGIN
-  IF NOT EXISTS (SELECT FROM analysis.duties() d WHERE d.o_duty = p_duty) THEN
-    RAISE EXCEPTION 'there is no duty %', p_duty USING ERRCODE = '22023',
-      HINT = 'The duties are ' || (SELECT string_agg(d.o_duty, ', ') FROM analysis.duties() d) || '.';
-  ELSIF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = p_role) THEN
-    RAISE EXCEPTION 'there is no role %', p_role USING ERRCODE = '42704';
-  END IF;
-  INSERT INTO analysis.duty_granted (role, duty) VALUES (p_role, p_duty) ON CONFLICT (role, duty) DO NOTHING;
-  IF FOUND THEN
-    PERFORM analysis.audit_add('allow', 'role:' || p_role, jsonb_build_object('duty', p_duty));
-  END IF;
-  FOR v_grant IN SELECT m.o_grant FROM analysis.missing_rights(p_role, p_duty) m LOOP
-    EXECUTE v_grant;
-  END LOOP;
-END $$;
-
--- Takes a duty from a role, and whatever else it has in the schema but for its other duties.
-CREATE OR REPLACE FUNCTION analysis.disallow(p_role name, p_duty text) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v_grant text;
-BEGIN
-  DELETE FROM analysis.duty_granted g WHERE g.role = p_role AND g.duty = p_duty;
-  IF FOUND THEN
-    PERFORM analysis.audit_add('disallow', 'role:' || p_role, jsonb_build_object('duty', p_duty));
-  END IF;
-  EXECUTE format('REVOKE ALL ON ALL FUNCTIONS IN SCHEMA analysis FROM %I', p_role);
-  EXECUTE format('REVOKE ALL ON ALL TABLES IN SCHEMA analysis FROM %I', p_role);
-  EXECUTE format('REVOKE ALL ON SCHEMA analysis FROM %I', p_role);
-  FOR v_grant IN
-    SELECT m.o_grant FROM analysis.duties_held() h CROSS JOIN LATERAL analysis.missing_rights(h.o_role, h.o_duty) m
-    WHERE h.o_role = p_role
-  LOOP
-    EXECUTE v_grant;
-  END LOOP;
-END $$;
-
--- Puts the rights right: what is open to everybody by the server's own default is closed (USAGE of the schema is not
--- enough), and what the duties need is granted. Nothing is written where nothing is amiss.
+-- Puts the rights right: what is open to everybody by the server's own default is closed (USAGE of the schema
+-- is not enough), and each role has just what it needs. Nothing is written where nothing is amiss.
 CREATE OR REPLACE FUNCTION analysis.apply_rights() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -204,30 +215,25 @@ BEGIN
   -- The migrator's own lock: two who write the same rights at once would fail.
   PERFORM pg_advisory_xact_lock(7020110, 1684627055);
   FOR v_change IN
-    SELECT format('REVOKE EXECUTE ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure) FROM pg_proc p
+    SELECT format('REVOKE EXECUTE ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure)
+    FROM pg_proc p
     WHERE p.pronamespace = 'analysis'::regnamespace AND pg_has_role(current_user, p.proowner, 'USAGE')
-      AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x WHERE x.grantee = 0)
+      AND EXISTS (
+        SELECT FROM aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) x WHERE x.grantee = 0)
   LOOP
     EXECUTE v_change;
   END LOOP;
-
-  -- A role that was dropped, or from which the schema was taken, has its duty no more.
-  DELETE FROM analysis.duty_granted g
-  WHERE NOT EXISTS (
-    SELECT FROM pg_namespace n CROSS JOIN LATERAL aclexplode(n.nspacl) x JOIN pg_roles r ON r.oid = x.grantee
-    WHERE n.nspname = 'analysis' AND r.rolname = g.role);
-  -- What came with a duty once and does not any more; and what nobody but the owner reads, to whomever it was granted.
   FOR v_change IN SELECT r.o_revoke FROM analysis.surplus_rights() r LOOP
     EXECUTE v_change;
   END LOOP;
-  FOR v_change IN
-    SELECT m.o_grant FROM analysis.duties_held() h CROSS JOIN LATERAL analysis.missing_rights(h.o_role, h.o_duty) m
-  LOOP
+  FOR v_change IN SELECT m.o_grant FROM analysis.missing_rights() m LOOP
     EXECUTE v_change;
   END LOOP;
 
   -- Roles have other numbers after a dump was restored.
-  UPDATE analysis.clinic_viewer v SET role_id = r.oid FROM pg_roles r WHERE r.rolname = v.role AND r.oid <> v.role_id;
+  UPDATE analysis.clinic_viewer v SET role_id = r.oid
+  FROM pg_roles r
+  WHERE r.rolname = v.role AND r.oid <> v.role_id;
 END $$;
 
 SELECT analysis.apply_rights();

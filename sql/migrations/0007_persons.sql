@@ -1,12 +1,6 @@
 -- Who sees which persons: clinics and the rules of the rows. And what was removed of persons when it was old
 -- enough.
 
--- Which duties roles were given beside the five: each migration gives them what is new in a duty.
-CREATE TABLE analysis.duty_granted (
-  role name NOT NULL,
-  duty text NOT NULL CHECK (duty ~ '^[a-z]{1,60}$'),
-  PRIMARY KEY (role, duty));
-
 -- The roles that see the users of some clinics only, of none if the list is empty. A role that is not here,
 -- and is in no role that is, sees all. The number is kept beside the name, so that to rename a role lifts no
 -- restriction.

@@ -1,10 +1,12 @@
 -- The functions of the schema as the server keeps them: name, number of parameters, body, whether it has its owner's
--- rights, settings, owner, and which roles may call it.
+-- rights, settings, owner if that is not the schema's, and which roles may call it.
 SELECT p.proname::text, p.pronargs::int, p.prosrc, p.prosecdef, coalesce(p.proconfig, '{}'),
-       pg_catalog.pg_get_userbyid(p.proowner)::text,
+       CASE WHEN p.proowner <> n.nspowner THEN pg_catalog.pg_get_userbyid(p.proowner)::text END,
        ARRAY(
          SELECT CASE x.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_catalog.pg_get_userbyid(x.grantee)::text END
            FROM pg_catalog.aclexplode(coalesce(p.proacl, pg_catalog.acldefault('f', p.proowner))) x
           WHERE x.grantee <> p.proowner
           ORDER BY 1)
-  FROM pg_catalog.pg_proc p WHERE p.pronamespace = pg_catalog.to_regnamespace('analysis')
+  FROM pg_catalog.pg_proc p
+  JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+ WHERE n.nspname = 'analysis'

@@ -14,8 +14,8 @@ enum ClinicsGrantCommand {
       "grant", abstract: "Have a database role see the users of clinics, and no others.",
       discussion: """
         They are added to those that were granted before. The role is restricted from the first grant on, whatever \
-        else it may do, and so is every member of it. What it may do at all is another matter: make it a member of \
-        analysis_reporter.
+        else it may do, and so is every member of it. What it may do at all is another matter: \
+        GRANT analysis_clinician TO it, or analysis_reporter.
         """,
       examples: [
         Example("analysisctl clinics grant north_office north", "The role sees the users of one clinic."),

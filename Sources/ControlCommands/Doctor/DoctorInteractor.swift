@@ -77,8 +77,8 @@ struct DoctorInteractor: Sendable {
     switch server?.sqlState {
     case "42501":
       return .skipped(
-        group, "this role may not look",
-        "Run doctor as the schema's owner, or as a member of analysis_auditor.")
+        group, "this login may not look",
+        "Run doctor as the schema's owner, or as a login with the auditor's role.")
     case "3F000", "42P01", "42883", "42703":
       return .skipped(group, "the schema lacks what is looked at", "Run analysisctl migrate.")
     default:

@@ -16,10 +16,11 @@ enum JobsShowCommand {
         call that brought nothing; COUNTS says whether it is one of the attempts that a job has.
 
         Of an analysed job, who looks at it, and why, is recorded first: see analysisctl audit. A standby cannot, and \
-        refuses it.
+        refuses it. An operator sees why a job failed, and no analysis.
         """,
       examples: [Example("analysisctl jobs show 123", "One job.")],
-      inputs: [ReasonOption.reason, job], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+      inputs: [ReasonOption.reason, job],
+      exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       let (job, reason) = (try context.values[job], try context.values[ReasonOption.reason])
       return try await context.withSession(dependencies) { session in

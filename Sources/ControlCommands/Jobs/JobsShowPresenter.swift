@@ -12,7 +12,8 @@ enum JobsShowPresenter: Presenter {
       "death": detail.death.map(death) ?? .null,
     ]
     guard case .object(let others) = more else { return .null }
-    return .object(members + others)
+    let hidden = detail.isResultHidden ? [JSONValue.Member(name: "result_hidden", value: .bool(true))] : []
+    return .object(members + others + hidden)
   }
 
   private static func attempt(_ attempt: AttemptRecord) -> JSONValue {
@@ -68,6 +69,7 @@ enum JobsShowPresenter: Presenter {
       lines.add("attempts", String(death.attempts))
     }
     if let result = detail.result { add(result, to: &lines) }
+    if detail.isResultHidden { lines.add("analysis", "not shown: only a clinician's role may read it") }
     var text = lines.text
     if let result = detail.result { text += "\n" + conditions(of: result, width: width, paint: paint) }
     if !detail.attempts.isEmpty { text += "\n" + attempts(of: detail, width: width, paint: paint) }

@@ -4,6 +4,8 @@ import PostgreSQL
 /// Whether to run the migrations or only to say which.
 struct MigrateRequest: Sendable {
   var isDryRun: Bool
+  /// With what the names of the database's roles begin; nil for what they begin with already.
+  var rolePrefix: String?
 }
 
 /// What was run, or would be.
@@ -22,7 +24,7 @@ struct MigrateInteractor: Sendable {
   func answer(
     _ request: MigrateRequest, waiting: (MigrationWait) -> Void = { _ in }
   ) async throws -> MigrateResponse {
-    let migrator = Migrator(database)
+    let migrator = Migrator(database, rolePrefix: request.rolePrefix)
     let steps =
       request.isDryRun ? try await migrator.plan() : try await migrator.migrate({ _ in }, waiting: waiting)
     let version = try await migrator.status().version

@@ -34,7 +34,8 @@ public enum ControlProgram {
       ],
       inputs: CommonOptions.all,
       subcommands: [
-        MigrateCommand.command(dependencies), SubmitCommand.command(dependencies),
+        MigrateCommand.command(dependencies), RolesCommand.command(dependencies),
+        SubmitCommand.command(dependencies),
         StatusCommand.command(dependencies), JobsCommand.command(dependencies),
         PauseCommand.command(dependencies), ResumeCommand.command(dependencies),
         UsersCommand.command(dependencies), ClinicsCommand.command(dependencies),

@@ -62,12 +62,22 @@ extension Context {
     let outcome = await interruption.run(on: loop, signals) {
       try await first.made {
         switch schema {
-        case .compatible: _ = try await Migrator(database).requireCompatible()
+        case .compatible:
+          do {
+            _ = try await Migrator(database).requireCompatible()
+          } catch {
+            throw await RoleRefusal.named(error, command: path.dropFirst().joined(separator: " "), database)
+          }
         case .none: try await database.withConnection { _ in }
         case .nothing: break
         }
       }
-      let code = try await body(session)
+      let code: ExitCode
+      do {
+        code = try await body(session)
+      } catch {
+        throw await RoleRefusal.named(error, command: path.dropFirst().joined(separator: " "), database)
+      }
       // What the command recorded; where it could not be chained, a worker or the next command does it.
       if schema == .compatible { try? await AuditLog(database).chain(deadline: .seconds(5)) }
       return code

@@ -9,6 +9,8 @@ public struct JobDetail: Sendable, Equatable {
   public let attempts: [AttemptRecord]
   /// The analysis; nil while there is none.
   public let result: StoredResult?
+  /// Whether there is an analysis that this login may not read.
+  public var isResultHidden = false
   /// Why it died; nil unless it is dead.
   public let death: JobDeath?
 }

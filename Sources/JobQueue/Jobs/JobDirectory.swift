@@ -62,13 +62,24 @@ public struct JobDirectory: Sendable {
     ) { rows in
       try rows.map { try AttemptRecord($0) }
     }.run(on: database)
-    let result = try await result(of: job, user: summary.user, by: actor)
+    var result: StoredResult?
+    var isHidden = false
+    if summary.state == .succeeded {
+      do {
+        result = try await self.result(of: job, user: summary.user, by: actor)
+      } catch {
+        // Who looks for the causes of failures may not read what was found.
+        guard error.lacksRole else { throw error }
+        isHidden = true
+      }
+    }
     let death = try await Statement(
       QueueSQL.text("queue/job_death.sql"), key, while: "reading why job \(job) is dead"
     ) { rows in
       try rows.first.map { try JobDeath($0) }
     }.run(on: database)
-    return JobDetail(summary: summary, attempts: attempts, result: result, death: death)
+    return JobDetail(
+      summary: summary, attempts: attempts, result: result, isResultHidden: isHidden, death: death)
   }
 
   private func result(

@@ -19,17 +19,13 @@ public struct PauseDirectory: Sendable {
     case unchanged
   }
 
-  /// The pauses in force; none in a schema that knows no pauses.
+  /// The pauses in force.
   public func inForce(deadline: Duration? = nil) async throws(JobQueueError) -> [OperatorPause] {
-    do {
-      return try await Statement(
-        QueueSQL.text("queue/pauses.sql"), [], while: "reading the operators' pauses"
-      ) { rows in
-        try rows.map { try OperatorPause($0) }
-      }.run(on: database, deadline: deadline)
-    } catch  where error.code == .schemaMissing {
-      return []
-    }
+    try await Statement(
+      QueueSQL.text("queue/pauses.sql"), [], while: "reading the operators' pauses"
+    ) { rows in
+      try rows.map { try OperatorPause($0) }
+    }.run(on: database, deadline: deadline)
   }
 
   /// Pauses something.

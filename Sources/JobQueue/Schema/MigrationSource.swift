@@ -1,3 +1,4 @@
+import Operations
 import SQLFiles
 
 /// The migrations and function groups that a migrator knows.
@@ -40,6 +41,8 @@ public struct MigrationSource: Sendable {
   /// The number of the last migration of the baseline, which is the schema of version 1.0 and is applied as a whole; 0
   /// where there is none.
   public let baseline: Int
+  /// The checksums of the baseline's migrations, by number.
+  let baselineChecksums: [Int: String]
   /// What is run at the end of every migration; nil for nothing.
   public let finally: String?
 
@@ -48,6 +51,9 @@ public struct MigrationSource: Sendable {
     migrations: [Migration], functions: [FunctionGroup] = [], baseline: Int = 0, finally: String? = nil
   ) {
     self.baseline = baseline
+    baselineChecksums = Dictionary(
+      migrations.filter { $0.number <= baseline }.map { ($0.number, SHA256.hexadecimal(of: $0.text)) },
+      uniquingKeysWith: { $1 })
     self.migrations = migrations.sorted { $0.number < $1.number }
     self.functions = functions.sorted { $0.name < $1.name }
     self.finally = finally

@@ -14,6 +14,7 @@ public struct Migrator: Sendable {
   private let deadline: Duration
   private let lockTimeout: Duration
   private let pause: @Sendable () -> Duration
+  private let rolePrefix: String?
 
   /// A migrator of a database.
   ///
@@ -22,9 +23,11 @@ public struct Migrator: Sendable {
   ///   - deadline: how long each step may take, waiting for another migrator and for locks included.
   ///   - lockTimeout: how long a step waits for a lock, and others behind it, before it gives up and tries again.
   ///   - pause: how long it lets others through before that.
+  ///   - rolePrefix: with what the names of the installation's roles begin; nil for what they began with at its first
+  ///     migration, or `analysis`.
   public init(
-    _ database: ConnectionPool, source: MigrationSource = .embedded, deadline: Duration = .seconds(3600),
-    lockTimeout: Duration = .seconds(2),
+    _ database: ConnectionPool, source: MigrationSource = .embedded, rolePrefix: String? = nil,
+    deadline: Duration = .seconds(3600), lockTimeout: Duration = .seconds(2),
     pause: @escaping @Sendable () -> Duration = { .milliseconds(Int.random(in: 1000...3000)) }
   ) {
     self.database = database
@@ -32,6 +35,7 @@ public struct Migrator: Sendable {
     self.deadline = deadline
     self.lockTimeout = lockTimeout
     self.pause = pause
+    self.rolePrefix = rolePrefix
   }
 
   /// The version of the schema that this program was made for.
@@ -39,7 +43,7 @@ public struct Migrator: Sendable {
 
   /// What would be run, in order; nothing is changed.
   public func plan() async throws(JobQueueError) -> [MigrationStep] {
-    try await stateAsOwner().steps()
+    try await stateAsOwner().steps(rolePrefix: rolePrefix)
   }
 
   /// What the database has, and what is missing.
@@ -72,7 +76,7 @@ public struct Migrator: Sendable {
     var done: [MigrationStep] = []
     _ = try await step(waiting, asOwner: false) { transaction, running in
       running.name = "the roles and the schema"
-      try await transaction.execute(script: QueueSQL.text("migrator/setup.sql"), deadline: deadline)
+      try await transaction.execute(script: SchemaState.setup(rolePrefix: rolePrefix), deadline: deadline)
       return MigrationStep?.none
     }
     while let step = try await step(waiting, asOwner: true, next) {
@@ -174,7 +178,7 @@ public struct Migrator: Sendable {
 
   /// Makes the first step that is missing; nil when there is none.
   private func next(_ transaction: Transaction, _ running: Running) async throws -> MigrationStep? {
-    guard let step = try await state(in: transaction).steps().first else { return nil }
+    guard let step = try await state(in: transaction).steps(rolePrefix: rolePrefix).first else { return nil }
     running.name = step.name
     let sql = step.kind == .preparation ? QueueSQL.text("migrator/prepare.sql") : step.sql
     try await transaction.execute(script: sql, deadline: deadline)

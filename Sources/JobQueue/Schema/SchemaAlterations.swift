@@ -6,7 +6,8 @@ struct PresentSchema: Sendable {
   /// A function as the server keeps it.
   struct Function: Sendable {
     let definition: FunctionDefinition
-    let owner: String
+    /// Its owner, if that is not the schema's.
+    let foreignOwner: String?
     /// The roles that may call it beside the owner.
     let callers: [String]
   }
@@ -21,10 +22,10 @@ struct PresentSchema: Sendable {
 
   let functions: [Function]
   let triggers: [Trigger]
-  /// The functions that roles may call by their duties.
+  /// The functions that each role may call.
   let granted: [String: Set<String>]
 
-  /// Asks the server's own catalog, and who has which duty.
+  /// Asks the server's own catalog, and what each role may call.
   static func read(_ database: some Queryable) async throws(JobQueueError) -> PresentSchema {
     PresentSchema(
       functions: try await Statement(
@@ -36,7 +37,7 @@ struct PresentSchema: Sendable {
               name: try row.string(0), parameters: try row.int(1), body: try row.string(2),
               hasOwnersRights: try row.bool(3),
               settings: Set(try row.array(4, of: String.self).map(FunctionDefinition.setting))),
-            owner: try row.string(5), callers: try row.array(6, of: String.self))
+            foreignOwner: try row.stringIfPresent(5), callers: try row.array(6, of: String.self))
         }
       }.run(on: database),
       triggers: try await Statement(
@@ -49,7 +50,7 @@ struct PresentSchema: Sendable {
         }
       }.run(on: database),
       granted: try await Statement(
-        QueueSQL.text("migrator/grants.sql"), [], while: "reading the duties"
+        QueueSQL.text("migrator/grants.sql"), [], while: "reading the rights of roles"
       ) { rows in
         Dictionary(try rows.map { (try $0.string(0), Set(try $0.array(1, of: String.self))) }) {
           $0.union($1)
@@ -90,7 +91,7 @@ extension SchemaState {
     var words: [String] = []
     if found.definition.hasOwnersRights != expected.hasOwnersRights { words.append("rights") }
     if found.definition.settings != expected.settings { words.append("settings") }
-    if found.owner != Self.owner { words.append("owner \(found.owner)") }
+    if let owner = found.foreignOwner { words.append("owner \(owner)") }
     let strangers = found.callers.filter { !(present.granted[$0]?.contains(expected.name) ?? false) }
     if !strangers.isEmpty { words.append("open to \(strangers.joined(separator: ", "))") }
     return words.isEmpty ? nil : "\(expected.name) (\(words.joined(separator: "; ")))"
@@ -108,6 +109,4 @@ extension SchemaState {
     }
     return missing + strange.map { "\($0.name) of \($0.table) (unknown)" }
   }
-
-  private static let owner = "analysis_owner"
 }

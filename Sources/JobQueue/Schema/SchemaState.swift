@@ -34,21 +34,31 @@ struct SchemaState: Sendable {
   /// The steps that are still to be made.
   ///
   /// - Throws: when the database and the program do not belong together.
-  func steps() throws(JobQueueError) -> [MigrationStep] {
+  func steps(rolePrefix: String? = nil) throws(JobQueueError) -> [MigrationStep] {
     try check()
     let preparation =
       isPrepared
-      ? [] : [MigrationStep(.preparation, name: "prepare", sql: Self.preparation)]
+      ? []
+      : [MigrationStep(.preparation, name: "prepare", sql: Self.preparation(rolePrefix: rolePrefix))]
     return preparation
       + pending.map { MigrationStep(.migration($0.number), name: $0.name, sql: $0.text) }
       + outdatedFunctions.map { MigrationStep(.functions, name: $0.name, sql: $0.text) }
   }
 
   /// What makes the roles, the schema and the migrator's tables, as a session would run it that goes on with the steps.
-  private static let preparation = ["path", "setup", "owner", "prepare"].map {
-    QueueSQL.text("migrator/\($0).sql")
+  private static func preparation(rolePrefix: String?) -> String {
+    [
+      QueueSQL.text("migrator/path.sql"), setup(rolePrefix: rolePrefix), QueueSQL.text("migrator/owner.sql"),
+      QueueSQL.text("migrator/prepare.sql"),
+    ].joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")
   }
-  .joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")
+
+  /// What makes the roles and the schema.
+  static func setup(rolePrefix: String?) -> String {
+    let setup = QueueSQL.text("migrator/setup.sql")
+    guard let rolePrefix else { return setup }
+    return "SET LOCAL analysis.role_prefix = '\(rolePrefix.replacing("'", with: "''"))';\n" + setup
+  }
 
   /// Refuses migrations that were edited, are missing between others or are unknown here.
   func check() throws(JobQueueError) {
@@ -83,8 +93,7 @@ struct SchemaState: Sendable {
 
   /// Refuses a schema that was made before version 1.0 was released.
   private func checkBaseline() throws(JobQueueError) {
-    let known = Dictionary(
-      source.migrations.map { ($0.number, SHA256.hexadecimal(of: $0.text)) }, uniquingKeysWith: { $1 })
+    let known = source.baselineChecksums
     if applied.contains(where: { $0.number <= source.baseline && known[$0.number] != $0.checksum }) {
       throw JobQueueError(
         .schemaTooOld, "The database's schema is from before version 1.0 and cannot be upgraded.",

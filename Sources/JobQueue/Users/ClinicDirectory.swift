@@ -106,17 +106,13 @@ public struct ClinicDirectory: Sendable {
     ).run(on: database, as: actor)
   }
 
-  /// Whose a user is; nil for none, and in a schema that knows no clinics.
+  /// Whose a user is; nil for none.
   func clinic(of userID: Int64, in shard: Int16) async throws(JobQueueError) -> String? {
-    do {
-      return try await Statement(
-        QueueSQL.text("users/clinic.sql"), [.int16(shard), .int64(userID)], while: "reading a user's clinic"
-      ) { rows in
-        try rows.first.map { try $0.string(0) }
-      }.run(on: database)
-    } catch  where error.code == .schemaMissing {
-      return nil
-    }
+    try await Statement(
+      QueueSQL.text("users/clinic.sql"), [.int16(shard), .int64(userID)], while: "reading a user's clinic"
+    ) { rows in
+      try rows.first.map { try $0.string(0) }
+    }.run(on: database)
   }
 
   private func require(_ names: [String]) async throws(JobQueueError) {

@@ -137,6 +137,15 @@ final class Wire {
   var serverVersion: Int { pointer.map { Int(PQserverVersion($0)) } ?? 0 }
   var backendPID: Int32 { pointer.map { PQbackendPID($0) } ?? 0 }
 
+  /// What the server keeps of a password; nil when it cannot be made. Nothing is sent.
+  func hash(ofPassword password: String, for login: String) -> String? {
+    guard let pointer, let hash = PQencryptPasswordConn(pointer, password, login, "scram-sha-256") else {
+      return nil
+    }
+    defer { PQfreemem(hash) }
+    return String(cString: hash)
+  }
+
   // MARK: Requests, each true when libpq has taken it
 
   func send(_ statement: SQLStatement) -> Bool {

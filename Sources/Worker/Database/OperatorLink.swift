@@ -17,7 +17,7 @@ struct OperatorLink {
   private static let pausesEvery: Duration = .seconds(1)
   /// How often the report is written, which is a row each time, and the shares are read.
   private static let reportEvery: Duration = .seconds(5)
-  /// How long to leave alone what the schema or the role's rights do not allow.
+  /// How long to leave alone what the role's rights do not allow.
   private static let refusedFor: Duration = .seconds(60)
 
   private var deadline: Duration { worker.configuration.statementDeadline }
@@ -31,11 +31,10 @@ struct OperatorLink {
         .inForce(deadline: worker.configuration.statementDeadline)
     } catch {
       guard error.code == .permission else { throw error }
-      // The rights were granted before this version's schema was made. To stop all work for it would be worse
-      // than to miss a pause.
+      // To stop all work for it would be worse than to miss a pause.
       worker.log.warning(
-        "Pauses by operators are not obeyed: they cannot be read. Allow the role its duty again",
-        ["error": .string(error.description)])
+        "Cannot read the operators' pauses, and does not obey them",
+        ["error": .string(worker.login.named(error).description)])
       return []
     }
   }
@@ -60,7 +59,7 @@ struct OperatorLink {
         }
         retries.succeeded()
       } catch {
-        if error.code == .permission || error.code == .schemaMissing {
+        if error.code == .permission {
           nextPauses = EventLoop.now + Self.refusedFor
           nextReport = nextPauses
         } else {

@@ -1,7 +1,7 @@
 internal import JobQueue
 internal import Operations
 
-/// A worker reads every image by its duty. That it does, under whose account and on which machine, is recorded where it
+/// A worker's role lets it read images. That it does, under whose account and on which machine, is recorded where it
 /// begins and where it ends; each of its calls is known by the job's result or attempt.
 struct ReaderRecord {
   let worker: AnalysisWorker
@@ -9,18 +9,16 @@ struct ReaderRecord {
 
   /// Records the start, before the first image is read.
   ///
-  /// - Throws: what passes by itself. A role whose rights are older than the audit, and a schema that has none, do not
-  ///   stop the work: that would be worse.
+  /// - Throws: what passes by itself. A role that lacks the right does not stop the work: that would be worse.
   func start() async throws(JobQueueError) {
     do {
       try await WorkerStatements.recordStart(of: worker.identity, kinds: worker.configuration.kinds)
         .run(on: databases.control, as: worker.actor, deadline: worker.configuration.statementDeadline)
     } catch {
       guard !error.isTemporary else { throw error }
-      guard error.code != .schemaMissing else { return }
       worker.log.warning(
-        "The audit does not tell of this worker: its start cannot be recorded. Allow the role its duty again",
-        ["error": .string(error.description)])
+        "Cannot record the start of this worker in the audit",
+        ["error": .string(worker.login.named(error).description)])
     }
   }
 

@@ -37,7 +37,8 @@ struct Retries {
   }
 
   /// Logs the failure (the first, then ever more rarely) and waits; false when the task was cancelled.
-  mutating func pause(after error: JobQueueError, shard: Int16 = Self.noShard) async -> Bool {
+  mutating func pause(after failure: JobQueueError, shard: Int16 = Self.noShard) async -> Bool {
+    let error = worker.login.named(failure)
     // Our own cancellation is the end of the run, no failure of the database.
     guard error.code != .cancelled, !Task.isCancelled else { return false }
     worker.meters.databaseErrors.add()

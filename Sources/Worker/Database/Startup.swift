@@ -47,6 +47,7 @@ struct Startup {
     var retries = Retries(worker: worker, what: "starting")
     while true {
       do throws(JobQueueError) {
+        worker.login.keep(try await DatabaseLogin.read(databases.control))
         _ = try await Migrator(databases.control).requireCompatible()
         let directory = ShardDirectory(databases.control)
         let found = Found(
@@ -54,7 +55,8 @@ struct Startup {
           shares: try await directory.laneShares())
         try await ReaderRecord(worker: worker, databases: databases).start()
         return found
-      } catch {
+      } catch let failure {
+        let error = worker.login.named(failure)
         if let kind = Self.kind(ofSettings: error) { throw WorkerError(error.description, kind: kind) }
         guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
         if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {

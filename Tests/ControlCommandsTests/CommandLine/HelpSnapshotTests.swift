@@ -38,6 +38,8 @@ struct HelpSnapshotTests {
 
         Subcommands:
           migrate      Make the database's schema, or bring it up to date.
+          roles        Make the logins of an installation, and show what each login may
+                       do.
           submit       Submit images to be analysed.
           status       Show what waits in the queue and who works on it.
           jobs         List jobs, look at one, retry or cancel some.

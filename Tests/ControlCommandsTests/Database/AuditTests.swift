@@ -77,14 +77,12 @@ struct AuditTests {
     }
   }
 
-  @Test("a report that is refused leaves no entry", arguments: ["diagnoses", "reporter"])
-  func refusedReport(duty: String) async throws {
+  @Test("a report that is refused leaves no entry", arguments: ["operator", "reporter"])
+  func refusedReport(role: String) async throws {
     try await with { (installed, _) async throws in
-      // One without the other: the report of analyses needs both.
-      try await installed.execute("SELECT analysis.allow('pg_monitor', '\(duty)')")
       var control = installed.control
       let database = try #require(control.environment["ANALYSIS_DATABASE"])
-      control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=pg_monitor'"
+      control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=analysis_\(role)'"
       let ran = await control("report", "analyses")
       #expect(ran.code == .permission && ran.output == "", "\(ran.messages)")
       #expect(
@@ -172,8 +170,7 @@ struct AuditTests {
   @Test("an auditor lists and verifies, and changes nothing; nobody else reads the audit")
   func auditor() async throws {
     try await with { (installed, jobs) async throws in
-      try await installed.withRole { role in
-        try await installed.execute("SELECT analysis.allow('\(role)', 'auditor')")
+      try await installed.withRole("auditor") { role in
         let control = installed.acting(as: role).control
         #expect(await control("audit", "list").code == .done)
         #expect(await control("audit", "verify").code == .done)
@@ -184,14 +181,13 @@ struct AuditTests {
           #expect(await control.run(words).code == .permission, "\(words)")
         }
         let found = try await installed.acting(as: role).doctor().found
-        #expect(found.of("rights.role").map(\.seen) == ["role \(role) is auditor"])
-        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.audit_list FROM \(role)")
-        let missing = try await installed.doctor().found.of("rights.duties")
-        #expect(missing.map(\.seen) == ["role \(role) is auditor and may not use audit_list"])
+        #expect(found.of("rights.role").map(\.seen) == ["login \(role) has the role analysis_auditor"])
+        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.audit_list FROM analysis_auditor")
+        let missing = try await installed.doctor().found.of("rights.roles")
+        #expect(missing.map(\.seen) == ["the role analysis_auditor may not use audit_list"])
       }
-      for duty in ["worker", "submitter", "reader"] {
-        try await installed.withRole { role in
-          try await installed.execute("SELECT analysis.allow('\(role)', '\(duty)')")
+      for group in ["worker", "submitter", "clinician"] {
+        try await installed.withRole(group) { role in
           #expect(await installed.acting(as: role).control("audit", "list").code == .permission)
         }
       }

@@ -105,9 +105,8 @@ struct PauseTests {
       #expect(both.code == .usage)
       #expect(await installed.control("pause", "--endpoint", "").code == .usage)
       #expect(await installed.control("pause", "--reason", String(repeating: "x", count: 501)).code == .usage)
-      _ = try await installed.pool.query("SELECT analysis.allow('pg_monitor', 'worker')")
       var control = installed.control
-      control.environment["ANALYSIS_DATABASE"]? += " options='-c role=pg_monitor'"
+      control.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_worker'"
       #expect(await control("pause").code == .permission)
       #expect(try await installed.number("SELECT count(*)::int FROM analysis.pause") == 0)
     }

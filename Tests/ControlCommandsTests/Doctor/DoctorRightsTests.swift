@@ -14,19 +14,18 @@ struct DoctorRightsTests {
       #expect(found.state("rights.role") == "ok" && found.state("rights.superuser") == "warning")
       #expect(
         found.of("rights.owner").map(\.seen) == ["everything belongs to analysis_owner, which cannot log in"])
-      #expect(found.of("rights.duties").isEmpty && found.of("rights.clinics").isEmpty)
+      #expect(found.of("rights.roles").isEmpty && found.of("rights.clinics").isEmpty)
     }
   }
 
   @Test(
-    "which duty a role has; what it may not look at is said, and is no fault",
-    arguments: ["worker", "reader", "operator", "auditor"])
-  func duty(duty: String) async throws {
+    "which role a login has; what it may not look at is said, and is no fault",
+    arguments: ["worker", "operator", "auditor"])
+  func role(group: String) async throws {
     try await Installed.with { (installed) async throws in
-      try await installed.withRole { (role) async throws in
-        try await installed.execute("SELECT analysis.allow('\(role)', '\(duty)')")
-        let found = try await installed.acting(as: role).doctor().found
-        #expect(found.of("rights.role").map(\.seen) == ["role \(role) is \(duty)"])
+      try await installed.withRole(group) { (login) async throws in
+        let found = try await installed.acting(as: login).doctor().found
+        #expect(found.of("rights.role").map(\.seen) == ["login \(login) has the role analysis_\(group)"])
         #expect(found.of("rights.superuser").isEmpty)
         #expect(found.state("sessions") == "skipped" && found.state("horizon.transaction") == "skipped")
         #expect(found.state("workers.alive") == "warning" && found.state("queue.leases") == "ok")
@@ -36,30 +35,31 @@ struct DoctorRightsTests {
     }
   }
 
-  @Test("a role without a duty: wrong")
+  @Test("a login without a role: wrong, with who can grant one")
   func none() async throws {
     try await Installed.with { (installed) async throws in
-      try await installed.withRole { (role) async throws in
-        try await installed.execute("GRANT USAGE ON SCHEMA analysis TO \(role)")
+      try await installed.withRole { (login) async throws in
+        try await installed.execute("GRANT USAGE ON SCHEMA analysis TO \(login)")
         try await installed.execute(
-          "GRANT SELECT ON analysis.schema_migration, analysis.schema_function TO \(role)")
+          "GRANT SELECT ON analysis.schema_migration, analysis.schema_function TO \(login)")
         try await installed.execute(
-          "GRANT EXECUTE ON FUNCTION analysis.duties, analysis.duties_held, analysis.missing_rights TO \(role)"
-        )
-        let (found, code) = try await installed.acting(as: role).doctor()
+          "GRANT EXECUTE ON FUNCTION analysis.role_prefix, analysis.role_rights TO \(login)")
+        let (found, code) = try await installed.acting(as: login).doctor()
         #expect(found.state("rights.role") == "wrong" && code == .jobFailed)
+        #expect(found.of("rights.role")[0].advice?.contains("GRANT analysis_worker TO \(login)") == true)
       }
     }
   }
 
-  @Test("which duty a login role has as a member of the installation's roles")
+  @Test("which roles a login has that has two")
   func member() async throws {
     try await Installed.with { (installed) async throws in
-      try await withLoginRole(
-        on: installed.pool, named: "both", in: ["analysis_worker", "analysis_auditor"]
-      ) { (role) async throws in
-        let found = try await installed.acting(as: role).doctor().found
-        #expect(found.of("rights.role").map(\.seen) == ["role \(role) is auditor and worker"])
+      try await installed.withRole("worker", "auditor") { (login) async throws in
+        let found = try await installed.acting(as: login).doctor().found
+        #expect(
+          found.of("rights.role").map(\.seen) == [
+            "login \(login) has the role analysis_auditor and analysis_worker"
+          ])
         #expect(found.state("rights.owner") == "ok" && found.of("rights.superuser").isEmpty)
       }
     }
@@ -78,12 +78,10 @@ struct DoctorRightsTests {
       #expect(found.state("rights.owner") == "warning")
       #expect(found.of("rights.owner")[0].seen.contains("tell (postgres)"))
       #expect(
-        found.of("rights.duties").map(\.seen) == [
-          "role analysis_worker is worker and may not use pause"
-        ])
+        found.of("rights.roles").map(\.seen) == ["the role analysis_worker may not use pause"])
       #expect(await installed.control("migrate").code == .done)
       let mended = try await installed.doctor().found
-      #expect(mended.state("rights.owner") == "ok" && mended.of("rights.duties").isEmpty)
+      #expect(mended.state("rights.owner") == "ok" && mended.of("rights.roles").isEmpty)
     }
   }
 
@@ -116,22 +114,6 @@ struct DoctorRightsTests {
       }
       let gone = try await installed.doctor().found.of("rights.clinics")
       #expect(gone.map(\.state) == ["warning"] && gone[0].seen.hasSuffix("there is no such role"))
-    }
-  }
-
-  @Test("a duty of which something was taken: wrong, with what is missing")
-  func incomplete() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.withRole { (role) async throws in
-        try await installed.execute("SELECT analysis.allow('\(role)', 'worker')")
-        #expect(try await installed.doctor().found.of("rights.duties").isEmpty)
-        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.record_report FROM \(role)")
-        try await installed.execute("REVOKE SELECT ON analysis.pause FROM \(role)")
-        let found = try await installed.doctor().found.of("rights.duties")
-        #expect(found.map(\.state) == ["wrong"])
-        #expect(found[0].seen == "role \(role) is worker and may not use pause, tell")
-        #expect(found[0].advice?.hasPrefix("Run analysisctl migrate") == true)
-      }
     }
   }
 }

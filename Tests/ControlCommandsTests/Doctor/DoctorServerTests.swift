@@ -33,9 +33,8 @@ struct DoctorServerTests {
   @Test("a time limit that is set for a worker's role alone")
   func roleTimeout() async throws {
     try await Installed.with { (installed) async throws in
-      try await installed.withRole { role in
-        try await installed.execute(
-          "SELECT analysis.allow('\(role)', 'worker'); ALTER ROLE \(role) SET statement_timeout = '500ms'")
+      try await installed.withRole("worker") { role in
+        try await installed.execute("ALTER ROLE \(role) SET statement_timeout = '500ms'")
         let found = try await installed.doctor().found.of("timeouts.statement_timeout")
         #expect(found.map(\.state) == ["wrong"])
         #expect(found[0].seen.hasPrefix("statement_timeout is 500 ms for role \(role)"))

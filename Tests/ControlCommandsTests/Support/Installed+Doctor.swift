@@ -21,13 +21,8 @@ extension Installed {
   /// Makes roles of this test's own for as long as the closure runs.
   ///
   /// - Parameter body: Is given the role's name.
-  func withRole(_ body: (String) async throws -> Void) async throws {
-    let role = "role_of_\(try await name())"
-    try await execute("CREATE ROLE \(role) LOGIN")
-    let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(role)) } catch { outcome = .failure(error) }
-    try await execute("DROP OWNED BY \(role); DROP ROLE \(role)")
-    try outcome.get()
+  func withRole(_ groups: String..., body: (String) async throws -> Void) async throws {
+    try await withLoginRole(on: pool, named: "role", in: groups.map { "analysis_\($0)" }, body)
   }
 
   /// The same database as a role.

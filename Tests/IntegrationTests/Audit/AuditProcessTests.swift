@@ -83,8 +83,8 @@ struct AuditProcessTests {
         let role = "worker_of_\(installation.database.name)"
         try await installation.pool.execute(
           script: """
-            CREATE ROLE \(role) LOGIN; SELECT analysis.allow('\(role)', 'worker');
-            REVOKE EXECUTE ON FUNCTION analysis.act_as FROM \(role)
+            CREATE ROLE \(role) LOGIN IN ROLE analysis_worker;
+            REVOKE EXECUTE ON FUNCTION analysis.act_as FROM analysis_worker
             """)
         let drained = try await Executable(
           "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
@@ -92,7 +92,7 @@ struct AuditProcessTests {
         ).ended()
         try await installation.pool.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
         #expect(drained.code == 0, "\(drained.messages)")
-        #expect(drained.messages.contains("its start cannot be recorded"), "\(drained.messages)")
+        #expect(drained.messages.contains("Cannot record the start of this worker"), "\(drained.messages)")
         #expect(try await installation.number("SELECT count(*)::int FROM analysis.result") == 1)
       }
     }

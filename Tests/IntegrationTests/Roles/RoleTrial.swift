@@ -24,27 +24,19 @@ struct RoleTrial: Sendable {
     /// Owns the schema by membership.
     case administrator
 
-    /// Of which of the installation's roles it is a member.
-    var groups: [String] {
+    /// The role of the installation that it has.
+    var role: String {
       switch self {
-      case .backend: ["analysis_submitter"]
-      case .worker: ["analysis_worker"]
-      case .accounts, .clinician: ["analysis_reporter"]
-      case .auditor: ["analysis_auditor"]
-      case .administrator: ["analysis_owner"]
-      case .office, .operations, .privacy, .keeper: []
-      }
-    }
-
-    /// Which duty it was given beside that.
-    var duty: String? {
-      switch self {
-      case .office: "administrator"
-      case .operations: "operator"
-      case .clinician: "diagnoses"
-      case .privacy: "privacy"
-      case .keeper: "retention"
-      default: nil
+      case .office: "analysis_administrator"
+      case .backend: "analysis_submitter"
+      case .worker: "analysis_worker"
+      case .accounts: "analysis_reporter"
+      case .auditor: "analysis_auditor"
+      case .operations: "analysis_operator"
+      case .clinician: "analysis_clinician"
+      case .privacy: "analysis_privacy"
+      case .keeper: "analysis_retention"
+      case .administrator: "analysis_owner"
       }
     }
   }
@@ -66,11 +58,7 @@ struct RoleTrial: Sendable {
 
   private func make(_ rest: ArraySlice<Who>, _ body: (RoleTrial) async throws -> Void) async throws {
     guard let who = rest.first else { return try await body(self) }
-    try await withLoginRole(on: installation.pool, named: who.rawValue, in: who.groups) { role in
-      if let duty = who.duty {
-        _ = try await installation.pool.query(
-          "SELECT analysis.allow($1::name, $2)", [.text(role), .text(duty)])
-      }
+    try await withLoginRole(on: installation.pool, named: who.rawValue, in: [who.role]) { _ in
       try await make(rest.dropFirst(), body)
     }
   }
@@ -161,6 +149,12 @@ struct RoleTrial: Sendable {
   private func look() async throws {
     try await expect(.backend, ["jobs", "list", "--user", "clinic-1"], code: 77)
     try await expect(.operations, ["jobs", "list"])
+    let job = try await installation.number(
+      "SELECT job_id::int FROM analysis.result WHERE outcome = 1 LIMIT 1")
+    let read = try await run(.clinician, ["jobs", "show", "\(job)", "--json"])
+    #expect(read.code == 0 && read.output.contains("\"conditions\""), "\(read.messages)")
+    let shown = try await run(.operations, ["jobs", "show", "\(job)", "--json"])
+    #expect(shown.code == 0 && shown.output.contains("\"result_hidden\":true"), "\(shown.messages)")
     try await expect(.operations, ["status"])
     try await expect(.auditor, ["status"])
     try await expect(.auditor, ["reconcile"])
@@ -170,7 +164,7 @@ struct RoleTrial: Sendable {
       let found = try Diagnosis(try await run(who, ["doctor", "--json"]).output)
       #expect(found.state("rights.role") == "ok", "\(who): \(found.findings)")
       #expect(
-        found.of("rights.superuser").isEmpty && found.of("rights.duties").isEmpty, "\(who): \(found.findings)"
+        found.of("rights.superuser").isEmpty && found.of("rights.roles").isEmpty, "\(who): \(found.findings)"
       )
     }
   }

@@ -5,7 +5,6 @@ import PostgreSQL
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {
   case cancel, retry, plan, zone, limit, pause, resume
-  case allow, disallow
   case result, report, export, erasure
   case rotate, removeKey
   case workerStart, workerStop
@@ -30,20 +29,6 @@ enum AuditedAction: String, CaseIterable {
     case .zone:
       try await UserDirectory(pool).setZone("user", zone: "Asia/Jakarta", by: actor)
       return ("set_zone", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
-    case .allow, .disallow:
-      // The owner's, by SQL.
-      if self == .disallow {
-        try await queue.execute(
-          "INSERT INTO analysis.duty_granted (role, duty) VALUES ('analysis_worker', 'reporter')")
-      }
-      try await queue.execute(
-        """
-        BEGIN;
-        SELECT analysis.act_as('\(actor.user ?? "")', '\(actor.host ?? "")', '\(actor.reason ?? "")');
-        SELECT analysis.\(rawValue)('analysis_worker', 'reporter');
-        COMMIT
-        """)
-      return (rawValue, "role:analysis_worker")
     case .limit:
       try await PlanDirectory(pool).setLimit(plan: "free", limit: 7, by: actor)
       return ("set_limit", "plan:free")

@@ -5,15 +5,15 @@ import Testing
 
 @Suite("A reading is in the audit before anything is read")
 struct ReadingRecordTests {
-  /// What tells of persons: the duty that reads it, the call that opens it, and the call that gives rows, in which `$` is
+  /// What tells of persons: the role that reads it, the call that opens it, and the call that gives rows, in which `$` is
   /// what the first answered.
   struct Reading: Sendable, CustomTestStringConvertible {
-    let duty: String
+    let role: String
     let action: String
     let open: String
     let rows: String
 
-    var testDescription: String { "\(duty): \(rows)" }
+    var testDescription: String { "\(role): \(rows)" }
   }
 
   private static let month =
@@ -22,26 +22,26 @@ struct ReadingRecordTests {
 
   static let readings = [
     Reading(
-      duty: "submitter", action: "read_result", open: "analysis.open_results('u', ARRAY[JOB])",
+      role: "submitter", action: "read_result", open: "analysis.open_results('u', ARRAY[JOB])",
       rows: "analysis.results_of('u', '$')"),
     Reading(
-      duty: "reader", action: "read_result", open: "analysis.open_results('u', ARRAY[JOB])",
+      role: "clinician", action: "read_result", open: "analysis.open_results('u', ARRAY[JOB])",
       rows: "analysis.results_of('u', '$')"),
     Reading(
-      duty: "reporter", action: "report", open: "analysis.open_conditions(\(month), NULL)",
+      role: "reporter", action: "report", open: "analysis.open_conditions(\(month), NULL)",
       rows: "analysis.report_conditions(\(month), '$')"),
     Reading(
-      duty: "diagnoses", action: "report", open: "analysis.open_analyses(\(month), NULL)",
+      role: "clinician", action: "report", open: "analysis.open_analyses(\(month), NULL)",
       rows: "analysis.report_analyses(\(month), '$', NULL, 0::smallint, 0, 100000)"),
     Reading(
-      duty: "privacy", action: "export",
+      role: "privacy", action: "export",
       open: "(SELECT o_export FROM analysis.open_export(0::smallint, 'u'))",
       rows: "analysis.export_jobs(0::smallint, USER, '$')"),
   ]
 
-  /// A user with one analysed job, and a login with a duty.
+  /// A user with one analysed job, and a login with a role.
   private func with(
-    _ duty: String,
+    _ group: String,
     _ body: (_ queue: RuleQueue, _ login: ConnectionPool, _ filled: (String) -> String) async throws -> Void
   ) async throws {
     try await withTestDatabase(RuleSchema.template) { (database) async throws in
@@ -52,8 +52,8 @@ struct ReadingRecordTests {
       let job = try await queue.create([Ask("u")])[0]
       _ = try await queue.complete(try await queue.claim())
       let user = try await queue.number("SELECT user_id FROM analysis.account")
-      try await withLoginRole(on: queue.pool, named: "login") { (role) async throws in
-        try await queue.execute("SELECT analysis.allow('\(role)', '\(duty)')")
+      try await withLoginRole(on: queue.pool, named: "login", in: ["analysis_\(group)"]) {
+        (role) async throws in
         var configuration = database.configuration
         configuration.keywords["user"] = role
         let login = ConnectionPool(configuration, on: loop, size: 1)
@@ -84,7 +84,7 @@ struct ReadingRecordTests {
 
   @Test("so what is read in a transaction that is rolled back has its entry", arguments: readings)
   func kept(reading: Reading) async throws {
-    try await with(reading.duty) { (queue, login, filled) async throws in
+    try await with(reading.role) { (queue, login, filled) async throws in
       let open = try await login.query("SELECT " + filled(reading.open)).single().string(0)
       #expect(try await entries(queue, reading.action) == 1)
       try await login.withConnection { connection in
@@ -105,7 +105,7 @@ struct ReadingRecordTests {
     "so nothing is read where the entry would go with the transaction, whatever the client defers",
     arguments: readings, ["", "SET CONSTRAINTS ALL IMMEDIATE; SAVEPOINT s;"])
   func nothing(reading: Reading, first: String) async throws {
-    try await with(reading.duty) { (queue, login, filled) async throws in
+    try await with(reading.role) { (queue, login, filled) async throws in
       try await login.withConnection { connection in
         try await connection.execute(script: "BEGIN; \(first)")
         let open = try await connection.query("SELECT " + filled(reading.open)).single().string(0)
@@ -127,7 +127,7 @@ struct ReadingRecordTests {
 
   @Test("so another role's reading, and that of another report, opens nothing", arguments: readings)
   func others(reading: Reading) async throws {
-    try await with(reading.duty) { (queue, login, filled) async throws in
+    try await with(reading.role) { (queue, login, filled) async throws in
       // Opened by the owner.
       let open = try await queue.texts("SELECT " + filled(reading.open))[0]
       let error = await #expect(throws: PostgreSQLError.self) {

@@ -1,3 +1,4 @@
+import AnalysisCore
 import EventLoop
 import PostgreSQL
 import TestSupport
@@ -110,6 +111,68 @@ struct RoleMigrationTests {
           _ = try await Migrator(pool).migrate()
           #expect(try await pool.query(Self.foreign).count == 0)
         }
+      }
+    }
+  }
+
+  @Test("makes two installations on one server, each with roles of its own, and keeps their prefixes")
+  func twoPrefixes() async throws {
+    try await withServerCluster { (cluster) async throws in
+      try await withPool(cluster, "postgres") { (pool) async throws in
+        for name in ["first", "second"] { _ = try await pool.query("CREATE DATABASE \(name)") }
+        try await pool.execute(script: "CREATE ROLE ann LOGIN; CREATE ROLE ben LOGIN")
+      }
+      try await withPool(cluster, "first") { _ = try await Migrator($0).migrate() }
+      try await withPool(cluster, "second") { (pool) async throws in
+        _ = try await Migrator(pool, rolePrefix: "beta").migrate()
+        // The next migration needs no prefix, and takes no other.
+        #expect(try await Migrator(pool).migrate().isEmpty)
+        let error = await #expect(throws: JobQueueError.self) {
+          try await Migrator(pool, rolePrefix: "gamma").migrate()
+        }
+        #expect(error?.code == .badRow)
+        #expect(error?.message.contains("begin with beta_ since its first migration") == true)
+        let count = "SELECT count(*)::int FROM pg_roles WHERE rolname ~ '^(beta|gamma)_' AND NOT rolcanlogin"
+        #expect(try await pool.query(count).single().int(0) == DatabaseRole.allCases.count)
+        #expect(try await Migrator(pool).altered() == [])
+      }
+      try await withPool(cluster, "postgres") {
+        try await $0.execute(script: "GRANT analysis_operator TO ann; GRANT beta_operator TO ben")
+      }
+      for (database, own, other) in [("first", "ann", "ben"), ("second", "ben", "ann")] {
+        try await withPool(cluster, database, user: own) { (pool) async throws in
+          let login = try await DatabaseLogin.read(pool)
+          #expect(login.roles == [.operator] && login.rolePrefix == (own == "ann" ? "analysis" : "beta"))
+          _ = try await PauseDirectory(pool).pause(.kind(.ear), reason: nil, until: nil)
+        }
+        try await withPool(cluster, database, user: other) { (pool) async throws in
+          let login = try await DatabaseLogin.read(pool)
+          #expect(login.roles == [])
+          let error = await #expect(throws: JobQueueError.self) {
+            try await Migrator(pool).requireCompatible()
+          }
+          #expect(error?.lacksRole == true)
+        }
+      }
+    }
+  }
+
+  @Test("refuses a prefix that would have to be quoted, and a schema that is another's")
+  func refusedPrefix() async throws {
+    try await withServerCluster { (cluster) async throws in
+      try await withPool(cluster, "postgres") { (pool) async throws in
+        for prefix in ["Beta", "be ta", "1st", "x'y", String(repeating: "x", count: 41)] {
+          let error = await #expect(throws: JobQueueError.self) {
+            try await Migrator(pool, rolePrefix: prefix).migrate()
+          }
+          #expect(error?.code == .badRow, "\(prefix)")
+        }
+        // A schema of the same name that another program made is not taken, whatever its owner is called.
+        try await pool.execute(
+          script: "CREATE ROLE app_owner; CREATE SCHEMA analysis AUTHORIZATION app_owner")
+        let error = await #expect(throws: JobQueueError.self) { try await Migrator(pool).migrate() }
+        #expect(error?.code == .permission)
+        #expect(error?.message.contains("belongs to role app_owner") == true)
       }
     }
   }

@@ -121,8 +121,8 @@ struct ClinicTests {
   @Test("Who is restricted frees neither itself nor others, and changes of clinics are in the audit")
   func restrictedAdministrator() async throws {
     try await with { (queue, _) async throws in
-      try await withLoginRole(on: queue.pool, named: "office", in: []) { (role) async throws in
-        try await queue.execute("SELECT analysis.allow('\(role)', 'administrator')")
+      try await withLoginRole(on: queue.pool, named: "office", in: ["analysis_administrator"]) {
+        (role) async throws in
         try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')")
         for call in [
           "SELECT analysis.lift_clinics('\(role)')", "SELECT analysis.grant_clinics('\(role)', '{south}')",
@@ -214,10 +214,11 @@ struct ClinicTests {
   @Test("Results, jobs and counts are kept to the clinics of who reads them")
   func functions() async throws {
     try await with { (queue, database) async throws in
-      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) {
+      try await withLoginRole(
+        on: queue.pool, named: "north", in: ["analysis_reporter", "analysis_clinician"]
+      ) {
         (north) async throws in
-        try await queue.execute(
-          "SELECT analysis.allow('\(north)', 'reader'), analysis.grant_clinics('\(north)', '{north}')")
+        try await queue.execute("SELECT analysis.grant_clinics('\(north)', '{north}')")
         let claimed = try await queue.claim()
         _ = try await queue.complete(claimed)
         let month = claimed[0].period
@@ -283,12 +284,12 @@ struct ClinicTests {
   @Test("A list of jobs, and of lost ones, has those of the caller's clinics only, whoever is asked for")
   func lists() async throws {
     try await with { (queue, database) async throws in
-      try await withLoginRole(on: queue.pool, named: "north") { (north) async throws in
-        try await withLoginRole(on: queue.pool, named: "all") { (all) async throws in
+      let groups = ["analysis_clinician", "analysis_auditor"]
+      try await withLoginRole(on: queue.pool, named: "north", in: groups) { (north) async throws in
+        try await withLoginRole(on: queue.pool, named: "all", in: groups) { (all) async throws in
           try await queue.execute(
             """
             SELECT analysis.grant_clinics('\(north)', '{north}');
-            SELECT analysis.allow(r::name, d) FROM unnest('{\(north),\(all)}'::text[]) r, unnest('{reader,auditor}'::text[]) d;
             SELECT analysis.cancel(0::smallint, ARRAY(SELECT j.id FROM analysis.job j JOIN analysis.account a USING (user_id)
               WHERE a.user_ref = 'x1'))
             """)

@@ -161,24 +161,6 @@ struct FencingTests {
     }
   }
 
-  @Test("A lease from before leases knew their users is completed for the right ones all the same")
-  func leaseWithoutUsers() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("one")
-      try await queue.add("two")
-      _ = try await queue.create([Ask("one"), Ask("two"), Ask("one")])
-      let claimed = try await queue.claim()
-      try await queue.execute("UPDATE analysis.lease SET user_ids = NULL")
-      #expect(try await queue.complete([claimed[0].job], leases: [claimed[0].lease]).count == 1)
-      #expect(
-        try await queue.complete(claimed.dropFirst().map(\.job), leases: [claimed[0].lease]).count == 2)
-      #expect(
-        try await queue.number(
-          "SELECT count(*) FROM analysis.result r JOIN analysis.job j ON j.id = r.job_id AND j.user_id = r.user_id AND j.kind = r.kind"
-        ) == 3)
-    }
-  }
-
   @Test("One bad row fails the call and changes nothing", arguments: [1.5, -0.1, .nan, .infinity])
   func badRow(confidence: Double) async throws {
     try await RuleQueue.run { queue in

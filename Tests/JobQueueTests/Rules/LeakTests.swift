@@ -11,7 +11,7 @@ struct LeakTests {
 
   /// A user of the north and one of the south with a result, a picture and a failure each; and a login of the north.
   private func with(
-    _ duty: String, restricted: Bool = true,
+    _ group: String, restricted: Bool = true,
     _ body: (_ queue: RuleQueue, _ login: ConnectionPool, _ said: Said) async throws -> Void
   ) async throws {
     try await withTestDatabase(RuleSchema.template) { (database) async throws in
@@ -37,8 +37,8 @@ struct LeakTests {
         UPDATE analysis.attempt_error e SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(Self.mark)' ELSE 'its own' END
         FROM analysis.account a WHERE a.user_id = e.user_id;
         """)
-      try await withLoginRole(on: queue.pool, named: "north") { (role) async throws in
-        try await queue.execute("SELECT analysis.allow('\(role)', '\(duty)')")
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_\(group)"]) {
+        (role) async throws in
         if restricted { try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')") }
         let said = Said()
         var configuration = database.configuration
@@ -63,9 +63,8 @@ struct LeakTests {
     var all: [String] { words.withLock { $0 } }
   }
 
-  static let duties = [
-    "worker", "submitter", "reader", "reporter", "diagnoses", "operator", "administrator", "retention",
-    "privacy",
+  static let roles = [
+    "worker", "submitter", "reporter", "clinician", "operator", "administrator", "retention", "privacy",
     "auditor",
   ]
 
@@ -97,9 +96,9 @@ struct LeakTests {
 
   @Test(
     "A cheap function of the reader's own is shown no picture, result or failure, and nobody of another clinic",
-    arguments: duties)
-  func leaking(duty: String) async throws {
-    try await with(duty) { (queue, login, said) async throws in
+    arguments: roles)
+  func leaking(role: String) async throws {
+    try await with(role) { (queue, login, said) async throws in
       try await login.execute(
         script: """
           CREATE FUNCTION pg_temp.leak(p_words text) RETURNS boolean LANGUAGE plpgsql COST 0.0001 AS
@@ -138,8 +137,8 @@ struct LeakTests {
 
   @Test("No role but the owner reads a result, an image or a failure by a table, a month's table or a view")
   func closed() async throws {
-    for duty in Self.duties {
-      try await with(duty, restricted: false) { (_, login, _) async throws in
+    for role in Self.roles {
+      try await with(role, restricted: false) { (_, login, _) async throws in
         let open = try await login.query(
           """
           SELECT c.relname::text FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
@@ -148,7 +147,7 @@ struct LeakTests {
             AND (p.relname IN ('result', 'image', 'dead', 'attempt_error') OR c.relkind IN ('v', 'm'))
           """
         ).map { try $0.string(0) }
-        #expect(open == [], "\(duty)")
+        #expect(open == [], "\(role)")
       }
     }
   }
@@ -170,13 +169,13 @@ struct LeakTests {
     "The plan of what an office reads is the same whatever another's patients have",
     arguments: [
       ("reporter", "analysis.finding_counts(%)"), ("reporter", "analysis.usage_report(%, now())"),
-      ("reporter", "analysis.open_jobs(%)"), ("reader", "analysis.dead_counts(0::smallint, 100)"),
-      ("reader", "analysis.dead_causes('-infinity', 100)"),
-      ("reader", "analysis.jobs_shown(0::smallint, %, ARRAY[1, 2, 65, 66, 129, 193]::bigint[])"),
+      ("reporter", "analysis.open_jobs(%)"), ("operator", "analysis.dead_counts(0::smallint, 100)"),
+      ("operator", "analysis.dead_causes('-infinity', 100)"),
+      ("clinician", "analysis.jobs_shown(0::smallint, %, ARRAY[1, 2, 65, 66, 129, 193]::bigint[])"),
       ("operator", "analysis.usage_differences(0::smallint, %)"),
     ])
-  func plans(duty: String, call: String) async throws {
-    try await with(duty) { (queue, login, _) async throws in
+  func plans(role: String, call: String) async throws {
+    try await with(role) { (queue, login, _) async throws in
       let month = try await queue.number("SELECT max(period)::int FROM analysis.result")
       let sql =
         "EXPLAIN (ANALYZE, VERBOSE, COSTS off, TIMING off, SUMMARY off) SELECT * FROM "

@@ -1,5 +1,6 @@
 import JobQueue
 import PostgreSQL
+import TestSupport
 import Testing
 
 @Suite("Rights")
@@ -24,31 +25,34 @@ struct RightsTests {
   }
 
   @Test(
-    "A duty brings its functions and no others",
+    "A role has its functions and no others",
     arguments: [
       ("worker", ["claim", "complete", "rescue"], ["submit", "cancel", "retry_dead", "audit_add"]),
       ("submitter", ["submit", "submit_image", "results_of"], ["claim", "complete", "retry_dead"]),
       (
-        "reader", ["open_results", "results_of", "jobs_shown", "list_jobs"],
-        ["lost_jobs", "broken_invariants", "submit", "cancel", "claim", "audit_add", "audit_list"]
+        "clinician", ["open_results", "results_of", "jobs_shown", "list_jobs", "report_analyses"],
+        [
+          "lost_jobs", "broken_invariants", "submit", "cancel", "claim", "audit_add", "audit_list",
+          "close_usage",
+          "dead_counts",
+        ]
       ),
       (
         "reporter", ["usage_report", "close_usage"],
         ["results_of", "open_analyses", "cancel", "add_user", "set_plan"]
       ),
-      ("diagnoses", ["open_analyses", "report_analyses"], ["results_of", "close_usage", "cancel"]),
       (
-        "operator", ["pause", "resume", "retry_dead", "cancel", "list_jobs", "lost_jobs"],
-        ["submit", "claim", "add_user", "close_usage"]
+        "operator", ["pause", "resume", "retry_dead", "cancel", "list_jobs", "lost_jobs", "job_death"],
+        ["submit", "claim", "add_user", "close_usage", "open_results", "results_of", "report_analyses"]
       ),
       (
         "auditor", ["usage_report", "audit_list", "chain_audit", "lost_jobs", "broken_invariants"],
         ["close_usage", "pause", "cancel", "retry_dead", "add_user", "results_of", "audit_add"]
       ),
     ])
-  func duties(duty: String, may: [String], mayNot: [String]) async throws {
+  func roles(name: String, may: [String], mayNot: [String]) async throws {
     try await RuleQueue.run { (queue) async throws in
-      try await queue.execute("SELECT analysis.allow('\(role)', '\(duty)')")
+      let role = "analysis_\(name)"
       let open = try await queue.texts(
         """
         SELECT p.proname FROM pg_proc p
@@ -56,7 +60,7 @@ struct RightsTests {
         """)
       #expect(Set(may).isSubset(of: open))
       #expect(Set(mayNot).isDisjoint(with: open))
-      // The function runs as its owner: no duty may write a table.
+      // The function runs as its owner: no role may write a table.
       let writable = try await queue.texts(
         """
         SELECT c.relname FROM pg_class c
@@ -91,44 +95,64 @@ struct RightsTests {
     }
   }
 
-  @Test("What was granted beside the duties, or of results, images and failures to anybody, is taken back")
+  @Test("What was granted beside the roles, or of results, images and failures to anybody, is taken back")
   func surplus() async throws {
     try await RuleQueue.run { (queue) async throws in
-      let month = try await queue.number("SELECT max(period)::int FROM analysis.partition_made")
-      try await queue.execute(
-        """
-        SELECT analysis.allow('\(role)', 'operator');
-        GRANT SELECT (job_id) ON analysis.result TO PUBLIC;
-        GRANT SELECT ON analysis.job_status, analysis.image_p\(month), analysis.usage TO \(role);
-        GRANT EXECUTE ON FUNCTION analysis.erase_user TO \(role);
-        SELECT analysis.apply_rights()
-        """)
-      #expect(try await queue.number("SELECT count(*) FROM analysis.surplus_rights()") == 0)
-      #expect(
-        try await queue.texts(
+      try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { login in
+        let month = try await queue.number("SELECT max(period)::int FROM analysis.partition_made")
+        try await queue.execute(
           """
-          SELECT c FROM unnest(ARRAY['result', 'job_status', 'image_p\(month)', 'usage']) c
-          WHERE has_any_column_privilege('\(role)', 'analysis.' || c, 'SELECT')
-          """) == [])
+          GRANT SELECT (job_id) ON analysis.result TO PUBLIC;
+          GRANT SELECT ON analysis.job_status, analysis.image_p\(month), analysis.usage TO \(login), analysis_operator;
+          GRANT EXECUTE ON FUNCTION analysis.erase_user TO \(login), analysis_operator;
+          SELECT analysis.apply_rights()
+          """)
+        #expect(try await queue.number("SELECT count(*) FROM analysis.surplus_rights()") == 0)
+        #expect(
+          try await queue.texts(
+            """
+            SELECT c FROM unnest(ARRAY['result', 'job_status', 'image_p\(month)', 'usage']) c
+            WHERE has_any_column_privilege('\(login)', 'analysis.' || c, 'SELECT')
+            """) == [])
+        #expect(
+          try await queue.texts(
+            """
+            SELECT p.oid::regprocedure::text FROM pg_proc p
+            WHERE p.proname = 'erase_user' AND has_function_privilege('\(login)', p.oid, 'EXECUTE')
+            """) == [])
+      }
+    }
+  }
+
+  @Test("What a role lost is given again by a migration")
+  func given() async throws {
+    try await RuleQueue.run { (queue) async throws in
+      func missing() async throws -> [String] {
+        try await queue.texts("SELECT o_role || ' ' || o_name FROM analysis.missing_rights() ORDER BY 1")
+      }
+      #expect(try await missing() == [])
+      try await queue.execute("REVOKE EXECUTE ON FUNCTION analysis.record_report FROM analysis_worker")
+      try await queue.execute("REVOKE SELECT (zone) ON analysis.account FROM analysis_reporter")
+      try await queue.execute("REVOKE USAGE ON SCHEMA analysis FROM analysis_privacy")
       #expect(
-        try await queue.texts(
-          "SELECT p.oid::regprocedure::text FROM pg_proc p WHERE p.proname = 'erase_user' AND has_function_privilege('\(role)', p.oid, 'EXECUTE')"
-        )
-          == [])
+        try await missing() == [
+          "analysis_privacy schema", "analysis_reporter account", "analysis_worker tell",
+        ])
+      _ = try await Migrator(queue.pool).migrate()
+      #expect(try await missing() == [])
     }
   }
 
   @Test("Nobody but the owner says that it is later than it is, or takes away a month's images that are kept")
   func moments() async throws {
     try await RuleQueue.run { (queue) async throws in
-      try await queue.execute("SELECT analysis.allow('\(role)', 'retention')")
       for call in [
         "SELECT * FROM analysis.purge_months(now() + interval '10 years')",
         "SELECT analysis.index_images(24300::smallint, now() + interval '10 years')",
       ] {
         let error = await #expect(throws: PostgreSQLError.self) {
           try await queue.pool.transaction { transaction in
-            _ = try await transaction.query("SET LOCAL ROLE \(role)")
+            _ = try await transaction.query("SET LOCAL ROLE analysis_retention")
             _ = try await transaction.query(call)
           }
         }
@@ -137,15 +161,15 @@ struct RightsTests {
     }
   }
 
-  @Test("A duty names only what there is")
+  @Test("A role names only what there is")
   func names() async throws {
     try await RuleQueue.run { (queue) async throws in
       let unknown = try await queue.texts(
         """
-        SELECT f FROM analysis.duties() d, unnest(d.o_functions) f
+        SELECT f FROM analysis.role_rights() d, unnest(d.o_functions) f
         WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace AND p.proname = f)
         UNION
-        SELECT t FROM analysis.duties() d, unnest(d.o_tables) t
+        SELECT t FROM analysis.role_rights() d, unnest(d.o_tables) t
         WHERE to_regclass('analysis.' || split_part(t, '(', 1)) IS NULL OR EXISTS (
           SELECT FROM unnest(string_to_array(rtrim(split_part(t, '(', 2), ')'), ',')) c
           WHERE NOT EXISTS (
@@ -153,64 +177,8 @@ struct RightsTests {
             WHERE a.attrelid = to_regclass('analysis.' || split_part(t, '(', 1)) AND a.attname = c))
         """)
       #expect(unknown == [])
-    }
-  }
-
-  @Test("A duty is remembered and given again with what is missing of it, until it is taken away")
-  func remembered() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      func missing(_ duty: String) async throws -> [String] {
-        try await queue.texts("SELECT o_name FROM analysis.missing_rights('\(role)', '\(duty)') ORDER BY 1")
-      }
-      try await queue.execute("SELECT analysis.allow('\(role)', 'worker')")
-      try await queue.execute("SELECT analysis.allow('\(role)', 'reporter')")
-      try await queue.execute("REVOKE EXECUTE ON FUNCTION analysis.record_report FROM \(role)")
-      try await queue.execute("REVOKE SELECT (zone) ON analysis.account FROM \(role)")
-      #expect(try await missing("worker") == ["record_report"])
-      #expect(try await missing("reporter") == ["account"])
-      _ = try await Migrator(queue.pool).migrate()
-      #expect(try await missing("worker") == [])
-      #expect(try await missing("reporter") == [])
-
-      try await queue.execute("SELECT analysis.disallow('\(role)', 'worker')")
-      _ = try await Migrator(queue.pool).migrate()
-      #expect(try await missing("reporter") == [])
-      #expect(
-        try await queue.texts(
-          "SELECT has_function_privilege('\(role)', 'analysis.record_report(smallint, bigint, jsonb)', 'EXECUTE')::text"
-        )
-          == ["false"])
-      try await queue.execute("SELECT analysis.disallow('\(role)', 'reporter')")
-      #expect(
-        try await queue.texts("SELECT has_schema_privilege('\(role)', 'analysis', 'USAGE')::text") == [
-          "false"
-        ])
-    }
-  }
-
-  @Test("A role from which the schema was taken by hand has its duty no more")
-  func forgotten() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.execute("SELECT analysis.allow('\(role)', 'worker')")
-      try await queue.execute("REVOKE USAGE ON SCHEMA analysis FROM \(role)")
-      _ = try await Migrator(queue.pool).migrate()
-      #expect(try await queue.number("SELECT count(*) FROM analysis.duty_granted") == 0)
-      #expect(
-        try await queue.texts("SELECT has_schema_privilege('\(role)', 'analysis', 'USAGE')::text") == [
-          "false"
-        ])
-    }
-  }
-
-  @Test("What there is no duty or no role of is refused by name")
-  func unknown() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      for (call, state) in [("'\(role)', 'king'", "22023"), ("'nobody_at_all', 'worker'", "42704")] {
-        let error = await #expect(throws: PostgreSQLError.self) {
-          try await queue.execute("SELECT analysis.allow(\(call))")
-        }
-        #expect(error?.sqlState == state)
-      }
+      let roles = try await queue.texts("SELECT o_role FROM analysis.role_rights()")
+      #expect(Set(roles) == Set(DatabaseRole.allCases.filter { $0 != .owner }.map(\.rawValue)))
     }
   }
 
@@ -231,16 +199,14 @@ struct RightsTests {
         SELECT 'the schema' FROM pg_namespace n WHERE n.nspname = 'analysis' AND n.nspowner <> 'analysis_owner'::regrole
         """)
       #expect(others == [])
+      let groups = DatabaseRole.allCases.map { $0.name(prefix: "analysis") }.sorted()
       #expect(
         try await queue.texts(
           """
           SELECT rolname FROM pg_roles
-          WHERE rolname ~ '^analysis_(owner|submitter|worker|reporter|auditor)$'
-            AND NOT (rolsuper OR rolcanlogin OR rolbypassrls OR rolcreaterole) ORDER BY 1
-          """) == [
-            "analysis_auditor", "analysis_owner", "analysis_reporter", "analysis_submitter",
-            "analysis_worker",
-          ])
+          WHERE rolname = ANY ('{\(groups.joined(separator: ","))}')
+            AND NOT (rolsuper OR rolcanlogin OR rolbypassrls OR rolcreaterole OR rolcreatedb) ORDER BY 1
+          """) == groups)
     }
   }
 

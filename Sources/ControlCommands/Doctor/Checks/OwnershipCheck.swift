@@ -7,10 +7,11 @@ struct OwnershipCheck: DatabaseCheck {
 
   /// Who owns what.
   struct Facts: Sendable, Equatable {
+    /// The role that is to own the schema.
     let owner: String
-    /// Those of the five roles that the cluster does not have.
+    /// The roles of the installation that the server does not have.
     let absent: [String]
-    /// Those of the five that may log in, or are superusers.
+    /// Those of them that may log in, or are superusers.
     let tooStrong: [String]
     /// What belongs to others, with the owner.
     let others: [String]
@@ -42,8 +43,8 @@ struct OwnershipCheck: DatabaseCheck {
     if !facts.others.isEmpty {
       return .warning(
         check,
-        "analysis_owner does not own \(SchemaChecks.list(facts.others)): functions run with their owner's rights",
-        "Run analysisctl migrate as a superuser, or as a member of analysis_owner that owns them.")
+        "\(facts.owner) does not own \(SchemaChecks.list(facts.others)): functions run with their owner's rights",
+        "Run analysisctl migrate as a superuser, or as a member of \(facts.owner) that owns them.")
     }
     return .ok(check, "everything belongs to \(facts.owner), which cannot log in")
   }

@@ -1,51 +1,50 @@
+import JobQueue
 import PostgreSQL
 
-/// Whether roles have all that their duty needs, and whether the duties are all that there is between them and the data.
+/// Whether this login has a role, and whether the roles of the installation have all that they need.
 struct RightsChecks: DatabaseCheck {
   let group = "rights"
   let needsSchema = true
 
-  /// A role's duty.
-  struct Duty: Sendable, Equatable {
-    let role: String
+  /// A role of the installation.
+  struct Role: Sendable, Equatable {
+    /// Its name without the prefix.
     let name: String
     /// The functions and tables that it was not granted.
     let missing: [String]
-    /// Whether this session's role has the duty by it.
+    /// Whether this session's login has it.
     let isOwn: Bool
   }
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
-    let role = try await database.pool.query("SELECT current_user::text").single().string(0)
+    let login = try await DatabaseLogin.read(database.pool)
     let isOwner = try await database.rows("owner").single().bool(0)
-    let duties = try await database.rows("rights").map { row in
-      Duty(
-        role: try row.string(0), name: try row.string(1), missing: try row.array(2, of: String.self),
-        isOwn: try row.bool(3))
+    // A login without any role may not even ask.
+    guard isOwner || !login.roles.isEmpty else { return [Self.own(login, isOwner: false, roles: [])] }
+    let roles = try await database.rows("rights").map { row in
+      Role(name: try row.string(0), missing: try row.array(1, of: String.self), isOwn: try row.bool(2))
     }
-    return [Self.own(role: role, isOwner: isOwner, duties: duties)] + duties.compactMap(Self.judge)
+    return [Self.own(login, isOwner: isOwner, roles: roles)] + roles.compactMap { Self.judge($0, login) }
   }
 
-  static func own(role: String, isOwner: Bool, duties: [Duty]) -> Finding {
+  static func own(_ login: DatabaseLogin, isOwner: Bool, roles: [Role]) -> Finding {
     let check = "rights.role"
-    if isOwner {
-      return .ok(check, "role \(role) owns the schema: it may migrate, and give duties to others")
-    }
-    let own = Set(duties.filter(\.isOwn).map(\.name)).sorted()
+    if isOwner { return .ok(check, "login \(login.name) owns the schema, and may run all commands") }
+    let own = roles.filter(\.isOwn).map { "\(login.rolePrefix)_\($0.name)" }
     guard !own.isEmpty else {
       return .wrong(
-        check, "role \(role) has no duty: it can neither submit nor work nor read",
-        "As an administrator: GRANT analysis_worker TO \(role), or analysis_submitter and the like; or as the "
-          + "schema's owner: SELECT analysis.allow('\(role)', 'worker').")
+        check, "login \(login.name) has no role: it can neither submit nor work nor read",
+        "An administrator of the database can grant one: GRANT \(DatabaseRole.worker.name(prefix: login.rolePrefix)) TO "
+          + "\(login.name); or another that analysisctl roles check shows.")
     }
-    return .ok(check, "role \(role) is \(own.joined(separator: " and "))")
+    return .ok(check, "login \(login.name) has the role \(own.joined(separator: " and "))")
   }
 
-  static func judge(_ duty: Duty) -> Finding? {
-    guard !duty.missing.isEmpty else { return nil }
+  static func judge(_ role: Role, _ login: DatabaseLogin) -> Finding? {
+    guard !role.missing.isEmpty else { return nil }
     return .wrong(
-      "rights.duties", "role \(duty.role) is \(duty.name) and may not use \(SchemaChecks.list(duty.missing))",
-      "Run analysisctl migrate, which grants what is missing; what a role is to have no more: "
-        + "SELECT analysis.disallow('\(duty.role)', '\(duty.name)').")
+      "rights.roles",
+      "the role \(login.rolePrefix)_\(role.name) may not use \(SchemaChecks.list(role.missing))",
+      "Run analysisctl migrate, which grants what is missing.")
   }
 }

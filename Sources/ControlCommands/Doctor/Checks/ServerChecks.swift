@@ -132,7 +132,7 @@ struct ServerJudgement: Sendable {
     guard facts.isSuperuser else { return nil }
     return .warning(
       "rights.superuser", "role \(facts.role) is a superuser, whom no right and few limits hold",
-      "Give each program a role of its own: CREATE ROLE … LOGIN IN ROLE analysis_worker, or another of the five."
+      "Give each program a login of its own, which analysisctl roles setup makes."
     )
   }
 }

@@ -11,15 +11,15 @@ struct ViewerCheck: DatabaseCheck {
     let isThere: Bool
     /// The role that has the number which is kept for this one; nil when there is none but itself.
     let other: String?
-    /// Its duties beside those of reports.
-    let duties: [String]
+    /// Its roles beside those that know clinics.
+    let roles: [String]
   }
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
     let viewers = try await database.rows("viewers").map { row in
       Viewer(
         role: try row.string(0), isThere: try row.bool(1), other: try row.stringIfPresent(2),
-        duties: try row.array(3, of: String.self))
+        roles: try row.array(3, of: String.self))
     }
     return viewers.compactMap(Self.judge)
   }
@@ -45,11 +45,11 @@ struct ViewerCheck: DatabaseCheck {
         check, "role \(viewer.role) is restricted to clinics, and there is no such role",
         "If it was dropped for good: analysisctl clinics grant \(viewer.role) --all.")
     }
-    guard !viewer.duties.isEmpty else { return nil }
+    guard !viewer.roles.isEmpty else { return nil }
     return .warning(
       check,
-      "role \(viewer.role) is restricted to clinics, and as \(viewer.duties.joined(separator: " and ")) it meets "
+      "role \(viewer.role) is restricted to clinics, and as \(viewer.roles.joined(separator: " and ")) it meets "
         + "the jobs of all",
-      "Give it the duty of a reporter only, and another role the others.")
+      "Let it be reporter or clinician only, and give the others to another login.")
   }
 }

@@ -22,18 +22,19 @@ struct Rig: Sendable {
 
   /// The database.
   static let database = "analysis"
-  /// The role that workers have: with the rights that `analysis.allow` gives and no more.
+  /// The login of workers: with the rights of the worker's role and no more.
   static let workerRole = "torture_worker"
-  /// The role of those who submit.
+  /// The login of those who submit.
   static let backendRole = "torture_backend"
-  /// The roles of those who leave transactions open.
+  /// The logins of those who leave transactions open.
   static let operatorRole = "torture_operator"
   static let reporterRole = "torture_reporter"
   static let privacyRole = "torture_privacy"
 
-  private static let duties: [(role: String, duties: [String])] = [
-    (workerRole, ["worker"]), (backendRole, ["submitter"]), (operatorRole, ["operator"]),
-    (reporterRole, ["reporter", "diagnoses"]), (privacyRole, ["privacy"]),
+  /// The logins with their roles.
+  private static let logins: [(login: String, roles: String)] = [
+    (workerRole, "analysis_worker"), (backendRole, "analysis_submitter"), (operatorRole, "analysis_operator"),
+    (reporterRole, "analysis_reporter, analysis_clinician"), (privacyRole, "analysis_privacy"),
   ]
 
   /// Sets everything up but the endpoint and the workers.
@@ -109,11 +110,8 @@ struct Rig: Sendable {
     _ = try await first.query("CREATE DATABASE \(database)")
     await first.close()
     _ = try await Migrator(owner).migrate()
-    for (role, duties) in duties {
-      _ = try await owner.query("CREATE ROLE \(role) LOGIN")
-      for duty in duties {
-        _ = try await owner.query("SELECT analysis.allow($1::name, $2)", [.text(role), .text(duty)])
-      }
+    for (login, roles) in logins {
+      _ = try await owner.query("CREATE ROLE \(login) LOGIN IN ROLE \(roles)")
     }
     for (name, value) in [("shards", settings.shards), ("max_waiting_per_user", RunSettings.waitingLimit)] {
       _ = try await owner.query(

@@ -1,0 +1,68 @@
+import JobQueue
+
+/// Which roles may run which command. The owner of the schema and a superuser may run all of them.
+enum CommandRoles {
+  /// Who may run a command: any login with one of some roles.
+  struct Entry: Sendable {
+    let command: String
+    let roles: [DatabaseRole]
+  }
+
+  /// Every role but the owner.
+  private static let any = DatabaseRole.allCases.filter { $0 != .owner }
+
+  /// The commands that ask the database, by name, each with the role first that is meant for it.
+  static let all: [Entry] = [
+    Entry(command: "audit list", roles: [.auditor]),
+    Entry(command: "audit verify", roles: [.auditor]),
+    Entry(command: "clinics", roles: [.administrator, .auditor]),
+    Entry(command: "clinics add", roles: [.administrator]),
+    Entry(command: "clinics assign", roles: [.administrator]),
+    Entry(command: "clinics grant", roles: [.administrator]),
+    Entry(command: "clinics list", roles: [.administrator, .auditor]),
+    Entry(command: "clinics revoke", roles: [.administrator]),
+    Entry(command: "doctor", roles: any),
+    Entry(command: "erase", roles: [.privacy]),
+    Entry(command: "jobs cancel", roles: [.operator, .submitter]),
+    Entry(command: "jobs list", roles: [.operator, .clinician]),
+    Entry(command: "jobs retry", roles: [.operator]),
+    Entry(command: "jobs show", roles: [.clinician, .operator]),
+    Entry(command: "keys list", roles: any),
+    Entry(command: "keys remove", roles: [.administrator]),
+    Entry(command: "keys rotate", roles: [.owner]),
+    Entry(command: "migrate", roles: [.owner]),
+    Entry(command: "pause", roles: [.operator]),
+    Entry(command: "plans", roles: [.administrator, .reporter, .auditor]),
+    Entry(command: "plans list", roles: [.administrator, .reporter, .auditor]),
+    Entry(command: "plans set-limit", roles: [.administrator]),
+    Entry(command: "purge", roles: [.retention]),
+    Entry(command: "reconcile", roles: [.operator, .auditor]),
+    Entry(command: "report analyses", roles: [.clinician]),
+    Entry(command: "report conditions", roles: [.reporter]),
+    Entry(command: "report summary", roles: [.reporter, .auditor]),
+    Entry(command: "report usage", roles: [.reporter, .auditor]),
+    Entry(command: "resume", roles: [.operator]),
+    Entry(command: "roles check", roles: any),
+    Entry(command: "status", roles: [.operator, .auditor, .worker]),
+    Entry(command: "submit", roles: [.submitter]),
+    Entry(command: "users add", roles: [.administrator]),
+    Entry(command: "users export", roles: [.privacy]),
+    Entry(command: "users import", roles: [.administrator]),
+    Entry(command: "users list", roles: [.administrator, .reporter, .auditor]),
+    Entry(command: "users prefetch-photos", roles: [.administrator]),
+    Entry(command: "users set-photo", roles: [.administrator]),
+    Entry(command: "users set-plan", roles: [.administrator]),
+    Entry(command: "users set-zone", roles: [.administrator]),
+    Entry(command: "users show", roles: [.administrator]),
+  ]
+
+  /// The roles of which any may run a command; none where no role helps.
+  static func roles(for command: String) -> [DatabaseRole] {
+    all.first { $0.command == command }?.roles ?? []
+  }
+
+  /// The commands that a login with some roles may run.
+  static func commands(for roles: Set<DatabaseRole>) -> [String] {
+    all.filter { roles.contains(.owner) || !roles.isDisjoint(with: $0.roles) }.map(\.command)
+  }
+}

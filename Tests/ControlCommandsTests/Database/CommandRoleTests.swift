@@ -1,0 +1,229 @@
+import JobQueue
+import Testing
+
+@testable import CommandLineTool
+@testable import ControlCommands
+
+@Suite("What a login with one role can do by analysisctl")
+struct CommandRoleTests {
+  /// Runs a command as one role; the job asked for has an analysis.
+  private func run(_ role: String, _ arguments: (_ folder: String, _ job: String) -> [String]) async throws
+    -> Control.Ran
+  {
+    var ran: Control.Ran?
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1", plan: "free")
+      let files = try Files()
+      try files.write("p1.png", TinyPicture.png(grey: 1))
+      #expect(
+        await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
+      try await installed.complete(try await installed.claim()[0])
+      let job = try #require(try await installed.texts("SELECT id::text FROM analysis.job").first)
+      var control = installed.control
+      let database = try #require(control.environment["ANALYSIS_DATABASE"])
+      control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=analysis_\(role)'"
+      control.runKey = "as-the-role"
+      ran = await control.run(arguments(files.path, job))
+    }
+    return try #require(ran)
+  }
+
+  @Test("A submitter submits, waits and cancels")
+  func submitter() async throws {
+    let submitted = try await run("submitter") { folder, _ in
+      ["submit", "--user", "u1", "--type", "ear", "--wait", "--timeout", "1ms", folder]
+    }
+    #expect(submitted.code == .tryLater, "\(submitted.messages)")  // no worker runs
+    let cancelled = try await run("submitter") { ["jobs", "cancel", $1] }
+    #expect(cancelled.code == .refused, "\(cancelled.messages)")  // it has ended
+  }
+
+  @Test("A clinician sees jobs, and a job with its analysis; an operator sees the job without it")
+  func shown() async throws {
+    for state in [[], ["--state", "dead"]] {
+      let ran = try await run("clinician") { _, _ in ["jobs", "list"] + state }
+      #expect(ran.code == .done, "\(ran.messages)")
+    }
+    let shown = try await run("clinician") { ["jobs", "show", $1] }
+    #expect(shown.code == .done && shown.output.contains("Tonsillitis"), "\(shown.messages)")
+    let without = try await run("operator") { ["jobs", "show", $1] }
+    #expect(without.code == .done && !without.output.contains("onsillitis"), "\(without.messages)")
+    #expect(without.output.contains("not shown: only a clinician's role may read it"))
+    let json = try await run("operator") { ["jobs", "show", $1, "--json"] }
+    #expect(json.output.contains(#""result":null,"death":null,"result_hidden":true"#), "\(json.output)")
+    let refused = try await run("submitter") { ["jobs", "show", $1] }
+    #expect(refused.code == .permission, "\(refused.output)")
+  }
+
+  @Test("An operator who retries dead jobs sees why they died")
+  func causes() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1", plan: "free")
+      let files = try Files()
+      try files.write("p1.png", TinyPicture.png(grey: 1))
+      #expect(
+        await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
+      try await installed.kill(try await installed.claim()[0])
+      let job = try #require(try await installed.texts("SELECT id::text FROM analysis.job").first)
+      try await installed.withRole("operator") { login in
+        let control = installed.acting(as: login).control
+        let shown = await control("jobs", "show", job)
+        #expect(shown.code == .done, "\(shown.messages)")
+        #expect(
+          shown.output.contains("permanent: INVALID_IMAGE_FORMAT: the image was refused"), "\(shown.output)")
+        #expect(await control("jobs", "retry", job).code == .done)
+      }
+    }
+  }
+
+  @Test("A worker's role sees what is left in the queue, which a drain asks")
+  func worker() async throws {
+    let ran = try await run("worker") { _, _ in ["status"] }
+    #expect(ran.code == .done, "\(ran.messages)")
+  }
+
+  @Test(
+    "Every command is some role's",
+    arguments: [
+      ("operator", ["pause", "--type", "ear"]),
+      ("operator", ["pause", "--endpoint", "https://model.example.org"]),
+      ("operator", ["resume"]), ("operator", ["status"]), ("operator", ["reconcile"]),
+      ("operator", ["jobs", "list"]), ("operator", ["doctor"]),
+      ("administrator", ["users", "add", "u2", "--name", "N N"]), ("administrator", ["users", "show", "u1"]),
+      ("administrator", ["users", "list"]), ("administrator", ["users", "set-plan", "u1", "premium"]),
+      ("administrator", ["users", "set-zone", "u1", "Asia/Jakarta"]), ("administrator", ["plans"]),
+      ("administrator", ["users", "set-photo", "u1", "--remove"]),
+      ("administrator", ["plans", "set-limit", "free", "9"]), ("administrator", ["clinics"]),
+      ("administrator", ["clinics", "add", "north"]),
+      ("administrator", ["clinics", "assign", "u1", "--none"]),
+      ("reporter", ["report", "usage"]), ("reporter", ["report", "usage", "--month", "2024-01"]),
+      ("reporter", ["report", "conditions"]), ("reporter", ["report", "summary"]),
+      ("reporter", ["users", "list"]),
+      ("reporter", ["plans"]),
+      ("privacy", ["erase", "--user", "u1", "--dry-run"]), ("privacy", ["erase", "--user", "u1"]),
+      ("auditor", ["audit", "list"]), ("auditor", ["audit", "verify"]),
+      ("auditor", ["status"]), ("auditor", ["reconcile"]), ("auditor", ["users", "list"]),
+      ("auditor", ["plans"]),
+      ("auditor", ["clinics"]), ("auditor", ["report", "usage"]), ("auditor", ["report", "summary"]),
+    ])
+  func each(role: String, arguments: [String]) async throws {
+    let ran = try await run(role) { _, _ in arguments }
+    // The server of all tests is fast rather than durable, which doctor finds wrong.
+    #expect(ran.code == (arguments == ["doctor"] ? .jobFailed : .done), "\(ran.messages)")
+  }
+
+  @Test("An operator cancels, and retries what is dead; an administrator takes over profiles")
+  func changes() async throws {
+    let cancelled = try await run("operator") { ["jobs", "cancel", $1] }
+    #expect(cancelled.code == .refused, "\(cancelled.messages)")  // it has ended
+    let retried = try await run("operator") { _, _ in ["jobs", "retry", "--state", "dead"] }
+    #expect(retried.code == .nothingToDo, "\(retried.messages)")
+    let purged = try await run("retention") { _, _ in ["purge"] }
+    #expect(purged.code == .nothingToDo, "\(purged.messages)")
+    let files = try Files()
+    let exported = try await run("privacy") { _, _ in ["users", "export", "u1", "--out", files("u1")] }
+    #expect(
+      exported.code == .done && exported.output.hasPrefix("1 jobs and 1 images of u1"), "\(exported.messages)"
+    )
+    try files.write("profiles.json", #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#)
+    let imported = try await run("administrator") { _, _ in ["users", "import", files("profiles.json")] }
+    #expect(imported.code == .done && imported.output == "created u9\n", "\(imported.messages)")
+  }
+
+  @Test(
+    "What is another role's is refused with 77, and names the role and who can grant it",
+    arguments: [
+      ("worker", ["users", "list"]), ("worker", ["jobs", "list"]), ("worker", ["report", "usage"]),
+      ("submitter", ["pause"]), ("submitter", ["jobs", "list"]), ("submitter", ["users", "add", "u2"]),
+      ("submitter", ["reconcile"]),
+      ("submitter", ["plans", "set-limit", "free", "9"]), ("submitter", ["report", "usage"]),
+      ("reporter", ["report", "analyses"]), ("reporter", ["users", "show", "u1"]),
+      ("reporter", ["jobs", "list"]),
+      ("reporter", ["status"]), ("reporter", ["clinics", "add", "north"]),
+      ("auditor", ["pause"]), ("auditor", ["users", "show", "u1"]), ("auditor", ["report", "analyses"]),
+      ("auditor", ["report", "usage", "--month", "2024-01"]),
+      ("auditor", ["clinics", "grant", "x", "--all"]),
+      ("operator", ["users", "add", "u2"]), ("operator", ["report", "analyses"]),
+      ("operator", ["erase", "--user", "u1"]), ("administrator", ["purge"]), ("retention", ["status"]),
+      ("privacy", ["jobs", "list"]), ("privacy", ["purge"]), ("reporter", ["audit", "list"]),
+      ("administrator", ["pause"]), ("administrator", ["report", "analyses"]),
+      ("administrator", ["jobs", "list"]),
+    ])
+  func others(role: String, arguments: [String]) async throws {
+    let ran = try await run(role) { _, _ in arguments }
+    #expect(ran.code == .permission, "\(ran.output) \(ran.messages)")
+    #expect(ran.messages.contains("needs the role analysis_"), "\(ran.messages)")
+    #expect(ran.messages.contains("An administrator of the database can grant it: GRANT analysis_"))
+    #expect(ran.messages.contains(" TO analysis_\(role);"), "\(ran.messages)")
+    for word in ["permission denied", "function", "table"] {
+      #expect(!ran.messages.contains(word), "\(ran.messages)")
+    }
+  }
+
+  /// How a command of the table is called; what would change the rest of the test is only rehearsed.
+  private static func arguments(
+    _ command: String, _ files: Files, job: String, key: String, as role: DatabaseRole
+  )
+    -> [String]
+  {
+    let keys = ["--key-file", files("image.keys")]
+    let rest: [String: [String]] = [
+      "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
+      "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
+      "jobs retry": [job], "jobs show": [job], "keys list": keys,
+      "keys remove": [key] + keys,
+      "keys rotate": keys, "plans set-limit": ["free", "9"],
+      "submit": ["--user", "u1", "--type", "ear", files("p1.png")], "users add": ["u2"],
+      "users export": ["u1", "--out", files("export-\(role.rawValue)")],
+      "users import": [files("profiles.json")],
+      "users prefetch-photos": ["--url-cache", files("cache"), "--url-hosts", "x.example.org"] + keys,
+      "users set-photo": ["u1", "--remove"], "users set-plan": ["u1", "premium"],
+      "users set-zone": ["u1", "UTC"],
+      "users show": ["u1"],
+    ]
+    return command.split(separator: " ").map(String.init) + (rest[command] ?? [])
+  }
+
+  @Test("Who may run which command is as roles check says, for every command and every role")
+  func table() async throws {
+    try await Installed.with { (installed) async throws in
+      try await installed.addUser("u1", plan: "premium")
+      let files = try Files()
+      try files.write("p1.png", TinyPicture.png(grey: 1))
+      try files.write("profiles.json", #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#)
+      #expect(await installed.control("keys", "new", "--key-file", files("image.keys")).code == .done)
+      #expect(
+        await installed.control("submit", "--user", "u1", "--type", "throat", files("p1.png")).code == .done)
+      try await installed.complete(try await installed.claim()[0])
+      let job = try #require(try await installed.texts("SELECT id::text FROM analysis.job").first)
+      for role in DatabaseRole.allCases {
+        var control = installed.control
+        control.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role.rawValue)'"
+        // One that is not the current key any more.
+        let made = await installed.control("keys", "new", "--json", "--key-file", files("image.keys"))
+        let key = try #require(made.output.firstMatch(of: /"keys":\["([0-9a-f]{16})"/).map { String($0.1) })
+        let allowed = CommandRoles.commands(for: [role])
+        // Doctor says of each check whether this login may look, and is refused to nobody.
+        for entry in CommandRoles.all where entry.command != "doctor" {
+          let ran = await control.run(Self.arguments(entry.command, files, job: job, key: key, as: role))
+          #expect(
+            (ran.code == .permission) == !allowed.contains(entry.command),
+            "\(role) \(entry.command): \(ran.code) \(ran.messages)")
+          #expect(ran.code != .usage, "\(entry.command): \(ran.messages)")
+        }
+      }
+    }
+  }
+
+  @Test("Every command that asks the database is in the table")
+  func complete() {
+    func names(_ command: Command, _ above: [String]) -> [String] {
+      let path = above + [command.name]
+      let own = command.run == nil ? [] : [path.dropFirst().joined(separator: " ")]
+      return own + command.subcommands.flatMap { names($0, path) }
+    }
+    let others = ["keys new", "roles setup"]
+    #expect(
+      Set(names(ControlProgram.root(), [])) == Set(CommandRoles.all.map(\.command)).union(others))
+  }
+}

@@ -1,0 +1,157 @@
+import CommandLineTool
+import EventLoop
+import Foundation
+import JobQueue
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+
+/// Logins belong to the whole server: these tests have one of their own, on which a login needs its password.
+@Suite("analysisctl roles")
+struct RolesTests {
+  private func with(prefix: String? = nil, _ body: (Control, ServerCluster) async throws -> Void) async throws
+  {
+    var options = ServerCluster.Options()
+    options.access = ["local all postgres trust", "local all all scram-sha-256"]
+    try await withServerCluster(options) { cluster in
+      let control = Control(database: cluster.conninfo())
+      let migrated = await control.run(["migrate"] + (prefix.map { ["--role-prefix", $0] } ?? []))
+      #expect(migrated.code == .done, "\(migrated.messages)")
+      try await body(control, cluster)
+    }
+  }
+
+  private func query(_ cluster: ServerCluster, _ sql: String) async throws -> [String] {
+    let connection = try await Connection.connect(
+      ConnectionConfiguration(cluster.conninfo()), on: try EventLoop())
+    let rows = try await connection.query(sql).map { try $0.string(0) }
+    await connection.close()
+    return rows
+  }
+
+  private static let logins = [
+    "accounts", "auditor", "backend", "clinician", "keeper", "office", "operations", "privacy", "upgrades",
+    "worker",
+  ]
+  private static let members = """
+    SELECT m.member::regrole || ' ' || m.roleid::regrole FROM pg_auth_members m
+    JOIN pg_roles r ON r.oid = m.member WHERE r.rolcanlogin AND NOT r.rolsuper ORDER BY 1
+    """
+
+  @Test("setup makes a login for each part, whose password is in its file alone and opens what is its own")
+  func setup() async throws {
+    try await with { (control, cluster) async throws in
+      let files = try Files()
+      let dry = await control("roles", "setup", "--dry-run", "--out", files.path)
+      #expect(dry.code == .done)
+      #expect(
+        dry.lines.first
+          == "CREATE ROLE worker LOGIN IN ROLE analysis_worker; "
+          + "ALTER ROLE worker IN DATABASE postgres SET search_path = pg_catalog, pg_temp; "
+          + "-- and a password, kept in \(files("worker.pgpass"))")
+      #expect(try await query(cluster, Self.members) == [])
+
+      let made = await control("roles", "setup", "--out", files.path)
+      #expect(made.code == .done, "\(made.messages)")
+      #expect(
+        try await query(cluster, Self.members) == [
+          "accounts analysis_reporter", "auditor analysis_auditor", "backend analysis_submitter",
+          "clinician analysis_clinician", "keeper analysis_retention", "office analysis_administrator",
+          "operations analysis_operator", "privacy analysis_privacy", "upgrades analysis_owner",
+          "worker analysis_worker",
+        ])
+      let strong =
+        "SELECT rolname::text FROM pg_roles WHERE rolname <> 'postgres' AND (rolcreaterole OR rolsuper)"
+      #expect(try await query(cluster, strong) == [])
+      for login in Self.logins {
+        let file = files("\(login).pgpass")
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600, "\(login)")
+        let text = try files.text("\(login).pgpass")
+        #expect(text.hasPrefix("*:*:*:*:") && text.count == 8 + 32 + 1)
+        #expect(!(made.output + made.messages + cluster.log).contains(text.dropFirst(8).dropLast()))
+      }
+      let words: [(login: String, command: [String])] = [
+        ("clinician", ["jobs", "list"]), ("operations", ["status"]), ("accounts", ["report", "usage"]),
+        ("office", ["users", "add", "u1"]), ("auditor", ["audit", "list"]), ("upgrades", ["migrate"]),
+      ]
+      for (login, command) in words {
+        let named = try acting(login, files, cluster)
+        let ran = await named.run(command)
+        #expect(ran.code == .done, "\(login): \(ran.messages)")
+      }
+      #expect(try await acting("accounts", files, cluster).run(["jobs", "list"]).code == .permission)
+
+      // Again: each keeps its password, and a login that lost its role gets it again.
+      _ = try await query(cluster, "REVOKE analysis_clinician FROM clinician")
+      let again = await control("roles", "setup", "--json", "--out", files.path)
+      #expect(again.code == .done, "\(again.messages)")
+      #expect(!again.output.contains(#""made":true"#), "\(again.output)")
+      #expect(try await acting("clinician", files, cluster).run(["jobs", "list"]).code == .done)
+    }
+  }
+
+  private func acting(_ login: String, _ files: Files, _ cluster: ServerCluster) throws -> Control {
+    var control = Control(
+      database: "\(cluster.conninfo()) user=\(login) passfile=\(files("\(login).pgpass"))")
+    control.environment["PGPASSFILE"] = nil
+    return control
+  }
+
+  @Test("setup is refused where a password file is in the way, and to whoever is no superuser")
+  func refused() async throws {
+    try await with { (control, cluster) async throws in
+      let files = try Files()
+      try files.write("office.pgpass", "*:*:*:*:kept\n")
+      let blocked = await control("roles", "setup", "--out", files.path)
+      #expect(blocked.code == .refused && blocked.messages.contains("office.pgpass is there already"))
+      #expect(try await query(cluster, Self.members) == [])
+      #expect(try files.text("office.pgpass") == "*:*:*:*:kept\n")
+      var other = control
+      other.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_administrator'"
+      let denied = await other("roles", "setup", "--out", files("none"))
+      #expect(denied.code == .permission)
+      #expect(denied.messages.contains("takes a superuser of the server"), "\(denied.messages)")
+    }
+  }
+
+  @Test("check shows which commands each login may run, in an installation with a prefix of its own too")
+  func check() async throws {
+    try await with(prefix: "beta") { (control, cluster) async throws in
+      let none = await control("roles", "check")
+      #expect(none.code == .done && none.output.contains("roles setup"))
+      let files = try Files()
+      #expect(await control("roles", "setup", "--out", files.path).code == .done)
+      let all = await control("roles", "check")
+      #expect(
+        all.output.hasPrefix(
+          """
+          accounts_beta (beta_reporter)
+            analysisctl doctor
+            analysisctl keys list
+            analysisctl plans
+            analysisctl plans list
+            analysisctl report conditions
+            analysisctl report summary
+            analysisctl report usage
+            analysisctl roles check
+            analysisctl users list
+
+          auditor_beta (beta_auditor)
+
+          """), "\(all.output)")
+      _ = try await query(cluster, "CREATE ROLE alice LOGIN; ")
+      let alice = await control("roles", "check", "alice", "worker_beta", "--json")
+      #expect(
+        alice.output
+          == #"[{"login":"alice","superuser":false,"roles":[],"commands":[]},"#
+          + #"{"login":"worker_beta","superuser":false,"roles":["beta_worker"],"commands":["analysis-worker","#
+          + #""analysisctl doctor","analysisctl keys list","analysisctl roles check","analysisctl status"]}]"#
+          + "\n")
+      let unknown = await control("roles", "check", "bob")
+      #expect(unknown.code == .refused && unknown.messages.contains("there is no login bob"))
+    }
+  }
+}
