@@ -73,7 +73,7 @@ public struct GivenSettings: Sendable {
     }
     guard !addresses.isEmpty else {
       throw CommandFailure(
-        .usage, "No endpoint is given.", advice: "Name the analysis backend with --endpoint.")
+        .usage, "No endpoint is given.", advice: "Name it with --endpoint.")
     }
     for kind in try values[WorkerOptions.kinds] where addresses[kind] == nil {
       throw CommandFailure(

@@ -29,16 +29,16 @@ public enum WorkerOptions {
   /// `--endpoint`.
   public static let endpoint = Option(
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
-    help: "Base address of the analysis backend.")
+    help: "Base address of the endpoint.")
   /// `--endpoint-for`.
   public static let endpointFor = Option(
     repeating: "endpoint-for", .string, valueName: "type=url", environment: "ANALYSIS_ENDPOINT_FOR",
-    key: "endpoint-for", help: "Another backend for one type, for instance ear=https://ears.example.org.")
+    key: "endpoint-for", help: "Another endpoint for one type, for instance ear=https://ears.example.org.")
   /// `--dialect`.
   public static let dialect = Option(
     "dialect", .choice(Endpoint.Dialect.self), default: .server, environment: "ANALYSIS_DIALECT",
     key: "dialect",
-    help: "Which of the backend's two spellings of paths and fields to speak.")
+    help: "Which of the endpoint's two spellings of paths and fields to speak.")
   /// `--credentials`.
   public static let credentials = Option(
     "credentials", .path, environment: "ANALYSIS_CREDENTIALS", key: "credentials",
@@ -58,7 +58,7 @@ public enum WorkerOptions {
   public static let concurrency = Option(
     "concurrency", short: "c", .int(in: 1...4096), default: 64, environment: "ANALYSIS_CONCURRENCY",
     key: "concurrency",
-    help: "Calls in flight at most; of several backends each keeps a part for itself.")
+    help: "Calls in flight at most; of several endpoints each keeps a part for itself.")
   /// `--prefetch`.
   public static let prefetch = Option(
     "prefetch", .int(in: 0...8192), default: 64, environment: "ANALYSIS_PREFETCH", key: "prefetch",
@@ -137,7 +137,7 @@ public enum WorkerOptions {
   public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
     Command(
       "analysis-worker",
-      abstract: "Claims jobs from the queue, calls the analysis backend, stores the results.",
+      abstract: "Claims jobs from the queue, calls the endpoint, stores the results.",
       discussion: """
         Any number of workers may run, on any number of machines. SIGTERM stops the claims and lets calls in
         flight finish within --grace; a second one hands them back at once. A database that goes away is waited

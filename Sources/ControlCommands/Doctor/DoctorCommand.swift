@@ -11,11 +11,11 @@ enum DoctorCommand {
     "worker-config", .path,
     help: "A worker's configuration file: database, endpoints and the rest are taken from it.")
   static let endpoint = Option<String?>(
-    "endpoint", .string, valueName: "url", help: "Base address of the analysis backend.")
+    "endpoint", .string, valueName: "url", help: "Base address of the endpoint.")
   static let credentials = Option<String?>(
     "credentials", .path, help: "File (mode 0600) with the service account's email and password.")
   static let dialect = Option<Endpoint.Dialect?>(
-    "dialect", .choice(Endpoint.Dialect.self), help: "Which of the backend's two spellings to speak.")
+    "dialect", .choice(Endpoint.Dialect.self), help: "Which of the endpoint's two spellings to speak.")
   static let authorities = Option<String?>(
     "ca-file", .path, help: "Certificate authorities to trust for the endpoint, instead of the system's.")
   static let plainHTTP = Flag(

@@ -22,7 +22,7 @@ enum PauseCommand {
       examples: [
         Example("analysisctl pause --type ear --reason upgrade", "No ear image is sent from now on."),
         Example("analysisctl pause --type ear --until 2026-12-01T06:00:00Z", "Until the morning."),
-        Example("analysisctl pause --endpoint https://ears.example.org", "Leave one backend alone."),
+        Example("analysisctl pause --endpoint https://ears.example.org", "Leave one endpoint alone."),
         Example("analysisctl pause", "Start nothing at all."),
       ],
       inputs: PauseTarget.inputs + [reason, until],

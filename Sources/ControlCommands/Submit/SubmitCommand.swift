@@ -33,7 +33,7 @@ enum SubmitCommand {
   static let timeout = Option<Duration?>("timeout", .duration, help: "Wait at most so long; then exit 75.")
   static let maxDimension = Option<Int?>(
     "max-dimension", .int(in: 16...65_500), key: "max-dimension",
-    help: "Scale images down so that neither side has more pixels; the analysis backend advises 224.")
+    help: "Scale images down so that neither side has more pixels; the endpoint advises 224.")
   static let files = Argument(
     repeating: "file", .path,
     help: "Images, folders of images (not what is in folders below), or - for one image on standard input.")

@@ -11,7 +11,7 @@ enum UsersCommand {
         Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
         Example("analysisctl users show u1", "A user's plan, limit and use."),
         Example("analysisctl users set-plan u1 premium", "Change the plan from now on."),
-        Example("analysisctl users import profiles.jsonl", "Take over what the analysis backend says."),
+        Example("analysisctl users import profiles.jsonl", "Take over what the endpoint says."),
         Example("analysisctl users prefetch-photos", "Have the users' photos at hand."),
       ],
       subcommands: [

@@ -9,7 +9,7 @@ enum UsersImportCommand {
 
   static func command(_ dependencies: Dependencies) -> Command {
     Command(
-      "import", abstract: "Add or update users from the analysis backend's profile answers.",
+      "import", abstract: "Add or update users from the endpoint's profile answers.",
       discussion: """
         Reads a JSON profile answer ({"user": {…}}), a bare user, an array of them, or a line of JSON for each. \
         The id becomes the user's name here and the subscription their plan. An answer that is refused does not \

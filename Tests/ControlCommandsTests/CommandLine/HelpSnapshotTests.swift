@@ -223,7 +223,7 @@ struct HelpSnapshotTests {
                                           failed.
               --timeout <DURATION>        Wait at most so long; then exit 75.
               --max-dimension <N>         Scale images down so that neither side has
-                                          more pixels; the analysis backend advises 224.
+                                          more pixels; the endpoint advises 224.
                                           (configuration: max-dimension)
               --key-file <FILE>           File (mode 0600) with the keys of encrypted
                                           images; a bare name is a service credential.

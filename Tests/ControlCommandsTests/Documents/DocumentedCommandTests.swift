@@ -22,7 +22,8 @@ private struct ShownCommand {
   }
 
   /// A command's words from the name of the program on; nil when it is another's.
-  init?(_ words: [String]) {
+  init?(_ line: [String]) {
+    let words = Array(line.drop { $0.contains(#/^[A-Z]+=/#) })  // variables for the command alone
     guard let start = words.firstIndex(where: { Self.programs.contains(Self.name($0)) }),
       // Behind its name: after another program's only where that one runs it.
       start == 0 || ["runuser", "as", "exec"].contains(words[0]) || words[0].hasPrefix("ExecStart=")
@@ -109,7 +110,7 @@ struct DocumentedCommandTests {
     #expect(commands.first?.arguments == ["migrate"])
     #expect(
       ShownCommand.all(in: [
-        "runuser -u postgres -- analysisctl jobs show 1 --reason \"first test\" | cat # why"
+        "PGUSER=x runuser -u postgres -- analysisctl jobs show 1 --reason \"first test\" | cat # why"
       ])
       .map(\.arguments) == [["jobs", "show", "1", "--reason", "first test"]])
     #expect(throws: UsageError.self) { try ShownCommand.all(in: ["analysisctl jobs shwo 1"]).first?.parse() }

@@ -70,11 +70,12 @@ struct CredentialChecks: Sendable {
     switch failure.failureClass {
     case .credentials: return .wrong(check, words, "Put the right e-mail address and password into the file.")
     case .permission:
-      return .wrong(check, words, "Have the account allowed at the backend, or see the address.")
-    case .overload: return .warning(check, words, "The backend is busy, or logs in too often; try later.")
+      return .wrong(check, words, "Have the account allowed at the endpoint, or check the address.")
+    case .overload: return .warning(check, words, "The endpoint is busy, or logs in too often; try later.")
     case .invalidAnswer:
-      return .wrong(check, words, "The backend speaks another dialect (--dialect), or another version of it.")
-    default: return .wrong(check, words, "See whether the backend is well, and the address right.")
+      return .wrong(
+        check, words, "The endpoint speaks another dialect (--dialect), or another version of it.")
+    default: return .wrong(check, words, "Check whether the endpoint is well and the address is right.")
     }
   }
 }

@@ -62,11 +62,11 @@ struct EndpointChecks: Sendable {
       switch (failure.failureClass, failure.status) {
       case (_, .some(404)), (_, .some(405)):
         "The address or --dialect may be wrong: the health call is /api/health below it."
-      case (_, .some): "The backend answers and is not well: see its own logs."
+      case (_, .some): "The endpoint answers and is not well: see its own logs."
       case (_, nil) where failure.message.contains("certificate"):
         "See the certificate's names, authority and dates; --ca-file names another authority."
       case (_, nil) where failure.message.contains("name"): "See the address and this machine's name service."
-      default: "See the address, firewalls, and whether the backend runs."
+      default: "Check the address, firewalls, and whether the endpoint runs."
       }
     return .wrong("endpoint.health", "\(name) is not well: \(failure)", advice)
   }
