@@ -166,7 +166,7 @@ struct RunCommand {
   private func report(_ summary: WorkerSummary) throws -> ExitCode {
     guard try context.values[WorkerOptions.drain] else { return .done }
     context.console.say(
-      "\(summary.completed) analysed, \(summary.retried) attempts tried again, \(summary.dead) died."
+      "\(summary.completed) analysed, \(summary.retried) attempts tried again, \(summary.dead) dead."
     )
     for words in summary.left { context.console.say("Left: \(words).") }
     return summary.isParked || summary.unstored > 0 ? .tryLater : .done

@@ -36,7 +36,7 @@ enum JobsChangePresenter: Presenter {
   }
 
   private static let reasons = [
-    "finished": "it was analysed before", "dead": "it has died", "unknown": "there is no such job",
+    "finished": "it was analysed before", "dead": "it is dead", "unknown": "there is no such job",
     "not_dead": "it is not dead, or there is no such job",
     "image_gone": "its image was removed after the time for which images are kept; submit the picture anew",
     "succeeded": "it was analysed before",

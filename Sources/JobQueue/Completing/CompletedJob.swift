@@ -67,7 +67,7 @@ public struct CompletionOutcome: Sendable, Equatable {
   public var stale: Set<JobID> = []
   /// Not stored yet, since somebody else's open transaction holds the job; to be tried again.
   public var busy: Set<JobID> = []
-  /// Refused by the database and died, with the database's message.
+  /// Refused by the database, and dead, with the database's message.
   public var rejected: [JobID: String] = [:]
   /// Neither stored nor failed, since the database can do neither, with its message: the lease is to run out.
   public var unrecorded: [JobID: String] = [:]

@@ -14,7 +14,7 @@ public struct WorkerQueue: Sendable {
     self.statements = statements
   }
 
-  /// Stores analyses; one whose values the database refuses is died as ``FailureClass/store``, with
+  /// Stores analyses; one whose values the database refuses is dead as ``FailureClass/store``, with
   /// the database's message. One that it cannot store for another reason of its own, such as a damaged page, is
   /// let go: its lease runs out, and the job is tried again as after the loss of its worker.
   ///

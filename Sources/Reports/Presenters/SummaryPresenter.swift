@@ -19,7 +19,7 @@ struct SummaryPresenter: ReportPresenter {
     case .over: "Units over the limit"
     case .analysed: "Jobs analysed"
     case .open: "Jobs open"
-    case .failed: "Jobs died"
+    case .failed: "Jobs dead"
     case .cancelled: "Jobs cancelled"
     case .refunded: "Units refunded"
     case .refused: "Submits refused by quota"

@@ -16,7 +16,7 @@ public struct ReportOutcome: Sendable, Equatable {
   public let rows: Int
   /// Whether the month is closed.
   public let state: ReportState
-  /// How many jobs of the month had neither a result nor died; counted only for a draft of a
+  /// How many jobs of the month have neither a result nor died; counted only for a draft of a
   /// month that is over, else 0.
   public let openJobs: Int
   /// The SHA-256 of the file's bytes as hexadecimal digits; nil when a stream was written.

@@ -76,7 +76,7 @@ struct DoctorRightsTests {
         """)
       let found = try await installed.doctor().found
       #expect(found.state("rights.owner") == "warning")
-      #expect(found.of("rights.owner")[0].seen.contains("tell (postgres)"))
+      #expect(found.of("rights.owner")[0].seen.contains("record_report (postgres)"))
       #expect(
         found.of("rights.roles").map(\.seen) == ["the role analysis_worker may not use pause"])
       #expect(await installed.control("migrate").code == .done)

@@ -103,8 +103,8 @@ struct DoctorSchemaTests {
       #expect(found.state("audit.drafts") == "wrong")
       #expect(
         found.of("schema.functions").map(\.seen) == [
-          "somebody changed or dropped by hand: claim (settings), retire (owner pg_monitor), "
-            + "tell (open to PUBLIC), trigger keep of audit (disabled)"
+          "somebody changed or dropped by hand: claim (settings), record_report (open to PUBLIC), "
+            + "retire (owner pg_monitor), trigger keep of audit (disabled)"
         ])
     }
   }

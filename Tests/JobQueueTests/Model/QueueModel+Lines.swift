@@ -23,7 +23,8 @@ extension QueueModel {
     for job in jobs.values {
       lines.insert(
         "job \(job.number) of \(job.user) in \(job.homeLane) at \(job.virtualTime): \(job.period) "
-          + "\(job.maxAttempts) \(job.isClosed ? 1 : 0) \(job.expires.map { String($0) } ?? "") \(job.source)")
+          + "\(job.maxAttempts) \(job.isClosed ? 1 : 0) \(job.expires.map { String($0) } ?? "") \(job.source)"
+      )
     }
     for (job, result) in results {
       lines.insert("result \(job) \(result.period) \(result.isCancelled ? 2 : 1) \(result.attempt)")

@@ -65,7 +65,7 @@ extension Snapshots {
       Units over the limit                   2
       Jobs analysed                          6
       Jobs open                              2
-      Jobs died                   1
+      Jobs dead                              1
       Jobs cancelled                         1
       Units refunded                         2
       Submits refused by quota               3
