@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import Glibc
 import JobQueue
 import Operations
