@@ -171,7 +171,7 @@ struct CommandRoleTests {
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
       "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
-      "keys remove": [key] + keys,
+      "keys remove": ["--at-once", key] + keys,
       "keys rotate": keys, "plans set-limit": ["free", "9"],
       "submit": ["--user", "u1", "--type", "ear", files("p1.png")], "users add": ["u2"],
       "users export": ["u1", "--out", files("export-\(role.rawValue)")],

@@ -146,11 +146,12 @@ struct MigratorTests {
       let (waits, heard) = AsyncStream<MigrationWait>.makeStream()
       let migrator = Migrator(
         other, source: change.source, lockTimeout: .milliseconds(200), pause: { .milliseconds(50) })
-      let migrating = Task { try await migrator.migrate({ _ in }) { heard.yield($0) } }
-      try await queue.pool.transaction { holder in
+      let migrating = try await queue.pool.transaction { holder in
         let own = try await holder.query(
           "SELECT pg_backend_pid(), session_user::text, (SELECT count(*) FROM analysis.job_status)"
         ).single()
+        // Only now: a migrator that comes first has nothing to wait for.
+        let migrating = Task { try await migrator.migrate({ _ in }) { heard.yield($0) } }
         var rounds = 0
         for await wait in waits {
           #expect(wait.object == (change == .table ? "analysis.job" : "analysis.job_status"))
@@ -162,6 +163,7 @@ struct MigratorTests {
           rounds += 1
           if rounds == 3 { break }
         }
+        return migrating
       }
       #expect(try await migrating.value.count == 1)
       #expect(try await Migrator(other, source: change.source).status().isCurrent)
@@ -193,7 +195,7 @@ struct MigratorTests {
               number: Migrator.version + 2, name: "last", text: "ALTER TABLE analysis.job DROP COLUMN later;")
           ])
         let hurried = Migrator(
-          other, source: later, deadline: .milliseconds(400), lockTimeout: .milliseconds(50),
+          other, source: later, deadline: .milliseconds(1500), lockTimeout: .milliseconds(50),
           pause: { .milliseconds(50) })
         let failure = await #expect(throws: JobQueueError.self) { try await hurried.migrate() }
         #expect(failure?.code == .conflict || failure?.code == .deadline)
