@@ -108,7 +108,10 @@ let package = Package(
     module("CommandLineTool", ["Formatting"]),
     module(
       "WorkerSettings",
-      ["AnalysisCore", "Operations", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool"]),
+      [
+        "AnalysisCore", "Operations", "PostgreSQL", "HTTPTransfer", "ImageEncryption", "ModelClient",
+        "CommandLineTool",
+      ]),
     module(
       "ControlCommands",
       [
@@ -138,7 +141,7 @@ let package = Package(
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("OperationsTests", ["Formatting", "Operations", "TestSupport"]),
-    tests("PostgreSQLTests", ["PostgreSQL", "EventLoop", "TestSupport"]),
+    tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "Operations", "Csodium", "TestSupport"]),

@@ -51,13 +51,13 @@ extension JobQueueError {
       )
     }
     switch state {
-    case "42501":
+    case _ where error.isPermissionDenied:
       // Where the schema itself refuses, it says what is to be done.
       return (
         .permission, "The login lacks a role of the database",
         error.hint ?? "See which it needs with analysisctl roles check."
       )
-    case "3F000", "42P01", "42883":
+    case _ where error.isSchemaLacking:
       return (.schemaMissing, "The database lacks a part of the schema", "Run analysisctl migrate.")
     case _ where error.isReadOnlyServer:
       return (

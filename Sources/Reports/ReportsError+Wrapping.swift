@@ -24,11 +24,11 @@ extension ReportsError {
         underlying: error)
     case _ where error.code == .cancelled:
       self.init(interruptedBy: CancellationError())
-    case "3F000", "42P01", "42883", "42703":  // no such schema, table, function, column
+    case _ where error.isSchemaLacking:
       self.init(
         .schema, "the database has no schema for reports: \(error)", advice: "run `analysisctl migrate`",
         underlying: error)
-    case "42501":  // insufficient_privilege
+    case _ where error.isPermissionDenied:
       self.init(
         .database,
         error.hint == nil ? "the login lacks a role of the database for this report" : error.message,

@@ -89,15 +89,7 @@ struct RunCommand {
     do throws(ImageEncryptionError) {
       return ImageKeys(try read(), read: read)
     } catch {
-      throw CommandFailure(Self.exitCode(error), error.message, advice: error.advice)
-    }
-  }
-
-  private static func exitCode(_ error: ImageEncryptionError) -> ExitCode {
-    switch error.underlying?.code {
-    case .some(.notPrivate): .permission
-    case .some: .unreadableInput
-    case nil: error.code == .syntax ? .usage : .internalError
+      throw CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
     }
   }
 

@@ -1,5 +1,4 @@
 import Formatting
-import Foundation
 import TestSupport
 import Testing
 
@@ -28,11 +27,6 @@ struct DurationTests {
 
   @Test("are taken apart in one file of the sources only")
   func onePlace() throws {
-    let sources = URL(fileURLWithPath: packagePath("Sources"))
-    let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-    let found = try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.filter {
-      try String(contentsOf: $0, encoding: .utf8).contains("attoseconds")
-    }
-    #expect(found.map(\.lastPathComponent) == ["Duration+Numbers.swift"])
+    #expect(try sources(with: "attoseconds") == ["Formatting/Duration+Numbers.swift"])
   }
 }

@@ -8,19 +8,16 @@ struct ClassifierTests {
   static let now = 1_742_646_896.0  // 2025-03-22T12:34:56Z
 
   private func classify(_ status: Int, _ body: String = "", _ headers: Headers = [:]) -> CallFailure? {
-    Classifier.classify(
-      .answer(status: status, headers: headers, body: Array(body.utf8)), now: Self.now,
-      maximumRetryAfter: .seconds(600))
+    let classifier = Classifier(now: Self.now, maximumRetryAfter: .seconds(600))
+    return classifier.failure(status: status, headers: headers, body: Array(body.utf8))
   }
 
   private func classify(
     _ code: TransferError.Code, _ phase: TransferError.Phase, notSent: Bool = false,
     answer: ResponseHead? = nil
-  ) -> CallFailure? {
-    Classifier.classify(
-      .transfer(
-        TransferError(code, phase: phase, certainlyNotSent: notSent, message: "It failed.", answer: answer)),
-      now: Self.now)
+  ) -> CallFailure {
+    Classifier(now: Self.now).failure(
+      of: TransferError(code, phase: phase, certainlyNotSent: notSent, message: "It failed.", answer: answer))
   }
 
   /// What is expected of a failed answer.
@@ -102,7 +99,16 @@ struct ClassifierTests {
   @Test("are none for an answer of 2xx that reports no failure", arguments: [200, 201, 204])
   func success(status: Int) {
     #expect(classify(status, Samples.analysis) == nil)
-    #expect(classify(status, "") == nil)
+    #expect(classify(status, "[]") == nil)
+  }
+
+  @Test("of an answer of 2xx that is no JSON are those of an invalid answer", arguments: ["", "<html>", "{"])
+  func unreadable(body: String) throws {
+    let failure = try #require(classify(200, body))
+    #expect(failure.failureClass == .invalidAnswer)
+    #expect(failure.maybeCounted && failure.consumesAttempt && !failure.isFinal)
+    #expect(failure.status == 200 && failure.calls == 1)
+    #expect(failure.excerpt == (body.isEmpty ? nil : body))
   }
 
   @Test(
@@ -136,8 +142,8 @@ struct ClassifierTests {
     ])
   func transfers(
     code: TransferError.Code, phase: TransferError.Phase, notSent: Bool, kind: FailureClass, consumes: Bool
-  ) throws {
-    let failure = try #require(classify(code, phase, notSent: notSent))
+  ) {
+    let failure = classify(code, phase, notSent: notSent)
     #expect(failure.failureClass == kind)
     #expect(failure.consumesAttempt == consumes)
     #expect(failure.maybeCounted == !notSent)
@@ -157,8 +163,8 @@ struct ClassifierTests {
       (200, .timedOut, .outcomeUnknown),
       (503, .timedOut, .overload), (413, .cancelled, .outcomeUnknown),
     ])
-  func cut(status: Int, code: TransferError.Code, kind: FailureClass) throws {
-    let failure = try #require(classify(code, .receiving, answer: ResponseHead(status: status)))
+  func cut(status: Int, code: TransferError.Code, kind: FailureClass) {
+    let failure = classify(code, .receiving, answer: ResponseHead(status: status))
     #expect(failure.failureClass == kind)
     #expect(failure.status == status)
   }

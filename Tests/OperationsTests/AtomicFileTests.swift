@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import TestSupport
 import Testing
 
 @Suite("A file appears whole or not at all")
@@ -61,7 +62,7 @@ struct AtomicFileTests {
   @Test("a file that is dropped leaves what was there before, and nothing else")
   func dropped() throws {
     let folder = try TemporaryFolder()
-    let path = try folder.file("report.csv", "old")
+    let path = try folder.write("old", to: "report.csv")
     struct Interrupted: Error {}
     func interrupted() throws {
       var file = try AtomicFile(path)
@@ -76,7 +77,7 @@ struct AtomicFileTests {
   @Test("an older file is replaced; one that was open keeps its bytes")
   func replaced() throws {
     let folder = try TemporaryFolder()
-    let path = try folder.file("report.csv", "old", mode: 0o644)
+    let path = try folder.write("old", to: "report.csv", mode: 0o644)
     let reader = try #require(FileHandle(forReadingAtPath: path))
     var file = try AtomicFile(path)
     try file.write("new")

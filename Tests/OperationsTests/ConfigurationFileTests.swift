@@ -1,4 +1,5 @@
 import Operations
+import TestSupport
 import Testing
 
 @Suite("A configuration file is read")
@@ -72,7 +73,7 @@ struct ConfigurationFileTests {
     let folder = try TemporaryFolder()
     let missing = "\(folder.path)/none.conf"
     #expect(throws: OperationsError.self) { try ConfigurationFile.read(missing, keys: []) }
-    let whole = try folder.file("a.conf", "zone = UTC\n", mode: 0o644)
+    let whole = try folder.write("zone = UTC\n", to: "a.conf", mode: 0o644)
     #expect(try ConfigurationFile.read(whole, keys: keys).values == ["zone": "UTC"])
     let path = folder.path
     let error = #expect(throws: OperationsError.self) { try ConfigurationFile.read(path, keys: []) }

@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import TestSupport
 import Testing
 
 @Suite("A private folder")
@@ -31,7 +32,7 @@ struct PrivateFolderTests {
   @Test("is not a file, not a link, and not below what is not there")
   func others() throws {
     let folder = try TemporaryFolder()
-    let file = try folder.file("file", "x")
+    let file = try folder.write("x", to: "file")
     #expect(throws: OperationsError.self) { try PrivateFolder.prepare(file) }
     symlink(folder.path, "\(folder.path)/link")
     for link in ["link", "link/", "link//"] {

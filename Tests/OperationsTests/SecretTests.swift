@@ -1,5 +1,6 @@
 import Foundation
 import Operations
+import TestSupport
 import Testing
 
 @Suite("Secrets are kept")
@@ -21,7 +22,7 @@ struct SecretTests {
   @Test("a private file is read; the last line break is not part of the text", arguments: [0o600, 0o400])
   func privateFile(mode: Int) throws {
     let folder = try TemporaryFolder()
-    let secret = try SecretFile.read(try folder.file("key", "two\nlines\r\n", mode: mode))
+    let secret = try SecretFile.read(try folder.write("two\nlines\r\n", to: "key", mode: mode))
     #expect(secret.reveal() == "two\nlines")
     #expect(secret.bytes == Array("two\nlines\r\n".utf8))
   }
@@ -31,7 +32,7 @@ struct SecretTests {
     arguments: [0o644, 0o640, 0o604, 0o620, 0o602, 0o610])
   func openFile(mode: Int) throws {
     let folder = try TemporaryFolder()
-    let path = try folder.file("key", "hunter2", mode: mode)
+    let path = try folder.write("hunter2", to: "key", mode: mode)
     let error = #expect(throws: OperationsError.self) { try SecretFile.read(path) }
     #expect(error?.code == .notPrivate)
     #expect(error?.message == "holds a secret but has mode 0\(String(mode, radix: 8)); run 'chmod 600' on it")
@@ -43,8 +44,8 @@ struct SecretTests {
     let fifo = "\(folder.path)/fifo"
     #expect(mkfifo(fifo, 0o600) == 0)
     let paths = [
-      fifo, folder.path, "/dev/null", try folder.file("empty", ""),
-      try folder.file("long", String(repeating: "x", count: 70000)),
+      fifo, folder.path, "/dev/null", try folder.write("", to: "empty"),
+      try folder.write(String(repeating: "x", count: 70000), to: "long"),
     ]
     for path in paths {
       let error = #expect(throws: OperationsError.self, "\(path)") { try SecretFile.read(path) }
@@ -58,7 +59,7 @@ struct SecretTests {
   @Test("a bare name is looked for in systemd's folder of credentials, where the group's bits are the mask")
   func systemd() throws {
     let folder = try TemporaryFolder()
-    _ = try folder.file("backend", "from systemd\n", mode: 0o440)
+    _ = try folder.write("from systemd\n", to: "backend", mode: 0o440)
     let environment = ["CREDENTIALS_DIRECTORY": folder.path]
     #expect(try SecretFile.read("backend", environment: environment).reveal() == "from systemd")
     #expect(throws: OperationsError.self) { try SecretFile.read("backend") }
@@ -74,7 +75,7 @@ struct SecretTests {
     ])
   func credentials(text: String) throws {
     let folder = try TemporaryFolder()
-    let read = try Credentials.read(try folder.file("account", text))
+    let read = try Credentials.read(try folder.write(text, to: "account"))
     #expect(read == Credentials(email: "a@example.org", password: Secret("p w"), name: "Reception"))
   }
 
@@ -88,7 +89,7 @@ struct SecretTests {
     ])
   func badCredentials(text: String, code: OperationsError.Code) throws {
     let folder = try TemporaryFolder()
-    let path = try folder.file("account", text)
+    let path = try folder.write(text, to: "account")
     let error = #expect(throws: OperationsError.self) { try Credentials.read(path) }
     #expect(error?.code == code)
     #expect(error?.description.contains("hunter2") == false)

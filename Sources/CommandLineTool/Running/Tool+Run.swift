@@ -56,7 +56,7 @@ extension Tool {
       return .done
     case let error as WriteError:
       console.say("\(root.name): \(error.description)")
-      return .internalError
+      return error.isFullDisk ? .tryLater : .internalError
     default:
       let failure =
         error as? CommandFailure ?? failure(error)

@@ -74,12 +74,12 @@ struct DoctorInteractor: Sendable {
   /// A check that could not be made says so and stops no other.
   private static func unmade(_ group: String, _ error: any Error) -> Finding {
     let (queue, server) = (error as? JobQueueError, server(error))
-    switch server?.sqlState {
-    case "42501":
+    switch server {
+    case let error? where error.isPermissionDenied:
       return .skipped(
         group, "this login may not look",
         "Run doctor as the schema's owner, or as a login with the auditor's role.")
-    case "3F000", "42P01", "42883", "42703":
+    case let error? where error.isSchemaLacking:
       return .skipped(group, "the schema lacks what is looked at", "Run analysisctl migrate.")
     default:
       return .wrong(

@@ -20,6 +20,9 @@ enum InputFile {
 
   private static let chunk = 1 << 18
 
+  /// The code of a file that is not there or cannot be read.
+  static let unreadableCode = "unreadable"
+
   /// The bytes of a regular file of at most `limit` bytes.
   static func read(_ path: String, limit: Int) throws(Fault) -> [UInt8] {
     // Not blocking, or opening a named pipe would wait for a writer.
@@ -30,8 +33,8 @@ enum InputFile {
     guard fstat(descriptor, &status) == 0 else { throw unreadable(errno) }
     switch status.st_mode & S_IFMT {
     case S_IFREG: break
-    case S_IFDIR: throw Fault("unreadable", "It is a folder.", advice: "Name the files in it.")
-    default: throw Fault("unreadable", "It is not a regular file.")
+    case S_IFDIR: throw Fault(unreadableCode, "It is a folder.", advice: "Name the files in it.")
+    default: throw Fault(unreadableCode, "It is not a regular file.")
     }
     guard status.st_size <= limit else { throw tooLarge(Int(status.st_size), limit: limit) }
     return try drain(descriptor, expected: Int(status.st_size), limit: limit)
@@ -67,7 +70,7 @@ enum InputFile {
   }
 
   static func unreadable(_ number: Int32) -> Fault {
-    Fault("unreadable", "It cannot be read: \(String(cString: strerror(number))).")
+    Fault(unreadableCode, "It cannot be read: \(String(cString: strerror(number))).")
   }
 
   private static func drain(_ descriptor: Int32, expected: Int, limit: Int) throws(Fault) -> [UInt8] {

@@ -6,8 +6,8 @@ import PostgreSQL
 /// What became of jobs that were to be retried or cancelled.
 struct JobsChangeResponse: Sendable, Equatable {
   enum Outcome: Sendable, Equatable {
-    /// Nothing was done: a dry run.
-    case meant(JobState?)
+    /// Nothing was done: a dry run, which found the job in a state from which it can be changed so.
+    case meant(JobState, JobsChangeRequest.Change)
     case cancelled
     /// It waits again and counts in this month.
     case requeued(Period)
@@ -92,9 +92,10 @@ struct JobsChangeInteractor: Sendable {
     let states = try await JobDirectory(database).states(jobs)
     return JobsChangeResponse(
       lines: jobs.map { job in
-        let state = states[job]
-        let isPossible = state.map(change.states.contains) ?? false
-        return .init(job: job, outcome: isPossible ? .meant(state) : .untouched(state?.rawValue ?? "unknown"))
+        guard let state = states[job], change.states.contains(state) else {
+          return .init(job: job, outcome: .untouched(states[job]?.rawValue ?? "unknown"))
+        }
+        return .init(job: job, outcome: .meant(state, change))
       })
   }
 

@@ -10,7 +10,7 @@ enum JobsChangePresenter: Presenter {
 
   private static func json(of line: JobsChangeResponse.Line) -> JSONValue {
     switch line.outcome {
-    case .meant(let state): ["job": .id(line.job), "outcome": "dry_run", "state": .text(state?.rawValue)]
+    case .meant(let state, _): ["job": .id(line.job), "outcome": "dry_run", "state": .string(state.rawValue)]
     case .cancelled: ["job": .id(line.job), "outcome": "cancelled"]
     case .requeued(let period): ["job": .id(line.job), "outcome": "requeued", "month": .month(period)]
     case .quota: ["job": .id(line.job), "outcome": "quota"]
@@ -24,7 +24,8 @@ enum JobsChangePresenter: Presenter {
     return response.lines.map { line in
       let words =
         switch line.outcome {
-        case .meant(let state): "\(state?.rawValue ?? "meant"), left as it is"
+        case .meant(let state, .retry): "\(state.rawValue): would be queued again"
+        case .meant(let state, .cancel): "\(state.rawValue): would be cancelled"
         case .cancelled: paint.green("cancelled")
         case .requeued(let period): paint.green("queued again") + ", counts in \(period)"
         case .quota: paint.red("not queued: the user's limit of this month is reached")

@@ -4,6 +4,12 @@ import JobQueue
 
 /// `analysisctl jobs`.
 enum JobsCommand {
+  /// Said where job numbers are shown.
+  static let numbers = """
+    A job's number is its own, and numbers jump: each connection to the database draws 64 at once and drops what it \
+    does not use. A gap is no lost job.
+    """
+
   static func command(_ dependencies: Dependencies) -> Command {
     Command(
       "jobs", abstract: "List jobs, look at one, retry or cancel some.",

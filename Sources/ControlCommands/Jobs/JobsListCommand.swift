@@ -14,6 +14,8 @@ enum JobsListCommand {
       discussion: """
         A page looks at \(JobDirectory.looks) jobs beside those that it shows. If what is asked for is rarer than that, \
         it ends before it is full, perhaps empty, says where the search goes on, and the exit code is 7.
+
+        \(JobsCommand.numbers)
         """,
       examples: [
         Example("analysisctl jobs list", "The latest jobs."),

@@ -17,6 +17,8 @@ enum JobsShowCommand {
 
         Of an analysed job, who looks at it, and why, is recorded first: see analysisctl audit. A standby cannot, and \
         refuses it. An operator sees why a job failed, and no analysis.
+
+        \(JobsCommand.numbers)
         """,
       examples: [Example("analysisctl jobs show 123", "One job.")],
       inputs: [ReasonOption.reason, job],

@@ -26,17 +26,24 @@ struct ReportArguments: Sendable {
     if isJSON, let given, given != .json {
       throw ControlError.usage("--json and --format \(given.rawValue) contradict each other")
     }
-    format = given ?? (isJSON ? .json : Self.format(of: out))
+    format = try given ?? (isJSON ? .json : Self.format(of: out))
     if excel, format != .csv, kind != .usage || !Self.isDue(values) {
       throw ControlError.usage("--excel is of use only with --format csv")
     }
   }
 
   /// A file's ending says how it is to be written.
-  private static func format(of file: String?) -> ReportFormat {
-    guard let file = file?.lowercased() else { return .table }
-    if file.hasSuffix(".csv") { return .csv }
-    return file.hasSuffix(".json") ? .json : .table
+  private static func format(of file: String?) throws(ControlError) -> ReportFormat {
+    guard let file else { return .table }
+    switch file.lowercased().split(separator: ".").last {
+    case "csv": return .csv
+    case "json": return .json
+    case "txt": return .table
+    default:
+      throw .usage(
+        "the ending of \(printable(file)) does not say how to write it",
+        advice: "Name a file that ends in .csv, .json or .txt (a table), or give --format.")
+    }
   }
 
   private static func isDue(_ values: Values) -> Bool {

@@ -26,10 +26,7 @@ struct ReportRun: Sendable {
         progress: { rows in bar?.update(done: rows, total: nil) })
     } catch {
       // Whoever reads our output has read enough: that is said in its own way.
-      guard let gone = error.underlying as? WriteError else { throw error }
-      // A report changes nothing, so it may well be asked for again.
-      if gone.isFullDisk { throw CommandFailure(.tryLater, gone.description) }
-      throw gone
+      throw error.underlying as? WriteError ?? error
     }
     bar?.finish()
     if let out = order.out { console.say(Self.sentence(outcome, month: month, file: out)) }

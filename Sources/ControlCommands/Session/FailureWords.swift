@@ -6,6 +6,7 @@ import Operations
 import PostgreSQL
 import RemoteImages
 import Reports
+import WorkerSettings
 
 /// What the errors of the modules below mean for the exit code, and in which words they are shown.
 enum FailureWords {
@@ -16,9 +17,9 @@ enum FailureWords {
     case let error as JobQueueError: queue(error)
     case let error as ReportsError: report(error)
     case let error as PostgreSQLError: CommandFailure(exitCode(of: error), "\(error)")
-    case let error as OperationsError: CommandFailure(exitCode(of: error), "\(error)")
+    case let error as OperationsError: CommandFailure(ExitCode(of: error), "\(error)")
     case let error as ImageEncryptionError:
-      CommandFailure(exitCode(of: error), error.message, advice: error.advice)
+      CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
     case let error as RemoteImageError: CommandFailure(.refused, error.message, advice: error.advice)
     case let error as EventLoopError: CommandFailure(.internalError, "\(error)")
     case is CancellationError: interrupted
@@ -53,7 +54,7 @@ enum FailureWords {
     case .unknownZone: CommandFailure(.usage, error.message, advice: error.advice)
     case .unwritable:
       CommandFailure(
-        (error.underlying as? OperationsError).map(exitCode(of:)) ?? .permission, error.message,
+        (error.underlying as? OperationsError).map(ExitCode.init(of:)) ?? .permission, error.message,
         advice: error.advice)
     case .schema: CommandFailure(.unreachable, error.message, advice: error.advice)
     case .unreachable: CommandFailure(below(error) ?? .unreachable, error.message, advice: error.advice)
@@ -79,28 +80,8 @@ enum FailureWords {
     case .some: return .unreachable
     case nil: break
     }
-    if error.sqlState == "42501" { return .permission }
+    if error.isPermissionDenied { return .permission }
     if error.isConnectionLoss || error.isReadOnlyServer { return .unreachable }
     return error.isTransient || error.code == .cancelled ? .tryLater : .internalError
-  }
-
-  private static func exitCode(of error: ImageEncryptionError) -> ExitCode {
-    if let file = error.underlying { return file.code == .invalid ? .unreadableInput : exitCode(of: file) }
-    return switch error.code {
-    case .file: .permission
-    case .syntax: .usage
-    case .noKey, .inUse, .tampered: .refused
-    default: .internalError
-    }
-  }
-
-  private static func exitCode(of error: OperationsError) -> ExitCode {
-    switch error.code {
-    case .unreadable: .unreadableInput
-    case .unwritable: error.isFullDisk ? .tryLater : .permission
-    case .notPrivate: .permission
-    case .syntax, .unknownKey, .invalid: .usage
-    default: .internalError
-    }
   }
 }

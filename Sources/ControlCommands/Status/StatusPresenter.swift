@@ -5,8 +5,8 @@ import JobQueue
 
 /// Shows lanes, counts and workers.
 enum StatusPresenter: Presenter {
-  /// A worker that was not heard of for two leases is shown as silent.
-  static let silence = 30.0
+  /// A worker that was not heard of for longer is lost: a lease has passed, and its jobs are taken over.
+  static let silence = 15.0
 
   static func json(_ response: StatusResponse) -> JSONValue {
     let queue = response.queue
@@ -41,7 +41,8 @@ enum StatusPresenter: Presenter {
     [
       "id": .string(String(worker.id)), "host": .string(worker.host), "pid": .count(worker.pid),
       "version": .string(worker.version), "started_at": .time(worker.startedAt),
-      "heartbeat_seconds_ago": .number(worker.heartbeatAgo), "in_flight": .count(worker.inFlight),
+      "state": .string(state(worker)), "heartbeat_seconds_ago": .number(worker.heartbeatAgo),
+      "in_flight": .count(worker.inFlight),
       "report": worker.report.map(WorkerReportPresenter.json) ?? .null,
     ]
   }
@@ -54,9 +55,15 @@ enum StatusPresenter: Presenter {
     if queue.pendingRefunds.value > 0 { text += "refunds to be applied: \(queue.pendingRefunds)\n" }
     for pause in queue.pauses { text += paint(PausesPresenter.line(pause), .yellow) + "\n" }
     text += "\n" + lanes(queue).render(width: width, paint: paint) + "\n"
-    guard !queue.workers.isEmpty else { return text + "No worker was heard of in the last day.\n" }
+    guard !queue.workers.isEmpty else { return text + "No worker was heard of in the last hour.\n" }
     text += workers(queue).render(width: width, paint: paint)
     return text + WorkerReportPresenter.text(queue.workers, width: width, paint: paint)
+  }
+
+  private static func isLost(_ worker: QueueStatus.WorkerStatus) -> Bool { worker.heartbeatAgo > silence }
+
+  private static func state(_ worker: QueueStatus.WorkerStatus) -> String {
+    isLost(worker) ? "lost" : "alive"
   }
 
   private static func lanes(_ queue: QueueStatus) -> Table {
@@ -75,14 +82,16 @@ enum StatusPresenter: Presenter {
 
   private static func workers(_ queue: QueueStatus) -> Table {
     var table = Table([
-      .init("WORKER", shrinks: true), .init("PID", alignment: .right), .init("VERSION"), .init("STARTED"),
+      .init("WORKER", shrinks: true), .init("PID", alignment: .right), .init("STATE"), .init("VERSION"),
+      .init("STARTED"),
       .init("HEARD OF", alignment: .right), .init("RUNNING", alignment: .right),
     ])
     for worker in queue.workers {
-      let colour: Paint.Colour? = worker.heartbeatAgo > silence ? .red : nil
       table.add([
-        Cell(worker.host), Cell(worker.pid), Cell(worker.version), Cell(Moment.short(worker.startedAt)),
-        Cell(Moment.age(worker.heartbeatAgo) + " ago", colour), Cell(worker.inFlight),
+        Cell(worker.host), Cell(worker.pid), Cell(state(worker), isLost(worker) ? .red : nil),
+        Cell(worker.version), Cell(Moment.short(worker.startedAt)),
+        Cell(Moment.age(worker.heartbeatAgo) + " ago"),
+        Cell(worker.inFlight),
       ])
     }
     return table

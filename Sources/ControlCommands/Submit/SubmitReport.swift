@@ -84,6 +84,8 @@ final class SubmitReport: SubmitInteractor.Audience {
   }
 
   private func write(_ result: SubmitResult) {
+    // How many were not reached stands in the summary; a line for each would bury it.
+    if !view.isJSON, result.outcome == .notReached { return }
     guard view.isJSON || result.job != nil else {
       let paint = Paint(view.console.messagesTerminal)
       view.console.show(painted: String(SubmitPresenter.text(result, width: nil, paint: paint).dropLast()))

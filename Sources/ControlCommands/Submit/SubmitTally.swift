@@ -7,6 +7,8 @@ struct SubmitTally: Sendable, Equatable {
   var duplicates = 0
   var refusedByQuota = 0
   var refusedOtherwise = 0
+  /// Of these, files that could not be read.
+  var unreadable = 0
   var notReached = 0
   /// Jobs that ended without a result while the command waited for them.
   var failed = 0
@@ -25,6 +27,7 @@ struct SubmitTally: Sendable, Equatable {
     case .duplicate: duplicates += 1
     case .refused(let refusal):
       if refusal.isQuota { refusedByQuota += 1 } else { refusedOtherwise += 1 }
+      if refusal.code == InputFile.unreadableCode { unreadable += 1 }
     case .notReached: notReached += 1
     }
     switch result.state {
@@ -34,11 +37,12 @@ struct SubmitTally: Sendable, Equatable {
     }
   }
 
-  /// The gravest comes first: a job that failed, then what may be tried again, then refusals. Refusals by
-  /// quota alone are 3; as soon as anything else was refused too it is 4.
+  /// The gravest comes first: a job that failed, then what may be tried again, then a file that cannot be read, then
+  /// refusals. Refusals by quota alone are 3; as soon as anything else was refused too it is 4.
   var exitCode: ExitCode {
     if failed > 0 { return .jobFailed }
     if notReached > 0 || unfinished > 0 { return .tryLater }
+    if unreadable > 0 { return .unreadableInput }
     if refusedOtherwise > 0 { return .refused }
     return refusedByQuota > 0 ? .quotaRefused : .done
   }

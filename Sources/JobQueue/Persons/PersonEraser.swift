@@ -38,7 +38,12 @@ public struct PersonEraser: Sendable {
       if let erasure { return erasure }
     }
     switch person {
-    case .reference(let reference): throw UserDirectory.unknown(reference)
+    case .reference(let reference):
+      throw JobQueueError(
+        .notFound, "There is no user \(reference), so nothing was removed.",
+        advice:
+          "Look for the name in analysisctl users list; whoever was erased before has a number only (--number)."
+      )
     case .number(let number): throw JobQueueError(.notFound, "There is no user of number \(number).")
     }
   }

@@ -57,7 +57,7 @@ struct AnalysisCall {
     do throws(DecodingFailure) {
       return try AnalysisDecoder.decode(value, expecting: kind, normalIDs: transport.endpoint.normalIDs)
     } catch {
-      throw transport.invalid(error, response)
+      throw Classifier.invalid(error, status: response.status, body: response.body)
     }
   }
 

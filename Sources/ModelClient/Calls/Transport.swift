@@ -30,39 +30,17 @@ struct Transport: Sendable {
     do throws(TransferError) {
       return try await http.send(request, deadline: deadline)
     } catch {
-      throw TransferRules.classify(error, now: clock.now(), maximumRetryAfter: endpoint.maximumRetryAfter)
+      throw classifier.failure(of: error)
     }
   }
 
   /// The JSON of an answer that is no failure.
   func checked(_ response: Response) throws(CallFailure) -> JSONValue {
-    let value: JSONValue?
-    var problem: JSONFailure?
-    do {
-      value = try JSONReader.read(response.body)
-    } catch {
-      value = nil
-      problem = error
-    }
-    let isSuccess = (200...299).contains(response.status)
-    if !isSuccess || value.flatMap(ReportedFailure.init(answer:)) != nil {
-      let answer = FailedAnswer(
-        status: response.status, headers: response.headers, body: response.body, value: value)
-      throw AnswerRules(now: clock.now(), maximumRetryAfter: endpoint.maximumRetryAfter).classify(answer)
-    }
-    guard let value else {
-      throw invalid(problem.map { DecodingFailure($0) } ?? DecodingFailure("", "is not JSON"), response)
-    }
-    return value
+    try classifier.value(status: response.status, headers: response.headers, body: response.body)
   }
 
-  /// The failure of an answer that is well but for its content.
-  func invalid(_ failure: DecodingFailure, _ response: Response? = nil) -> CallFailure {
-    var result = CallFailure(.invalidAnswer, failure.description, maybeCounted: true)
-    result.status = response?.status
-    result.excerpt = response.flatMap { Redaction.excerpt($0.body) }
-    result.calls = 1
-    return result
+  private var classifier: Classifier {
+    Classifier(now: clock.now(), maximumRetryAfter: endpoint.maximumRetryAfter)
   }
 
   /// Reads an answer's content.
@@ -70,7 +48,7 @@ struct Transport: Sendable {
     do throws(DecodingFailure) {
       return try read()
     } catch {
-      throw invalid(error)
+      throw Classifier.invalid(error)
     }
   }
 

@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 
 /// Why a call brought nothing that may be used, and what that means for whoever made it.
 public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {

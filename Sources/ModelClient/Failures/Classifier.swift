@@ -1,36 +1,60 @@
 internal import AnalysisCore
-import Formatting
+public import Formatting
 public import HTTPTransfer
 
-/// Says of a failed call what kind of failure it is: a pure function of what came back.
-public enum Classifier {
-  /// What came back of a call.
-  public enum Outcome: Sendable {
-    /// No answer that may be used.
-    case transfer(TransferError)
-    /// An answer.
-    case answer(status: Int, headers: Headers, body: [UInt8])
+/// Says what came back of a call: an answer that can be read, or which kind of failure. It looks at nothing but what
+/// it is given; every call goes through it.
+public struct Classifier: Sendable {
+  /// Seconds since 1970, for dates in `Retry-After` and the next month.
+  let now: Double
+  /// The longest pause that the backend may ask for.
+  let maximumRetryAfter: Duration
+
+  /// Classifies what came back at a time.
+  public init(now: Double, maximumRetryAfter: Duration = .seconds(3600)) {
+    self.now = now
+    self.maximumRetryAfter = maximumRetryAfter
   }
 
-  /// Classifies what came back of a call; nil when it is an answer of status 2xx that reports no failure.
+  /// The failure of a call without an answer that may be used.
+  public func failure(of error: TransferError) -> CallFailure {
+    TransferRules.classify(error, now: now, maximumRetryAfter: maximumRetryAfter)
+  }
+
+  /// The JSON of an answer of status 2xx that reports no failure.
   ///
-  /// - Parameters:
-  ///   - now: Seconds since 1970, for dates in `Retry-After` and the next month.
-  ///   - maximumRetryAfter: The longest pause that the backend may ask for.
-  public static func classify(
-    _ outcome: Outcome, now: Double, maximumRetryAfter: Duration = .seconds(3600)
-  ) -> CallFailure? {
-    switch outcome {
-    case .transfer(let error):
-      return TransferRules.classify(error, now: now, maximumRetryAfter: maximumRetryAfter)
-    case .answer(let status, let headers, let body):
-      let value = try? JSONReader.read(body)
-      guard !(200...299).contains(status) || value.flatMap(ReportedFailure.init(answer:)) != nil else {
-        return nil
-      }
+  /// - Throws: The failure that any other answer is.
+  public func value(status: Int, headers: Headers, body: [UInt8]) throws(CallFailure) -> JSONValue {
+    let read = Result { () throws(JSONFailure) in try JSONReader.read(body) }
+    let value = try? read.get()
+    if !(200...299).contains(status) || value.flatMap(ReportedFailure.init(answer:)) != nil {
       let answer = FailedAnswer(status: status, headers: headers, body: body, value: value)
-      return AnswerRules(now: now, maximumRetryAfter: maximumRetryAfter).classify(answer)
+      throw AnswerRules(now: now, maximumRetryAfter: maximumRetryAfter).classify(answer)
     }
+    do throws(JSONFailure) {
+      return try read.get()
+    } catch {
+      throw Self.invalid(DecodingFailure(error), status: status, body: body)
+    }
+  }
+
+  /// The failure that an answer is; nil when it can be read.
+  public func failure(status: Int, headers: Headers, body: [UInt8]) -> CallFailure? {
+    do throws(CallFailure) {
+      _ = try value(status: status, headers: headers, body: body)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// The failure of an answer that is well but for its content.
+  static func invalid(_ failure: DecodingFailure, status: Int? = nil, body: [UInt8] = []) -> CallFailure {
+    var result = CallFailure(.invalidAnswer, failure.description, maybeCounted: true)
+    result.status = status
+    result.excerpt = Redaction.excerpt(body)
+    result.calls = 1
+    return result
   }
 }
 

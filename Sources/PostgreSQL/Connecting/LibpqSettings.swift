@@ -1,4 +1,5 @@
 internal import Clibpq
+import Formatting
 
 /// Settings of a connection as libpq understood them, by their keywords; what is empty was not given.
 struct LibpqSettings {

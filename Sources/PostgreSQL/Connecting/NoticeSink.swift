@@ -32,7 +32,7 @@ final class NoticeSink: Sendable {
     let severity = pq_diag_severity(result).map { String(cString: $0) } ?? ""
     let sqlState = pq_diag_sqlstate(result).map { String(cString: $0) } ?? "00000"
     let text = pq_diag_message(result).map { String(cString: $0) } ?? ""
-    let message = Redaction.message(text, sqlState: sqlState)
+    let message = ServerText.message(text, sqlState: sqlState)
     if severity == "FATAL" || severity == "PANIC" {
       var error = PostgreSQLError(.connectionLost, message)
       error.sqlState = sqlState

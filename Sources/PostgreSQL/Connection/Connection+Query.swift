@@ -40,7 +40,7 @@ extension Connection {
   func run(
     script: String, _ scope: ConnectionScope, until: ContinuousClock.Instant
   ) async throws(PostgreSQLError) {
-    let label = Redaction.label(script)
+    let label = ServerText.label(script)
     try await perform(scope, until: until, label: label) { operation throws(PostgreSQLError) in
       try self.send(operation) { self.wire.send(script: script) }
       _ = try await self.wholeResult(operation)

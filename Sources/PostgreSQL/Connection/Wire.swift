@@ -1,5 +1,6 @@
 internal import Clibpq
 internal import EventLoop
+import Formatting
 
 /// A libpq connection and its descriptor's place in the loop; used by one actor only, on the loop.
 final class Wire {

@@ -1,3 +1,5 @@
+import Formatting
+
 /// Reads what libpq says of a failed connection attempt, which has no fields and no SQLSTATE of its own.
 ///
 /// With verbose errors libpq writes the server's as "FATAL:  28P01: password authentication failed …";
@@ -43,7 +45,7 @@ enum ConnectFailure {
       case "53300": return .tooManyClients
       case "57P03": return .startingUp
       case "3D000": return .databaseMissing
-      case _ where sqlState.hasPrefix("28"), "42501": return .authentication
+      case _ where sqlState.hasPrefix("28"), PostgreSQLError.permissionDenied: return .authentication
       case _ where sqlState.hasPrefix("57") || sqlState.hasPrefix("53"): return .interrupted
       case _ where sqlState.hasPrefix("08"): return poolerPhase(text)
       default: return .configuration

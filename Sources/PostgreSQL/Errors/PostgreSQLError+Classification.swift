@@ -19,6 +19,19 @@ extension PostgreSQLError {
   /// Whether the server takes no changes at present: a standby, or one that was made read-only.
   public var isReadOnlyServer: Bool { sqlState == "25006" }
 
+  /// Whether the role lacks the right to it, or a function of the schema refuses the role.
+  public var isPermissionDenied: Bool { sqlState == Self.permissionDenied }
+
+  /// Whether the schema lacks what was asked for: itself, a table, a function or a column.
+  public var isSchemaLacking: Bool {
+    switch sqlState {
+    case "3F000", "42P01", "42883", "42703": true
+    default: false
+    }
+  }
+
+  static let permissionDenied = "42501"
+
   /// Whether the server refused the data given: SQLSTATE class 22 (a value it cannot take) or 23 (a
   /// constraint).
   public var isDataError: Bool {

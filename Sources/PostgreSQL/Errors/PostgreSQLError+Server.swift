@@ -1,4 +1,5 @@
 internal import Clibpq
+import Formatting
 
 extension PostgreSQLError {
   /// The server's own error, redacted.
@@ -12,13 +13,13 @@ extension PostgreSQLError {
       return
     }
     let primary = field(pq_diag_message(pointer)) ?? "The server refused the statement."
-    self.init(.server, Redaction.message(primary, sqlState: sqlState), statement: statement)
+    self.init(.server, ServerText.message(primary, sqlState: sqlState), statement: statement)
     self.sqlState = sqlState
-    detail = Redaction.detail(field(pq_diag_detail(pointer)), sqlState: sqlState)
+    detail = ServerText.detail(field(pq_diag_detail(pointer)), sqlState: sqlState)
     hint = field(pq_diag_hint(pointer))
     constraint = field(pq_diag_constraint(pointer))
     table = field(pq_diag_table(pointer))
-    context = Redaction.context(field(pq_diag_context(pointer)))
+    context = ServerText.context(field(pq_diag_context(pointer)))
   }
 }
 

@@ -19,5 +19,5 @@ public struct SQLStatement: Sendable {
   }
 
   /// What errors call it.
-  var name: String { label ?? Redaction.label(sql) }
+  var name: String { label ?? ServerText.label(sql) }
 }

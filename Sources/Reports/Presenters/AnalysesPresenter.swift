@@ -4,7 +4,7 @@ import AnalysisCore
 struct AnalysesPresenter: ReportPresenter {
   static let columns: [Column] =
     [
-      .words("job", "Job"),
+      .identifier("job", "Job"),
       .words("user", "User"),
       .words("kind", "Kind"),
     ]

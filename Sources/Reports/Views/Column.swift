@@ -26,15 +26,22 @@ struct Column: Equatable, Sendable {
   let alignment: Alignment
   /// Who sees it.
   let audience: Audience
+  /// Whether a table may cut its cells where there is no room: words can be cut, numbers would be others.
+  let mayBeCut: Bool
 
   /// A column of words.
   static func words(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
-    Column(name: name, heading: heading, alignment: .left, audience: audience)
+    Column(name: name, heading: heading, alignment: .left, audience: audience, mayBeCut: true)
+  }
+
+  /// A column of numbers that name something.
+  static func identifier(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
+    Column(name: name, heading: heading, alignment: .left, audience: audience, mayBeCut: false)
   }
 
   /// A column of numbers.
   static func number(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
-    Column(name: name, heading: heading, alignment: .right, audience: audience)
+    Column(name: name, heading: heading, alignment: .right, audience: audience, mayBeCut: false)
   }
 
   /// Whether a view for some audience shows the column.

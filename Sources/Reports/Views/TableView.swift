@@ -48,7 +48,7 @@ struct TableView: ReportView {
   private mutating func release(into bytes: inout [UInt8]) {
     widths = columns.indices.map { index in
       let widest = held.reduce(displayWidth(columns[index].heading)) { max($0, displayWidth($1[index])) }
-      return columns[index].alignment == .left ? min(widest, Self.widestText) : widest
+      return columns[index].mayBeCut ? min(widest, Self.widestText) : widest
     }
     shrink()
     line(columns.map(\.heading), into: &bytes)
@@ -62,7 +62,7 @@ struct TableView: ReportView {
     guard let width else { return }
     var excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - width
     while excess > 0 {
-      let words = columns.indices.filter { columns[$0].alignment == .left }
+      let words = columns.indices.filter { columns[$0].mayBeCut }
       guard let widest = words.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.narrowestText
       else { return }
       widths[widest] -= 1
@@ -75,7 +75,7 @@ struct TableView: ReportView {
     for (index, text) in texts.enumerated() {
       if index > 0 { line += String(repeating: " ", count: Self.gap) }
       let isWords = columns[index].alignment == .left
-      let shown = isWords ? truncated(text, to: widths[index]) : text
+      let shown = columns[index].mayBeCut ? truncated(text, to: widths[index]) : text
       let blanks = String(repeating: " ", count: max(0, widths[index] - displayWidth(shown)))
       line += isWords ? shown + blanks : blanks + shown
     }

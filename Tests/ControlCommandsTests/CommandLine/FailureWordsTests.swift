@@ -1,8 +1,11 @@
 import CommandLineTool
+import Glibc
 import JobQueue
 import Testing
 
 @testable import ControlCommands
+@testable import ImageEncryption
+@testable import Operations
 
 @Suite("Errors of the modules below become exit codes")
 struct FailureWordsTests {
@@ -25,6 +28,32 @@ struct FailureWordsTests {
   func migrate(isMissing: Bool) {
     let error = JobQueueError(isMissing ? .schemaMissing : .schemaTooOld, "There is none.")
     #expect(FailureWords.failure(for: error)?.advice == "Run analysisctl migrate.")
+  }
+
+  @Test(
+    "of files and folders, each kind",
+    arguments: [
+      (.unreadable, ENOENT, .unreadableInput), (.unwritable, ENOENT, .usage), (.unwritable, ENOTDIR, .usage),
+      (.unwritable, EACCES, .permission), (.unwritable, ENOSPC, .tryLater), (.unwritable, EDQUOT, .tryLater),
+      (.notPrivate, 0, .permission), (.syntax, 0, .usage), (.invalid, 0, .usage),
+      (.system, EIO, .internalError),
+    ] as [(OperationsError.Code, Int32, ExitCode)])
+  func files(code: OperationsError.Code, errno: Int32, exitCode: ExitCode) {
+    let error = OperationsError(code, "It happened.", errno: errno)
+    #expect(FailureWords.failure(for: error)?.exitCode == exitCode)
+    // A key file that holds what no key file holds cannot be read.
+    let key = FailureWords.failure(for: ImageEncryptionError(error))
+    #expect(key?.exitCode == (code == .invalid ? .unreadableInput : exitCode))
+  }
+
+  @Test(
+    "of keys, each kind",
+    arguments: [
+      (.syntax, .usage), (.noKey, .refused), (.inUse, .refused), (.tampered, .refused),
+      (.unavailable, .internalError),
+    ] as [(ImageEncryptionError.Code, ExitCode)])
+  func keys(code: ImageEncryptionError.Code, exitCode: ExitCode) {
+    #expect(FailureWords.failure(for: ImageEncryptionError(code, "It happened."))?.exitCode == exitCode)
   }
 
   @Test("an interrupted command may be tried again")

@@ -67,7 +67,10 @@ struct ReportTests {
       #expect(await installed.control("report", "usage", "--out", files("u.json")).code == .done)
       #expect(try files.text("u.json").hasPrefix("{\"data\":["))
       #expect(await installed.control("report", "usage", "--zone", "Mars/Phobos").code == .usage)
-      #expect(await installed.control("report", "usage", "--out", files("no/such/x.csv")).code == .permission)
+      #expect(await installed.control("report", "usage", "--out", files("no/such/x.csv")).code == .usage)
+      #expect(await installed.control("report", "usage", "--due", files("no")).code == .usage)
+      let ending = await installed.control("report", "usage", "--out", files("x.xlsx"))
+      #expect(ending.code == .usage && ending.messages.contains(".csv, .json or .txt"))
     }
   }
 

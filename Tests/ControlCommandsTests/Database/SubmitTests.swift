@@ -185,7 +185,7 @@ struct SubmitTests {
       #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 3)
       control.brokenOutput = DescriptorWriter(full.fileDescriptor)
       control.runKey = "another"
-      #expect(await control.run(submit).code == .internalError)
+      #expect(await control.run(submit).code == .tryLater)
       #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 6)
       withExtendedLifetime((pipe, full)) {}
     }

@@ -52,8 +52,8 @@ struct StatusPresenterTests {
         "LANE            WAITING  RUNNING  OLDEST",
         "throat/urgent    10000+       64   2 min",
         "ear/quarantine        0        0        ",
-        "WORKER  PID  VERSION  STARTED               HEARD OF  RUNNING",
-        "w1       42  1.0      2026-10-01 00:00:00Z   1 s ago       64",
+        "WORKER  PID  STATE  VERSION  STARTED               HEARD OF  RUNNING",
+        "w1       42  alive  1.0      2026-10-01 00:00:00Z   1 s ago       64",
         "SINCE ITS START  DONE  RETRIED  DEAD  RESCUED  STALE  LEASES LOST  CONNECTS  FAILED",
         "w1 42             900        0     0        2      1            0         9       0",
         "ENDPOINT               TYPES       WORKER  STATE                CALLS  WHY",
@@ -73,7 +73,7 @@ struct StatusPresenterTests {
           #""waiting":{"value":10000,"exact":false},"in_flight":64,"oldest_waiting_seconds":130.0},"#,
           #"{"lane":"ear/quarantine","waiting":{"value":0,"exact":true},"in_flight":0,"#,
           #""oldest_waiting_seconds":null}],"workers":[{"id":"9223372036854775807","host":"w1","pid":42,"#,
-          #""version":"1.0","started_at":"2026-10-01T00:00:00.250Z","heartbeat_seconds_ago":1.5,"#,
+          #""version":"1.0","started_at":"2026-10-01T00:00:00.250Z","state":"alive","heartbeat_seconds_ago":1.5,"#,
           #""in_flight":64,"report":{"counters":{"database_connects":9,"jobs_completed":900,"jobs_rescued":2,"#,
           #""outcomes_stale":1},"endpoints":[{"name":"https://a.example.org","types":["throat","ear"],"#,
           #""state":"shut","reason":"it fails (server)","next_try_seconds":12.5,"in_flight":3,"window":32}],"#,
@@ -83,11 +83,27 @@ struct StatusPresenterTests {
         ].joined())
   }
 
+  @Test(
+    "a worker is alive until 15 s after its last heartbeat, then lost",
+    arguments: [(15.0, "alive"), (15.1, "lost")])
+  func lost(seconds: Double, state: String) {
+    var queue = QueueStatus()
+    queue.workers = [
+      .init(
+        id: 1, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, heartbeatAgo: seconds,
+        inFlight: 0,
+        report: nil)
+    ]
+    let response = StatusResponse(queue: queue, schemaVersion: 4)
+    #expect(Fixed.text(response, StatusPresenter.self).contains("w1       42  \(state)"))
+    #expect(Fixed.json(response, StatusPresenter.self).contains(#""state":"\#(state)""#))
+  }
+
   @Test("an empty queue without workers says so")
   func idle() {
     let text = Fixed.text(StatusResponse(queue: QueueStatus(), schemaVersion: 4), StatusPresenter.self)
     #expect(text.hasPrefix("waiting 0, running 0, scheduled 0, dead 0\n"))
-    #expect(text.hasSuffix("No worker was heard of in the last day.\n"))
+    #expect(text.hasSuffix("No worker was heard of in the last hour.\n"))
   }
 
   @Test("a dry run is SQL that can be run; a run is a list")

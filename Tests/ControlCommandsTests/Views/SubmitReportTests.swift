@@ -45,6 +45,19 @@ struct SubmitReportTests {
     #expect(messages.text.hasSuffix("It is bad.\nMend it.\n0 submitted, 1 submitted before, 2 refused.\n"))
   }
 
+  @Test("after an interruption people read the summary alone, and programs a line for each image")
+  func interrupted() throws {
+    let results = Array(repeating: result(.notReached), count: 1000)
+    let report = report()
+    for result in results { report.submitted(result) }
+    try finish(report, results)
+    #expect(output.text == "")
+    #expect(messages.text.hasPrefix("0 submitted, 1000 not submitted.\nTo submit the rest"))
+    let lines = self.report(json: true)
+    for result in results { lines.submitted(result) }
+    #expect(output.text.split(separator: "\n").count == 1000)
+  }
+
   @Test("with --json everything on standard output")
   func json() throws {
     let report = report(json: true)

@@ -46,9 +46,9 @@ import HTTPTransfer
   private static func classify(_ body: [UInt8], status: Int, choice: UInt8) {
     var headers: Headers = ["Content-Type": choice & 1 == 0 ? "application/json" : "text/html"]
     if choice & 2 != 0 { headers.add("Retry-After", String(decoding: body.prefix(40), as: UTF8.self)) }
-    guard
-      let failure = Classifier.classify(.answer(status: status, headers: headers, body: body), now: now)
-    else { return }
+    guard let failure = Classifier(now: now).failure(status: status, headers: headers, body: body) else {
+      return
+    }
     requireShowable(failure.message, limit: 300, "the message")
     requireShowable(failure.excerpt ?? "", limit: 200, "the excerpt")
     requireShowable(failure.code ?? "", limit: FieldReader.shortLimit, "the code")

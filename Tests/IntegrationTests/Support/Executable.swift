@@ -52,7 +52,7 @@ struct Executable: Sendable {
 
   /// Waits until a SIGSTOP has stopped it.
   func hasStopped(_ location: SourceLocation = #_sourceLocation) async throws {
-    try await eventually(location) {
+    try await eventually(file: location.fileID, line: location.line) {
       // The state is the first word after the program's name, which may hold anything.
       let status = try String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8)
       return status.split(separator: ")").last?.hasPrefix(" T") == true

@@ -77,9 +77,8 @@ struct RetryAfterHistories {
       }
       let most = Duration.seconds(Int64.random(in: 1...7200, using: &random))
       let status = [429, 503, 500, 408, 502].randomElement(using: &random) ?? 503
-      let failure = Classifier.classify(
-        .answer(status: status, headers: ["Retry-After": text], body: []), now: 1_900_000_000,
-        maximumRetryAfter: most)
+      let failure = Classifier(now: 1_900_000_000, maximumRetryAfter: most).failure(
+        status: status, headers: ["Retry-After": text], body: [])
       guard let failure else { throw BrokenRule("\(status) is a failure") }
       let wait = failure.retryAfter ?? .zero
       try hold(wait >= .zero && wait <= most, "Retry-After: \(text) is a wait of \(wait), at most \(most)")

@@ -57,6 +57,13 @@ struct ServerErrorTests {
     }
   }
 
+  @Test(
+    "of a right that is missing, and of a schema that is, is judged in one file",
+    arguments: ["42501", "42883"])
+  func onePlace(state: String) throws {
+    #expect(try sources(with: "\"\(state)\"") == ["PostgreSQL/Errors/PostgreSQLError+Classification.swift"])
+  }
+
   @Test("leaves the connection usable")
   func usable() async throws {
     try await withConnection { connection in

@@ -55,14 +55,3 @@ extension RemoteImageCache {
     }
   }
 }
-
-/// Looks again and again until something has come about; the time guards against hanging and measures nothing.
-func eventually(
-  _ location: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
-) async throws {
-  let patience = ContinuousClock.now + .seconds(120)
-  while try await !condition() {
-    try #require(ContinuousClock.now < patience, "it does not come about", sourceLocation: location)
-    try await Task.sleep(for: .milliseconds(5))
-  }
-}

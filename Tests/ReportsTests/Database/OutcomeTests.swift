@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Reports
@@ -32,7 +33,7 @@ struct OutcomeTests {
   @Test("the sidecar tells the file's hash, length, rows, month, zone, state and moment")
   func sidecar() async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
+      let folder = try TemporaryFolder()
       var request = Self.request
       request.zone = "asia/jakarta"
       let outcome = try await database.reporter(at: Self.due).run(
@@ -46,7 +47,7 @@ struct OutcomeTests {
           "generated_at": "2026-11-04T12:00:00Z", "format": "csv", "bytes": .number(Double(bytes.count)),
           "sha256": .text(sha256),
         ])
-      #expect(try folder.names() == ["usage.csv", "usage.csv.json"])
+      #expect(try folder.names == ["usage.csv", "usage.csv.json"])
       #expect(try folder.permissions("usage.csv") == 0o600)
       #expect(try folder.permissions("usage.csv.json") == 0o600)
     }
@@ -55,7 +56,7 @@ struct OutcomeTests {
   @Test("the file holds what the stream carries", arguments: ReportKind.allCases, ReportFormat.allCases)
   func fileAndStream(kind: ReportKind, format: ReportFormat) async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
+      let folder = try TemporaryFolder()
       let request = ReportRequest(kind, month: Written.october, format: format)
       _ = try await database.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
       #expect(
@@ -67,7 +68,7 @@ struct OutcomeTests {
   @Test("a closed statement that is there already is not written again", arguments: ReportFormat.allCases)
   func nothingToDo(format: ReportFormat) async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
+      let folder = try TemporaryFolder()
       let request = ReportRequest(.usage, month: Written.october, format: format)
       let first = try await database.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
       let node = try folder.node("out")
@@ -78,7 +79,7 @@ struct OutcomeTests {
         again == ReportOutcome(kind: .nothingToDo, rows: 4, state: .closed, openJobs: 0, sha256: first.sha256)
       )
       #expect(try folder.node("out") == node)
-      #expect(try folder.names() == ["out", "out.json"])
+      #expect(try folder.names == ["out", "out.json"])
     }
   }
 
@@ -87,18 +88,18 @@ struct OutcomeTests {
     arguments: ["shorter", "longer", "other", "sidecar gone", "sidecar other"])
   func repaired(damage: String) async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
+      let folder = try TemporaryFolder()
       let path = folder.path("out")
       let reporter = database.reporter(at: Self.due)
       _ = try await reporter.run(Self.request, to: .file(path))
       let whole = try folder.bytes("out")
       let sidecar = try folder.bytes("out.json")
       switch damage {
-      case "shorter": try folder.write("out", Array(whole.dropLast()))
-      case "longer": try folder.write("out", whole + [0x0A])
-      case "other": try folder.write("out", whole.map { $0 == 0x61 ? 0x62 : $0 })
+      case "shorter": try folder.write(Array(whole.dropLast()), to: "out")
+      case "longer": try folder.write(whole + [0x0A], to: "out")
+      case "other": try folder.write(whole.map { $0 == 0x61 ? 0x62 : $0 }, to: "out")
       case "sidecar gone": try folder.remove("out.json")
-      default: try folder.write("out.json", Array("{}".utf8))
+      default: try folder.write(Array("{}".utf8), to: "out.json")
       }
       #expect(try await reporter.run(Self.request, to: .file(path)).kind == .written)
       #expect(try folder.bytes("out") == whole)
@@ -109,7 +110,7 @@ struct OutcomeTests {
   @Test("a draft is always written anew, over the one before")
   func draftAgain() async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
+      let folder = try TemporaryFolder()
       for moment in ["2026-10-20T00:00:00Z", "2026-10-21T00:00:00Z"] {
         let outcome = try await database.reporter(at: moment).run(Self.request, to: .file(folder.path("out")))
         #expect(outcome.kind == .written)
@@ -121,8 +122,8 @@ struct OutcomeTests {
   @Test("nothing is left behind where a file cannot be written, and what was there stays")
   func unwritable() async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
-      try folder.write("kept", Array("old".utf8))
+      let folder = try TemporaryFolder()
+      try folder.write(Array("old".utf8), to: "kept")
       try folder.makeFolder("kept.json")
       try folder.makeFolder("folder")
       for name in ["kept", "folder", "missing/out", "kept/out"] {
@@ -131,7 +132,7 @@ struct OutcomeTests {
         }
         #expect(error?.code == .unwritable)
       }
-      #expect(try folder.names() == ["folder", "kept", "kept.json"])
+      #expect(try folder.names == ["folder", "kept", "kept.json"])
       #expect(try folder.bytes("kept") == Array("old".utf8))
     }
   }
@@ -139,8 +140,8 @@ struct OutcomeTests {
   @Test("nothing is left behind when the database fails in the middle of the rows")
   func failsInTheMiddle() async throws {
     try await ReportsDatabase.with { database in
-      let folder = try Folder()
-      try folder.write("out", Array("old".utf8))
+      let folder = try TemporaryFolder()
+      try folder.write(Array("old".utf8), to: "out")
       // The last row to be read has a band that no program knows, which the table would refuse.
       try await database.execute(
         """
@@ -153,7 +154,7 @@ struct OutcomeTests {
       }
       #expect(error?.code == .schema)
       #expect(error?.description.contains("band numbered 9") == true)
-      #expect(try folder.names() == ["out"])
+      #expect(try folder.names == ["out"])
       #expect(try folder.bytes("out") == Array("old".utf8))
     }
   }

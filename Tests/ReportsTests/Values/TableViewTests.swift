@@ -60,6 +60,16 @@ struct TableViewTests {
     #expect(text.split(separator: "\n")[2] == "a[2Jbc d e     1")
   }
 
+  @Test("a number that names something is never cut, however narrow the terminal or late the row")
+  func identifiers() {
+    var view = TableView(width: 12)
+    var bytes: [UInt8] = []
+    view.begin([.identifier("job", "Job"), .words("user", "User")], into: &bytes)
+    for _ in 0..<1_000 { view.row([.identifier(7), .text("somebody")], at: [0, 1], into: &bytes) }
+    view.row([.identifier(13_200_000), .text("somebody else")], at: [0, 1], into: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("\n7    somebo…\n13200000  somebo…\n"))
+  }
+
   @Test("nothing that hides text or turns its order round is in a table", arguments: HostileText.all)
   func hostile(text: HostileText) {
     let shown = Written.text(TableView(), Self.columns, [[.text(text.text), .integer(1), .absent, .absent]])

@@ -57,7 +57,8 @@ public final class RunningProgram: Sendable {
       end.set(
         Ended(
           status: process.terminationStatus, wasKilled: process.terminationReason == .uncaughtSignal,
-          output: folder.bytes("output"), errors: String(decoding: folder.bytes("errors"), as: UTF8.self)))
+          output: (try? folder.bytes("output")) ?? [],
+          errors: String(decoding: (try? folder.bytes("errors")) ?? [], as: UTF8.self)))
     }
     try process.run()
     processID = process.processIdentifier
@@ -84,10 +85,10 @@ public final class RunningProgram: Sendable {
   public func send(_ signal: Int32) { _ = kill(processID, signal) }
 
   /// What it has written to its standard output so far.
-  public var outputSoFar: String { String(decoding: folder.bytes("output"), as: UTF8.self) }
+  public var outputSoFar: String { String(decoding: (try? folder.bytes("output")) ?? [], as: UTF8.self) }
 
   /// What it has written to its standard error so far.
-  public var errorsSoFar: String { String(decoding: folder.bytes("errors"), as: UTF8.self) }
+  public var errorsSoFar: String { String(decoding: (try? folder.bytes("errors")) ?? [], as: UTF8.self) }
 
   /// Waits until the first line of its standard output is whole, and gives it without its end.
   ///

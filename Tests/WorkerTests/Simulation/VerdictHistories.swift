@@ -28,8 +28,8 @@ struct VerdictHistories {
       case 2: #"{"error":true,"message":"m"}"#
       default: #"{"error":true,"message":"m","code":"\#(codes.randomElement(using: &random) ?? "")"}"#
       }
-    return Classifier.classify(
-      .answer(status: status, headers: ["Retry-After": "7"], body: Array(body.utf8)), now: 1_900_000_000)
+    return Classifier(now: 1_900_000_000).failure(
+      status: status, headers: ["Retry-After": "7"], body: Array(body.utf8))
   }
 
   @Test(

@@ -15,7 +15,7 @@ struct ZoneChecks: DatabaseCheck {
       let users = try await database.rows("zones_of_users")
       for row in users { findings.append(Self.unknown(zone: try row.string(0), user: try row.string(1))) }
     } catch {
-      guard error.sqlState == "42501" else { throw error }
+      guard error.isPermissionDenied else { throw error }
       findings.append(
         .skipped("zones.users", "this role may not see users' zones", "Run doctor as the schema's owner."))
     }

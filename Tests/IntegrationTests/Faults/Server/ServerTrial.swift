@@ -72,7 +72,7 @@ struct ServerTrial {
   func eventuallyThere(
     _ location: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
   ) async throws {
-    try await eventually(location) {
+    try await eventually(file: location.fileID, line: location.line) {
       do { return try await condition() } catch let error as PostgreSQLError where error.isTransient {
         return false
       }

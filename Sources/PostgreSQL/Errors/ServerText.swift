@@ -1,5 +1,7 @@
+import Formatting
+
 /// What may be kept of the server's and libpq's own words.
-enum Redaction {
+enum ServerText {
   /// SQLSTATE classes whose detail speaks of objects, locks and resources, never of row values.
   private static let detailClasses: Set<Substring> = [
     "0A", "25", "2B", "3D", "3F", "40", "42", "53", "54", "55", "57", "58",
@@ -7,7 +9,7 @@ enum Redaction {
 
   /// A server's primary message; class 22 quotes the value it could not take.
   static func message(_ text: String, sqlState: String) -> String {
-    sqlState.hasPrefix("22") ? withoutQuoted(text) : text
+    sqlState.hasPrefix("22") ? Redaction.withoutQuoted(text) : text
   }
 
   /// A server's detail, or nil where it may hold row values ("Key (email)=(…) already exists").
@@ -22,15 +24,6 @@ enum Redaction {
       $0.hasPrefix("PL/pgSQL function") || $0.hasPrefix("SQL function")
     }
     return lines.isEmpty ? nil : lines.joined(separator: "\n")
-  }
-
-  /// Replaces everything from the first double quote to the last by an ellipsis: libpq quotes the parts
-  /// of a connection string that it could not read, and a password may be among them.
-  static func withoutQuoted(_ text: String) -> String {
-    guard let first = text.firstIndex(of: "\""), let last = text.lastIndex(of: "\""), first < last else {
-      return text
-    }
-    return text[..<first] + "\"…\"" + text[text.index(after: last)...]
   }
 
   /// The first words of a statement, enough to find it by; literals, and what comes after, are left out.

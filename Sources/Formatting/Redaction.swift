@@ -1,20 +1,20 @@
-import Formatting
-
-/// Makes text of a foreign server fit to be stored and logged: bounded, without control characters, and
-/// without what looks like a token, a password, an e-mail address or a name in a field.
-enum Redaction {
-  static let messageLimit = 300
-  static let excerptLimit = 200
+/// Makes text of a foreign server fit to be stored and logged, and says which fields of a log line may not be shown:
+/// without what looks like a token, a password, an e-mail address or a name in a field. All of it goes by one list.
+public enum Redaction {
+  /// The most characters of a message.
+  public static let messageLimit = 300
+  /// The most characters of the beginning of a body.
+  public static let excerptLimit = 200
 
   /// A message.
-  static func message(_ text: String) -> String {
+  public static func message(_ text: String) -> String {
     // Cut generously first, so that a huge text costs little, and exactly after the replacements.
     printable(redacted(oneLine(String(text.unicodeScalars.prefix(4 * messageLimit)))), limit: messageLimit)
   }
 
   /// The beginning of a body. More than is shown is looked at, so that a token is known by its whole length
   /// even where the end cuts it.
-  static func excerpt(_ body: [UInt8]) -> String? {
+  public static func excerpt(_ body: [UInt8]) -> String? {
     guard !body.isEmpty else { return nil }
     let beginning = String(decoding: body.prefix(4 * excerptLimit), as: UTF8.self)
     return printable(redacted(oneLine(beginning)), limit: excerptLimit)
@@ -25,22 +25,53 @@ enum Redaction {
   }
 }
 
-// MARK: - What is replaced
+// MARK: - Names
 
 extension Redaction {
-  private static let replacement = "[redacted]"
-
-  /// Fields whose value is never shown, compared without case, `-` and `_`.
-  private static let secretNames: Set<String> = [
-    "token", "accesstoken", "refreshtoken", "idtoken", "paymenttoken", "password", "passwd", "secret",
-    "apikey", "authorization", "cookie", "setcookie", "session", "sessionid", "email", "mail", "username",
-    "phone",
+  /// Words by which the name of a field says that its value is nobody's business.
+  private static let secretWords: Set<String> = [
+    "token", "accesstoken", "refreshtoken", "idtoken", "paymenttoken", "password", "passwd", "passphrase",
+    "secret",
+    "apikey", "authorization", "bearer", "credential", "credentials", "jwt", "cookie", "setcookie", "session",
+    "sessionid", "email", "mail", "username", "phone",
   ]
 
   /// Fields that hold a person in data, but are also words of a sentence: "field name: image".
   private static let personNames: Set<String> = [
     "name", "firstname", "lastname", "fullname", "user", "userid",
   ]
+
+  /// Whether a field of a log line may not be shown: one of the words that its name is made of is on the list, or
+  /// all of them together are (`accessToken`, `user_name`, `e-mail`; not `hostname` or `tokens`, which are other words).
+  public static func hides(_ field: String) -> Bool {
+    isSecret(field) || words(of: field).contains("name")
+  }
+
+  private static func isSecret(_ name: String) -> Bool {
+    let words = words(of: name)
+    return words.contains(where: secretWords.contains) || secretWords.contains(words.joined())
+  }
+
+  private static func words(of name: String) -> [String] {
+    var found: [String] = []
+    var word = ""
+    var previousWasLower = false
+    for character in name {
+      if !(character.isLetter || character.isNumber) || (character.isUppercase && previousWasLower) {
+        if !word.isEmpty { found.append(word) }
+        word = ""
+      }
+      if character.isLetter || character.isNumber { word += character.lowercased() }
+      previousWasLower = character.isLowercase || character.isNumber
+    }
+    return word.isEmpty ? found : found + [word]
+  }
+}
+
+// MARK: - What is replaced
+
+extension Redaction {
+  private static let replacement = "[redacted]"
 
   private static let delimiters = Set(" \"'`,;:=<>(){}[]&?|\\/".unicodeScalars)
 
@@ -81,9 +112,8 @@ extension Redaction {
   }
 
   private static func isSecretName(_ word: String, _ between: String) -> Bool {
-    let name = word.lowercased().filter { $0 != "-" && $0 != "_" }
-    return secretNames.contains(name)
-      || personNames.contains(name) && (between.contains("\"") || between.contains("="))
+    isSecret(word)
+      || personNames.contains(words(of: word).joined()) && (between.contains("\"") || between.contains("="))
   }
 
   /// An e-mail address, a JWT, or a long run of letters and digits such as only machines write.
@@ -103,5 +133,14 @@ extension Redaction {
       }
     }
     return isMachineText && word.utf8.contains { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+
+  /// Replaces everything from the first double quote to the last by an ellipsis: what libpq and the server quote may
+  /// be a part of a connection string, with its password, or a value of a row.
+  public static func withoutQuoted(_ text: String) -> String {
+    guard let first = text.firstIndex(of: "\""), let last = text.lastIndex(of: "\""), first < last else {
+      return text
+    }
+    return text[..<first] + "\"…\"" + text[text.index(after: last)...]
   }
 }

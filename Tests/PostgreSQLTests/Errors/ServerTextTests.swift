@@ -1,9 +1,10 @@
+import Formatting
 import Testing
 
 @testable import PostgreSQL
 
-@Suite("Redaction")
-struct RedactionTests {
+@Suite("What is kept of the server's text")
+struct ServerTextTests {
   @Test(
     "takes out what libpq quotes of a connection string",
     arguments: [
@@ -31,13 +32,13 @@ struct RedactionTests {
       ("", ""),
     ])
   func labels(sql: String, label: String) {
-    #expect(Redaction.label(sql) == label)
+    #expect(ServerText.label(sql) == label)
   }
 
   @Test("keeps only the lines of a context that name functions")
   func context() {
     let text = "COPY t, line 1, column a: \"hunter2\"\nPL/pgSQL function f() line 3 at RAISE"
-    #expect(Redaction.context(text) == "PL/pgSQL function f() line 3 at RAISE")
-    #expect(Redaction.context("COPY t, line 1: \"hunter2\"") == nil)
+    #expect(ServerText.context(text) == "PL/pgSQL function f() line 3 at RAISE")
+    #expect(ServerText.context("COPY t, line 1: \"hunter2\"") == nil)
   }
 }

@@ -1,0 +1,14 @@
+/// Looks again and again until something has come about.
+///
+/// - Throws: When it has not within five minutes, which guards against hanging and measures nothing.
+public func eventually(
+  file: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
+) async throws {
+  let patience = ContinuousClock.now + .seconds(300)
+  while try await !condition() {
+    guard ContinuousClock.now < patience else {
+      throw TestSupportError("What is waited for at \(file):\(line) does not come about.")
+    }
+    try await Task.sleep(for: .milliseconds(10))
+  }
+}
