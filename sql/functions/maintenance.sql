@@ -49,6 +49,7 @@ DECLARE
   v_made int := 0;
   v_parent text;
   v_child text;
+  v_index text;
 BEGIN
   PERFORM analysis.require_argument(
     p_from >= v_present - 36 AND p_to <= v_present + 24, 'months are made from 36 months ago to 24 months ahead');
@@ -62,6 +63,26 @@ BEGIN
                      v_child, v_parent);
       -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
       EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
+      -- The primary key last: of indexes that cost the same, as all do while the month is empty, the planner takes the
+      -- newest, and plans outlive that. The parent's indexes find these when the month is attached.
+      FOR v_index IN
+        SELECT regexp_replace(pg_get_indexdef(i.indexrelid), ' INDEX \S+ ON (ONLY )?\S+ ',
+                              format(' INDEX ON analysis.%I ', v_child))
+        FROM pg_index i
+        WHERE i.indrelid = format('analysis.%I', v_parent)::regclass AND NOT i.indisprimary
+          AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid)
+        ORDER BY i.indexrelid
+      LOOP
+        EXECUTE v_index;
+      END LOOP;
+      FOR v_index IN
+        SELECT format('ALTER TABLE analysis.%I ADD %s', v_child, pg_get_constraintdef(c.oid))
+        FROM pg_constraint c
+        WHERE c.conrelid = format('analysis.%I', v_parent)::regclass AND c.contype IN ('p', 'u')
+        ORDER BY c.contype DESC
+      LOOP
+        EXECUTE v_index;
+      END LOOP;
       EXECUTE format('ALTER TABLE analysis.%I ATTACH PARTITION analysis.%I FOR VALUES FROM (%s) TO (%s)',
                      v_parent, v_child, v_period, v_period + 1);
     END LOOP;

@@ -78,10 +78,11 @@ CREATE TABLE analysis.dead (
   calls     int NOT NULL CHECK (calls >= 0),                   -- of all its attempts
   class     text NOT NULL CHECK (length(class) BETWEEN 1 AND 60),
   code      text CHECK (length(code) <= 200),
-  message   text NOT NULL CHECK (length(message) BETWEEN 1 AND 2000),
-  PRIMARY KEY (shard, job_id));
+  message   text NOT NULL CHECK (length(message) BETWEEN 1 AND 2000));
 CREATE INDEX dead_month ON analysis.dead (shard, period, job_id);
 CREATE INDEX dead_user ON analysis.dead (shard, user_id, period, job_id);
+-- The last one, as in `scheduled`.
+ALTER TABLE analysis.dead ADD PRIMARY KEY (shard, job_id);
 
 -- Every attempt that did not end in a result.
 CREATE TABLE analysis.attempt_error (

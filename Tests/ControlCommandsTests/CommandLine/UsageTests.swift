@@ -11,7 +11,7 @@ struct UsageTests {
   @Test(
     "with code 64 and words that help",
     arguments: [
-      ("", "'analysisctl' needs a subcommand: migrate, submit, status, jobs"),
+      ("", "'analysisctl' needs a subcommand: migrate, roles, submit, status, jobs"),
       ("sumbit", "unknown subcommand 'sumbit': did you mean 'submit'?"),
       ("migrate --dryrun", "unknown option '--dryrun': did you mean '--dry-run'?"),
       ("migrate now", "unexpected argument 'now'"),
