@@ -64,7 +64,7 @@ struct PurgeProcessTests {
       let (path, old, young) = try plantCache(folder)
       func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
       let dry = try await purge(installation, "--url-cache", path, "--dry-run", "--json").ended()
-      let line = #"{"kind":"cache","month":null,"rows":1,"bytes":6,"whole_month":false}"#
+      let line = #"{"kind":"cache","month":null,"rows":1,"bytes":9,"whole_month":false}"#
       #expect(dry.code == 0 && dry.output.contains(line), "\(dry.output) \(dry.messages)")
       #expect(try names() == [old, young, "names", "notes.txt"])
       let done = try await purge(installation, "--url-cache", path, "--json").ended()

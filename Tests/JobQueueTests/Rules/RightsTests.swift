@@ -136,7 +136,7 @@ struct RightsTests {
       try await queue.execute("REVOKE USAGE ON SCHEMA analysis FROM analysis_privacy")
       #expect(
         try await missing() == [
-          "analysis_privacy schema", "analysis_reporter account", "analysis_worker tell",
+          "analysis_privacy schema", "analysis_reporter account", "analysis_worker record_report",
         ])
       _ = try await Migrator(queue.pool).migrate()
       #expect(try await missing() == [])

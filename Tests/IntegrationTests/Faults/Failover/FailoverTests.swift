@@ -94,7 +94,10 @@ struct FailoverTests {
       try await failover.primary.kill()
       let submit = try Executable(
         "analysisctl",
-        ["submit", "--user", FailoverTrial.user, "--type", "throat", "--connect-timeout", "5m", picture],
+        [
+          "submit", "--user", FailoverTrial.user, "--type", "throat", "--connect-timeout", "5m", "--json",
+          picture,
+        ],
         environment: trial.installation.environment)
       // The one server is dead, the other only reads: it is neither refused nor sent to the standby.
       try await eventually { submit.messagesSoFar.contains("Waiting for the database") || submit.hasEnded }
