@@ -26,8 +26,9 @@ struct ReportArguments: Sendable {
     if isJSON, let given, given != .json {
       throw ControlError.usage("--json and --format \(given.rawValue) contradict each other")
     }
-    format = try given ?? (isJSON ? .json : Self.format(of: out))
-    if excel, format != .csv, kind != .usage || !Self.isDue(values) {
+    let isDue = try kind == .usage && values[ReportCommand.due] != nil
+    format = try given ?? (isJSON ? .json : isDue ? .csv : Self.format(of: out))
+    if excel, format != .csv, !isDue {
       throw ControlError.usage("--excel is of use only with --format csv")
     }
   }
@@ -44,10 +45,6 @@ struct ReportArguments: Sendable {
         "the ending of \(printable(file)) does not say how to write it",
         advice: "Name a file that ends in .csv, .json or .txt (a table), or give --format.")
     }
-  }
-
-  private static func isDue(_ values: Values) -> Bool {
-    values.source(of: ReportCommand.due) != .absent
   }
 
   /// `--due` decides months, form and files by itself.

@@ -113,7 +113,8 @@ struct JobsTests {
     try await with { (installed, jobs) async throws in
       let dry = await installed.control("jobs", "cancel", "--user", "u1", "--dry-run")
       #expect(dry.code == .done)
-      #expect(dry.lines == ["\(jobs[2]) waiting, left as it is", "\(jobs[3]) waiting, left as it is"])
+      #expect(
+        dry.lines == ["\(jobs[2]) waiting: would be cancelled", "\(jobs[3]) waiting: would be cancelled"])
       #expect(try await installed.number("SELECT count(*)::int FROM analysis.ready") == 2)
       let one = await installed.control("jobs", "cancel", "--user", "u1", "--limit", "1")
       #expect(one.lines.count == 1)
