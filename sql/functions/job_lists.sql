@@ -76,8 +76,9 @@ BEGIN
       'SELECT d.job_id FROM analysis.dead d WHERE d.shard = $1 AND d.period = $2 AND d.job_id < $3'
       || CASE WHEN v_user IS NOT NULL THEN ' AND d.user_id = $5' ELSE '' END || ' ORDER BY d.job_id DESC'
     WHEN v_user IS NOT NULL THEN
-      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.period = $2 AND j.user_id = $5 AND j.id < $3'
-      ' ORDER BY j.id DESC'
+      -- By the two together, so that without statistics, too, the index by user is the one that reads least.
+      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.user_id = $5 AND (j.period, j.id) < ($2, $3)'
+      ' ORDER BY j.period DESC, j.id DESC'
     WHEN p_state = 'scheduled' THEN
       'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
       ' ORDER BY s.job_id DESC'

@@ -37,7 +37,7 @@ CREATE TABLE analysis.job (
   PARTITION BY RANGE (period);
 
 -- The jobs of a user, by number.
-CREATE INDEX job_user ON analysis.job (shard, period, user_id, id);
+CREATE INDEX job_user ON analysis.job (shard, user_id, period, id);
 
 -- Jobs that show an image of another month: few, and looked up when that image is to be removed. Jobs that
 -- show an image of their own month are found by an index that a month gets when its images are old enough

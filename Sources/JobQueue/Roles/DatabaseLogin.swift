@@ -59,5 +59,5 @@ extension JobQueueError {
 
 extension PostgreSQLError {
   /// Whether the server refused a call for want of a role, and gave no advice of its own.
-  public var lacksRole: Bool { sqlState == "42501" && phase == nil && hint == nil }
+  public var lacksRole: Bool { isPermissionDenied && phase == nil && hint == nil }
 }
