@@ -92,9 +92,11 @@ let package = Package(
     module("Operations", ["Formatting", "Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
-    module("Images", ["Operations", "Cturbojpeg", "Cpng", "Cexif"]),
+    module("Images", ["AnalysisCore", "Operations", "Cturbojpeg", "Cpng", "Cexif"]),
     module("ImageEncryption", ["Formatting", "Operations", "Csodium", "Ccrypto"]),
-    module("RemoteImages", ["Formatting", "Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
+    module(
+      "RemoteImages",
+      ["AnalysisCore", "Formatting", "Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
     module("ModelClient", ["AnalysisCore", "Formatting", "Operations", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),

@@ -1,3 +1,5 @@
+public import AnalysisCore
+
 /// What a submitted picture may be, and what a cleaned one will be.
 public struct ImageLimits: Sendable, Hashable {
   /// The most bytes a submitted file may have: 10 MB, that is 10,000,000, by default.
@@ -20,7 +22,7 @@ public struct ImageLimits: Sendable, Hashable {
 
   /// Makes limits; every value left out is the default that its property names.
   public init(
-    maxBytes: Int = 10_000_000, maxPixels: Int = 50_000_000, maxOutputBytes: Int = 5_242_879,
+    maxBytes: Int = ImageSize.maximum, maxPixels: Int = 50_000_000, maxOutputBytes: Int = 5_242_879,
     maxDimension: Int? = nil, jpegQuality: Int = 80, fullSizeQuality: Int = 92
   ) {
     self.maxBytes = maxBytes

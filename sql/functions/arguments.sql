@@ -28,6 +28,13 @@ LANGUAGE sql IMMUTABLE AS $$
       || '\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010fffd]'
 $$;
 
+-- The most bytes that an image may have: a file before it is cleaned, and what encryption may add to it. The same as
+-- `ImageSize` in Swift.
+CREATE OR REPLACE FUNCTION analysis.max_image_bytes(p_is_encrypted boolean) RETURNS int
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT 10000000 + CASE WHEN p_is_encrypted THEN 512 ELSE 0 END
+$$;
+
 -- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed while this one
 -- waited for a lock would not be seen. A serializable one the server itself ends where that matters (40001).
 CREATE OR REPLACE FUNCTION analysis.refuse_repeatable_read() RETURNS void

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_image(
 RETURNS TABLE (outcome text, reason text, job_id bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  IF p_user IS NULL OR p_image IS NULL OR octet_length(p_image) > 10485760 THEN
+  IF p_user IS NULL OR p_image IS NULL OR octet_length(p_image) > analysis.max_image_bytes(false) THEN
     RETURN QUERY SELECT 'refused', 'bad_argument', NULL::bigint;
     RETURN;
   END IF;

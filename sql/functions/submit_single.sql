@@ -11,17 +11,18 @@ CREATE OR REPLACE FUNCTION analysis.is_sound(
   p_key text, p_source text, p_at timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT (p_user IS NOT NULL AND p_kind IN (1, 2) AND p_priority BETWEEN 0 AND 2 AND octet_length(p_sha256) = 32
-          AND coalesce(p_image_bytes BETWEEN 1 AND 10490000, true)
+          AND coalesce(p_image_bytes BETWEEN 1 AND analysis.max_image_bytes(true), true)
           AND coalesce(p_width BETWEEN 1 AND 100000, true) AND coalesce(p_height BETWEEN 1 AND 100000, true)
           AND coalesce(length(p_key) BETWEEN 1 AND 200, true) AND coalesce(length(p_source) <= 500, true)
           AND coalesce(p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity', true)) IS TRUE
 $$;
 
 -- Whether an image can be encrypted as a submit says: under which key, how long its own key under that one is, and how
--- long it is itself. NULL for all that is not: in plaintext, or not given.
+-- long it is itself. NULL for all that is not: as plaintext, which is no longer than a file may be, or not given.
 CREATE OR REPLACE FUNCTION analysis.is_soundly_encrypted(p_encrypted_by bigint, p_wrapped_key_bytes int, p_image_bytes int)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN p_encrypted_by IS NULL THEN p_wrapped_key_bytes IS NULL
+  SELECT CASE WHEN p_encrypted_by IS NULL
+              THEN p_wrapped_key_bytes IS NULL AND coalesce(p_image_bytes <= analysis.max_image_bytes(false), true)
               ELSE p_encrypted_by > 0 AND p_wrapped_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
 $$;
 

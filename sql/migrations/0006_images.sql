@@ -23,7 +23,7 @@ CREATE TABLE analysis.image (
   sha256     bytea NOT NULL CHECK (octet_length(sha256) = 32),
   wrapped_key bytea,
   -- 10 MB, and a little for encryption.
-  bytes      bytea NOT NULL CHECK (octet_length(bytes) BETWEEN 1 AND 10490000),
+  bytes      bytea NOT NULL CHECK (octet_length(bytes) BETWEEN 1 AND 10000512),
   PRIMARY KEY (shard, period, id),
   UNIQUE (shard, period, user_id, sha256),
   CONSTRAINT image_encrypted_whole CHECK (

@@ -1,3 +1,5 @@
+public import AnalysisCore
+
 /// What a fetch may take.
 public struct FetchLimits: Sendable, Equatable {
   /// The most bytes of an image: as many as a submitted file may have.
@@ -11,7 +13,8 @@ public struct FetchLimits: Sendable, Equatable {
 
   /// Limits; every value left out is the default.
   public init(
-    bytes: Int = 10_000_000, connect: Duration = .seconds(5), whole: Duration = .seconds(30), atOnce: Int = 8
+    bytes: Int = ImageSize.maximum, connect: Duration = .seconds(5), whole: Duration = .seconds(30),
+    atOnce: Int = 8
   ) {
     self.bytes = bytes
     self.connect = connect

@@ -1,3 +1,4 @@
+import AnalysisCore
 import PostgreSQL
 import Testing
 
@@ -276,10 +277,39 @@ struct CapacityTests {
       #expect(try await queue.pool.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "duplicate")
       #expect(
         try await queue.pool.query(submit, ["nose", .bytes([1, 2])]).single().string(1) == "bad_argument")
-      let large = [UInt8](repeating: 1, count: 10_485_761)
-      #expect(
-        try await queue.pool.query(submit, ["ear", .bytes(large)]).single().string(1) == "bad_argument")
       #expect(try await queue.number("SELECT count(*) FROM analysis.job WHERE image_unsanitized") == 1)
+    }
+  }
+
+  @Test("An image that no worker would take is refused before anything is charged, to the byte")
+  func imageSize() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      let submit = "SELECT outcome, reason FROM analysis.submit_image('user', 'ear', $1)"
+      for size in [ImageSize.maximum + 1, 10_200_000] {
+        let row = try await queue.pool.query(submit, [.bytes([UInt8](repeating: 1, count: size))]).single()
+        #expect(try row.string(1) == "bad_argument")
+      }
+      #expect(try await queue.number("SELECT count(*) FROM analysis.job") == 0)
+      #expect(try await queue.number("SELECT coalesce(sum(used), 0) FROM analysis.usage") == 0)
+      let largest = [UInt8](repeating: 1, count: ImageSize.maximum)
+      #expect(try await queue.pool.query(submit, [.bytes(largest)]).single().string(0) == "created")
+    }
+  }
+
+  @Test("The database and the programs mean the same by the size of an image")
+  func sameSize() async throws {
+    try await RuleQueue.run { queue async throws in
+      #expect(try await queue.number("SELECT analysis.max_image_bytes(false)") == ImageSize.maximum)
+      #expect(try await queue.number("SELECT analysis.max_image_bytes(true)") == ImageSize.encryptedMaximum)
+      let sound = "SELECT analysis.is_soundly_encrypted"
+      #expect(try await queue.texts("\(sound)(NULL, NULL, 10000000)::text") == ["true"])
+      #expect(try await queue.texts("\(sound)(NULL, NULL, 10000001)::text") == ["false"])
+      #expect(try await queue.texts("\(sound)(1, 72, 10000512)::text") == ["true"])
+      let job =
+        "SELECT analysis.is_sound('u', 1::smallint, 1::smallint, sha256('x'), $1, 1, 1, NULL, NULL, NULL)::text"
+      #expect(try await queue.texts(job, [.int32(10_000_512)]) == ["true"])
+      #expect(try await queue.texts(job, [.int32(10_000_513)]) == ["false"])
     }
   }
 
