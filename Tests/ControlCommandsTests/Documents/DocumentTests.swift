@@ -61,6 +61,26 @@ struct DocumentTests {
     }
   }
 
+  @Test("the glossary names nothing that is not in the code")
+  func glossary() throws {
+    let page = try #require(MarkdownFile.named("docs/glossary.md"))
+    let entries = page.prose.prefix { $0 != "## Say this, not that" }.joined(separator: "\n")
+    let names = Set(
+      entries.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map {
+        $0.element.prefix { $0 != "(" }.description
+      })
+    #expect(names.count > 80)
+    var code = ""
+    for folder in ["Sources", "sql"] {
+      let root = packagePath(folder)
+      for path in try FileManager.default.subpathsOfDirectory(atPath: root)
+      where path.hasSuffix(".swift") || path.hasSuffix(".sql") {
+        code += try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8)
+      }
+    }
+    for name in names { #expect(code.contains(name), "\(name)") }
+  }
+
   @Test("architecture.md has every folder of Sources")
   func modules() throws {
     let page = try Self.text("docs/architecture.md")

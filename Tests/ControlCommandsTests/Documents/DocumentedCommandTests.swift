@@ -83,19 +83,11 @@ private struct ShownCommand {
 
 @Suite("Commands that the documents show")
 struct DocumentedCommandTests {
-  /// Documented here before the commands themselves arrive from another branch.
-  private static let coming = ["settings"]
-
-  @Test("no command that has arrived is left out any more", arguments: coming)
-  func arrived(name: String) {
-    #expect(!ControlProgram.root().subcommands.contains { $0.name == name })
-  }
-
   @Test("can be understood, in code blocks and between the lines", arguments: MarkdownFile.all)
   func documents(file: MarkdownFile) throws {
     let spans = file.codeSpans.filter { $0.contains(" ") }
     let commands = ShownCommand.all(in: file.commandLines + spans)
-    for command in commands where !Self.coming.contains(command.arguments.first ?? "") {
+    for command in commands {
       #expect(throws: Never.self, "\(file.path): \(command.program) \(command.arguments)") {
         try command.parse()
       }
