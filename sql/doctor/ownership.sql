@@ -4,7 +4,9 @@ WITH expected AS (
   SELECT analysis.role_prefix() || '_' || e.name AS name, e.name = 'owner' AS is_owner FROM (
     SELECT 'owner' AS name UNION ALL SELECT d.o_role FROM analysis.role_rights() d) e),
 found AS (
-  SELECT e.name, e.is_owner, r.oid, r.rolsuper, r.rolcanlogin FROM expected e LEFT JOIN pg_roles r ON r.rolname = e.name),
+  SELECT e.name, e.is_owner, r.oid, r.rolsuper, r.rolcanlogin
+    FROM expected e
+    LEFT JOIN pg_roles r ON r.rolname = e.name),
 owned AS (
   SELECT 'the schema' AS name, n.nspowner AS owner FROM pg_namespace n WHERE n.nspname = 'analysis'
    UNION ALL

@@ -32,7 +32,7 @@ BEGIN
      AND NOT pg_has_role(
        analysis.caller(), (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER') THEN
     RAISE EXCEPTION 'a moment to come cannot count as now' USING ERRCODE = 'insufficient_privilege',
-      HINT = 'Only the schema''s owner may do as if it were later: analysis_owner.';
+      HINT = 'Only the schema''s owner may do as if it were later.';
   END IF;
   RETURN p_now;
 END $$;

@@ -59,12 +59,14 @@ struct RefusedByDatabaseTests {
     }
   }
 
-  @Test("A worker whose login lacks the role ends and names the role and who can grant it")
-  func missingRole() async throws {
+  @Test(
+    "A drain whose login lacks the role ends and names the role and who can grant it",
+    arguments: [[], ["analysis_reporter"]])
+  func missingRole(groups: [String]) async throws {
     try await Queue.with { queue in
       let backend = try Backend()
-      try await withLogin(in: queue, of: ["analysis_reporter"]) { database, login in
-        let worker = try Running(database, [.throat: backend.url])
+      try await withLogin(in: queue, of: groups) { database, login in
+        let worker = try Running(database, [.throat: backend.url]) { $0.drainHorizon = .seconds(5) }
         let error = await #expect(throws: WorkerError.self) { try await worker.summary() }
         #expect(error?.kind == .permission)
         #expect(
