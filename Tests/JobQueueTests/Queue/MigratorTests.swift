@@ -176,7 +176,7 @@ struct MigratorTests {
     try await withQueue { queue async throws in
       let other = ConnectionPool(queue.pool.configuration, on: try EventLoop(name: "other"), size: 2)
       let migrator = Migrator(
-        other, source: Change.table.source, deadline: .milliseconds(900), lockTimeout: .milliseconds(50),
+        other, source: Change.table.source, deadline: .seconds(5), lockTimeout: .milliseconds(50),
         pause: { .milliseconds(50) })
       // The migrators' own lock, held for longer than any lock is waited for.
       let migrating = try await queue.pool.transaction { first in
@@ -195,7 +195,7 @@ struct MigratorTests {
               number: Migrator.version + 2, name: "last", text: "ALTER TABLE analysis.job DROP COLUMN later;")
           ])
         let hurried = Migrator(
-          other, source: later, deadline: .milliseconds(1500), lockTimeout: .milliseconds(50),
+          other, source: later, deadline: .seconds(5), lockTimeout: .milliseconds(50),
           pause: { .milliseconds(50) })
         let failure = await #expect(throws: JobQueueError.self) { try await hurried.migrate() }
         #expect(failure?.code == .conflict || failure?.code == .deadline)
