@@ -9,7 +9,12 @@ extension Injector {
 
   func scheduleMass(_ event: FaultEvent) async throws {
     let load = MassLoad(rig: rig, history: history, number: event.number)
-    try await load.submit(Self.mass, runningIn: event.lasting(.seconds(1), .seconds(6)))
+    do {
+      try await load.submit(Self.mass, runningIn: event.lasting(.seconds(1), .seconds(6)))
+    } catch {
+      // What was taken before is written down; the same tags once more would be duplicates of our own making.
+      throw Missed("not all were submitted: \(error)")
+    }
   }
 
   func cancelMass() async throws {
