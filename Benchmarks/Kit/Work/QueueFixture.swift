@@ -160,9 +160,9 @@ public struct QueueFixture: Sendable {
 
   /// Where the users' next jobs go: behind what was put in.
   private static let takePlaces = """
-    INSERT INTO analysis.fair_share AS f (shard, lane, line, user_id, last_vt, step)
+    INSERT INTO analysis.fair_share AS f (shard, lane, source, user_id, last_vt, step)
     SELECT a.shard, l.lane, 0, a.user_id, l.vt + 1000, 1000
     FROM analysis.account a, (SELECT r.lane, max(r.vt) AS vt FROM analysis.ready r GROUP BY r.lane) l
-    ON CONFLICT (shard, user_id, lane, line) DO UPDATE SET last_vt = greatest(f.last_vt, EXCLUDED.last_vt)
+    ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET last_vt = greatest(f.last_vt, EXCLUDED.last_vt)
     """
 }
