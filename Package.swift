@@ -48,7 +48,7 @@ let fuzzers: [Target] = [
   fuzzer("FuzzAnswer", ["ModelClient", "AnalysisCore", "HTTPTransfer"]),
   fuzzer("FuzzImage", ["Images"]),
   fuzzer("FuzzManifest", ["ControlCommands"]),
-  fuzzer("FuzzConfiguration", ["Operations"]),
+  fuzzer("FuzzConfiguration", ["System"]),
   fuzzer("FuzzAddress", ["RemoteImages", "HTTPTransfer"]),
 ]
 
@@ -89,35 +89,37 @@ let package = Package(
     module("AnalysisCore"),
     module("Formatting"),
     module("EventLoop", ["Formatting", "Clinux"]),
-    module("Operations", ["Formatting", "Clinux", "Ccrypto"]),
+    module("Logging", ["Formatting"]),
+    module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
-    module("Images", ["AnalysisCore", "Operations", "Cturbojpeg", "Cpng", "Cexif"]),
-    module("ImageEncryption", ["Formatting", "Operations", "Csodium", "Ccrypto"]),
+    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif"]),
+    module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
-      ["AnalysisCore", "Formatting", "Operations", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
-    module("ModelClient", ["AnalysisCore", "Formatting", "Operations", "HTTPTransfer"]),
+      ["AnalysisCore", "Formatting", "System", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
+    module("ModelClient", ["AnalysisCore", "Formatting", "System", "HTTPTransfer"]),
     module(
-      "JobQueue", ["AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles"]),
-    module("Reports", ["AnalysisCore", "Formatting", "Operations", "PostgreSQL", "SQLFiles"]),
+      "JobQueue", ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles"]),
+    module("Reports", ["AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
       [
-        "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "JobQueue",
+        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
+        "JobQueue",
         "ModelClient", "Images", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
     module(
       "WorkerSettings",
       [
-        "AnalysisCore", "Operations", "PostgreSQL", "HTTPTransfer", "ImageEncryption", "ModelClient",
+        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ImageEncryption", "ModelClient",
         "CommandLineTool",
       ]),
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
+        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
         "Images",
         "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings",
         "CommandLineTool",
@@ -128,35 +130,39 @@ let package = Package(
     tool(
       "analysis-worker",
       [
-        "AnalysisCore", "Operations", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
+        "AnalysisCore", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
         "ModelClient", "Worker", "WorkerSettings", "CommandLineTool",
       ]),
-    tool("analysisctl", ["CommandLineTool", "ControlCommands", "Operations"]),
-    tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "Operations"]),
+    tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
+    tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
 
     // Tests.
     .target(
       name: "TestSupport",
-      dependencies: ["EventLoop", "Operations", "PostgreSQL"],
+      dependencies: ["EventLoop", "System", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
-    tests("AnalysisCoreTests", ["AnalysisCore", "Operations", "TestSupport"]),
+    tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
-    tests("OperationsTests", ["Formatting", "Operations", "TestSupport"]),
+    tests("LoggingTests", ["Formatting", "Logging", "System", "TestSupport"]),
+    tests("SystemTests", ["Formatting", "System", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
-    tests("ImagesTests", ["Images", "Operations", "TestSupport"]),
-    tests("ImageEncryptionTests", ["ImageEncryption", "Operations", "Csodium", "TestSupport"]),
+    tests("ImagesTests", ["Images", "System", "TestSupport"]),
+    tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
-      ["RemoteImages", "ImageEncryption", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
+      ["RemoteImages", "ImageEncryption", "System", "EventLoop", "HTTPTransfer", "TestSupport"]),
     tests(
       "ModelClientTests",
-      ["ModelClient", "AnalysisCore", "Formatting", "Operations", "EventLoop", "HTTPTransfer", "TestSupport"]),
+      [
+        "ModelClient", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "HTTPTransfer",
+        "TestSupport",
+      ]),
     tests(
       "JobQueueTests",
       [
-        "JobQueue", "AnalysisCore", "Formatting", "Operations", "EventLoop", "PostgreSQL", "SQLFiles",
+        "JobQueue", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles",
         "TestSupport",
       ]),
     tests(
@@ -165,14 +171,14 @@ let package = Package(
     tests(
       "WorkerTests",
       [
-        "Worker", "AnalysisCore", "Operations", "JobQueue", "ModelClient", "HTTPTransfer", "EventLoop",
+        "Worker", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient", "HTTPTransfer", "EventLoop",
         "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Operations", "EventLoop",
+        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings",
         "TestSupport",
       ]),
@@ -191,7 +197,7 @@ let package = Package(
       name: "TortureKit",
       dependencies: [
         "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop", "Images",
-        "JobQueue", "Operations", "PostgreSQL", "TestSupport", "Worker",
+        "JobQueue", "System", "PostgreSQL", "TestSupport", "Worker",
       ],
       path: "Tests/Torture/Kit", swiftSettings: strict),
     .executableTarget(
@@ -206,19 +212,19 @@ let package = Package(
       dependencies: ["Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport"],
       path: "Benchmarks/Kit", swiftSettings: strict),
     .target(
-      name: "BenchmarkDay", dependencies: ["Operations"], path: "Benchmarks/Day", swiftSettings: strict),
+      name: "BenchmarkDay", dependencies: ["System"], path: "Benchmarks/Day", swiftSettings: strict),
     .target(
       name: "BenchmarkRows",
       dependencies: [
         "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg", "EventLoop",
-        "ImageEncryption", "Images", "JobQueue", "ModelClient", "Operations", "PostgreSQL", "SQLFiles",
+        "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL", "SQLFiles",
         "TestSupport",
       ],
       path: "Benchmarks/Rows", swiftSettings: strict),
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "Operations", "analysis-worker", "analysisctl",
+        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-worker", "analysisctl",
         "model-endpoint",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
@@ -230,7 +236,7 @@ let package = Package(
         "PostgreSQL", "TestSupport", "analysis-worker", "model-endpoint",
       ]),
     tests(
-      "TortureTests", ["TortureKit", "AnalysisCore", "DevelopmentEndpoint", "Operations", "TestSupport"]),
+      "TortureTests", ["TortureKit", "AnalysisCore", "DevelopmentEndpoint", "TestSupport"]),
   ] + (isFuzzing ? fuzzers : []),
   swiftLanguageModes: [.v6]
 )

@@ -1,7 +1,7 @@
 import AnalysisCore
 import BenchmarkRows
 import CommandLineTool
-import Operations
+import System
 
 /// The benchmarks; see `scripts/bench`.
 @main

@@ -1,4 +1,4 @@
-public import Operations
+public import System
 
 /// What went wrong with a key, its file or an encrypted image. It holds neither a key nor a byte of an image.
 public struct ImageEncryptionError: Error, Sendable, Equatable {
@@ -28,9 +28,9 @@ public struct ImageEncryptionError: Error, Sendable, Equatable {
   /// What to do about it; nil when there is nothing to say.
   public let advice: String?
   /// What the system said of the file; nil when it was not that.
-  public let underlying: OperationsError?
+  public let underlying: SystemError?
 
-  init(_ code: Code, _ message: String, advice: String? = nil, underlying: OperationsError? = nil) {
+  init(_ code: Code, _ message: String, advice: String? = nil, underlying: SystemError? = nil) {
     self.code = code
     self.message = message
     self.advice = advice
@@ -38,7 +38,7 @@ public struct ImageEncryptionError: Error, Sendable, Equatable {
   }
 
   /// A file that could not be read or written.
-  init(_ error: OperationsError) {
+  init(_ error: SystemError) {
     self.init(.file, "The key file: \(error)", underlying: error)
   }
 }

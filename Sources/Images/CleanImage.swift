@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
 public struct CleanImage: Sendable {

@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// Decides whether a submitted file may enter, and makes of it an upright JPEG without metadata.
 ///

@@ -1,8 +1,8 @@
 public import AnalysisCore
 public import EventLoop
 internal import JobQueue
+public import Logging
 public import ModelClient
-public import Operations
 internal import PostgreSQL
 
 /// A worker process: claims jobs, calls the endpoint for each, stores what comes of it.

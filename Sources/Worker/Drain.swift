@@ -2,7 +2,6 @@ internal import AnalysisCore
 internal import EventLoop
 import Formatting
 internal import JobQueue
-internal import Operations
 internal import PostgreSQL
 
 /// When a draining worker may end: nothing waits, nobody holds anything, and nothing is scheduled to run

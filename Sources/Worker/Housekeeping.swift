@@ -1,7 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 internal import PostgreSQL
 
 /// What keeps a queue healthy and any worker may do: rescue of lost leases, promotion of due jobs,

@@ -1,4 +1,4 @@
-internal import Operations
+internal import Logging
 internal import PostgreSQL
 
 /// What a worker counts, under the names that its log and its metrics use.

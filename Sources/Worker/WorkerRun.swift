@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 internal import PostgreSQL
 
 /// The running worker: its tasks, and the order in which they end.

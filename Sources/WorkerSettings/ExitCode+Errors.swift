@@ -1,11 +1,11 @@
 public import CommandLineTool
 public import ImageEncryption
-public import Operations
+public import System
 
 /// What the errors of files and keys mean for the exit code of a program, of the worker as of `analysisctl`.
 extension ExitCode {
   /// A file or folder that is not as it has to be.
-  public init(of error: OperationsError) {
+  public init(of error: SystemError) {
     self =
       switch error.code {
       case .unreadable: .unreadableInput

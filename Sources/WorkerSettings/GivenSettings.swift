@@ -2,8 +2,8 @@ public import AnalysisCore
 public import CommandLineTool
 public import HTTPTransfer
 public import ModelClient
-import Operations
 public import PostgreSQL
+import System
 
 /// What a worker was told, as it takes it: for the worker itself, and for whoever checks what a worker uses.
 public struct GivenSettings: Sendable {
@@ -17,7 +17,7 @@ public struct GivenSettings: Sendable {
 
   /// The settings of a worker that is given a configuration file and nothing else.
   ///
-  /// - Throws: `OperationsError` for a file that cannot be read, `UsageError` for a value that is not one.
+  /// - Throws: `SystemError` for a file that cannot be read, `UsageError` for a value that is not one.
   public static func read(_ path: String) throws -> GivenSettings {
     let command = WorkerOptions.command { _ in .done }
     let file = ConfigurationValues(

@@ -1,8 +1,9 @@
 public import AnalysisCore
 public import CommandLineTool
+public import Logging
 public import ModelClient
-public import Operations
 public import PostgreSQL
+public import System
 
 /// The options of `analysis-worker`. Each may also stand in the configuration file under its own name.
 public enum WorkerOptions {

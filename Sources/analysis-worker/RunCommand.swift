@@ -5,9 +5,10 @@ import FoundationEssentials
 import Glibc
 import HTTPTransfer
 import ImageEncryption
+import Logging
 import ModelClient
-import Operations
 import PostgreSQL
+import System
 import Worker
 import WorkerSettings
 

@@ -1,5 +1,6 @@
 import CommandLineTool
-import Operations
+import Logging
+import System
 import Worker
 import WorkerSettings
 

@@ -1,6 +1,6 @@
 import CommandLineTool
 import EventLoop
-import Operations
+import System
 import WorkerSettings
 
 /// `analysis-worker`: claims jobs, calls the endpoint, stores results.

@@ -1,6 +1,6 @@
 import CommandLineTool
 import ControlCommands
-import Operations
+import System
 
 /// `analysisctl`: everything it does is in `ControlCommands`.
 @main

@@ -1,7 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import DevelopmentEndpoint
-import Operations
+import System
 
 /// The development backend: serves the analysis backend's API from memory until it gets SIGTERM or SIGINT.
 @main
@@ -55,7 +55,7 @@ struct ModelEndpoint {
       CommandFailure(.unreadableInput, error.description)
     case let error as EndpointError:
       CommandFailure(.unreachable, error.description)
-    case let error as OperationsError:
+    case let error as SystemError:
       CommandFailure(.unreadableInput, error.description)
     default:
       nil

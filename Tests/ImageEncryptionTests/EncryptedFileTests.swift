@@ -1,4 +1,4 @@
-import Operations
+import System
 import Testing
 
 @testable import ImageEncryption

@@ -1,6 +1,6 @@
 import AnalysisCore
 import ModelClient
-import Operations
+import System
 import TestSupport
 import Testing
 

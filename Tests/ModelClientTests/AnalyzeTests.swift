@@ -1,7 +1,8 @@
 import AnalysisCore
 import HTTPTransfer
+import Logging
 import ModelClient
-import Operations
+import System
 import TestSupport
 import Testing
 

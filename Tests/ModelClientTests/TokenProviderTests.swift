@@ -1,6 +1,6 @@
 import AnalysisCore
-import Operations
 import Synchronization
+import System
 import TestSupport
 import Testing
 

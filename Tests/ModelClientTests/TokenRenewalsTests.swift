@@ -1,6 +1,7 @@
 import AnalysisCore
 import Formatting
-import Operations
+import Logging
+import System
 import Testing
 
 @testable import ModelClient

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Operations
+internal import System
 
 /// When the jobs of a day are submitted, minute by minute.
 ///

@@ -2,7 +2,7 @@ import BenchmarkKit
 public import CommandLineTool
 import EventLoop
 import Foundation
-import Operations
+import System
 
 /// The command line of the benchmarks.
 public enum BenchmarkCommand {

@@ -2,7 +2,6 @@ import AnalysisCore
 import BenchmarkKit
 import CommandLineTool
 import EventLoop
-import Operations
 import PostgreSQL
 
 /// `benchmarks drive drain`: a worker without a model, which claims jobs and stores a result of each at once.

@@ -3,7 +3,6 @@ import BenchmarkKit
 import EventLoop
 import Glibc
 import JobQueue
-import Operations
 import PostgreSQL
 
 /// A worker's traffic with the queue without its calls: each write carries the results of one claim and the next

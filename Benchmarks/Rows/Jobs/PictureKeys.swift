@@ -1,6 +1,6 @@
 import BenchmarkKit
 import ImageEncryption
-import Operations
+import System
 import TestSupport
 
 /// A key file of a row's own, and pictures under its key.

@@ -1,6 +1,5 @@
 import HTTPTransfer
 import JobQueue
-import Operations
 import PostgreSQL
 
 /// Makes every check, and goes on when one cannot be made.

@@ -1,6 +1,6 @@
 import CommandLineTool
 import Glibc
-import Operations
+import System
 
 /// Reads files that a person named. Blocks: call it where a thread may wait.
 enum InputFile {

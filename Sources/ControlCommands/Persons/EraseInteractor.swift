@@ -3,7 +3,7 @@ import EventLoop
 import Formatting
 import Foundation
 import JobQueue
-import Operations
+import System
 
 /// Whom to erase, and how.
 struct EraseRequest: Sendable {
@@ -58,7 +58,7 @@ struct EraseInteractor: Sendable {
   /// Writes a file, or only tries whether one could be.
   private static func write(_ path: String, _ text: String?) async throws {
     let outcome = await HelperThread.value {
-      Result { () throws(OperationsError) in
+      Result { () throws(SystemError) in
         var file = try AtomicFile(path)
         guard let text else { return }
         try file.write(text)

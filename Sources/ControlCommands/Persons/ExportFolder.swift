@@ -3,7 +3,7 @@ import EventLoop
 import Formatting
 import Foundation
 import JobQueue
-import Operations
+import System
 
 /// A folder that appears whole or not at all: it is made beside its place under another name, and gets its own in the
 /// end. Only its owner may look into it.

@@ -1,5 +1,4 @@
 import Formatting
-import Operations
 
 /// How moments and lengths of time are shown.
 enum Moment {

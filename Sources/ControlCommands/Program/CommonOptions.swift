@@ -1,6 +1,7 @@
 import CommandLineTool
-import Operations
+import Logging
 import PostgreSQL
+import System
 
 /// The options that every command takes.
 enum CommonOptions {
@@ -29,7 +30,7 @@ enum CommonOptions {
 
   static let all: [any Input] = [database, databaseProof, connectTimeout, configuration, json, logLevel]
 
-  /// The configuration file, read by `Operations`.
+  /// The configuration file, read by `System`.
   static let source = ConfigurationSource(option: configuration) { path, keys in
     ConfigurationValues(path: path, values: try ConfigurationFile.read(path, keys: keys).values)
   }

@@ -1,5 +1,5 @@
-public import Operations
 public import RemoteImages
+public import System
 
 /// What the commands take from the process round them, so that tests can give their own.
 public struct Dependencies: Sendable {

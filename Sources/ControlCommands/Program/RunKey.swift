@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// The key under which one run of `submit` is known.
 enum RunKey {

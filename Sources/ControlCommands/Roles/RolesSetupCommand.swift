@@ -2,8 +2,8 @@ import CommandLineTool
 import Formatting
 import Glibc
 import JobQueue
-import Operations
 import PostgreSQL
+import System
 
 /// `analysisctl roles setup`.
 enum RolesSetupCommand {

@@ -2,8 +2,9 @@ import CommandLineTool
 import EventLoop
 import Formatting
 import JobQueue
-import Operations
+import Logging
 import PostgreSQL
+import System
 
 /// What a command works with once it has understood its command line.
 struct ControlSession: Sendable {

@@ -2,10 +2,10 @@ import CommandLineTool
 import EventLoop
 import ImageEncryption
 import JobQueue
-import Operations
 import PostgreSQL
 import RemoteImages
 import Reports
+import System
 import WorkerSettings
 
 /// What the errors of the modules below mean for the exit code, and in which words they are shown.
@@ -17,7 +17,7 @@ enum FailureWords {
     case let error as JobQueueError: queue(error)
     case let error as ReportsError: report(error)
     case let error as PostgreSQLError: CommandFailure(exitCode(of: error), "\(error)")
-    case let error as OperationsError: CommandFailure(ExitCode(of: error), "\(error)")
+    case let error as SystemError: CommandFailure(ExitCode(of: error), "\(error)")
     case let error as ImageEncryptionError:
       CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
     case let error as RemoteImageError: CommandFailure(.refused, error.message, advice: error.advice)
@@ -54,7 +54,7 @@ enum FailureWords {
     case .unknownZone: CommandFailure(.usage, error.message, advice: error.advice)
     case .unwritable:
       CommandFailure(
-        (error.underlying as? OperationsError).map(ExitCode.init(of:)) ?? .permission, error.message,
+        (error.underlying as? SystemError).map(ExitCode.init(of:)) ?? .permission, error.message,
         advice: error.advice)
     case .schema: CommandFailure(.unreachable, error.message, advice: error.advice)
     case .unreachable: CommandFailure(below(error) ?? .unreachable, error.message, advice: error.advice)

@@ -1,8 +1,8 @@
 import EventLoop
 import JobQueue
-import Operations
 import PostgreSQL
 import Synchronization
+import System
 
 /// The first connection of a command: while the database cannot be reached, as when a standby takes over, it is tried
 /// again for some time. What waiting does not cure, such as a wrong password, ends the command at once.

@@ -1,7 +1,7 @@
 import CommandLineTool
 import EventLoop
-import Operations
 import Synchronization
+import System
 
 /// Whether the person at the keyboard, or the system, wants the command to end.
 final class Interruption: Sendable {

@@ -1,4 +1,4 @@
-import Operations
+import Logging
 
 extension Log {
   /// Writes what the server said beside its answers.

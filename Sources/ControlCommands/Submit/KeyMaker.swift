@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// Gives each image of a run its idempotency key.
 ///

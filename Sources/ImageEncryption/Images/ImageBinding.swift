@@ -1,4 +1,4 @@
-internal import Operations
+internal import System
 
 /// What an encrypted image belongs to: its user and its content. An image serves several jobs of one user, so it is
 /// bound to these and to no job.

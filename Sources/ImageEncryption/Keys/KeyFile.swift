@@ -1,6 +1,6 @@
 import Csodium
 import Glibc
-import Operations
+import System
 
 /// The file that holds the keys. Reads and writes block: call them where a thread may wait.
 public enum KeyFile {
@@ -14,7 +14,7 @@ public enum KeyFile {
     _ path: String, environment: [String: String] = [:]
   ) throws(ImageEncryptionError) -> KeyRing {
     let secret: Secret
-    do throws(OperationsError) {
+    do throws(SystemError) {
       secret = try SecretFile.read(path, environment: environment)
     } catch {
       throw ImageEncryptionError(error)
@@ -58,7 +58,7 @@ public enum KeyFile {
     let ring = try body(access(path, F_OK) == 0 ? try read(path) : nil)
     var content = ring.fileContent()
     defer { content.withUnsafeMutableBytes { sodium_memzero($0.baseAddress, $0.count) } }
-    do throws(OperationsError) {
+    do throws(SystemError) {
       var file = try AtomicFile(path)
       try file.write(content)
       _ = try file.commit()

@@ -1,7 +1,6 @@
 import Csodium
 import Formatting
 import FoundationEssentials
-import Operations
 
 /// The form of a key file: lines of `key = number time digits`, and one of `current = number`.
 extension KeyRing {

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Operations
 import PostgreSQL
+import System
 
 /// Judges whether the chain of the audit is whole, entry by entry. It computes each hash itself, so that nothing depends on
 /// a function that somebody could have replaced in the database.

@@ -1,5 +1,5 @@
 public import AnalysisCore
-import Operations
+import System
 
 /// What becomes of a job after a failed attempt.
 public enum RetryDecision: Sendable, Equatable {

@@ -1,7 +1,7 @@
 public import AnalysisCore
 import EventLoop
-import Operations
 import PostgreSQL
+import System
 
 extension JobDirectory {
   /// How long to wait between two looks: from 50 ms, half as long again each time, up to 1 s.

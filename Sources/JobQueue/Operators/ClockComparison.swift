@@ -1,5 +1,4 @@
 import Formatting
-import Operations
 public import PostgreSQL
 
 /// How far this machine's clock goes from the database server's.

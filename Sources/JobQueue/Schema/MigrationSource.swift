@@ -1,5 +1,5 @@
-import Operations
 import SQLFiles
+import System
 
 /// The migrations and function groups that a migrator knows.
 public struct MigrationSource: Sendable {

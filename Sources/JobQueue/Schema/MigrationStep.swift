@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// One transaction of a migration.
 public struct MigrationStep: Sendable, Equatable {

@@ -1,5 +1,5 @@
-import Operations
 import PostgreSQL
+import System
 
 /// What the server has of the functions and triggers of the schema.
 struct PresentSchema: Sendable {

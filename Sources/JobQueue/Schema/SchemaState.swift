@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// What is recorded in a database, compared with what a program knows. Pure: it decides, and asks nothing.
 struct SchemaState: Sendable {

@@ -1,4 +1,4 @@
-import Operations
+import System
 
 extension Backoff {
   /// The pauses of whoever waits at a command for a database that is away: back within two seconds of it.

@@ -1,7 +1,7 @@
 import AnalysisCore
 import EventLoop
-import Operations
 public import PostgreSQL
+import System
 
 /// Puts jobs into the queue, many in a call.
 public actor Submitter {

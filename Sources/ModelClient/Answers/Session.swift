@@ -1,5 +1,5 @@
 import Formatting
-public import Operations
+public import System
 
 /// What a login, a registration or a refresh brings.
 public struct Session: Sendable, Equatable {

@@ -1,7 +1,7 @@
 internal import AnalysisCore
 import Formatting
 internal import HTTPTransfer
-internal import Operations
+internal import System
 
 /// The calls that need no token: they make or renew one.
 struct AccountCalls: Sendable {

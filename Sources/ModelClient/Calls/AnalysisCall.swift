@@ -1,6 +1,6 @@
 internal import AnalysisCore
 internal import HTTPTransfer
-internal import Operations
+internal import System
 
 /// One analysis call, from the token to the checked answer.
 struct AnalysisCall {

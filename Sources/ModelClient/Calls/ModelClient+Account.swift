@@ -1,7 +1,7 @@
 internal import AnalysisCore
 import Formatting
 internal import HTTPTransfer
-public import Operations
+public import System
 
 extension ModelClient {
   /// Makes an account.

@@ -1,6 +1,6 @@
 public import AnalysisCore
 public import HTTPTransfer
-public import Operations
+public import System
 
 /// The analysis backend's API: one value for each endpoint, shared by all who call it.
 public struct ModelClient: Sendable {

@@ -1,7 +1,7 @@
 internal import AnalysisCore
 import Formatting
 internal import HTTPTransfer
-internal import Operations
+internal import System
 
 /// One request to the backend and the classification of what comes back.
 struct Transport: Sendable {

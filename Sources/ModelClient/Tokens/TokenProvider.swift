@@ -1,5 +1,5 @@
 internal import AnalysisCore
-internal import Operations
+internal import System
 
 /// Keeps the service account's token: logs in, refreshes ahead of time, and does each once for all callers
 /// that wait, however many they are. What it decides by is ``TokenRenewals``.

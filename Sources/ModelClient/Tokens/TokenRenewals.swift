@@ -1,5 +1,5 @@
 internal import AnalysisCore
-internal import Operations
+internal import System
 
 /// Who gets the token that there is, who waits for the next one, and who has to fetch it: one for all.
 ///

@@ -1,5 +1,5 @@
 internal import Glibc
-internal import Operations
+internal import System
 
 /// The files of a disk cache's folder, by name. Blocks: call it where a thread may wait.
 struct CacheFolder: Sendable {
@@ -24,7 +24,7 @@ struct CacheFolder: Sendable {
   let path: String
 
   /// The files of images, whole ones and others, the oldest first. What else is there, and every link, is not ours.
-  func list() throws(OperationsError) -> [Listed] {
+  func list() throws(SystemError) -> [Listed] {
     guard let stream = opendir(path) else { throw .lastCall(.unreadable, "cannot be listed", path: path) }
     defer { closedir(stream) }
     var found: [Listed] = []
@@ -54,7 +54,7 @@ struct CacheFolder: Sendable {
   }
 
   /// Puts a file in its place, whole, with a time of our own.
-  func write(_ name: String, _ bytes: [UInt8], stored: Double) throws(OperationsError) {
+  func write(_ name: String, _ bytes: [UInt8], stored: Double) throws(SystemError) {
     var file = try AtomicFile(place(name), mode: 0o600, isSynced: false)
     try file.write(bytes)
     _ = try file.commit()
@@ -69,7 +69,7 @@ struct CacheFolder: Sendable {
   }
 
   /// Removes a file, or says why not; false when it was not there (any more).
-  func take(_ name: String) throws(OperationsError) -> Bool {
+  func take(_ name: String) throws(SystemError) -> Bool {
     if unlink(place(name)) == 0 { return true }
     if errno == ENOENT { return false }
     throw .lastCall(.unwritable, "cannot be removed", path: place(name))

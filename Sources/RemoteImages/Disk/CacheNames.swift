@@ -1,5 +1,5 @@
 internal import ImageEncryption
-internal import Operations
+internal import System
 
 /// How the files of a disk cache are called: by digests that nobody can tell without a random key, which lies beside
 /// them and is encrypted too.

@@ -1,4 +1,4 @@
-public import Operations
+public import System
 
 /// What went from a disk cache's folder because it had been there for longer than it may be.
 ///
@@ -20,10 +20,10 @@ public struct CacheSweep: Sendable, Equatable {
   ///   - maximumAge: What is older goes, in seconds.
   ///   - now: In seconds since 1970.
   ///   - isDry: Whether nothing is removed, and only told what would go.
-  /// - Throws: `OperationsError` when the folder is another user's or open to others, or a file cannot be removed.
+  /// - Throws: `SystemError` when the folder is another user's or open to others, or a file cannot be removed.
   public init(
     of folder: String, maximumAge: Double, now: Double, isDry: Bool
-  ) throws(OperationsError) {
+  ) throws(SystemError) {
     guard try PrivateFolder.isThere(folder) else { return }
     let place = CacheFolder(path: folder)
     for file in try place.list() where file.isPast(maximumAge, now: now) {

@@ -1,6 +1,6 @@
 internal import HTTPTransfer
 public import ImageEncryption
-public import Operations
+public import System
 
 /// The image of one address in a disk cache's folder, for whoever wants it gone and fetches nothing: the folder is
 /// neither made nor cleaned up for it, and it does not matter whether its host is still allowed.
@@ -22,10 +22,10 @@ public struct CachedCopy: Sendable {
 
   /// Looks for the image of an address.
   ///
-  /// - Throws: `OperationsError` when the folder is another user's, open to others or cannot be read.
+  /// - Throws: `SystemError` when the folder is another user's, open to others or cannot be read.
   public static func search(
     for address: String, in folder: String, keys: KeyRing
-  ) throws(OperationsError) -> Search {
+  ) throws(SystemError) -> Search {
     // What is no address was never fetched.
     guard let url = URLParts(address)?.url, try PrivateFolder.isThere(folder) else { return .absent }
     let place = CacheFolder(path: folder)
@@ -38,8 +38,8 @@ public struct CachedCopy: Sendable {
 
   /// Removes it.
   ///
-  /// - Throws: `OperationsError` when it cannot be removed; not when it was gone already.
-  public func remove() throws(OperationsError) {
+  /// - Throws: `SystemError` when it cannot be removed; not when it was gone already.
+  public func remove() throws(SystemError) {
     _ = try folder.take(name)
   }
 }

@@ -1,7 +1,7 @@
 internal import Glibc
 public import ImageEncryption
-internal import Operations
 internal import Synchronization
+internal import System
 
 /// Images on a disk, encrypted with the keys of the images in the database, bounded in bytes: the oldest go first.
 ///
@@ -31,7 +31,7 @@ public final class DiskCache: Sendable {
   ///   - keys: The current one is for what is kept from now on; all of them for what is there.
   ///   - maximumAge: What is older goes, in seconds.
   ///   - now: In seconds since 1970.
-  /// - Throws: `OperationsError` when the folder cannot be used or is open to others.
+  /// - Throws: `SystemError` when the folder cannot be used or is open to others.
   public init(
     _ folder: String, limit: Int, keys: KeyRing, maximumAge: Double, now: Double
   ) throws {

@@ -1,5 +1,4 @@
 import Formatting
-internal import Operations
 
 /// What fetching takes from the machine round it.
 public struct NetworkDependencies: Sendable {

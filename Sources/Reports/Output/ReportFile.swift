@@ -1,5 +1,5 @@
 import Formatting
-import Operations
+import System
 
 /// A report's file and the one beside it that says what it holds: both appear, or, when anything fails before,
 /// neither does and what was there stays.
@@ -74,7 +74,7 @@ struct ReportFile: ~Copyable {
     do { return try AtomicFile(path) } catch { throw unwritable(error) }
   }
 
-  private static func unwritable(_ error: OperationsError) -> ReportsError {
+  private static func unwritable(_ error: SystemError) -> ReportsError {
     ReportsError(.unwritable, "the report was not written: \(error)", underlying: error)
   }
 }

@@ -1,7 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
-internal import Operations
 internal import PostgreSQL
 
 /// The tasks that carry jobs between the database and the pipeline. Each lives through every outage: what

@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import JobQueue
-internal import Operations
 internal import PostgreSQL
 
 /// Gives the sign of life for every lease that is held, in time before the lease runs out; it is also who finds

@@ -1,6 +1,6 @@
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 internal import PostgreSQL
 
 /// What a worker and its operators tell each other through the database: the operators' pauses and the lanes' shares,

@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import JobQueue
-internal import Operations
 internal import PostgreSQL
 
 /// What must be true before the first claim: the database answers, and its schema fits this program.

@@ -1,7 +1,8 @@
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 internal import PostgreSQL
+internal import System
 
 /// Hears when jobs were submitted, so that an idle worker begins at once instead of at its next poll.
 ///

@@ -2,7 +2,7 @@
   internal import AnalysisCore
   internal import EventLoop
   internal import Glibc
-  internal import Operations
+  internal import Logging
   internal import Synchronization
 
   /// What this process's failpoints have seen, and the means to carry them out.

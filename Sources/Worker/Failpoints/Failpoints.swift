@@ -1,7 +1,7 @@
 internal import AnalysisCore
 public import EventLoop
 internal import JobQueue
-public import Operations
+public import Logging
 
 /// The failpoints of this process. In a release build there are none, and reaching one is nothing.
 public struct Failpoints: Sendable {

@@ -3,8 +3,8 @@ internal import EventLoop
 import Formatting
 internal import HTTPTransfer
 internal import JobQueue
+internal import Logging
 internal import ModelClient
-internal import Operations
 
 /// The calls: who begins one, and what its outcome means for the job and for the endpoint.
 extension Pipeline {

@@ -1,7 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 internal import PostgreSQL
 
 /// Which jobs are taken from the queue, and when.

@@ -1,7 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 
 /// The leases that this worker holds.
 extension Pipeline {

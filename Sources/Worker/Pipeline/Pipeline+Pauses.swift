@@ -2,7 +2,7 @@ internal import AnalysisCore
 internal import EventLoop
 import Formatting
 internal import JobQueue
-internal import Operations
+internal import Logging
 
 /// What is not called, whether by an operator's wish or because the endpoint does not answer, and what is told
 /// of it.

@@ -1,7 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
-internal import Operations
+internal import Logging
 
 /// The way of the outcomes to the database, many together.
 extension Pipeline {

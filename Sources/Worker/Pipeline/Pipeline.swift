@@ -1,8 +1,8 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
+internal import Logging
 internal import ModelClient
-internal import Operations
 internal import PostgreSQL
 
 /// What one worker process holds: the jobs between their claim and their outcome.

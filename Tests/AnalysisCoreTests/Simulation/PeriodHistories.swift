@@ -1,5 +1,5 @@
 import AnalysisCore
-import Operations
+import System
 import TestSupport
 import Testing
 

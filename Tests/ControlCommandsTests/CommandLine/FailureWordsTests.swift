@@ -5,7 +5,7 @@ import Testing
 
 @testable import ControlCommands
 @testable import ImageEncryption
-@testable import Operations
+@testable import System
 
 @Suite("Errors of the modules below become exit codes")
 struct FailureWordsTests {
@@ -37,9 +37,9 @@ struct FailureWordsTests {
       (.unwritable, EACCES, .permission), (.unwritable, ENOSPC, .tryLater), (.unwritable, EDQUOT, .tryLater),
       (.notPrivate, 0, .permission), (.syntax, 0, .usage), (.invalid, 0, .usage),
       (.system, EIO, .internalError),
-    ] as [(OperationsError.Code, Int32, ExitCode)])
-  func files(code: OperationsError.Code, errno: Int32, exitCode: ExitCode) {
-    let error = OperationsError(code, "It happened.", errno: errno)
+    ] as [(SystemError.Code, Int32, ExitCode)])
+  func files(code: SystemError.Code, errno: Int32, exitCode: ExitCode) {
+    let error = SystemError(code, "It happened.", errno: errno)
     #expect(FailureWords.failure(for: error)?.exitCode == exitCode)
     // A key file that holds what no key file holds cannot be read.
     let key = FailureWords.failure(for: ImageEncryptionError(error))

@@ -1,7 +1,7 @@
 import CommandLineTool
 import EventLoop
-import Operations
 import Synchronization
+import System
 import Testing
 
 @testable import ControlCommands

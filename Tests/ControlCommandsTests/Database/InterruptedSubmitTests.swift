@@ -1,7 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import JobQueue
-import Operations
+import System
 import Testing
 
 @testable import ControlCommands

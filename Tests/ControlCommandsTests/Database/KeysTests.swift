@@ -3,8 +3,8 @@ import CommandLineTool
 import Foundation
 import ImageEncryption
 import JobQueue
-import Operations
 import PostgreSQL
+import System
 import Testing
 
 @testable import ControlCommands

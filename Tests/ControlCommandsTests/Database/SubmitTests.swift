@@ -1,7 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import Foundation
-import Operations
+import System
 import Testing
 
 @testable import ControlCommands

@@ -1,7 +1,7 @@
 import CommandLineTool
-import Operations
 import RemoteImages
 import Synchronization
+import System
 
 @testable import ControlCommands
 

@@ -1,7 +1,7 @@
 import AnalysisCore
 import EventLoop
 import Images
-import Operations
+import System
 import TestSupport
 import Testing
 

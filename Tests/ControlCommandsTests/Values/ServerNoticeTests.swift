@@ -1,4 +1,4 @@
-import Operations
+import Logging
 import Synchronization
 import Testing
 

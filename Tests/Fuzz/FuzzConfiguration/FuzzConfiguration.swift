@@ -1,5 +1,5 @@
 import FuzzSupport
-import Operations
+import System
 
 /// A configuration file: read whole, or refused with the line that is at fault.
 @main enum FuzzConfiguration: FuzzTarget {
@@ -7,7 +7,7 @@ import Operations
 
   static func take(_ input: UnsafeRawBufferPointer) {
     guard let text = String(validating: input, as: UTF8.self) else { return }
-    do throws(OperationsError) {
+    do throws(SystemError) {
       let file = try ConfigurationFile.parse(text, path: "worker.conf", keys: keys)
       require(Set(file.values.keys).isSubset(of: keys), "only keys that are known")
       let lines = file.entries.values.map(\.line)

@@ -1,6 +1,6 @@
 import EventLoop
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Operations
+import System
 
 extension QueueModel {
   /// January to June 2031: what a history has partitions for.

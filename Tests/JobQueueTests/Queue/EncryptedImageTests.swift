@@ -1,7 +1,7 @@
 import AnalysisCore
 import JobQueue
-import Operations
 import PostgreSQL
+import System
 import Testing
 
 @Suite("Encrypted images in the queue")

@@ -1,6 +1,6 @@
 import AnalysisCore
 import JobQueue
-import Operations
+import System
 import Testing
 
 @Suite("The claims of a worker in a shard")

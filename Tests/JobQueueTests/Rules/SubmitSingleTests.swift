@@ -1,5 +1,5 @@
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import Operations
 import PostgreSQL
 import SQLFiles
+import System
 import TestSupport
 import Testing
 

@@ -1,4 +1,4 @@
-import Operations
+import System
 import TestSupport
 import Testing
 

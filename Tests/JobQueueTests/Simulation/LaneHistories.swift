@@ -1,6 +1,6 @@
 import AnalysisCore
 import JobQueue
-import Operations
+import System
 import TestSupport
 import Testing
 

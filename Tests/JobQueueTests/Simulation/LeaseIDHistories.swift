@@ -1,5 +1,5 @@
 import JobQueue
-import Operations
+import System
 import TestSupport
 import Testing
 

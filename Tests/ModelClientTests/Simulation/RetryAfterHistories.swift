@@ -1,7 +1,7 @@
 import Formatting
 import Foundation
 import HTTPTransfer
-import Operations
+import System
 import TestSupport
 import Testing
 

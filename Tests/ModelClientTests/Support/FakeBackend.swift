@@ -2,8 +2,8 @@ import EventLoop
 import Foundation
 import HTTPTransfer
 import ModelClient
-import Operations
 import Synchronization
+import System
 import TestSupport
 
 /// What a fake backend answers.

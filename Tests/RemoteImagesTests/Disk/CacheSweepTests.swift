@@ -1,6 +1,6 @@
 import Foundation
 import ImageEncryption
-import Operations
+import System
 import TestSupport
 import Testing
 
@@ -91,7 +91,7 @@ struct CacheSweepTests {
     try put(old, age: 90_000)
     symlink(folder.path("cache"), folder.path("link"))
     for link in ["link", "link/"] {
-      #expect(throws: OperationsError.self) {
+      #expect(throws: SystemError.self) {
         try CacheSweep(of: "\(folder.url.path)/\(link)", maximumAge: 1, now: now, isDry: false)
       }
     }
@@ -118,14 +118,14 @@ struct CacheSweepTests {
   func refused() throws {
     try put(old, age: 90_000)
     chmod(folder.path("cache"), 0o750)
-    let error = #expect(throws: OperationsError.self) { try sweep() }
+    let error = #expect(throws: SystemError.self) { try sweep() }
     #expect(error?.code == .notPrivate)
     #expect(try folder.images() == [old])
     chmod(folder.path("cache"), 0o500)
     defer { chmod(folder.path("cache"), 0o700) }
     // To root nothing is forbidden.
     guard geteuid() != 0 else { return }
-    let other = #expect(throws: OperationsError.self) { try sweep() }
+    let other = #expect(throws: SystemError.self) { try sweep() }
     #expect(other?.code == .unwritable && other?.description.contains(old) == true)
   }
 

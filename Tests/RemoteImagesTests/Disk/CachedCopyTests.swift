@@ -1,6 +1,6 @@
 import Foundation
 import ImageEncryption
-import Operations
+import System
 import TestSupport
 import Testing
 
@@ -90,7 +90,7 @@ struct CachedCopyTests {
     let server = try ImageHost()
     try await fetch(server, ["/1"])
     chmod(folder.path("cache"), 0o750)
-    let error = #expect(throws: OperationsError.self) { try search(server.url("/1")) }
+    let error = #expect(throws: SystemError.self) { try search(server.url("/1")) }
     #expect(error?.code == .notPrivate && error?.description.contains("img.") == false)
   }
 }

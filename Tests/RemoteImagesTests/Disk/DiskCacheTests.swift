@@ -1,6 +1,6 @@
 import Foundation
 import ImageEncryption
-import Operations
+import System
 import TestSupport
 import Testing
 
@@ -110,12 +110,12 @@ struct DiskCacheTests {
   func openFolder() throws {
     try FileManager.default.createDirectory(atPath: folder.path("cache"), withIntermediateDirectories: false)
     chmod(folder.path("cache"), 0o750)
-    let error = #expect(throws: OperationsError.self) { try open() }
+    let error = #expect(throws: SystemError.self) { try open() }
     #expect(error?.code == .notPrivate)
     #expect(error?.message.contains("chmod 700") == true)
     chmod(folder.path("cache"), 0o700)
     symlink(folder.path("cache"), folder.path("link"))
-    #expect(throws: OperationsError.self) {
+    #expect(throws: SystemError.self) {
       try DiskCache(folder.path("link"), limit: 1, keys: keys, maximumAge: 1, now: now)
     }
   }

@@ -1,4 +1,4 @@
-public import Operations
+public import System
 
 /// Runs a history of a decision for each of many seeds, under a clock that the history itself moves.
 ///

@@ -1,6 +1,6 @@
 import EventLoop
 import JobQueue
-import Operations
+import Logging
 import PostgreSQL
 import Synchronization
 import Testing

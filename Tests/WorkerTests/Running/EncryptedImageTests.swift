@@ -2,9 +2,9 @@ import AnalysisCore
 import EventLoop
 import ImageEncryption
 import JobQueue
-import Operations
 import PostgreSQL
 import Synchronization
+import System
 import TestSupport
 import Testing
 import Worker

@@ -2,8 +2,8 @@ import AnalysisCore
 import EventLoop
 import Glibc
 import JobQueue
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 import Testing
 import Worker

@@ -1,8 +1,9 @@
 import AnalysisCore
 import EventLoop
 import JobQueue
-import Operations
+import Logging
 import PostgreSQL
+import System
 import TestSupport
 import Testing
 import Worker

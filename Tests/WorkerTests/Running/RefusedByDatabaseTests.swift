@@ -1,7 +1,8 @@
 import AnalysisCore
 import JobQueue
-import Operations
+import Logging
 import PostgreSQL
+import System
 import TestSupport
 import Testing
 import Worker

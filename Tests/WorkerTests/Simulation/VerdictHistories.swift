@@ -3,8 +3,8 @@ import EventLoop
 import HTTPTransfer
 import JobQueue
 import ModelClient
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 import Testing
 

@@ -2,9 +2,10 @@ import AnalysisCore
 import EventLoop
 import HTTPTransfer
 import JobQueue
+import Logging
 import ModelClient
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 import Worker
 

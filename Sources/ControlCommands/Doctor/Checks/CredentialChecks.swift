@@ -1,6 +1,6 @@
 import AnalysisCore
 import ModelClient
-import Operations
+import System
 
 /// The service account: its file, and one log-in. No analysis is asked for.
 struct CredentialChecks: Sendable {
@@ -30,7 +30,7 @@ struct CredentialChecks: Sendable {
 
   private func findings(_ path: String) async -> [Finding] {
     let credentials: Credentials
-    do throws(OperationsError) {
+    do throws(SystemError) {
       credentials = try Credentials.read(path, environment: environment)
     } catch {
       return [.wrong("credentials.file", "\(error)", Self.advice(error))]
@@ -44,7 +44,7 @@ struct CredentialChecks: Sendable {
     }
   }
 
-  private static func advice(_ error: OperationsError) -> String {
+  private static func advice(_ error: SystemError) -> String {
     switch error.code {
     case .notPrivate: "It must belong to the user who runs the worker, with mode 0600."
     case .unreadable: "See that it is there and belongs to the user who runs this."

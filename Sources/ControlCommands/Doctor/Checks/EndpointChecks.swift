@@ -1,7 +1,6 @@
 import Formatting
 import HTTPTransfer
 import ModelClient
-import Operations
 
 /// One endpoint: whether it answers, whether its certificate lasts, and whether the service account is let in.
 struct EndpointChecks: Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import Operations
+import System
 import TestSupport
 import Testing
 

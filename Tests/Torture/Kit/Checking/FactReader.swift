@@ -1,7 +1,7 @@
 import AnalysisCore
 import JobQueue
-import Operations
 import PostgreSQL
+import System
 
 /// Reads from the database what the checks compare.
 struct FactReader {

@@ -1,6 +1,6 @@
 import Clinux
 import FoundationEssentials
-import Operations
+import System
 
 /// What must never be in a log.
 struct SecretSearch: Sendable {

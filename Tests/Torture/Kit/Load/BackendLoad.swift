@@ -1,8 +1,8 @@
 import AnalysisCore
 import EventLoop
 import Foundation
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 
 /// Submits as a back-end does: `analysis.submit_image` in a transaction of its own, now and then rolled back,

@@ -1,6 +1,6 @@
 import AnalysisCore
 import Foundation
-import Operations
+import System
 import TestSupport
 
 /// Submits by `analysisctl submit`, one picture at a time; some of these commands are killed, and later the same

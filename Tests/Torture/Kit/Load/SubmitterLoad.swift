@@ -3,9 +3,9 @@ import EventLoop
 import Foundation
 import Images
 import JobQueue
-import Operations
 import PostgreSQL
 import Synchronization
+import System
 import TestSupport
 
 /// Submits by `JobQueue`, many jobs in a call: new ones with and without keys, repeats of keys, jobs for later,

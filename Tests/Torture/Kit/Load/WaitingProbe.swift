@@ -2,8 +2,8 @@ import AnalysisCore
 import EventLoop
 import Foundation
 import JobQueue
-import Operations
 import PostgreSQL
+import System
 import TestSupport
 
 /// A user who never has more than a part of the limit waiting: submits, cancels all of it, and submits again when

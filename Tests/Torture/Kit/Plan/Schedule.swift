@@ -1,4 +1,4 @@
-import Operations
+import System
 
 /// A fault at its time.
 struct FaultEvent: Sendable, Equatable {

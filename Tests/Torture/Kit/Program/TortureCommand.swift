@@ -1,6 +1,6 @@
 public import CommandLineTool
 import Foundation
-import Operations
+import System
 
 /// The command line of the torture run.
 public enum TortureCommand {
