@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import SQLFiles
 import System
 import TestSupport
