@@ -1,10 +1,10 @@
-@testable import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
 import TestSupport
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import JobQueue
 

@@ -1,8 +1,8 @@
-@testable import Administration
 import AnalysisCore
 import CommandLineTool
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import JobQueue
 
