@@ -1,6 +1,7 @@
 public import AnalysisCore
 import Formatting
 public import PostgreSQL
+import SQLFiles
 
 /// Answers reports from the database.
 ///
@@ -30,8 +31,22 @@ public struct Reporter: Sendable {
   /// Throws `unreachable`, `database` or `schema`.
   public func currentMonth() async throws(ReportsError) -> Period {
     do {
-      let statement = try ReportStatement.currentMonth.with()
-      return try await database.query(statement, deadline: timeout).single().month("period")
+      return try await database.query(SQLFunction("current_month", 0).text, deadline: timeout).single()
+        .month("current_month")
+    } catch {
+      throw ReportsError(wrapping: error, timeout: timeout)
+    }
+  }
+
+  /// The months that are over in every zone, from the first in which anything was used, the oldest first.
+  /// Throws `unreachable`, `database` or `schema`.
+  public func dueMonths() async throws(ReportsError) -> [DueMonth] {
+    do {
+      return try await database.query(
+        SQLFunction("due_months", 1, "period", "is_due").text, [.timestamp(moment)], deadline: timeout
+      ).map { row in
+        DueMonth(month: try row.month("period"), canBeStated: try row.bool("is_due"))
+      }
     } catch {
       throw ReportsError(wrapping: error, timeout: timeout)
     }
@@ -71,7 +86,7 @@ public struct Reporter: Sendable {
   }
 
   /// What was written, and what else the outcome needs.
-  private struct Report {
+  private struct WrittenReport {
     let meta: ReportMeta
     let openJobs: Int
     let removedSince: Timestamp?
@@ -87,7 +102,7 @@ public struct Reporter: Sendable {
   private func write(
     _ request: ReportRequest, _ actor: SQLStatement?, _ detail: String?, progress: (Int) -> Void,
     to sink: (_ chunk: [UInt8]) throws -> Void
-  ) async throws -> Report {
+  ) async throws -> WrittenReport {
     let zone = try await zone(named: request.zone)
     if request.kind == .usage { try await closeIfDue(request.month) }
     let reading = try await open(request, actor, detail)
@@ -104,45 +119,44 @@ public struct Reporter: Sendable {
       if facts.isOver, facts.state == .draft {
         openJobs = try await self.openJobs(of: request.month, in: transaction)
       }
-      return Report(meta: meta, openJobs: openJobs, removedSince: meta.removedSince)
+      return WrittenReport(meta: meta, openJobs: openJobs, removedSince: meta.removedSince)
     }
   }
 
-  /// Has the audit tell who reads a report that tells of people, and answers by what its rows are read then; nil for
-  /// another report. What else the report needs to read is asked for first, so that a refusal leaves no entry.
+  /// Records in the audit who reads a report about people, and answers by what its rows are read then; nil for another
+  /// report. What else the report needs to read is asked for first, so that a refusal leaves no entry.
   private func open(
     _ request: ReportRequest, _ actor: SQLStatement?, _ detail: String?
   ) async throws -> String? {
-    let opening: ReportStatement
+    let opening: SQLFunction
     switch request.kind {
-    case .analyses: opening = .openAnalyses
-    case .conditions: opening = .openConditions
+    case .analyses: opening = SQLFunction("open_analyses", 2)
+    case .conditions: opening = SQLFunction("open_conditions", 2)
     case .usage, .summary: return nil
     }
     _ = try await facts(of: request.month, in: database)
-    let statement = try opening.with(.int16(request.month.label), .jsonb(detail))
+    let statement = SQLStatement(
+      opening.text, [.int16(request.month.label), .jsonb(detail)], label: "recording who reads the report")
     let answers = try await database.pipeline(
       (actor.map { [$0] } ?? []) + [statement], atomic: true, deadline: timeout)
     // Who acts is said first, and answers nothing.
     let rows = try answers.map { try $0.get() }
-    guard let reading = try rows.last?.single().stringIfPresent(0) else {
+    guard let reading = try rows.last?.single().stringIfPresent(opening.columns[0]) else {
       throw ReportsError(.schema, "the database does not say by what the report is read")
     }
     return reading
   }
 
-  /// Writes the rows that the request's interactor finds as its presenter puts them.
+  /// Writes the rows of the report that is asked for.
   private func write(
     _ request: ReportRequest, _ question: ReportQuestion, _ meta: ReportMeta, from transaction: Transaction,
     progress: (Int) -> Void, to sink: (_ chunk: [UInt8]) throws -> Void
   ) async throws -> Int {
-    func rows<I: ReportInteractor, P: ReportPresenter>(_ interactor: I.Type, _ presenter: P.Type) async throws
-      -> Int where I.Response == P.Response
-    {
-      var writer = ReportWriter(request.format.view(for: request), columns: P.columns)
+    func rows<R: Report>(_ report: R.Type) async throws -> Int {
+      var writer = ReportWriter(request.format.view(for: request), columns: R.columns)
       writer.begin()
-      try await I.ask(question, of: transaction, deadline: timeout) { response in
-        try writer.row(to: sink) { P.put(response, into: &$0) }
+      try await R.ask(question, of: transaction, deadline: timeout) { row in
+        try writer.row(to: sink) { R.put(row, into: &$0) }
         if writer.rows % Self.progressStep == 0 { progress(writer.rows) }
       }
       try writer.end(meta, to: sink)
@@ -150,10 +164,10 @@ public struct Reporter: Sendable {
       return writer.rows
     }
     switch request.kind {
-    case .usage: return try await rows(UsageInteractor.self, UsagePresenter.self)
-    case .analyses: return try await rows(AnalysesInteractor.self, AnalysesPresenter.self)
-    case .conditions: return try await rows(ConditionsInteractor.self, ConditionsPresenter.self)
-    case .summary: return try await rows(SummaryInteractor.self, SummaryPresenter.self)
+    case .usage: return try await rows(UsageReport.self)
+    case .analyses: return try await rows(AnalysesReport.self)
+    case .conditions: return try await rows(ConditionsReport.self)
+    case .summary: return try await rows(SummaryReport.self)
     }
   }
 
@@ -168,8 +182,8 @@ public struct Reporter: Sendable {
 
   private func zone(named name: String?) async throws -> String? {
     guard let name else { return nil }
-    let statement = try ReportStatement.zone.with(.text(name))
-    guard let row = try await database.query(statement, deadline: timeout).first else {
+    let statement = SQLFiles.required("server/zone.sql")
+    guard let row = try await database.query(statement, [.text(name)], deadline: timeout).first else {
       throw ReportsError(
         .unknownZone, "there is no zone \(printable(name))",
         advice: "give an IANA name such as Asia/Jakarta")
@@ -184,22 +198,27 @@ public struct Reporter: Sendable {
     try await database.transaction(isolation: .readCommitted, deadline: timeout) { transaction in
       try await limit(transaction)
       _ = try await transaction.query(
-        ReportStatement.closeUsage.with(.int16(month.label), .timestamp(moment)), deadline: timeout)
+        SQLFunction("close_usage", 2).text, [.int16(month.label), .timestamp(facts.moment)], deadline: timeout
+      )
     }
   }
 
   private func facts(of month: Period, in database: some Queryable) async throws -> MonthFacts {
-    let statement = try ReportStatement.month.with(.int16(month.label), .timestamp(moment))
-    return try MonthFacts(try await database.query(statement, deadline: timeout).single())
+    try MonthFacts(
+      try await database.query(
+        MonthFacts.function.text, [.int16(month.label), .timestamp(moment)], deadline: timeout
+      ).single())
   }
 
   private func openJobs(of month: Period, in transaction: Transaction) async throws -> Int {
-    let statement = try ReportStatement.openJobs.with(.int16(month.label))
-    return try await transaction.query(statement, deadline: timeout).single().int("open_jobs")
+    try await transaction.query(SQLFunction("open_jobs", 1).text, [.int16(month.label)], deadline: timeout)
+      .single()
+      .int("open_jobs")
   }
 
   /// Lets the server itself give up a statement that takes too long, for this transaction only.
   private func limit(_ transaction: Transaction) async throws {
-    _ = try await transaction.query(ReportStatement.timeout.with(.text(String(max(1, timeout.milliseconds)))))
+    _ = try await transaction.query(
+      SQLFiles.required("server/timeout.sql"), [.text(String(max(1, timeout.milliseconds)))])
   }
 }

@@ -5,6 +5,14 @@ public enum SQLFiles {
     embeddedSQL[path]
   }
 
+  /// The same of a file that is known to be there.
+  ///
+  /// A file that is missing from the build gives a text that the server refuses by name, so that the fault shows where
+  /// it is used.
+  public static func required(_ path: String) -> String {
+    text(path) ?? "missing from this program: \(path)"
+  }
+
   /// The files of a folder below `sql/` and of its folders, in name order: each file's path below that folder without its
   /// ending, and its text.
   public static func files(in folder: String) -> [(name: String, text: String)] {

@@ -1,7 +1,9 @@
 -- Where the chain begins and ends; the entries that are not chained yet, with the age of the oldest; and the server's
 -- clock.
-SELECT h.id, h.hash, h.first_id, h.first_previous, d.count::int,
-       extract(epoch FROM pg_catalog.clock_timestamp() - d.oldest)::float8,
-       extract(epoch FROM pg_catalog.clock_timestamp())::float8
-  FROM (SELECT pg_catalog.count(*) AS count, pg_catalog.min(a.at) AS oldest FROM analysis.audit_draft a) d
+SELECT h.id, h.hash, h.first_id, h.first_previous, d.count::int AS pending,
+       extract(epoch FROM pg_catalog.clock_timestamp() - d.oldest)::float8 AS oldest_seconds,
+       pg_catalog.clock_timestamp() AS now
+  FROM (
+    SELECT pg_catalog.count(*) AS count, pg_catalog.min(a.at) AS oldest
+      FROM analysis.audit_draft a) d
   LEFT JOIN analysis.audit_head h ON true

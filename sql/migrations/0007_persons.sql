@@ -42,6 +42,8 @@ LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog,
   FROM (SELECT analysis.clinics_of(p_role) AS seen) o
   CROSS JOIN (SELECT analysis.clinics_of(session_user) AS seen) s
 $$;
+COMMENT ON FUNCTION analysis.clinics_seen IS
+  'Answers which clinics a login sees; NULL: all.';
 
 -- The users of these clinics; no row for a role that is not restricted.
 CREATE FUNCTION analysis.users_seen(p_role name) RETURNS TABLE (o_shard smallint, o_user bigint)
@@ -50,6 +52,8 @@ LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog,
   FROM analysis.account a
   WHERE a.clinic_id = ANY ((SELECT analysis.clinics_seen(p_role))::int[])
 $$;
+COMMENT ON FUNCTION analysis.users_seen IS
+  'Answers the users whom a login sees.';
 
 -- What a role sees row by row. Each test is a sub-select that depends on no row: it runs once a statement,
 -- and reads users only for a restricted role. The owner's functions, and with them the queue, are not

@@ -1,7 +1,8 @@
 -- What process $1 waits for, and who has it: a process, or a prepared transaction by its name; the role; since when its
 -- transaction is open, where this role may know.
-SELECT coalesce(l.relation::pg_catalog.regclass::text, l.locktype), nullif(b.pid, 0), x.gid::text,
-       coalesce(a.usename, x.owner)::text, extract(epoch FROM coalesce(a.xact_start, x.prepared))::float8
+SELECT coalesce(l.relation::pg_catalog.regclass::text, l.locktype) AS object, nullif(b.pid, 0) AS process,
+       x.gid::text AS prepared, coalesce(a.usename, x.owner)::text AS role,
+       coalesce(a.xact_start, x.prepared) AS since
   FROM pg_catalog.pg_locks l
  CROSS JOIN LATERAL (SELECT DISTINCT u.pid FROM pg_catalog.unnest(pg_catalog.pg_blocking_pids(l.pid)) u(pid)) b
   LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = b.pid
@@ -11,4 +12,4 @@ SELECT coalesce(l.relation::pg_catalog.regclass::text, l.locktype), nullif(b.pid
          JOIN pg_catalog.pg_locks h ON h.pid IS NULL AND h.virtualtransaction = '-1/' || p.transaction::text
         WHERE b.pid = 0 AND h.relation = l.relation) x ON true
  WHERE l.pid = $1 AND NOT l.granted
- ORDER BY 5, 2
+ ORDER BY since, process

@@ -3,4 +3,4 @@ SELECT EXISTS (
   SELECT FROM pg_catalog.pg_namespace n
     JOIN pg_catalog.pg_roles r ON r.oid = n.nspowner
    WHERE n.nspname = 'analysis' AND NOT r.rolcanlogin AND NOT r.rolsuper
-     AND pg_catalog.pg_has_role(current_user, r.oid, 'USAGE'))
+     AND pg_catalog.pg_has_role(current_user, r.oid, 'USAGE')) AS may_act

@@ -1,6 +1,6 @@
 -- The logins that have roles of this installation, and those that are named in $2, with the roles of $1 that
 -- each has. Superusers have all roles and are answered where they are named alone.
-SELECT l.rolname::text, l.rolsuper,
+SELECT l.rolname::text AS login, l.rolsuper AS is_superuser,
        ARRAY(
          SELECT r.rolname::text
            FROM pg_catalog.pg_roles r

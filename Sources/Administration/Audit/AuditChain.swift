@@ -201,21 +201,25 @@ struct AuditChain {
 }
 
 extension AuditChain.Head {
-  /// Reads the first four columns of `sql/audit/head.sql`; nil when there is no head.
+  /// Reads the row of `sql/audit/head.sql`; nil when there is no head.
   init?(_ row: Row) throws {
-    guard let id = try row.int64IfPresent(0) else { return nil }
+    guard let id = try row.int64IfPresent("id") else { return nil }
     self.init(
-      id: id, hash: try row.bytes(1), first: try row.int64(2), firstPrevious: try row.bytes(3))
+      id: id, hash: try row.bytes("hash"), first: try row.int64("first_id"),
+      firstPrevious: try row.bytes("first_previous"))
   }
 }
 
 extension AuditChain.Entry {
   /// Reads a row of `sql/audit/entries.sql`.
   init(_ row: Row) throws {
+    let at = try row.timestamp("at")
     self.init(
-      id: try row.int64(0), at: try row.int64IfPresent(1), role: try row.string(2),
-      user: try row.stringIfPresent(3), host: try row.stringIfPresent(4), address: try row.stringIfPresent(5),
-      action: try row.string(6), object: try row.string(7), reason: try row.stringIfPresent(8),
-      detail: try row.stringIfPresent(9), previous: try row.bytes(10), hash: try row.bytes(11))
+      id: try row.int64("id"), at: at.isFinite ? at.microsecondsSince1970 : nil, role: try row.string("role"),
+      user: try row.stringIfPresent("os_user"), host: try row.stringIfPresent("host"),
+      address: try row.stringIfPresent("address"), action: try row.string("action"),
+      object: try row.string("object"), reason: try row.stringIfPresent("reason"),
+      detail: try row.stringIfPresent("detail"), previous: try row.bytes("previous"),
+      hash: try row.bytes("hash"))
   }
 }

@@ -1,4 +1,6 @@
+import JobQueue
 import PostgreSQL
+import SQLFiles
 
 /// One thing that somebody did.
 public struct AuditEntry: Sendable, Equatable {
@@ -45,12 +47,18 @@ public struct AuditEntry: Sendable, Equatable {
 }
 
 extension AuditEntry {
-  /// Reads a row of `sql/queue/audit_list.sql`.
+  static let function = SQLFunction(
+    "audit_list", 8, "o_id", "o_at", "o_role", "o_os_user", "o_host", "o_address", "o_action", "o_object",
+    "o_reason",
+    "o_detail", "o_hash")
+
+  /// Reads a row of it.
   init(_ row: Row) throws {
     self.init(
-      id: try row.int64(0), at: try row.double(1), role: try row.string(2), user: try row.stringIfPresent(3),
-      host: try row.stringIfPresent(4), address: try row.stringIfPresent(5), action: try row.string(6),
-      object: try row.string(7), reason: try row.stringIfPresent(8), detail: try row.stringIfPresent(9),
-      hash: try row.string(10))
+      id: try row.int64("o_id"), at: try row.seconds("o_at"), role: try row.string("o_role"),
+      user: try row.stringIfPresent("o_os_user"), host: try row.stringIfPresent("o_host"),
+      address: try row.stringIfPresent("o_address"), action: try row.string("o_action"),
+      object: try row.string("o_object"), reason: try row.stringIfPresent("o_reason"),
+      detail: try row.jsonTextIfPresent("o_detail"), hash: try row.string("o_hash"))
   }
 }

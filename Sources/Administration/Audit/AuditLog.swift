@@ -1,5 +1,6 @@
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// The audit: what somebody did, as a chain in which nothing can be changed unseen.
 public struct AuditLog: Sendable {
@@ -33,7 +34,7 @@ public struct AuditLog: Sendable {
   {
     try await chain()
     return try await Statement(
-      QueueSQL.text("queue/audit_list.sql"),
+      AuditEntry.function,
       [
         .timestamp(timestamp(filter.since)), .timestamp(timestamp(filter.until)),
         .text(filter.action.map(storable)), .text(filter.user.map(storable)), .text(filter.by.map(storable)),
@@ -68,15 +69,15 @@ public struct AuditLog: Sendable {
       return try await database.transaction(
         isolation: .repeatableRead, readOnly: true, deadline: Self.verifying
       ) { transaction in
-        let row = try await transaction.query(QueueSQL.text("audit/head.sql")).single()
-        let pending = try row.int(4)
-        if let age = try row.doubleIfPresent(5), age > Self.patience {
+        let row = try await transaction.query(SQLFiles.required("audit/head.sql")).single()
+        let pending = try row.int("pending")
+        if let age = try row.doubleIfPresent("oldest_seconds"), age > Self.patience {
           others.append("\(pending) entries are not chained, the oldest for \(Int(age)) s")
         }
         var chain = AuditChain(
-          try AuditChain.Head(row), expecting: expected, now: try row.double(6), limit: limit)
+          try AuditChain.Head(row), expecting: expected, now: try row.seconds("now"), limit: limit)
         try await transaction.forEachBatch(
-          SQLStatement(QueueSQL.text("audit/entries.sql"), label: "reading the audit"),
+          SQLStatement(SQLFiles.required("audit/entries.sql"), label: "reading the audit"),
           deadline: Self.verifying
         ) { rows in
           for row in rows { chain.add(try AuditChain.Entry(row)) }
@@ -99,7 +100,7 @@ public struct AuditLog: Sendable {
     do {
       return try await database.transaction { transaction in
         try await Statement(
-          "SELECT analysis.audit_key('remove_key', $1)", [.int64(key)],
+          SQLFunction("audit_key", 2), [.text("remove_key"), .int64(key)],
           while: "recording that a key is removed"
         ) { _ in
         }.run(on: transaction, as: actor)

@@ -1,6 +1,7 @@
 public import AnalysisCore
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// How many images are encrypted under which key.
 public struct ImageKeyCounts: Sendable, Equatable {
@@ -56,7 +57,7 @@ public struct ImageKeyDirectory: Sendable {
   /// - Throws: `conflict` when one takes longer than two seconds.
   public func awaitSubmits() async throws(JobQueueError) {
     try await Statement(
-      "SELECT analysis.await_submits()", [], while: "waiting for submits to end"
+      SQLFunction("await_submits", 0), [], while: "waiting for submits to end"
     ) { _ in
     }.run(on: database)
   }
@@ -68,9 +69,9 @@ public struct ImageKeyDirectory: Sendable {
     var counts = ImageKeyCounts()
     for shard in try await ShardDirectory(database).shards() {
       let found = try await Statement(
-        QueueSQL.text("queue/image_keys.sql"), [.int16(shard)], while: "counting images"
+        SQLFunction("image_keys", 1, "o_encrypted_by", "o_images"), [.int16(shard)], while: "counting images"
       ) { rows in
-        try rows.map { (key: try $0.int64IfPresent(0), count: Int(try $0.int64(1))) }
+        try rows.map { (key: try $0.int64IfPresent("o_encrypted_by"), count: try $0.int("o_images")) }
       }.run(on: database, deadline: deadline ?? Self.patience)
       for (key, count) in found {
         if let key { counts.encrypted[key, default: 0] += count } else { counts.plaintext += count }
@@ -82,9 +83,9 @@ public struct ImageKeyDirectory: Sendable {
   /// Where images are: each shard's months that have any place for them.
   public func places() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
     let periods = try await Statement(
-      QueueSQL.text("queue/months.sql"), [], while: "looking for the months"
+      SQLFunction("months", 0, "o_period"), [], while: "looking for the months"
     ) { rows in
-      try rows.map { try $0.period(0) }
+      try rows.map { try $0.period("o_period") }
     }.run(on: database)
     return try await ShardDirectory(database).shards().flatMap { shard in
       periods.sorted().map { (shard, $0) }
@@ -96,7 +97,9 @@ public struct ImageKeyDirectory: Sendable {
     notUnder key: Int64, in place: (shard: Int16, period: Period), after id: Int64, count: Int
   ) async throws(JobQueueError) -> [EncryptedImageRecord] {
     try await Statement(
-      QueueSQL.text("queue/images_to_rewrap.sql"),
+      SQLFunction(
+        "images_to_rewrap", 5, "o_image", "o_place", "o_encrypted_by", "o_wrapped_key", "o_sha256",
+        "o_user_sha256"),
       [
         .int16(place.shard), .int16(place.period.label), .int64(id), .int64(key),
         .int32(Int32(clamping: count)),
@@ -104,10 +107,10 @@ public struct ImageKeyDirectory: Sendable {
     ) { rows in
       try rows.map { row in
         EncryptedImageRecord(
-          id: try row.int64(0), place: try row.string(1),
-          storedKey: StoredKey(keyID: try row.int64(2), wrappedKey: try row.bytes(3)),
-          sha256: try row.bytes(4),
-          userSHA256: try row.bytesIfPresent(5))
+          id: try row.int64("o_image"), place: try row.string("o_place"),
+          storedKey: StoredKey(
+            keyID: try row.int64("o_encrypted_by"), wrappedKey: try row.bytes("o_wrapped_key")),
+          sha256: try row.bytes("o_sha256"), userSHA256: try row.bytesIfPresent("o_user_sha256"))
       }
     }.run(on: database, deadline: Self.patience)
   }
@@ -122,14 +125,14 @@ public struct ImageKeyDirectory: Sendable {
     in place: (shard: Int16, period: Period), by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {
     try await Statement(
-      QueueSQL.text("queue/rewrap_images.sql"),
+      SQLFunction("rewrap_images", 7),
       [
         .int16(place.shard), .int16(place.period.label), .array(images.map(\.record.id)),
         .array(images.map(\.record.place)), .array(images.map(\.record.storedKey.wrappedKey)), .int64(key),
         .array(images.map(\.storedKey.wrappedKey)),
       ], while: "putting images under another key"
     ) { rows in
-      try rows.single().int(0)
+      try rows.single().int("rewrap_images")
     }.run(on: database, as: actor, deadline: Self.patience)
   }
 }

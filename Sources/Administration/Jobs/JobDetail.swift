@@ -1,5 +1,7 @@
 import AnalysisCore
+import JobQueue
 import PostgreSQL
+import SQLFiles
 
 /// All that is kept of a job.
 public struct JobDetail: Sendable, Equatable {
@@ -44,20 +46,25 @@ public struct AttemptRecord: Sendable, Equatable {
 }
 
 extension AttemptRecord {
-  /// Reads a row of `sql/queue/job_attempts.sql`.
+  static let function = SQLFunction(
+    "job_attempts", 2, "attempt", "at", "class", "code", "message", "error_id", "status", "calls",
+    "maybe_counted",
+    "consumed", "endpoint", "worker_id")
+
+  /// Reads a row of it.
   init(_ row: Row) throws {
-    attempt = try row.int(0)
-    at = try row.double(1)
-    failureClass = try row.string(2)
-    code = try row.stringIfPresent(3)
-    message = try row.stringIfPresent(4)
-    errorID = try row.stringIfPresent(5)
-    status = try row.int16IfPresent(6).map(Int.init)
-    calls = Int(try row.int16IfPresent(7) ?? 0)
-    maybeCounted = try row.boolIfPresent(8) ?? false
-    consumed = try row.boolIfPresent(9) ?? true
-    endpoint = try row.stringIfPresent(10)
-    worker = try row.int64(11)
+    attempt = try row.int("attempt")
+    at = try row.seconds("at")
+    failureClass = try row.string("class")
+    code = try row.stringIfPresent("code")
+    message = try row.stringIfPresent("message")
+    errorID = try row.stringIfPresent("error_id")
+    status = try row.int16IfPresent("status").map(Int.init)
+    calls = Int(try row.int16IfPresent("calls") ?? 0)
+    maybeCounted = try row.boolIfPresent("maybe_counted") ?? false
+    consumed = try row.boolIfPresent("consumed") ?? true
+    endpoint = try row.stringIfPresent("endpoint")
+    worker = try row.int64("worker_id")
   }
 }
 
@@ -90,20 +97,24 @@ public struct StoredResult: Sendable, Equatable {
 }
 
 extension StoredResult {
-  /// Reads a row of `sql/queue/job_result.sql`.
+  static let function = SQLFunction(
+    "results_of", 2, "analysis_id", "answered_at", "finished_at", "conditions", "serious", "consult", "calls",
+    "call_ms", "model", "endpoint", "version", "attempt")
+
+  /// Reads a row of it.
   init(_ row: Row) throws {
-    analysisID = try row.stringIfPresent(0) ?? ""
-    answeredAt = try row.doubleIfPresent(1)
-    finishedAt = try row.double(2)
-    conditionsJSON = try row.stringIfPresent(3) ?? "[]"
-    isPotentiallySerious = try row.boolIfPresent(4) ?? false
-    recommendsConsultation = try row.boolIfPresent(5) ?? false
-    calls = Int(try row.int16IfPresent(6) ?? 0)
-    callMilliseconds = try row.int32IfPresent(7).map(Int.init)
-    model = try row.stringIfPresent(8)
-    endpoint = try row.stringIfPresent(9)
-    version = try row.stringIfPresent(10)
-    attempt = try row.int(11)
+    analysisID = try row.stringIfPresent("analysis_id") ?? ""
+    answeredAt = try row.secondsIfPresent("answered_at")
+    finishedAt = try row.seconds("finished_at")
+    conditionsJSON = try row.jsonTextIfPresent("conditions") ?? "[]"
+    isPotentiallySerious = try row.boolIfPresent("serious") ?? false
+    recommendsConsultation = try row.boolIfPresent("consult") ?? false
+    calls = Int(try row.int16IfPresent("calls") ?? 0)
+    callMilliseconds = try row.int32IfPresent("call_ms").map(Int.init)
+    model = try row.stringIfPresent("model")
+    endpoint = try row.stringIfPresent("endpoint")
+    version = try row.stringIfPresent("version")
+    attempt = try row.int("attempt")
   }
 }
 
@@ -124,13 +135,16 @@ public struct JobDeath: Sendable, Equatable {
 }
 
 extension JobDeath {
-  /// Reads a row of `sql/queue/job_death.sql`.
+  static let function = SQLFunction(
+    "job_death", 2, "attempts", "class", "code", "message", "failed_at", "calls")
+
+  /// Reads a row of it.
   init(_ row: Row) throws {
-    attempts = try row.int(0)
-    failureClass = try row.string(1)
-    code = try row.stringIfPresent(2)
-    message = try row.stringIfPresent(3)
-    failedAt = try row.double(4)
-    calls = try row.int(5)
+    attempts = try row.int("attempts")
+    failureClass = try row.string("class")
+    code = try row.stringIfPresent("code")
+    message = try row.stringIfPresent("message")
+    failedAt = try row.seconds("failed_at")
+    calls = try row.int("calls")
   }
 }

@@ -1,6 +1,7 @@
 public import AnalysisCore
 public import JobQueue
 import PostgreSQL
+import SQLFiles
 
 /// What cancelling a job came to.
 public enum CancelOutcome: String, Sendable, CaseIterable {
@@ -41,10 +42,10 @@ extension JobDirectory {
       jobs.map { ($0, CancelOutcome.unknown) }, uniquingKeysWith: { first, _ in first })
     for (shard, jobs) in Self.byShard(places) {
       let answers = try await Statement(
-        "SELECT o_job, o_outcome FROM analysis.cancel($1, $2)", [.int16(shard), .array(jobs.map(\.value))],
+        SQLFunction("cancel", 2, "o_job", "o_outcome"), [.int16(shard), .array(jobs.map(\.value))],
         while: "cancelling jobs"
       ) { rows in
-        try rows.map { (try $0.jobID(0), try $0.named(1, CancelOutcome.self)) }
+        try rows.map { (try $0.jobID("o_job"), try $0.named("o_outcome", CancelOutcome.self)) }
       }.run(on: database, as: actor)
       for (job, outcome) in answers { outcomes[job] = outcome }
     }
@@ -70,16 +71,16 @@ extension JobDirectory {
     _ jobs: [JobID], in shard: Int16, by actor: AuditActor?
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
     try await Statement(
-      "SELECT o_job, o_outcome, o_period FROM analysis.retry_dead($1, $2)",
+      SQLFunction("retry_dead", 2, "o_job", "o_outcome", "o_period"),
       [.int16(shard), .array(jobs.map(\.value))], while: "retrying dead jobs"
     ) { rows in
       var outcomes: [JobID: RetryOutcome] = [:]
       for row in rows {
-        switch try row.string(1) {
-        case "requeued": outcomes[try row.jobID(0)] = .requeued(try row.period(2))
-        case "quota": outcomes[try row.jobID(0)] = .quota
-        case "image_gone": outcomes[try row.jobID(0)] = .imageGone
-        default: outcomes[try row.jobID(0)] = .notDead
+        switch try row.string("o_outcome") {
+        case "requeued": outcomes[try row.jobID("o_job")] = .requeued(try row.period("o_period"))
+        case "quota": outcomes[try row.jobID("o_job")] = .quota
+        case "image_gone": outcomes[try row.jobID("o_job")] = .imageGone
+        default: outcomes[try row.jobID("o_job")] = .notDead
         }
       }
       return outcomes

@@ -1,6 +1,7 @@
 public import AnalysisCore
 public import JobQueue
 import PostgreSQL
+import SQLFiles
 
 extension JobDirectory {
   /// How many jobs a page looks at in all shards that the filter does not mean. For each of them the database reads four
@@ -49,7 +50,7 @@ extension JobDirectory {
     guard let summary = try await summaries([job], at: place).first else { return nil }
     let key: [Parameter] = [.int16(place.shard), .int64(job.value)]
     let attempts = try await Statement(
-      QueueSQL.text("queue/job_attempts.sql"), key, while: "reading the attempts of job \(job)"
+      AttemptRecord.function, key, while: "reading the attempts of job \(job)"
     ) { rows in
       try rows.map { try AttemptRecord($0) }
     }.run(on: database)
@@ -65,7 +66,7 @@ extension JobDirectory {
       }
     }
     let death = try await Statement(
-      QueueSQL.text("queue/job_death.sql"), key, while: "reading why job \(job) is dead"
+      JobDeath.function, key, while: "reading why job \(job) is dead"
     ) { rows in
       try rows.first.map { try JobDeath($0) }
     }.run(on: database)
@@ -77,14 +78,14 @@ extension JobDirectory {
     of job: JobID, user: String, by actor: AuditActor?
   ) async throws(JobQueueError) -> StoredResult? {
     let reading = try await Statement(
-      "SELECT analysis.open_results($1, $2)", [.text(user), .array([job.value])],
+      SQLFunction("open_results", 2), [.text(user), .array([job.value])],
       while: "recording who reads the result of job \(job)"
     ) { rows in
-      try rows.single().stringIfPresent(0)
+      try rows.single().stringIfPresent("open_results")
     }.run(on: database, as: actor)
     guard let reading else { return nil }
     return try await Statement(
-      QueueSQL.text("queue/job_result.sql"), [.text(user), .text(reading)],
+      StoredResult.function, [.text(user), .text(reading)],
       while: "reading the result of job \(job)"
     ) { rows in
       try rows.first.map { try StoredResult($0) }
@@ -102,7 +103,10 @@ extension JobDirectory {
 
   private func summaries(_ jobs: [JobID], at place: JobPlace) async throws(JobQueueError) -> [JobSummary] {
     try await Statement(
-      QueueSQL.text("queue/job_show.sql"),
+      SQLFunction(
+        "jobs_shown", 3, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+        "o_run_at", "o_expires_at",
+        "o_finished_at", "o_attempts", "o_source_name"),
       [.int16(place.shard), .int16(place.period.label), .array(jobs.map(\.value))], while: "reading jobs"
     ) { rows in
       try rows.map { try JobSummary($0, shard: place.shard) }
@@ -120,7 +124,10 @@ extension JobDirectory {
     _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
   ) -> Statement<Part> {
     Statement(
-      QueueSQL.text("queue/job_list.sql"),
+      SQLFunction(
+        "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+        "o_run_at", "o_expires_at",
+        "o_finished_at", "o_attempts", "o_source_name"),
       [
         .int16(shard), .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
         .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
@@ -129,8 +136,8 @@ extension JobDirectory {
     ) { rows in
       var part = Part()
       for row in rows {
-        if try row.stringIfPresent(5) == nil {
-          part.end = JobCursor(period: try row.period(1), job: try row.jobID(0))
+        if try row.stringIfPresent("o_state") == nil {
+          part.end = JobCursor(period: try row.period("o_period"), job: try row.jobID("o_job"))
         } else {
           part.jobs.append(try JobSummary(row, shard: shard))
         }

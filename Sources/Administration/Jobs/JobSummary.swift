@@ -36,20 +36,20 @@ public struct JobSummary: Sendable, Equatable {
 }
 
 extension JobSummary {
-  /// Reads a row of `sql/queue/job_list.sql` and its kin.
+  /// Reads a row of `analysis.list_jobs` or `analysis.jobs_shown`.
   init(_ row: Row, shard: Int16) throws {
-    id = try row.jobID(0)
+    id = try row.jobID("o_job")
     self.shard = shard
-    period = try row.period(1)
-    user = try row.string(2)
-    kind = try row.kind(3)
-    lane = try row.lane(4)
-    state = try row.named(5, JobState.self)
-    createdAt = try row.double(6)
-    runAt = try row.doubleIfPresent(7)
-    expiresAt = try row.doubleIfPresent(8)
-    finishedAt = try row.doubleIfPresent(9)
-    attempts = try row.int(10)
-    sourceName = try row.stringIfPresent(11)
+    period = try row.period("o_period")
+    user = try row.string("o_user")
+    kind = try row.kind("o_kind")
+    lane = try row.lane("o_lane")
+    state = try row.named("o_state", JobState.self)
+    createdAt = try row.seconds("o_created_at")
+    runAt = try row.secondsIfPresent("o_run_at")
+    expiresAt = try row.secondsIfPresent("o_expires_at")
+    finishedAt = try row.secondsIfPresent("o_finished_at")
+    attempts = try row.int("o_attempts")
+    sourceName = try row.stringIfPresent("o_source_name")
   }
 }

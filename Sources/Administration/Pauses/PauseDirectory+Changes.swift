@@ -1,5 +1,6 @@
 public import JobQueue
 import PostgreSQL
+import SQLFiles
 
 extension PauseDirectory {
   /// What became of a wish to pause.
@@ -24,12 +25,12 @@ extension PauseDirectory {
   ) async throws(JobQueueError) -> Outcome {
     let (scope, name) = scope.columns
     return try await Statement(
-      "SELECT analysis.pause($1, $2, $3, $4)",
+      SQLFunction("pause", 4),
       [
         .text(scope), .text(storable(name)), .text(reason.map(storable)), .timestamp(timestamp(until)),
       ], while: "pausing"
     ) { rows in
-      try rows.single().named(0, Outcome.self)
+      try rows.single().named("pause", Outcome.self)
     }.run(on: database, as: actor)
   }
 
@@ -41,9 +42,9 @@ extension PauseDirectory {
   ) async throws(JobQueueError) -> Bool {
     let (scope, name) = scope.columns
     return try await Statement(
-      "SELECT analysis.resume($1, $2)", [.text(scope), .text(storable(name))], while: "resuming"
+      SQLFunction("resume", 2), [.text(scope), .text(storable(name))], while: "resuming"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("resume")
     }.run(on: database, as: actor)
   }
 }

@@ -1,5 +1,6 @@
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// Erases persons: everything that is theirs goes, and the counts that bills stand on stay under a number.
 public struct PersonEraser: Sendable {
@@ -77,10 +78,10 @@ public struct PersonEraser: Sendable {
   public func entry(of erasure: Erasure) async throws(JobQueueError) -> AuditMark? {
     try await AuditLog(database).chain()
     return try await Statement(
-      "SELECT o_entry, o_hash FROM analysis.erasure_of($1)", [.int64(erasure.userID)],
+      SQLFunction("erasure_of", 1, "o_entry", "o_hash"), [.int64(erasure.userID)],
       while: "looking for the erasure in the audit"
     ) { rows in
-      try rows.first.map { AuditMark(id: try $0.int64(0), hash: try $0.string(1)) }
+      try rows.first.map { AuditMark(id: try $0.int64("o_entry"), hash: try $0.string("o_hash")) }
     }.run(on: database)
   }
 
@@ -112,16 +113,20 @@ public struct PersonEraser: Sendable {
       case .number(let number): (nil, number)
       }
     return Statement(
-      QueueSQL.text("persons/erase.sql"),
+      SQLFunction(
+        "erase_user", 4, "o_user", "o_open", "o_cancelled", "o_profile", "o_images", "o_image_bytes",
+        "o_results",
+        "o_dead", "o_attempts", "o_jobs", "o_keys", "o_lines", "o_photo"),
       [.int16(shard), .text(reference), .int64(number), .bool(cancelling)], while: "erasing a user"
     ) { rows in
       try rows.first.map { row in
-        func count(_ column: Int) throws -> Int { Int(try row.int64IfPresent(column) ?? 0) }
+        func count(_ column: String) throws -> Int { Int(try row.int64IfPresent(column) ?? 0) }
         return Erasure(
-          userID: try row.int64(0), open: try count(1), cancelled: try count(2), profiles: try count(3),
-          images: try count(4), imageBytes: try count(5), results: try count(6), dead: try count(7),
-          attempts: try count(8), jobs: try count(9), keys: try count(10), statementLines: try count(11),
-          photo: try row.stringIfPresent(12))
+          userID: try row.int64("o_user"), open: try count("o_open"), cancelled: try count("o_cancelled"),
+          profiles: try count("o_profile"), images: try count("o_images"),
+          imageBytes: try count("o_image_bytes"), results: try count("o_results"), dead: try count("o_dead"),
+          attempts: try count("o_attempts"), jobs: try count("o_jobs"), keys: try count("o_keys"),
+          statementLines: try count("o_lines"), photo: try row.stringIfPresent("o_photo"))
       }
     }
   }

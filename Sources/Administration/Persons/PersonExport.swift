@@ -1,6 +1,7 @@
 import AnalysisCore
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// An image of a person as it is stored.
 public struct ExportedImage: Sendable {
@@ -36,18 +37,18 @@ public struct PersonExport: Sendable {
   ) async throws(JobQueueError) {
     let shard = try await ShardDirectory(database).shard(of: reference)
     let opened = try await Statement(
-      "SELECT o_user_id, o_export FROM analysis.open_export($1, $2)", [.int16(shard), .text(reference)],
+      SQLFunction("open_export", 2, "o_user_id", "o_export"), [.int16(shard), .text(reference)],
       while: "recording that a user is exported"
     ) { rows in
-      try rows.first.map { (userID: try $0.int64(0), mark: try $0.string(1)) }
+      try rows.first.map { (userID: try $0.int64("o_user_id"), mark: try $0.string("o_export")) }
     }.run(on: database, as: actor)
     guard let opened else { throw UserDirectory.unknown(reference) }
     let account = try await Statement(
-      "SELECT analysis.export_user($1, $2, $3)::text",
+      SQLFunction("export_user", 3),
       [.int16(shard), .int64(opened.userID), .text(opened.mark)],
       while: "exporting user \(reference)"
     ) { rows in
-      try rows.single().stringIfPresent(0)
+      try rows.single().jsonTextIfPresent("export_user")
     }.run(on: database, as: actor, deadline: Self.patience)
     guard let account else { throw UserDirectory.unknown(reference) }
     self.reference = reference
@@ -64,11 +65,11 @@ public struct PersonExport: Sendable {
       if let actor { _ = try await transaction.query(actor.statement) }
       try await transaction.forEachRow(
         SQLStatement(
-          "SELECT o_job::text FROM analysis.export_jobs($1, $2, $3)",
+          SQLFunction("export_jobs", 3, "o_job").text,
           [.int16(shard), .int64(userID), .text(mark)],
           label: "exporting a user's jobs"), deadline: Self.patience
       ) { row in
-        try await body(try row.string(0))
+        try await body(try row.jsonText("o_job"))
       }
     }
   }
@@ -99,23 +100,25 @@ public struct PersonExport: Sendable {
       if let actor { _ = try await transaction.query(actor.statement) }
       return try await transaction.forEachRow(
         SQLStatement(
-          QueueSQL.text("persons/images.sql"),
+          SQLFunction(
+            "export_images", 6, "o_image", "o_bytes", "o_unsanitized", "o_encrypted_by", "o_wrapped_key",
+            "o_sha256",
+            "o_user_sha256"
+          ).text,
           [
             .int16(shard), .int64(userID), .text(mark), .int16(period.label), .int64(after),
             .int32(Int32(Self.pageSize)),
           ], label: "exporting a user's images"), deadline: Self.patience
       ) { row in
-        let id = try row.int64(0)
+        let id = try row.int64("o_image")
         end = max(end, id)
-        let storedKey = try row.int64IfPresent(3).map { key in
-          StoredImage.Encryption(
-            StoredKey(keyID: key, wrappedKey: try row.bytes(4)), userSHA256: try row.bytes(6),
-            sha256: try row.bytes(5))
-        }
         try await body(
           ExportedImage(
-            id: id, image: StoredImage(bytes: try row.blob(1), mark: String(id), storedKey: storedKey),
-            isUnsanitized: try row.bool(2)))
+            id: id,
+            image: StoredImage(
+              bytes: try row.blob("o_bytes"), digestPrefix: String(id),
+              encryption: try StoredImage.Encryption(row)),
+            isUnsanitized: try row.bool("o_unsanitized")))
       }
     }
     last = end

@@ -13,9 +13,9 @@ public struct LoginDirectory: Sendable {
   /// Whether this session may make logins.
   public func mayMakeLogins() async throws(JobQueueError) -> Bool {
     try await Statement(
-      QueueSQL.text("roles/superuser.sql"), [], while: "looking for the right to make logins"
+      file: "roles/superuser.sql", while: "looking for the right to make logins"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("may_make_logins")
     }.run(on: database)
   }
 
@@ -25,12 +25,12 @@ public struct LoginDirectory: Sendable {
   ) async throws(JobQueueError) -> [LoginRoles] {
     let roles = DatabaseRole.allCases.map { $0.name(prefix: prefix) }
     return try await Statement(
-      QueueSQL.text("roles/logins.sql"), [.array(roles), .array(names)], while: "reading the logins"
+      file: "roles/logins.sql", [.array(roles), .array(names)], while: "reading the logins"
     ) { rows in
       try rows.map { row in
-        let held = Set(try row.array(2, of: String.self))
+        let held = Set(try row.array("roles", of: String.self))
         return LoginRoles(
-          login: try row.string(0), isSuperuser: try row.bool(1),
+          login: try row.string("login"), isSuperuser: try row.bool("is_superuser"),
           roles: DatabaseRole.allCases.filter { held.contains($0.name(prefix: prefix)) })
       }
     }.run(on: database)
@@ -43,14 +43,15 @@ public struct LoginDirectory: Sendable {
     for logins: [NewLogin], prefix: String, passwords: [String: String] = [:]
   ) async throws(JobQueueError) -> [LoginStatement] {
     try await Statement(
-      QueueSQL.text("roles/setup.sql"),
+      file: "roles/setup.sql",
       [
         .array(logins.map(\.name)), .array(logins.map { $0.role.name(prefix: prefix) }),
         .array(logins.map { passwords[$0.name] }), .array(logins.filter(\.keepsSearchPath).map(\.name)),
       ], while: "looking for the logins"
     ) { rows in
       try rows.map { row in
-        LoginStatement(login: try row.string(0), isThere: try row.bool(1), sql: try row.string(2))
+        LoginStatement(
+          login: try row.string("login"), isThere: try row.bool("is_there"), sql: try row.string("sql"))
       }
     }.run(on: database)
   }

@@ -1,6 +1,7 @@
 public import AnalysisCore
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// A user whose counter differs from what their jobs say.
 public struct UsageDifference: Sendable, Equatable {
@@ -78,16 +79,16 @@ public enum Reconciliation {
     var lost = LostJobs()
     for (shard, period) in try await places(database, month) {
       let part = try await Statement(
-        QueueSQL.text("queue/lost_jobs.sql"),
+        SQLFunction("lost_jobs", 3, "o_job", "o_user", "o_created_at", "o_count"),
         [.int16(shard), .int16(period.label), .int32(Int32(clamping: limit))],
         while: "looking for lost jobs of \(period)"
       ) { rows in
         LostJobs(
-          count: try rows.first?.int(3) ?? 0,
+          count: try rows.first?.int("o_count") ?? 0,
           first: try rows.map {
             LostJob(
-              id: try $0.jobID(0), user: try $0.string(1), shard: shard, period: period,
-              createdAt: try $0.double(2))
+              id: try $0.jobID("o_job"), user: try $0.string("o_user"), shard: shard, period: period,
+              createdAt: try $0.seconds("o_created_at"))
           })
       }.run(on: database, deadline: deadline)
       lost.count += part.count
@@ -101,9 +102,9 @@ public enum Reconciliation {
     _ database: ConnectionPool, _ month: Period?
   ) async throws(JobQueueError) -> [(Int16, Period)] {
     let months = try await Statement(
-      QueueSQL.text("queue/months.sql"), [], while: "reading the months of the queue"
+      SQLFunction("months", 0, "o_period"), [], while: "reading the months of the queue"
     ) { rows in
-      try rows.map { try $0.period(0) }
+      try rows.map { try $0.period("o_period") }
     }.run(on: database)
     let shards = try await ShardDirectory(database).shards()
     return months.reversed().filter { month == nil || month == $0 }.flatMap { period in
@@ -113,13 +114,15 @@ public enum Reconciliation {
 
   private static func statement(_ shard: Int16, _ period: Period) -> Statement<[UsageDifference]> {
     Statement(
-      QueueSQL.text("queue/reconcile.sql"), [.int16(shard), .int16(period.label)],
+      SQLFunction("usage_differences", 2, "o_user", "o_used", "o_pending", "o_analysed", "o_open"),
+      [.int16(shard), .int16(period.label)],
       while: "recounting \(period)"
     ) { rows in
       try rows.map {
         UsageDifference(
-          user: try $0.string(0), shard: shard, period: period, used: try $0.int(1),
-          pendingRefunds: try $0.int(2), analysed: try $0.int(3), open: try $0.int(4))
+          user: try $0.string("o_user"), shard: shard, period: period, used: try $0.int("o_used"),
+          pendingRefunds: try $0.int("o_pending"), analysed: try $0.int("o_analysed"),
+          open: try $0.int("o_open"))
       }
     }
   }

@@ -1,6 +1,7 @@
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import SQLFiles
 
 /// The statements of the queue's status.
 struct StatusReader: Sendable {
@@ -18,13 +19,14 @@ struct StatusReader: Sendable {
   func lanes(of shard: Int16) -> Statement<[QueueStatus.LaneStatus]> {
     let bound = bound
     return Statement(
-      QueueSQL.text("queue/status_lanes.sql"),
+      SQLFunction("status_of_lanes", 3, "o_lane", "o_waiting", "o_in_flight", "o_oldest_seconds"),
       [.int16(shard), .array(Lane.codes), .int32(Int32(clamping: bound + 1))], while: "reading the lanes"
     ) { rows in
       try rows.map {
         QueueStatus.LaneStatus(
-          lane: try $0.lane(0), waiting: BoundedCount(counted: try $0.int(1), bound: bound),
-          inFlight: try $0.int(2), oldestWaitingSeconds: try $0.doubleIfPresent(3))
+          lane: try $0.lane("o_lane"), waiting: BoundedCount(counted: try $0.int("o_waiting"), bound: bound),
+          inFlight: try $0.int("o_in_flight"),
+          oldestWaitingSeconds: try $0.doubleIfPresent("o_oldest_seconds"))
       }
     }
   }
@@ -32,34 +34,42 @@ struct StatusReader: Sendable {
   func rest(of shard: Int16) -> Statement<Rest> {
     let bound = bound
     return Statement(
-      QueueSQL.text("queue/status_shard.sql"), [.int16(shard), .int32(Int32(clamping: bound + 1))],
+      SQLFunction(
+        "status_of_shard", 2, "o_scheduled", "o_next_run", "o_next_run_seconds", "o_dead", "o_refunds"),
+      [.int16(shard), .int32(Int32(clamping: bound + 1))],
       while: "reading the queue's status"
     ) { rows in
       let row = try rows.single()
       return Rest(
-        scheduled: BoundedCount(counted: try row.int(0), bound: bound),
-        nextScheduledAt: try row.doubleIfPresent(1),
-        nextScheduledIn: try row.doubleIfPresent(2),
-        dead: BoundedCount(counted: try row.int(3), bound: bound),
-        pendingRefunds: BoundedCount(counted: try row.int(4), bound: bound))
+        scheduled: BoundedCount(counted: try row.int("o_scheduled"), bound: bound),
+        nextScheduledAt: try row.secondsIfPresent("o_next_run"),
+        nextScheduledIn: try row.doubleIfPresent("o_next_run_seconds"),
+        dead: BoundedCount(counted: try row.int("o_dead"), bound: bound),
+        pendingRefunds: BoundedCount(counted: try row.int("o_refunds"), bound: bound))
     }
   }
 
   func workers(of shard: Int16) -> Statement<[QueueStatus.WorkerStatus]> {
-    Statement(QueueSQL.text("queue/status_workers.sql"), [.int16(shard)], while: "reading the workers") {
-      rows in
+    Statement(
+      SQLFunction(
+        "status_of_workers", 1, "o_worker", "o_host", "o_pid", "o_version", "o_started_at",
+        "o_silent_seconds",
+        "o_in_flight", "o_report"), [.int16(shard)], while: "reading the workers"
+    ) { rows in
       try rows.map {
         QueueStatus.WorkerStatus(
-          id: try $0.int64(0), host: try $0.string(1), pid: try $0.int32(2), version: try $0.string(3),
-          startedAt: try $0.double(4), heartbeatAgo: try $0.double(5), inFlight: try $0.int(6),
-          report: try $0.stringIfPresent(7).flatMap(WorkerReport.init(json:)))
+          id: try $0.int64("o_worker"), host: try $0.string("o_host"), pid: try $0.int32("o_pid"),
+          version: try $0.string("o_version"), startedAt: try $0.seconds("o_started_at"),
+          heartbeatAgo: try $0.double("o_silent_seconds"), inFlight: try $0.int("o_in_flight"),
+          report: try $0.jsonTextIfPresent("o_report").flatMap(WorkerReport.init(json:)))
       }
     }
   }
 
   var gauges: Statement<[String: Int64]> {
-    Statement("SELECT name, value FROM analysis.gauge", [], while: "reading the gauges") { rows in
-      Dictionary(try rows.map { (try $0.string(0), try $0.int64(1)) }, uniquingKeysWith: { $1 })
+    Statement(SQLFunction("gauges", 0, "o_name", "o_value"), [], while: "reading the gauges") { rows in
+      Dictionary(
+        try rows.map { (try $0.string("o_name"), try $0.int64("o_value")) }, uniquingKeysWith: { $1 })
     }
   }
 }

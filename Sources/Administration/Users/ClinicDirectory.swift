@@ -1,6 +1,7 @@
 import Formatting
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// A clinic, whose users the reports of a restricted database role are about.
 public struct Clinic: Sendable, Equatable {
@@ -31,17 +32,24 @@ public struct ClinicDirectory: Sendable {
 
   /// Every clinic by name.
   public func list() async throws(JobQueueError) -> [Clinic] {
-    try await Statement(QueueSQL.text("users/clinics.sql"), [], while: "listing the clinics") { rows in
-      try rows.map { Clinic(id: try $0.int(0), name: try $0.string(1), users: try $0.int(2)) }
+    try await Statement(
+      SQLFunction("list_clinics", 0, "o_clinic", "o_name", "o_users"), [], while: "listing the clinics"
+    ) { rows in
+      try rows.map {
+        Clinic(id: try $0.int("o_clinic"), name: try $0.string("o_name"), users: try $0.int("o_users"))
+      }
     }.run(on: database)
   }
 
   /// The roles that are restricted, by name.
   public func viewers() async throws(JobQueueError) -> [ClinicViewer] {
     try await Statement(
-      QueueSQL.text("users/clinic_viewers.sql"), [], while: "listing the roles that are restricted to clinics"
+      SQLFunction("list_clinic_viewers", 0, "o_role", "o_clinics"), [],
+      while: "listing the roles that are restricted to clinics"
     ) { rows in
-      try rows.map { ClinicViewer(role: try $0.string(0), clinics: try $0.array(1, of: String.self)) }
+      try rows.map {
+        ClinicViewer(role: try $0.string("o_role"), clinics: try $0.array("o_clinics", of: String.self))
+      }
     }.run(on: database)
   }
 
@@ -55,7 +63,7 @@ public struct ClinicDirectory: Sendable {
       throw JobQueueError(
         .invalid, "A clinic's name must have from 1 to 100 characters, and none that cannot be seen.")
     }
-    return try await Self.change("SELECT analysis.add_clinic($1)", [.text(name)], "adding clinic \(name)")
+    return try await Self.change(SQLFunction("add_clinic", 1), [.text(name)], "adding clinic \(name)")
       .run(on: database)
   }
 
@@ -68,7 +76,7 @@ public struct ClinicDirectory: Sendable {
     if let clinic { try await require([clinic]) }
     let shard = try await ShardDirectory(database).shard(of: user)
     let isDone = try await Self.change(
-      "SELECT analysis.assign_clinic($1, $2, $3)", [.int16(shard), .text(user), .text(clinic)],
+      SQLFunction("assign_clinic", 3), [.int16(shard), .text(user), .text(clinic)],
       "giving user \(user) to a clinic"
     ).run(on: database, as: actor)
     guard isDone else { throw UserDirectory.unknown(user) }
@@ -82,7 +90,7 @@ public struct ClinicDirectory: Sendable {
   ) async throws(JobQueueError) {
     try await require(clinics)
     try await Statement(
-      "SELECT analysis.grant_clinics($1::name, $2)", [.text(storable(role)), .array(clinics)],
+      SQLFunction("grant_clinics", 2), [.text(storable(role)), .array(clinics)],
       while: "restricting role \(role)"
     ) { _ in
     }.run(on: database, as: actor)
@@ -94,7 +102,7 @@ public struct ClinicDirectory: Sendable {
   ) async throws(JobQueueError) -> Bool {
     try await require(clinics)
     return try await Self.change(
-      "SELECT analysis.revoke_clinics($1::name, $2)", [.text(storable(role)), .array(clinics)],
+      SQLFunction("revoke_clinics", 2), [.text(storable(role)), .array(clinics)],
       "restricting role \(role)"
     ).run(on: database, as: actor)
   }
@@ -102,18 +110,9 @@ public struct ClinicDirectory: Sendable {
   /// Has a role see everybody again; false if it was not restricted.
   public func lift(_ role: String, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
     try await Self.change(
-      "SELECT analysis.lift_clinics($1::name)", [.text(storable(role))],
+      SQLFunction("lift_clinics", 1), [.text(storable(role))],
       "lifting the restriction of role \(role)"
     ).run(on: database, as: actor)
-  }
-
-  /// Whose a user is; nil for none.
-  func clinic(of userID: Int64, in shard: Int16) async throws(JobQueueError) -> String? {
-    try await Statement(
-      QueueSQL.text("users/clinic.sql"), [.int16(shard), .int64(userID)], while: "reading a user's clinic"
-    ) { rows in
-      try rows.first.map { try $0.string(0) }
-    }.run(on: database)
   }
 
   private func require(_ names: [String]) async throws(JobQueueError) {
@@ -124,8 +123,8 @@ public struct ClinicDirectory: Sendable {
   }
 
   private static func change(
-    _ sql: String, _ parameters: [Parameter], _ doing: String
+    _ function: SQLFunction, _ parameters: [Parameter], _ doing: String
   ) -> Statement<Bool> {
-    Statement(sql, parameters, while: doing) { rows in try rows.single().bool(0) }
+    Statement(function, parameters, while: doing) { rows in try rows.single().bool(function.columns[0]) }
   }
 }

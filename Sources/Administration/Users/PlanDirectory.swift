@@ -1,5 +1,6 @@
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// A plan, and how many analyses a month it allows from when on.
 public struct Plan: Sendable, Equatable {
@@ -37,19 +38,25 @@ public struct PlanDirectory: Sendable {
 
   /// Every plan with its limits.
   public func list() async throws(JobQueueError) -> [Plan] {
-    try await Statement(QueueSQL.text("users/plans.sql"), [], while: "listing the plans") { rows in
+    try await Statement(
+      SQLFunction(
+        "list_plans", 0, "o_plan", "o_name", "o_cost", "o_has_limit", "o_from", "o_limit", "o_in_force"), [],
+      while: "listing the plans"
+    ) { rows in
       var plans: [Plan] = []
       for row in rows {
-        let name = try row.string(0)
+        let name = try row.string("o_plan")
         if plans.last?.name != name {
           plans.append(
-            Plan(name: name, displayName: try row.string(1), cost: try row.int64(2), limits: []))
+            Plan(name: name, displayName: try row.string("o_name"), cost: try row.int64("o_cost"), limits: [])
+          )
         }
-        guard try row.bool(5) else { continue }
+        guard try row.bool("o_has_limit") else { continue }
         plans[plans.count - 1].limits.append(
           Plan.Limit(
-            from: try row.doubleIfPresent(3), monthly: try row.int32IfPresent(4).map(Int.init),
-            isInForce: try row.boolIfPresent(6) ?? false))
+            from: try row.secondsIfPresent("o_from"),
+            monthly: try row.int32IfPresent("o_limit").map(Int.init),
+            isInForce: try row.boolIfPresent("o_in_force") ?? false))
       }
       return plans
     }.run(on: database)
@@ -75,7 +82,7 @@ public struct PlanDirectory: Sendable {
         advice: "The plans are \(plans.map(\.name).joined(separator: ", ")).")
     }
     try await Statement(
-      "SELECT analysis.set_plan_limit($1, $2, $3)",
+      SQLFunction("set_plan_limit", 3),
       [.text(plan), .int32(limit.map { Int32(clamping: $0) }), .timestamp(timestamp(from))],
       while: "setting the limit of plan \(plan)"
     ) { _ in

@@ -1,5 +1,6 @@
 public import JobQueue
 import PostgreSQL
+import SQLFiles
 
 /// What importing a profile came to.
 public enum ImportOutcome: Sendable, Equatable {
@@ -40,15 +41,14 @@ extension UserDirectory {
         reference: answer.id, plan: answer.subscription ?? "free", name: answer.name, email: answer.email))
     if let plan = answer.subscription, !added.isNew { try await setPlan(answer.id, plan: plan, by: actor) }
     try await Statement(
-      QueueSQL.text("users/save_profile.sql"),
+      SQLFunction("save_profile", 7),
       [
         .int16(added.shard), .int64(added.userID), .text(answer.name.map(storable)),
         .text(answer.email.map(storable)), .text(answer.subscription),
-        .int32(answer.analysisCount.map { Int32(clamping: $0) }), .double(answer.lastResetDate),
+        .int32(answer.analysisCount.map { Int32(clamping: $0) }), .timestamp(timestamp(answer.lastResetDate)),
       ], while: "saving the profile of user \(answer.id)"
     ) { _ in
     }.run(on: database)
-    // A statement of its own, so that a schema without photos takes the others.
     if let photo = answer.photoURL { try await setPhoto(answer.id, url: photo) }
     return added.isNew ? .created : .updated
   }

@@ -1,5 +1,6 @@
 public import JobQueue
 import PostgreSQL
+import SQLFiles
 
 extension UserDirectory {
   /// The most characters of an address, as the database has it.
@@ -14,10 +15,10 @@ extension UserDirectory {
     }
     let shard = try await shards.shard(of: reference)
     let isDone = try await Statement(
-      QueueSQL.text("users/set_photo.sql"), [.int16(shard), .text(reference), .text(url.map(storable))],
+      SQLFunction("set_photo", 3), [.int16(shard), .text(reference), .text(url.map(storable))],
       while: "setting the photo of user \(reference)"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("set_photo")
     }.run(on: database)
     guard isDone else { throw Self.unknown(reference) }
   }
@@ -28,10 +29,10 @@ extension UserDirectory {
   public func photos(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserPhoto] {
     let statements = try await shards.shards().map { shard in
       Statement(
-        QueueSQL.text("users/photos.sql"),
+        SQLFunction("list_photos", 3, "o_user", "o_url"),
         [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing photos"
       ) { rows in
-        try rows.map { UserPhoto(reference: try $0.string(0), url: try $0.string(1)) }
+        try rows.map { UserPhoto(reference: try $0.string("o_user"), url: try $0.string("o_url")) }
       }
     }
     let photos = try await database.run(statements).flatMap { $0 }

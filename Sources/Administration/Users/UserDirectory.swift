@@ -2,6 +2,7 @@ import AnalysisCore
 import Formatting
 public import JobQueue
 public import PostgreSQL
+import SQLFiles
 
 /// The users: who may submit, under which plan, in which zone.
 public struct UserDirectory: Sendable {
@@ -24,14 +25,14 @@ public struct UserDirectory: Sendable {
     if let zone = user.zone { try await requireZone(zone) }
     let shard = try await shards.shard(of: user.reference)
     return try await Statement(
-      "SELECT o_user_id, o_created FROM analysis.add_user($1, $2, $3, $4, $5, $6)",
+      SQLFunction("add_user", 6, "o_user_id", "o_created"),
       [
         .int16(shard), .text(user.reference), .text(user.plan), .text(user.zone),
         .text(user.name.map(storable)), .text(user.email.map(storable)),
       ], while: "adding user \(user.reference)"
     ) { rows in
       let row = try rows.single()
-      return AddedUser(userID: try row.int64(0), shard: shard, isNew: try row.bool(1))
+      return AddedUser(userID: try row.int64("o_user_id"), shard: shard, isNew: try row.bool("o_created"))
     }.run(on: database)
   }
 
@@ -39,21 +40,20 @@ public struct UserDirectory: Sendable {
   public func show(_ reference: String) async throws(JobQueueError) -> UserDetail? {
     let shard = try await shards.shard(of: reference)
     let account = try await Statement(
-      QueueSQL.text("users/show.sql"), [.int16(shard), .text(reference)], while: "reading user \(reference)"
+      SQLFunction(
+        "user_shown", 2, "o_user_id", "o_zone", "o_clinic", "o_created_at", "o_plan", "o_plan_name",
+        "o_limit",
+        "o_period", "o_used", "o_refunded", "o_refused", "o_analysed"), [.int16(shard), .text(reference)],
+      while: "reading user \(reference)"
     ) { rows in
-      rows.first
+      try rows.first.map { (row: $0, userID: try $0.int64("o_user_id")) }
     }.run(on: database)
     guard let account else { return nil }
-    let userID: Int64
-    do { userID = try account.int64(0) } catch {
-      throw JobQueueError(error, while: "reading user \(reference)")
-    }
-    let history = try await planHistory(shard, userID)
-    let profile = try await profile(shard, userID)
-    let clinic = try await ClinicDirectory(database).clinic(of: userID, in: shard)
+    let history = try await planHistory(shard, account.userID)
+    let profile = try await profile(shard, account.userID)
     do {
       return try UserDetail(
-        account, reference: reference, shard: shard, clinic: clinic, planHistory: history, profile: profile)
+        account.row, reference: reference, shard: shard, planHistory: history, profile: profile)
     } catch {
       throw JobQueueError(error, while: "reading user \(reference)")
     }
@@ -65,7 +65,8 @@ public struct UserDirectory: Sendable {
   public func list(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserSummary] {
     let statements = try await shards.shards().map { shard in
       Statement(
-        QueueSQL.text("users/list.sql"),
+        SQLFunction(
+          "list_users", 3, "o_user", "o_zone", "o_plan", "o_limit", "o_used", "o_period"),
         [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing users"
       ) { rows in
         try rows.map { try UserSummary($0) }
@@ -86,11 +87,11 @@ public struct UserDirectory: Sendable {
     _ = try await requirePlan(plan)
     let shard = try await shards.shard(of: reference)
     let isDone = try await Statement(
-      "SELECT analysis.set_plan($1, $2, $3, $4)",
+      SQLFunction("set_plan", 4),
       [.int16(shard), .text(reference), .text(plan), .timestamp(timestamp(from))],
       while: "setting the plan of user \(reference)"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("set_plan")
     }.run(on: database, as: actor)
     guard isDone else { throw Self.unknown(reference) }
   }
@@ -104,10 +105,10 @@ public struct UserDirectory: Sendable {
     try await requireZone(zone)
     let shard = try await shards.shard(of: reference)
     let isDone = try await Statement(
-      QueueSQL.text("users/set_zone.sql"), [.int16(shard), .text(reference), .text(zone)],
+      SQLFunction("set_zone", 3), [.int16(shard), .text(reference), .text(zone)],
       while: "setting the zone of user \(reference)"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("set_zone")
     }.run(on: database, as: actor)
     guard isDone else { throw Self.unknown(reference) }
   }
@@ -139,10 +140,9 @@ public struct UserDirectory: Sendable {
 
   private func requireZone(_ zone: String) async throws(JobQueueError) {
     let isKnown = try await Statement(
-      "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_timezone_names WHERE name = $1)", [.text(storable(zone))],
-      while: "looking for a zone"
+      file: "server/zone.sql", [.text(storable(zone))], while: "looking for a zone"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.first?.string("name") == zone
     }.run(on: database)
     guard !isKnown else { return }
     throw JobQueueError(
@@ -151,16 +151,18 @@ public struct UserDirectory: Sendable {
 
   private func planHistory(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> [PlanEntry] {
     try await Statement(
-      QueueSQL.text("users/plan_history.sql"), [.int16(shard), .int64(userID)],
+      SQLFunction("plans_of_user", 2, "o_plan", "o_from"), [.int16(shard), .int64(userID)],
       while: "reading a user's plans"
     ) { rows in
-      try rows.map { PlanEntry(plan: try $0.string(0), from: try $0.doubleIfPresent(1)) }
+      try rows.map { PlanEntry(plan: try $0.string("o_plan"), from: try $0.secondsIfPresent("o_from")) }
     }.run(on: database)
   }
 
   private func profile(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> Profile? {
     try await Statement(
-      QueueSQL.text("users/profile.sql"), [.int16(shard), .int64(userID)], while: "reading a user's profile"
+      SQLFunction(
+        "profile_of", 2, "o_name", "o_email", "o_subscription", "o_count", "o_last_reset", "o_updated_at",
+        "o_photo_url"), [.int16(shard), .int64(userID)], while: "reading a user's profile"
     ) { rows in
       try rows.first.map { try Profile($0) }
     }.run(on: database)

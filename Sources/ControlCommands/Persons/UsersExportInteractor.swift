@@ -52,16 +52,16 @@ struct UsersExportInteractor: Sendable {
   @concurrent
   private static func opened(_ exported: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {
     let image = exported.image
-    guard let storedKey = image.storedKey else { return image.bytes.withUnsafeBytes { Array($0) } }
-    guard let keys, let id = KeyID(storedKey.storedKey.keyID) else {
+    guard let encryption = image.encryption else { return image.bytes.withUnsafeBytes { Array($0) } }
+    guard let keys, let id = KeyID(encryption.storedKey.keyID) else {
       throw ControlError(
         .unreadableInput, "image \(exported.id) is encrypted, and no key file is named",
         advice: "Name it with --key-file.")
     }
     return try image.bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
       try keys.open(
-        bytes, WrappedKey(keyID: id, bytes: storedKey.storedKey.wrappedKey),
-        ImageBinding(userSHA256: storedKey.userSHA256, sha256: storedKey.sha256))
+        bytes, WrappedKey(keyID: id, bytes: encryption.storedKey.wrappedKey),
+        ImageBinding(userSHA256: encryption.userSHA256, sha256: encryption.sha256))
     }
   }
 }

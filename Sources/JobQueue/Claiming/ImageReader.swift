@@ -1,8 +1,14 @@
 import AnalysisCore
 public import PostgreSQL
+import SQLFiles
 
 /// Reads the bytes of images.
 public enum ImageReader {
+  private static let function = SQLFunction(
+    "images_of_jobs", 4, "o_image", "o_bytes", "o_digest_prefix", "o_encrypted_by", "o_wrapped_key",
+    "o_sha256",
+    "o_user_sha256", "o_user")
+
   /// Streams the images of jobs that a worker has, each image once and handed over as soon as it is there, in no
   /// particular order.
   ///
@@ -26,9 +32,9 @@ public enum ImageReader {
       ]
       do {
         try await database.forEachRow(
-          SQLStatement(QueueSQL.images, parameters, isRepeated: true), deadline: deadline
+          SQLStatement(Self.function.text, parameters, isRepeated: true), deadline: deadline
         ) { row in
-          let key = ImageKey(period: period, id: try row.int64(0))
+          let key = ImageKey(period: period, id: try row.int64("o_image"))
           guard awaited.remove(key) != nil else { return }
           try await each(key, try image(of: row))
         }
@@ -42,14 +48,7 @@ public enum ImageReader {
 
   private static func image(of row: Row) throws -> StoredImage {
     StoredImage(
-      bytes: try row.blob(1), mark: try row.string(2), storedKey: try encrypt(of: row),
-      userID: try row.int64IfPresent(7))
-  }
-
-  private static func encrypt(of row: Row) throws -> StoredImage.Encryption? {
-    guard let keyID = try row.int64IfPresent(3) else { return nil }
-    return StoredImage.Encryption(
-      StoredKey(keyID: keyID, wrappedKey: try row.bytes(4)), userSHA256: try row.bytesIfPresent(6) ?? [],
-      sha256: try row.bytes(5))
+      bytes: try row.blob("o_bytes"), digestPrefix: try row.string("o_digest_prefix"),
+      encryption: try StoredImage.Encryption(row), userID: try row.int64IfPresent("o_user"))
   }
 }

@@ -1,5 +1,6 @@
 public import AnalysisCore
 import PostgreSQL
+import SQLFiles
 
 /// What there is to do in one shard, as one call that reads tells it of all shards together.
 public struct ShardWork: Sendable, Equatable {
@@ -30,29 +31,31 @@ public struct ShardWork: Sendable, Equatable {
     shards: [Int16], lanes: [Lane], all: Bool = false, late: Bool = false
   ) -> Statement<[Int16: ShardWork]> {
     Statement(
-      QueueSQL.work, [.array(shards), .array(lanes.map(\.code)), .bool(all), .bool(late)],
+      function, [.array(shards), .array(lanes.map(\.code)), .bool(all), .bool(late)],
       while: "looking which shards have work"
     ) { rows in
-      var found: [Int16: ShardWork] = [:]
-      for row in rows {
-        let shard = try row.int16(0)
-        var work = try found[shard] ?? ShardWork(row)
-        if let scanFrom = try row.int64IfPresent(8) { work.waiting[try row.lane(7)] = scanFrom }
-        found[shard] = work
-      }
-      return found
+      Dictionary(
+        try rows.map { (try $0.int16("o_shard"), try ShardWork($0)) }, uniquingKeysWith: { first, _ in first }
+      )
     }
   }
+
+  private static let function = SQLFunction(
+    "work", 4, "o_shard", "o_lanes", "o_scan_from", "o_marks", "o_next_run", "o_refunds", "o_held", "o_lost",
+    "o_turns")
 
   /// The work of a shard in which nothing is to be done.
   public init() {}
 
   private init(_ row: Row) throws {
-    movesMarks = try row.bool(1)
-    nextRun = try row.doubleIfPresent(2)
-    owesRefunds = try row.bool(3)
-    held = try row.int(4)
-    hasLostLeases = try row.bool(5)
-    turns = Set(try row.string(6).split(separator: ",").map(String.init))
+    let lanes = try row.arrayIfPresent("o_lanes", of: Int16.self) ?? []
+    let scanFrom = try row.arrayIfPresent("o_scan_from", of: Int64.self) ?? []
+    for (code, from) in zip(lanes, scanFrom) { waiting[try Lane(known: code)] = from }
+    movesMarks = try row.bool("o_marks")
+    nextRun = try row.doubleIfPresent("o_next_run")
+    owesRefunds = try row.bool("o_refunds")
+    held = try row.int("o_held")
+    hasLostLeases = try row.bool("o_lost")
+    turns = Set(try row.array("o_turns", of: String.self))
   }
 }

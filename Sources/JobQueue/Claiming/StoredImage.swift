@@ -22,18 +22,27 @@ public struct StoredImage: Sendable {
   /// The image, inside the answer that brought it: the bytes are not copied.
   public let bytes: Blob
   /// What tells one image from another: the first 16 hexadecimal digits of its SHA-256.
-  public let mark: String
+  public let digestPrefix: String
   /// How the bytes are encrypted; nil for an image in plaintext.
-  public let storedKey: Encryption?
-  /// Whose it is, as ``ClaimedJob/userID`` has it; nil where the database does not say, which is one whose functions
-  /// are of an earlier program.
+  public let encryption: Encryption?
+  /// Whose it is, as ``ClaimedJob/userID`` has it; nil where that was not asked for.
   public let userID: Int64?
 
-  /// An image with its mark.
-  public init(bytes: Blob, mark: String, storedKey: Encryption? = nil, userID: Int64? = nil) {
+  /// An image with its parts.
+  public init(bytes: Blob, digestPrefix: String, encryption: Encryption? = nil, userID: Int64? = nil) {
     self.bytes = bytes
-    self.mark = mark
-    self.storedKey = storedKey
+    self.digestPrefix = digestPrefix
+    self.encryption = encryption
     self.userID = userID
+  }
+}
+
+extension StoredImage.Encryption {
+  /// Reads it from a row of an image; nil for an image in plaintext.
+  package init?(_ row: Row) throws {
+    guard let keyID = try row.int64IfPresent("o_encrypted_by") else { return nil }
+    self.init(
+      StoredKey(keyID: keyID, wrappedKey: try row.bytes("o_wrapped_key")),
+      userSHA256: try row.bytesIfPresent("o_user_sha256") ?? [], sha256: try row.bytes("o_sha256"))
   }
 }

@@ -1,5 +1,6 @@
 public import AnalysisCore
 public import PostgreSQL
+import SQLFiles
 
 /// A number that was counted up to a bound only, since counting all would burden the queue.
 public struct BoundedCount: Sendable, Equatable, CustomStringConvertible {
@@ -54,19 +55,19 @@ public struct WaitingJobs: Sendable {
 
   private static func waiting(in shard: Int16, bound: Int) -> Statement<[(Lane, BoundedCount)]> {
     Statement(
-      QueueSQL.text("queue/status_lanes.sql"),
+      SQLFunction("status_of_lanes", 3, "o_lane", "o_waiting"),
       [.int16(shard), .array(Lane.codes), .int32(Int32(clamping: bound + 1))], while: "counting what waits"
     ) { rows in
-      try rows.map { (try $0.lane(0), BoundedCount(counted: try $0.int(1), bound: bound)) }
+      try rows.map { (try $0.lane("o_lane"), BoundedCount(counted: try $0.int("o_waiting"), bound: bound)) }
     }
   }
 
   private static func scheduled(in shard: Int16, bound: Int) -> Statement<BoundedCount> {
     Statement(
-      QueueSQL.text("queue/status_shard.sql"), [.int16(shard), .int32(Int32(clamping: bound + 1))],
+      SQLFunction("status_of_shard", 2, "o_scheduled"), [.int16(shard), .int32(Int32(clamping: bound + 1))],
       while: "counting what is scheduled"
     ) { rows in
-      BoundedCount(counted: try rows.single().int(0), bound: bound)
+      BoundedCount(counted: try rows.single().int("o_scheduled"), bound: bound)
     }
   }
 }

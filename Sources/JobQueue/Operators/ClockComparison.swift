@@ -29,10 +29,8 @@ public struct ClockComparison: Sendable, Equatable {
   public static func measured(
     on database: ConnectionPool, deadline: Duration? = nil
   ) async throws(JobQueueError) -> ClockComparison {
-    let clock = Statement(
-      "SELECT extract(epoch FROM clock_timestamp())::float8", [], while: "asking for the server's time"
-    ) { rows in
-      try rows.single().doubleIfPresent(0)
+    let clock = Statement(file: "server/clock.sql", while: "asking for the server's time") { rows in
+      try rows.single().secondsIfPresent("at")
     }
     guard let comparison = try await comparing(by: clock, on: database, deadline: deadline) else {
       throw JobQueueError(.unexpectedAnswer, "The server did not tell its time.")

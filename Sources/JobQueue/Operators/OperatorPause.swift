@@ -76,10 +76,10 @@ extension OperatorPause.Scope {
   }
 
   init(_ row: Row) throws {
-    let (scope, name) = (try row.string(0), try row.string(1))
+    let (scope, name) = (try row.string("o_scope"), try row.string("o_name"))
     switch scope {
     case "all": self = .everything
-    case "type": self = .kind(try row.named(1, AnalysisKind.self))
+    case "type": self = .kind(try row.named("o_name", AnalysisKind.self))
     case "endpoint": self = .endpoint(name)
     default:
       throw JobQueueError(
@@ -90,13 +90,13 @@ extension OperatorPause.Scope {
 }
 
 extension OperatorPause {
-  /// Reads a row of `sql/queue/pauses.sql`.
+  /// Reads a row of `analysis.pauses_in_force`.
   init(_ row: Row) throws {
     scope = try Scope(row)
-    reason = try row.stringIfPresent(2)
-    by = try row.string(3)
-    since = try row.double(4)
-    until = try row.doubleIfPresent(5)
-    secondsLeft = try row.doubleIfPresent(6)
+    reason = try row.stringIfPresent("o_reason")
+    by = try row.string("o_by")
+    since = try row.seconds("o_since")
+    until = try row.secondsIfPresent("o_until")
+    secondsLeft = try row.doubleIfPresent("o_seconds_left")
   }
 }

@@ -18,11 +18,11 @@ public struct DatabaseLogin: Sendable, Equatable {
 
   /// Asks the server who is logged in; every login may ask.
   public static func read(_ database: some Queryable) async throws(JobQueueError) -> DatabaseLogin {
-    try await Statement(QueueSQL.text("roles/login.sql"), [], while: "looking for the login's roles") {
+    try await Statement(file: "roles/login.sql", while: "looking for the login's roles") {
       rows in
       let row = try rows.single()
-      let (name, prefix) = (try row.string(0), try row.string(1))
-      let held = Set(try row.array(2, of: String.self))
+      let (name, prefix) = (try row.string("login"), try row.string("prefix"))
+      let held = Set(try row.array("roles", of: String.self))
       let roles = DatabaseRole.allCases.filter { held.contains($0.name(prefix: prefix)) }
       return DatabaseLogin(name: name, rolePrefix: prefix, roles: Set(roles))
     }.run(on: database)

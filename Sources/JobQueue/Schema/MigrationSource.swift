@@ -63,7 +63,7 @@ public struct MigrationSource: Sendable {
   public static let embedded = MigrationSource(
     migrations: SQLFiles.migrations.map { Migration(number: $0.number, name: $0.name, text: $0.text) },
     functions: SQLFiles.files(in: "functions").map { FunctionGroup(name: $0.name, text: $0.text) },
-    baseline: 9, finally: QueueSQL.text("migrator/finally.sql"))
+    baseline: 9, finally: SQLFiles.required("migrator/finally.sql"))
 
   /// The highest number; 0 when there are no migrations.
   public var version: Int { migrations.last?.number ?? 0 }

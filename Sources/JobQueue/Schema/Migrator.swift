@@ -1,5 +1,6 @@
 internal import EventLoop
 public import PostgreSQL
+import SQLFiles
 internal import Synchronization
 
 /// Brings a database's schema to the state that this program knows.
@@ -122,13 +123,14 @@ public struct Migrator: Sendable {
       let running = Running()
       do {
         return try await database.transaction(deadline: until - EventLoop.now) { transaction in
-          try await transaction.execute(script: QueueSQL.text("migrator/path.sql"))
+          try await transaction.execute(script: SQLFiles.required("migrator/path.sql"))
           // A lock of no table: nobody but another migrator waits behind it, so it is waited for without a limit.
-          try await transaction.execute(script: "SET LOCAL lock_timeout = 0")
-          _ = try await transaction.query(QueueSQL.text("migrator/lock.sql"), [], deadline: deadline)
-          try await transaction.execute(script: "SET LOCAL lock_timeout = \(milliseconds(lockTimeout))")
-          if asOwner { try await transaction.execute(script: QueueSQL.text("migrator/owner.sql")) }
-          let process = try await transaction.query("SELECT pg_catalog.pg_backend_pid()").single().int32(0)
+          try await limit(waits: .zero, in: transaction)
+          _ = try await transaction.query(SQLFiles.required("migrator/lock.sql"), [], deadline: deadline)
+          try await limit(waits: lockTimeout, in: transaction)
+          if asOwner { try await transaction.execute(script: SQLFiles.required("migrator/owner.sql")) }
+          let process = try await transaction.query(SQLFiles.required("server/process.sql")).single()
+            .int32("process")
           async let _: Void = watch(process, running)
           return try await body(transaction, running)
         }
@@ -151,21 +153,27 @@ public struct Migrator: Sendable {
     }
   }
 
+  /// How long a statement of the transaction waits for a lock; zero: without a limit.
+  private func limit(waits: Duration, in transaction: Transaction) async throws {
+    _ = try await transaction.query(
+      SQLFiles.required("migrator/lock_timeout.sql"), [.text(String(milliseconds(waits)))], deadline: nil)
+  }
+
   /// Notes for whom a process waits, over another connection, until the task is cancelled.
   private func watch(_ process: Int32, _ running: Running) async {
     let blockers = SQLStatement(
-      QueueSQL.text("migrator/blockers.sql"), [.int32(process)], label: "looking for who is in the way")
+      SQLFiles.required("migrator/blockers.sql"), [.int32(process)], label: "looking for who is in the way")
     while true {
       do {
         try await database.loop.sleep(for: lockTimeout / 4)
         let rows = try await database.query(blockers)
         guard let first = rows.first else { continue }
         let seen = (
-          what: try first.string(0),
+          what: try first.string("object"),
           blockers: try rows.map {
             MigrationWait.Blocker(
-              process: try $0.int32IfPresent(1), prepared: try $0.stringIfPresent(2),
-              role: try $0.stringIfPresent(3), since: try $0.doubleIfPresent(4))
+              process: try $0.int32IfPresent("process"), prepared: try $0.stringIfPresent("prepared"),
+              role: try $0.stringIfPresent("role"), since: try $0.secondsIfPresent("since"))
           }
         )
         running.seen.withLock { $0 = seen }
@@ -180,10 +188,10 @@ public struct Migrator: Sendable {
   private func next(_ transaction: Transaction, _ running: Running) async throws -> MigrationStep? {
     guard let step = try await state(in: transaction).steps(rolePrefix: rolePrefix).first else { return nil }
     running.name = step.name
-    let sql = step.kind == .preparation ? QueueSQL.text("migrator/prepare.sql") : step.sql
+    let sql = step.kind == .preparation ? SQLFiles.required("migrator/prepare.sql") : step.sql
     try await transaction.execute(script: sql, deadline: deadline)
     try await record(step, in: transaction)
-    try await transaction.execute(script: QueueSQL.text("migrator/close.sql"), deadline: deadline)
+    try await transaction.execute(script: SQLFiles.required("migrator/close.sql"), deadline: deadline)
     return step
   }
 
@@ -193,11 +201,12 @@ public struct Migrator: Sendable {
       break
     case .migration(let number):
       _ = try await transaction.query(
-        QueueSQL.text("migrator/record_migration.sql"),
+        SQLFiles.required("migrator/record_migration.sql"),
         [.int32(Int32(clamping: number)), .text(step.name), .text(step.checksum)], deadline: nil)
     case .functions:
       _ = try await transaction.query(
-        QueueSQL.text("migrator/record_function.sql"), [.text(step.name), .text(step.checksum)], deadline: nil
+        SQLFiles.required("migrator/record_function.sql"), [.text(step.name), .text(step.checksum)],
+        deadline: nil
       )
     }
   }
@@ -206,9 +215,9 @@ public struct Migrator: Sendable {
   private func stateAsOwner() async throws(JobQueueError) -> SchemaState {
     do {
       return try await database.transaction(readOnly: true) { transaction in
-        try await transaction.execute(script: QueueSQL.text("migrator/path.sql"))
-        if try await transaction.query(QueueSQL.text("migrator/may_act.sql")).single().bool(0) {
-          try await transaction.execute(script: QueueSQL.text("migrator/owner.sql"))
+        try await transaction.execute(script: SQLFiles.required("migrator/path.sql"))
+        if try await transaction.query(SQLFiles.required("migrator/may_act.sql")).single().bool("may_act") {
+          try await transaction.execute(script: SQLFiles.required("migrator/owner.sql"))
         }
         return try await state(in: transaction)
       }
@@ -219,26 +228,27 @@ public struct Migrator: Sendable {
 
   private func state(in database: some Queryable) async throws(JobQueueError) -> SchemaState {
     let isPrepared = try await Statement(
-      QueueSQL.text("migrator/exists.sql"), [], while: "looking for the schema"
+      file: "migrator/exists.sql", while: "looking for the schema"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("is_prepared")
     }.run(on: database)
     guard isPrepared else {
       return SchemaState(source: source, isPrepared: false, applied: [], functions: [:])
     }
     let applied = try await Statement(
-      QueueSQL.text("migrator/applied.sql"), [], while: "reading the applied migrations"
+      file: "migrator/applied.sql", while: "reading the applied migrations"
     ) { rows in
       try rows.map {
         SchemaStatus.Applied(
-          number: try $0.int(0), name: try $0.string(1), checksum: try $0.string(2),
-          at: try $0.timestamp(3).secondsSince1970)
+          number: try $0.int("number"), name: try $0.string("name"), checksum: try $0.string("checksum"),
+          at: try $0.seconds("applied_at"))
       }
     }.run(on: database)
     let functions = try await Statement(
-      QueueSQL.text("migrator/functions.sql"), [], while: "reading the applied functions"
+      file: "migrator/functions.sql", while: "reading the applied functions"
     ) { rows in
-      Dictionary(try rows.map { (try $0.string(0), try $0.string(1)) }, uniquingKeysWith: { $1 })
+      Dictionary(
+        try rows.map { (try $0.string("name"), try $0.string("checksum")) }, uniquingKeysWith: { $1 })
     }.run(on: database)
     return SchemaState(source: source, isPrepared: true, applied: applied, functions: functions)
   }

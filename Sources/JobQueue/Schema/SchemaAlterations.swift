@@ -29,30 +29,34 @@ struct PresentSchema: Sendable {
   static func read(_ database: some Queryable) async throws(JobQueueError) -> PresentSchema {
     PresentSchema(
       functions: try await Statement(
-        QueueSQL.text("migrator/present.sql"), [], while: "reading the functions"
+        file: "migrator/present.sql", while: "reading the functions"
       ) { rows in
         try rows.map { row in
           Function(
             definition: FunctionDefinition(
-              name: try row.string(0), parameters: try row.int(1), body: try row.string(2),
-              hasOwnersRights: try row.bool(3),
-              settings: Set(try row.array(4, of: String.self).map(FunctionDefinition.setting))),
-            foreignOwner: try row.stringIfPresent(5), callers: try row.array(6, of: String.self))
+              name: try row.string("name"), parameters: try row.int("parameters"),
+              body: try row.string("body"),
+              hasOwnersRights: try row.bool("has_owners_rights"),
+              settings: Set(try row.array("settings", of: String.self).map(FunctionDefinition.setting))),
+            foreignOwner: try row.stringIfPresent("foreign_owner"),
+            callers: try row.array("callers", of: String.self))
         }
       }.run(on: database),
       triggers: try await Statement(
-        QueueSQL.text("migrator/triggers.sql"), [], while: "reading the triggers"
+        file: "migrator/triggers.sql", while: "reading the triggers"
       ) { rows in
         try rows.map { row in
           Trigger(
-            table: try row.string(0), name: try row.string(1), isEnabled: try row.bool(2),
-            definition: TriggerDefinition(try row.string(3)))
+            table: try row.string("relation"), name: try row.string("name"),
+            isEnabled: try row.bool("is_enabled"),
+            definition: TriggerDefinition(try row.string("definition")))
         }
       }.run(on: database),
       granted: try await Statement(
-        QueueSQL.text("migrator/grants.sql"), [], while: "reading the rights of roles"
+        file: "migrator/grants.sql", while: "reading the rights of roles"
       ) { rows in
-        Dictionary(try rows.map { (try $0.string(0), Set(try $0.array(1, of: String.self))) }) {
+        Dictionary(try rows.map { (try $0.string("role"), Set(try $0.array("functions", of: String.self))) })
+        {
           $0.union($1)
         }
       }.run(on: database))

@@ -1,3 +1,4 @@
+import SQLFiles
 import System
 
 /// What is recorded in a database, compared with what a program knows. Pure: it decides, and asks nothing.
@@ -48,14 +49,15 @@ struct SchemaState: Sendable {
   /// What makes the roles, the schema and the migrator's tables, as a session would run it that goes on with the steps.
   private static func preparation(rolePrefix: String?) -> String {
     [
-      QueueSQL.text("migrator/path.sql"), setup(rolePrefix: rolePrefix), QueueSQL.text("migrator/owner.sql"),
-      QueueSQL.text("migrator/prepare.sql"),
+      SQLFiles.required("migrator/path.sql"), setup(rolePrefix: rolePrefix),
+      SQLFiles.required("migrator/owner.sql"),
+      SQLFiles.required("migrator/prepare.sql"),
     ].joined(separator: "\n").replacing("SET LOCAL ", with: "SET ")
   }
 
   /// What makes the roles and the schema.
   static func setup(rolePrefix: String?) -> String {
-    let setup = QueueSQL.text("migrator/setup.sql")
+    let setup = SQLFiles.required("migrator/setup.sql")
     guard let rolePrefix else { return setup }
     return "SET LOCAL analysis.role_prefix = '\(rolePrefix.replacing("'", with: "''"))';\n" + setup
   }

@@ -1,4 +1,5 @@
 public import PostgreSQL
+import SQLFiles
 
 /// Who does something and why, as the audit records it. The database role and the client's address are not said: the
 /// server knows them itself.
@@ -20,7 +21,7 @@ public struct AuditActor: Sendable, Equatable {
   /// What tells the server, for the rest of its transaction.
   public var statement: SQLStatement {
     SQLStatement(
-      "SELECT analysis.act_as($1, $2, $3)",
+      SQLFunction("act_as", 3).text,
       [.text(user.map(storable)), .text(host.map(storable)), .text(reason.map(storable))],
       label: "saying who acts")
   }

@@ -1,5 +1,6 @@
 package import AnalysisCore
 public import PostgreSQL
+import SQLFiles
 
 /// Where users and jobs live.
 public struct ShardDirectory: Sendable {
@@ -12,32 +13,36 @@ public struct ShardDirectory: Sendable {
 
   /// Every shard, in order: as many as were chosen at installation.
   public func shards() async throws(JobQueueError) -> [Int16] {
-    let count = try await Statement(
-      "SELECT value::smallint FROM analysis.setting WHERE name = 'shards'", [], while: "asking for the shards"
-    ) { rows in
-      try rows.single().int16(0)
-    }.run(on: database)
+    let value = try await setting("shards", deadline: nil)
+    guard let count = value.flatMap({ Int16($0) }) else {
+      throw JobQueueError(
+        .unexpectedAnswer, "The database does not say how many shards it has.",
+        advice: "Run analysisctl migrate.")
+    }
     return Array(0..<max(count, 1))
   }
 
   /// How many claims begin with each priority; the usual shares where the setting is not known.
   public func laneShares(deadline: Duration? = nil) async throws(JobQueueError) -> LaneShares {
+    try await setting("lane_shares", deadline: deadline).flatMap { LaneShares($0) } ?? .usual
+  }
+
+  /// A setting of the installation; nil where there is none of that name.
+  private func setting(_ name: String, deadline: Duration?) async throws(JobQueueError) -> String? {
     try await Statement(
-      "SELECT value FROM analysis.setting WHERE name = 'lane_shares'", [],
-      while: "asking for the lanes' shares"
+      SQLFunction("setting_value", 1), [.text(name)], while: "reading the setting \(name)"
     ) { rows in
-      try rows.first.flatMap { LaneShares(try $0.string(0)) } ?? .usual
+      try rows.single().stringIfPresent("setting_value")
     }.run(on: database, deadline: deadline)
   }
 
   /// The shard of each of some users; users need not exist for it.
   public func shards(of users: [String]) async throws(JobQueueError) -> [String: Int16] {
     try await Statement(
-      "SELECT u, analysis.shard_of(u) FROM pg_catalog.unnest($1) AS u", [.array(users)],
-      while: "asking for users' shards"
+      SQLFunction("shards_of", 1, "o_user", "o_shard"), [.array(users)], while: "asking for users' shards"
     ) { rows in
       var shards: [String: Int16] = [:]
-      for row in rows { shards[try row.string(0)] = try row.int16(1) }
+      for row in rows { shards[try row.string("o_user")] = try row.int16("o_shard") }
       return shards
     }.run(on: database)
   }
@@ -56,10 +61,9 @@ public struct ShardDirectory: Sendable {
     let ids = jobs.map(\.value)
     let statements = shards.map { shard in
       Statement(
-        "SELECT o_job, o_period FROM analysis.locate($1, $2)", [.int16(shard), .array(ids)],
-        while: "looking for jobs"
+        SQLFunction("locate", 2, "o_job", "o_period"), [.int16(shard), .array(ids)], while: "looking for jobs"
       ) { rows in
-        try rows.map { (try $0.jobID(0), JobPlace(shard: shard, period: try $0.period(1))) }
+        try rows.map { (try $0.jobID("o_job"), JobPlace(shard: shard, period: try $0.period("o_period"))) }
       }
     }
     var places: [JobID: JobPlace] = [:]

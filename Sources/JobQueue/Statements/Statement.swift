@@ -1,4 +1,5 @@
 public import PostgreSQL
+package import SQLFiles
 
 /// A call of the queue that has not been made: its SQL and parameters, and how its answer is read.
 ///
@@ -9,9 +10,25 @@ public struct Statement<Output: Sendable>: Sendable {
   private let doing: String
   private let read: @Sendable (Rows) throws -> Output
 
+  /// A call of a function.
   package init(
-    _ text: String, _ parameters: [Parameter], while doing: String,
+    _ function: SQLFunction, _ parameters: [Parameter], while doing: String,
     read: @escaping @Sendable (Rows) throws -> Output
+  ) {
+    self.init(function.text, parameters, doing, read)
+  }
+
+  /// A statement of a file below `sql/`, which asks the server itself or the tables of the migrator.
+  package init(
+    file path: String, _ parameters: [Parameter] = [], while doing: String,
+    read: @escaping @Sendable (Rows) throws -> Output
+  ) {
+    self.init(SQLFiles.required(path), parameters, doing, read)
+  }
+
+  private init(
+    _ text: String, _ parameters: [Parameter], _ doing: String,
+    _ read: @escaping @Sendable (Rows) throws -> Output
   ) {
     sql = SQLStatement(text, parameters, label: doing, isRepeated: true)
     self.doing = doing

@@ -1,6 +1,7 @@
 public import AnalysisCore
 import FoundationEssentials
 import PostgreSQL
+import SQLFiles
 
 extension WorkerStatements {
   /// Records that a worker begins to read images of some kinds.
@@ -24,9 +25,9 @@ extension WorkerStatements {
   /// - Parameter waits: whether to wait for somebody else who does so at the moment.
   package static func chainAudit(waits: Bool) -> Statement<Int> {
     Statement(
-      "SELECT analysis.chain_audit($1, $2)", [.int32(auditPage), .bool(waits)], while: "chaining the audit"
+      SQLFunction("chain_audit", 2), [.int32(auditPage), .bool(waits)], while: "chaining the audit"
     ) { rows in
-      try rows.single().int(0)
+      try rows.single().int("chain_audit")
     }
   }
 
@@ -42,7 +43,7 @@ extension WorkerStatements {
     // Numbers and texts: there is nothing that could not be encoded.
     let json = (try? JSONEncoder().encode(detail)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     return Statement(
-      "SELECT analysis.audit_worker($1, $2, $3)", [.text(event), .int64(worker.id), .jsonb(json)],
+      SQLFunction("audit_worker", 3), [.text(event), .int64(worker.id), .jsonb(json)],
       while: "recording that the worker reads images"
     ) { _ in }
   }

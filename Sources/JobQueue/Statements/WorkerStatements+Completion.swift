@@ -1,14 +1,17 @@
 import AnalysisCore
 import PostgreSQL
+import SQLFiles
 
 extension WorkerStatements {
+  private static let completion = SQLFunction("complete", 26, "o_stored", "o_busy")
+
   /// Stores analyses, of one or many leases. Answers the jobs whose result was stored by this call, not
   /// those whose lease is gone or that were cancelled meanwhile; and those that are busy.
   ///
   /// - Parameter knownBusy: whether the jobs were busy before: then the call waits for nobody.
   public func complete(_ jobs: [CompletedJob], knownBusy: Bool = false) -> Statement<EndedJobs> {
     Statement(
-      QueueSQL.complete,
+      Self.completion,
       [
         .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
         .array(jobs.map(\.analysis.id)), .array(jobs.map { timestamp($0.analysis.answeredAt) }),
@@ -21,16 +24,18 @@ extension WorkerStatements {
         .array(jobs.map { Int32(clamping: $0.callMilliseconds) }),
         .array(jobs.map(\.analysis.model)), .array(jobs.map(\.endpoint)), .text(storable(worker.version)),
         .bool(knownBusy),
-      ], while: "storing results", read: Self.endedJobs)
+      ], while: "storing results", read: Self.endedJobs("o_stored"))
   }
 
   /// Reads two arrays of jobs: those that ended, and those that are busy.
-  static func endedJobs(_ rows: Rows) throws -> EndedJobs {
-    let row = try rows.single()
-    func jobs(_ column: Int) throws -> Set<JobID> {
-      Set(try row.array(column, of: Int64.self).map { JobID($0) })
+  static func endedJobs(_ ended: String) -> @Sendable (Rows) throws -> EndedJobs {
+    { rows in
+      let row = try rows.single()
+      func jobs(_ column: String) throws -> Set<JobID> {
+        Set(try row.array(column, of: Int64.self).map { JobID($0) })
+      }
+      return EndedJobs(ended: try jobs(ended), busy: try jobs("o_busy"))
     }
-    return EndedJobs(ended: try jobs(0), busy: try jobs(1))
   }
 
   private static func json(_ conditions: [Condition]) -> JSONText {

@@ -1,49 +1,55 @@
 public import PostgreSQL
+import SQLFiles
 
 extension WorkerStatements {
-  /// Takes jobs from leases that has run out, at most so many leases.
+  /// Takes back the jobs of leases whose deadline has passed, at most so many leases.
   ///
   /// - Parameter grace: how long the server must have been up, so that workers which kept their calls over
   ///   its restart are not robbed.
   public func rescue(limit: Int = 200, grace: Duration = .seconds(15)) -> Statement<RescueOutcome> {
     Statement(
-      "SELECT o_leases, o_requeued, o_dead FROM analysis.rescue($1, $2, $3)",
+      SQLFunction("rescue", 3, "o_leases", "o_requeued", "o_dead"),
       [
         .int16(shard), .int32(Int32(clamping: limit)), .int32(Int32(clamping: milliseconds(grace))),
       ], while: "rescuing jobs of lost workers"
     ) { rows in
       let row = try rows.single()
-      return RescueOutcome(leases: try row.int(0), requeued: try row.int(1), dead: try row.int(2))
+      return RescueOutcome(
+        leases: try row.int("o_leases"), requeued: try row.int("o_requeued"), dead: try row.int("o_dead"))
     }
   }
 
   /// Makes scheduled jobs ready whose time has come, by age at most so many of each lane; answers how many the fullest
   /// lane gave. While that is the limit, more are due.
   public func promote(limit: Int = 1000) -> Statement<Int> {
-    count("SELECT analysis.promote($1, $2)", limit, while: "promoting scheduled jobs")
+    Statement(SQLFunction("promote", 2), limited(limit), while: "promoting scheduled jobs") { rows in
+      try rows.single().int("promote")
+    }
   }
 
-  /// Applies pending refunds into the counters, at most so many; answers how many.
+  /// Applies pending refunds to the counters, at most so many; answers how many.
   public func applyRefunds(limit: Int = 1000) -> Statement<Int> {
-    count("SELECT analysis.apply_refunds($1, $2)", limit, while: "settling refunds")
+    Statement(SQLFunction("apply_refunds", 2), limited(limit), while: "applying refunds") { rows in
+      try rows.single().int("apply_refunds")
+    }
   }
 
   /// Whether it is this caller's turn to do a task that is to be done once an interval, by one process.
   public func takeTurn(_ task: String, every interval: Duration) -> Statement<Bool> {
     Statement(
-      "SELECT analysis.take_turn($1, $2, $3)",
+      SQLFunction("take_turn", 3),
       [.int16(shard), .text(task), .int32(Int32(clamping: milliseconds(interval)))],
       while: "taking turns at \(task)"
     ) { rows in
-      try rows.single().bool(0)
+      try rows.single().bool("take_turn")
     }
   }
 
   /// Looks from zero for jobs that were committed after the scan mark had passed them, and lowers the published mark
   /// of every lane to them; answers in how many lanes.
   public func sweep() -> Statement<Int> {
-    Statement("SELECT analysis.sweep($1)", [.int16(shard)], while: "sweeping the queue") { rows in
-      try rows.single().int(0)
+    Statement(SQLFunction("sweep", 1), [.int16(shard)], while: "sweeping the queue") { rows in
+      try rows.single().int("sweep")
     }
   }
 
@@ -54,42 +60,38 @@ extension WorkerStatements {
     _ report: WorkerReport, on database: ConnectionPool, deadline: Duration? = nil
   ) async throws(JobQueueError) -> ClockComparison? {
     let statement = Statement(
-      QueueSQL.text("queue/record_report.sql"),
+      SQLFunction("record_report", 3),
       [.int16(shard), .int64(worker.id), .jsonb(storable(report.json))],
       while: "telling of this worker"
     ) { rows in
-      try rows.single().doubleIfPresent(0)
+      try rows.single().doubleIfPresent("record_report")
     }
     return try await ClockComparison.comparing(by: statement, on: database, deadline: deadline)
   }
 
-  /// Takes the worker off the list of those that live; its leases, if any, are left to their leases.
+  /// Takes the worker off the list of those that live; leases that it still holds run out by themselves.
   public func retire() -> Statement<Void> {
     Statement(
-      "SELECT analysis.retire($1, $2)", [.int16(shard), .int64(worker.id)], while: "leaving the queue"
+      SQLFunction("retire", 2), [.int16(shard), .int64(worker.id)], while: "leaving the queue"
     ) { _ in }
   }
 
   /// Makes the partitions from the past month to three months ahead that are missing.
   public static func ensurePartitions() -> Statement<Void> {
-    Statement(QueueSQL.partitions, [], while: "preparing the coming months") { _ in }
+    Statement(SQLFunction("prepare_months", 0), [], while: "preparing the coming months") { _ in }
   }
 
   /// Refreshes the gauges by which a submit judges whether the queue or the volume is full.
   public static func refreshGauges() -> Statement<Void> {
-    Statement("SELECT analysis.refresh_gauges()", [], while: "refreshing the gauges") { _ in }
+    Statement(SQLFunction("refresh_gauges", 0), [], while: "refreshing the gauges") { _ in }
   }
 
   /// Wakes the workers that listen on `analysis_jobs`; call it after the commit.
   public static func notifyWorkers(shard: Int16) -> Statement<Void> {
-    Statement("SELECT analysis.notify_workers($1)", [.int16(shard)], while: "waking the workers") { _ in }
+    Statement(SQLFunction("notify_workers", 1), [.int16(shard)], while: "waking the workers") { _ in }
   }
 
-  private func count(_ text: String, _ limit: Int, while doing: String) -> Statement<Int> {
-    Statement(text, [.int16(shard), .int32(Int32(clamping: limit))], while: doing) { rows in
-      try rows.single().int(0)
-    }
-  }
+  private func limited(_ limit: Int) -> [Parameter] { [.int16(shard), .int32(Int32(clamping: limit))] }
 }
 
 /// What a rescue did.

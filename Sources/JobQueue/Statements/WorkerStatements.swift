@@ -1,5 +1,6 @@
 public import AnalysisCore
 import PostgreSQL
+import SQLFiles
 
 /// The calls that a worker makes for one shard. Nothing is executed here: each answers a ``Statement``,
 /// so that several can go out in one write.
@@ -27,7 +28,7 @@ public struct WorkerStatements: Sendable {
   ) -> Statement<[ClaimedLease]> {
     let shard = shard
     return Statement(
-      QueueSQL.claim,
+      ClaimColumns.function,
       [
         .int16(shard), .int64(worker.id), .int64(firstLease), .array(lanes.map(\.lane.code)),
         .array(lanes.map(\.from)), .array(lanes.map { Int32(clamping: $0.limit) }),
@@ -38,10 +39,12 @@ public struct WorkerStatements: Sendable {
     }
   }
 
+  private static let failure = SQLFunction("fail", 14, "o_job", "o_outcome")
+
   /// Records failed attempts and what is to become of their jobs.
   public func fail(_ attempts: [FailedAttempt]) -> Statement<[JobID: FailOutcome]> {
     Statement(
-      QueueSQL.fail,
+      Self.failure,
       [
         .int16(shard), .int64(worker.id), .array(attempts.map(\.lease)), .array(attempts.map(\.job.value)),
         .array(attempts.map(\.delayMilliseconds)), .array(attempts.map(\.consumes)),
@@ -53,39 +56,42 @@ public struct WorkerStatements: Sendable {
       ], while: "recording failed attempts"
     ) { rows in
       var outcomes: [JobID: FailOutcome] = [:]
-      for row in rows { outcomes[try row.jobID(0)] = try row.named(1, FailOutcome.self) }
+      let (job, outcome) = (try rows.position(of: "o_job"), try rows.position(of: "o_outcome"))
+      for row in rows { outcomes[try row.jobID(job)] = try row.named(outcome, FailOutcome.self) }
       return outcomes
     }
   }
 
-  /// Gives jobs back that were not tried; consumes nothing. Answers those that were still held
-  /// and are back, and those that are busy.
+  /// Releases jobs that were not tried; consumes nothing. Answers those that were still held and are released, and those
+  /// that are busy.
   public func release(_ jobs: [HeldJob], delay: Duration = .zero) -> Statement<EndedJobs> {
     Statement(
-      "SELECT o_back, o_busy FROM analysis.release($1, $2, $3, $4, $5)",
+      SQLFunction("release", 5, "o_back", "o_busy"),
       [
         .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
         .int64(milliseconds(delay)),
-      ], while: "handing jobs back", read: Self.endedJobs)
+      ], while: "releasing jobs", read: Self.endedJobs("o_back"))
   }
 
-  /// Gives back what a claim took whose answer was lost, by the ids that it was given for its leases; consumes
+  /// Releases what a claim took whose answer was lost, by the ids that it was given for its leases; consumes
   /// nothing. Answers how many jobs it had taken: none if it was not carried out.
   public func disclaim(firstLease: Int64, count: Int) -> Statement<Int> {
     Statement(
-      "SELECT analysis.disclaim($1, $2, $3, $4)",
+      SQLFunction("disclaim", 4),
       [.int16(shard), .int64(worker.id), .int64(firstLease), .int32(Int32(clamping: count))],
       while: "looking up a claim"
     ) { rows in
-      try rows.single().int(0)
+      try rows.single().int("disclaim")
     }
   }
+
+  private static let heartbeat = SQLFunction("heartbeat", 8)
 
   /// Pushes the leases on and tells that the worker lives. Answers the leases that are still
   /// held; the jobs of the others belong to somebody else by now.
   public func heartbeat(_ leases: [Int64], leaseDuration: Duration, inFlight: Int) -> Statement<Set<Int64>> {
     Statement(
-      QueueSQL.heartbeat,
+      Self.heartbeat,
       [
         .int16(shard), .int64(worker.id), .array(leases),
         .int32(Int32(clamping: milliseconds(leaseDuration))),
@@ -93,7 +99,8 @@ public struct WorkerStatements: Sendable {
         .int32(Int32(clamping: inFlight)),
       ], while: "sending the heartbeat"
     ) { rows in
-      Set(try rows.map { try $0.int64(0) })
+      let lease = try rows.position(of: "heartbeat")
+      return Set(try rows.map { try $0.int64(lease) })
     }
   }
 
@@ -105,13 +112,14 @@ public struct WorkerStatements: Sendable {
     _ marks: [(lane: Lane, furthest: Int64)], ends: Bool = false
   ) -> Statement<[Lane: PublishedMark]> {
     Statement(
-      "SELECT o_lane, o_scan_from, o_now_vt FROM analysis.tick($1, $2, $3, $4)",
+      SQLFunction("tick", 4, "o_lane", "o_scan_from", "o_now_vt"),
       [.int16(shard), .array(marks.map(\.lane.code)), .array(marks.map(\.furthest)), .bool(ends)],
       while: "publishing the scan marks"
     ) { rows in
       var published: [Lane: PublishedMark] = [:]
       for row in rows {
-        published[try row.lane(0)] = PublishedMark(scanFrom: try row.int64(1), furthest: try row.int64(2))
+        published[try row.lane("o_lane")] = PublishedMark(
+          scanFrom: try row.int64("o_scan_from"), furthest: try row.int64("o_now_vt"))
       }
       return published
     }

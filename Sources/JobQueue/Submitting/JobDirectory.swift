@@ -1,6 +1,7 @@
 public import AnalysisCore
 import EventLoop
 public import PostgreSQL
+import SQLFiles
 import System
 
 /// The jobs, wherever they are.
@@ -128,11 +129,11 @@ public struct JobDirectory: Sendable {
     _ jobs: [JobID], at place: JobPlace
   ) async throws(JobQueueError) -> [(JobID, JobState)] {
     try await Statement(
-      QueueSQL.text("queue/job_finished.sql"),
+      SQLFunction("jobs_ended", 3, "o_job", "o_state"),
       [.int16(place.shard), .int16(place.period.label), .array(jobs.map(\.value))],
       while: "waiting for jobs"
     ) { rows in
-      try rows.map { (try $0.jobID(0), try $0.named(1, JobState.self)) }
+      try rows.map { (try $0.jobID("o_job"), try $0.named("o_state", JobState.self)) }
     }.run(on: database)
   }
 }

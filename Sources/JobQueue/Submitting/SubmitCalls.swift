@@ -1,7 +1,8 @@
 import AnalysisCore
 import PostgreSQL
+import SQLFiles
 
-/// One call of `submit`: jobs of one shard, with their places in what the caller gave.
+/// One call of `submit`: jobs of one shard, with their indices in what the caller gave.
 struct SubmitCall: Sendable {
   var shard: Int16
   var items: [(index: Int, submission: Submission)] = []
@@ -19,11 +20,11 @@ struct SubmitCall: Sendable {
     for item in items {
       guard let shard = shards[item.submission.user] else { continue }
       let bytes = item.submission.image.byteCount
-      if let place = open[shard], calls[place].items.count < limits.maximumCount,
-        calls[place].bytes + bytes <= limits.maximumBytes
+      if let index = open[shard], calls[index].items.count < limits.maximumCount,
+        calls[index].bytes + bytes <= limits.maximumBytes
       {
-        calls[place].items.append(item)
-        calls[place].bytes += bytes
+        calls[index].items.append(item)
+        calls[index].bytes += bytes
       } else {
         open[shard] = calls.count
         calls.append(SubmitCall(shard: shard, items: [item], bytes: bytes))
@@ -45,7 +46,7 @@ struct SubmitCall: Sendable {
         ?? .nullArray(of: [UInt8].self),
     ]
     return Statement(
-      QueueSQL.submit,
+      Self.function,
       [
         .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
         .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
@@ -57,32 +58,58 @@ struct SubmitCall: Sendable {
         .int16(Int16(clamping: maxAttempts)),
       ] + encrypting, while: "submitting jobs"
     ) { rows in
-      let outcomes = try rows.map { try SubmitOutcome($0, of: items) }
-      guard outcomes.count == items.count else {
-        throw JobQueueError(
-          .unexpectedAnswer, "The database answered \(outcomes.count) outcomes for \(items.count) jobs.")
+      let columns = try Columns(rows)
+      var outcomes: [SubmitOutcome?] = Array(repeating: nil, count: items.count)
+      for row in rows {
+        let index = try row.int(columns.index) - 1
+        guard items.indices.contains(index) else { continue }
+        outcomes[index] = try SubmitOutcome(row, columns, of: items[index])
       }
-      return outcomes
+      let found = outcomes.compactMap { $0 }
+      guard found.count == items.count else {
+        throw JobQueueError(
+          .unexpectedAnswer, "The database answered \(found.count) outcomes for \(items.count) jobs.")
+      }
+      return found
+    }
+  }
+}
+
+extension SubmitCall {
+  private static let function = SQLFunction(
+    "submit", 16, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
+
+  /// Where the columns of the answer are: looked up once, and not for each job.
+  fileprivate struct Columns {
+    let index, outcome, reason, job, period, limit, used: Int
+
+    init(_ rows: Rows) throws(PostgreSQLError) {
+      index = try rows.position(of: "o_index")
+      outcome = try rows.position(of: "o_outcome")
+      reason = try rows.position(of: "o_reason")
+      job = try rows.position(of: "o_job")
+      period = try rows.position(of: "o_period")
+      limit = try rows.position(of: "o_limit")
+      used = try rows.position(of: "o_used")
     }
   }
 }
 
 extension SubmitOutcome {
-  /// Reads a row of `sql/queue/submit.sql`.
-  fileprivate init(_ row: Row, of items: [Submission]) throws {
-    let outcome = try row.string(1)
+  /// Reads a row of `analysis.submit`.
+  fileprivate init(_ row: Row, _ columns: SubmitCall.Columns, of item: Submission) throws {
+    let outcome = try row.string(columns.outcome)
     switch outcome {
-    case "created": self = .created(try row.jobID(3), try row.period(4))
-    case "duplicate": self = .duplicate(try row.jobID(3))
-    default:
-      let place = try row.int(0) - 1
-      guard outcome == "refused", items.indices.contains(place) else {
-        throw JobQueueError(.unexpectedAnswer, "The database answered a submit with \(outcome).")
-      }
+    case "created": self = .created(try row.jobID(columns.job), try row.period(columns.period))
+    case "duplicate": self = .duplicate(try row.jobID(columns.job))
+    case "refused":
       self = .refused(
         Refusal(
-          code: try row.stringIfPresent(2) ?? "other", user: items[place].user,
-          limit: try row.int32IfPresent(5).map(Int.init), used: try row.int32IfPresent(6).map(Int.init)))
+          code: try row.stringIfPresent(columns.reason) ?? "other", user: item.user,
+          limit: try row.int32IfPresent(columns.limit).map(Int.init),
+          used: try row.int32IfPresent(columns.used).map(Int.init)))
+    default:
+      throw JobQueueError(.unexpectedAnswer, "The database answered a submit with \(outcome).")
     }
   }
 }

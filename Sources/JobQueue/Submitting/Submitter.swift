@@ -31,7 +31,7 @@ public actor Submitter {
   /// call whose answer was lost is made again if all its jobs have keys; what the lost call had created is
   /// then answered as a duplicate. While the server is away calls are made again for as long as the limits say.
   ///
-  /// - Parameter settled: called with each job's place and outcome as soon as its call is committed, so that
+  /// - Parameter answered: called with each job's index and outcome as soon as its call is committed, so that
   ///   what was taken before an error is known.
   /// - Throws: ``JobQueueError``; `outcomeUnknown` when an answer was lost and a job had no key.
   public func submit(
@@ -55,7 +55,7 @@ public actor Submitter {
     return outcomes.compactMap { $0 }
   }
 
-  /// Wakes the workers of the shards in which jobs were submitted since the last time. ``submit(_:settled:)`` does so
+  /// Wakes the workers of the shards in which jobs were submitted since the last time. ``submit(_:answered:)`` does so
   /// by itself, but lets a moment pass since it last did; who ends the process is not to wait for that. A
   /// notification that fails is no error: workers look by themselves.
   public func notifyWorkers() async {

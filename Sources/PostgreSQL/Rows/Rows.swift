@@ -32,6 +32,17 @@ public struct Rows: RandomAccessCollection, Sendable {
 
   var columnTypes: [UInt32] { (0..<result.columnCount).map(result.columnType) }
 
+  /// The position of a column, for answers with many rows: it is looked up once and not for each of them.
+  ///
+  /// - Throws: `noSuchColumn`.
+  public func position(of column: String) throws(PostgreSQLError) -> Int {
+    guard let position = result.column(named: column) else {
+      throw PostgreSQLError(
+        .noSuchColumn, "The answer has no column \(column); it has: \(columnNames.joined(separator: ", ")).")
+    }
+    return position
+  }
+
   /// The only row.
   ///
   /// - Throws: `unexpectedResult` when there is none, or more than one.

@@ -35,9 +35,12 @@ final class ServerResult: @unchecked Sendable {
 
   /// The first column of that name.
   func column(named name: String) -> Int? {
-    (0..<columnCount).first { column in
-      guard let found = PQfname(pointer, Int32(column)) else { return false }
-      return name.utf8.elementsEqual(UnsafeRawBufferPointer(start: found, count: strlen(found)))
+    var name = name
+    return name.withUTF8 { name in
+      (0..<columnCount).first { column in
+        guard let found = PQfname(pointer, Int32(column)), let start = name.baseAddress else { return false }
+        return strlen(found) == name.count && memcmp(found, start, name.count) == 0
+      }
     }
   }
 

@@ -32,6 +32,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     return Double(seconds + Timestamp.epoch) + Double(rest) / 1_000_000
   }
 
+  /// Unix time in microseconds, of a moment that is not an infinity.
+  public var microsecondsSince1970: Int64 { microsecondsSince2000 + Timestamp.epoch * 1_000_000 }
+
   /// Later than every other.
   public static let infinity = Timestamp(microsecondsSince2000: .max)
   /// Earlier than every other.

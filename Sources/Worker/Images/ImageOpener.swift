@@ -16,8 +16,8 @@ struct ImageOpener {
 
   /// The bytes to be sent.
   func open(_ job: ClaimedJob, _ image: StoredImage) async throws(UnusableImage) -> [UInt8] {
-    guard let storedKey = image.storedKey else { return try await Self.clean(image.bytes) }
-    let plain = try await decrypt(job, image.bytes, storedKey)
+    guard let encryption = image.encryption else { return try await Self.clean(image.bytes) }
+    let plain = try await decrypt(job, image.bytes, encryption)
     return job.isUnsanitized ? try await Self.clean(Blob(plain)) : plain
   }
 

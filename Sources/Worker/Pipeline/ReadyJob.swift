@@ -16,11 +16,12 @@ struct ReadyJob: Sendable {
   }
 
   /// Whether the image needs neither decrypting nor cleaning.
-  var isSentAsStored: Bool { !job.isUnsanitized && image.storedKey == nil }
+  var isSentAsStored: Bool { !job.isUnsanitized && image.encryption == nil }
 
   /// Gives the stored bytes away; what the image is known by stays.
   mutating func letGoStored() {
-    image = StoredImage(bytes: Blob([]), mark: image.mark, storedKey: image.storedKey, userID: image.userID)
+    image = StoredImage(
+      bytes: Blob([]), digestPrefix: image.digestPrefix, encryption: image.encryption, userID: image.userID)
   }
 
   /// Refuses an image of somebody else, to which the job's row was made to point: what is found in it would be told of
@@ -37,7 +38,7 @@ struct ReadyJob: Sendable {
   /// After a restore from a backup, or when an asynchronous standby took over, a job's number can be given again.
   /// A backend that remembers the keys of its calls must not take the new job for the old one, or it would answer
   /// with what it saw in somebody else's picture: so the key says which picture it is, and what is asked of it.
-  var idempotencyKey: String { "\(image.mark)-\(job.kind.rawValue)-\(job.shard)-\(job.id)" }
+  var idempotencyKey: String { "\(image.digestPrefix)-\(job.kind.rawValue)-\(job.shard)-\(job.id)" }
 }
 
 /// An image's bytes inside the database's answer, read from there into the socket.

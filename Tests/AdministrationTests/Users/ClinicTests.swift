@@ -66,7 +66,7 @@ struct ClinicTests {
             #expect(try await seen(database, as: north, sql) == ["1"], "\(table)")
             #expect(try await seen(database, as: all, sql) == ["3"], "\(table)")
           }
-          let stated = "SELECT user_ref FROM analysis.usage_report(24300::smallint, now())"
+          let stated = "SELECT user_ref FROM analysis.usage_report(24300::smallint, NULL, now())"
           #expect(try await seen(database, as: north, stated) == ["n1"])
           #expect(try await seen(database, as: all, stated).count == 3)
           #expect(try await seen(database, as: north) == ["n1"])

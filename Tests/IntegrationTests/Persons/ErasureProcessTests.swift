@@ -127,7 +127,7 @@ struct ErasureProcessTests {
       """
       SELECT format('%s %s: %s %s %s, analysed %s, failed %s, calls %s', t.user_id, t.for_period, t.used, t.refunded,
                     t.refused, t.analysed, t.failed, t.calls)
-      FROM analysis.partition_made m CROSS JOIN LATERAL analysis.usage_report(m.period, now()) t ORDER BY 1
+      FROM analysis.partition_made m CROSS JOIN LATERAL analysis.usage_report(m.period, NULL, now()) t ORDER BY 1
       """
     ).map { try $0.string(0) }
   }

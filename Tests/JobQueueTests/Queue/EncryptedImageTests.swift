@@ -38,7 +38,7 @@ struct EncryptedImageTests {
       let claimed = try await queue.claim()
       var storedKeys: [Int64: StoredImage.Encryption?] = [:]
       _ = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { key, image in
-        storedKeys[key.id] = image.storedKey
+        storedKeys[key.id] = image.encryption
       }
       #expect(storedKeys.count == count + 1)
       for (place, job) in claimed.dropFirst().enumerated() {

@@ -27,7 +27,7 @@ struct ImageReaderTests {
         let hash = try await queue.pool.query(
           "SELECT encode(sha256, 'hex') FROM analysis.image WHERE id = \(key.id)"
         ).first?.string(0)
-        #expect(image.mark.utf8.count == 16 && hash?.hasPrefix(image.mark) == true)
+        #expect(image.digestPrefix.utf8.count == 16 && hash?.hasPrefix(image.digestPrefix) == true)
       }
       #expect(missing == [all[3].image, other.image])
       let isSame =

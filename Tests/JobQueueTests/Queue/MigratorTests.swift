@@ -1,6 +1,7 @@
 import EventLoop
 import PostgreSQL
 import QueueTestSupport
+import SQLFiles
 import TestSupport
 import Testing
 
@@ -181,7 +182,7 @@ struct MigratorTests {
         pause: { .milliseconds(50) })
       // The migrators' own lock, held for longer than any lock is waited for.
       let migrating = try await queue.pool.transaction { first in
-        _ = try await first.query(QueueSQL.text("migrator/lock.sql"))
+        _ = try await first.query(SQLFiles.required("migrator/lock.sql"))
         let migrating = Task { try await migrator.migrate({ _ in }) { Issue.record("waited: \($0)") } }
         _ = try await first.query("SELECT pg_sleep(0.3)")
         return migrating

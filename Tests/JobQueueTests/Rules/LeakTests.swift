@@ -169,7 +169,7 @@ struct LeakTests {
   @Test(
     "The plan of what an office reads is the same whatever another's patients have",
     arguments: [
-      ("reporter", "analysis.finding_counts(%)"), ("reporter", "analysis.usage_report(%, now())"),
+      ("reporter", "analysis.finding_counts(%)"), ("reporter", "analysis.usage_report(%, NULL, now())"),
       ("reporter", "analysis.open_jobs(%)"), ("operator", "analysis.dead_counts(0::smallint, 100)"),
       ("operator", "analysis.dead_causes('-infinity', 100)"),
       ("clinician", "analysis.jobs_shown(0::smallint, %, ARRAY[1, 2, 65, 66, 129, 193]::bigint[])"),

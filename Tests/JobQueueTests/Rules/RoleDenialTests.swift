@@ -201,11 +201,11 @@ struct RoleDenialTests {
         Attempt(
           "analysis_worker", "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 1000)"),
         Attempt("analysis_worker", "SELECT analysis.refresh_gauges()"),
-        Attempt("analysis_worker", "SELECT analysis.ensure_partitions(24300::smallint, 24300::smallint)"),
-        Attempt("analysis_reporter", "SELECT * FROM analysis.usage_report(24300::smallint, now())"),
+        Attempt("analysis_worker", "SELECT analysis.prepare_months()"),
+        Attempt("analysis_reporter", "SELECT * FROM analysis.usage_report(24300::smallint, NULL, now())"),
         Attempt("analysis_reporter", "SELECT analysis.close_usage(24300::smallint)"),
         Attempt("analysis_reporter", "SELECT * FROM analysis.finding_counts(24300::smallint)"),
-        Attempt("analysis_auditor", "SELECT * FROM analysis.usage_report(24300::smallint, now())"),
+        Attempt("analysis_auditor", "SELECT * FROM analysis.usage_report(24300::smallint, NULL, now())"),
       ] {
         #expect(try await refusal(attempt, in: queue) == nil, "\(attempt.testDescription)")
       }

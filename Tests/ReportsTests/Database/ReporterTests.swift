@@ -66,7 +66,7 @@ struct ReporterTests {
   func emptyMonth(month: String) async throws {
     try await ReportsDatabase.with(planted: false) { database in
       let text = try await database.text(.usage, .csv, month: month)
-      #expect(text == UsagePresenter.columns.map(\.name).joined(separator: ",") + "\r\n")
+      #expect(text == UsageReport.columns.map(\.name).joined(separator: ",") + "\r\n")
       let conditions = try await database.text(.conditions, .json, month: month)
       #expect(conditions.hasPrefix("{\"data\":[],\n"))
     }

@@ -4,6 +4,8 @@ CREATE OR REPLACE FUNCTION analysis.period_of(p_at timestamptz, p_zone text) RET
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (date_part('year', p_at AT TIME ZONE p_zone) * 12 + date_part('month', p_at AT TIME ZONE p_zone) - 1)::smallint
 $$;
+COMMENT ON FUNCTION analysis.period_of IS
+  'Answers the number of the month of a moment in a time zone.';
 
 -- The first moment of a month. Where clocks go back over midnight of the first, that midnight comes
 -- twice and AT TIME ZONE answers the later one; the earlier is found with the offset of the day before.
@@ -16,11 +18,15 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT w.wall AT TIME ZONE p_zone AS midnight,
            (w.wall - (d.wall - (d.wall AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
 $$;
+COMMENT ON FUNCTION analysis.period_start IS
+  'Answers the moment at which a month begins in a time zone.';
 
 CREATE OR REPLACE FUNCTION analysis.period_text(p_period smallint) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT lpad((p_period / 12)::text, 4, '0') || '-' || lpad((p_period % 12 + 1)::text, 2, '0')
 $$;
+COMMENT ON FUNCTION analysis.period_text IS
+  'Writes a month''s number as a year and a month, for instance 2026-10.';
 
 -- A moment that counts as now: not one to come, by which months would be closed and things removed before their time.
 -- Only the schema's owner may give one (tests do). Called by functions of the owner alone: who called them is told by the

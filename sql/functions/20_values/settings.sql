@@ -51,3 +51,13 @@ BEGIN
   END CASE;
   RETURN NEW;
 END $$;
+
+-- A setting's value; NULL where there is none of that name.
+CREATE OR REPLACE FUNCTION analysis.setting_value(p_name text) RETURNS text
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT s.value
+  FROM analysis.setting s
+  WHERE s.name = p_name
+$$;
+COMMENT ON FUNCTION analysis.setting_value IS
+  'Answers a setting of the installation.';

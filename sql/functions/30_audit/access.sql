@@ -51,6 +51,8 @@ BEGIN
   o_export := analysis.open_reading('export', 'user:' || o_user_id, NULL);
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.open_export IS
+  'Records that a person''s data are exported; answers what the parts of the export ask for.';
 
 -- Who they are and what they used: the first part of an export. NULL: there is no such user.
 CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user_id bigint, p_export text) RETURNS jsonb
@@ -73,6 +75,8 @@ BEGIN
       FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id))
   FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id);
 END $$;
+COMMENT ON FUNCTION analysis.export_user IS
+  'Answers the account of a person who is exported.';
 
 -- Every job of a user, in the order in which they came: what was submitted, what was found and what went wrong. An image by
 -- its number, as the next function has it, while it is kept. Each call is an entry in the audit, beside that of the export.
@@ -110,6 +114,8 @@ BEGIN
     WHERE k.shard = p_shard AND k.period = j.image_period AND k.id = j.image_id OFFSET 0) i ON true
   ORDER BY j.id;
 END $$;
+COMMENT ON FUNCTION analysis.export_jobs IS
+  'Answers every job of a person who is exported.';
 
 -- The next images of a user's month that are kept, as they are stored, with what is needed to decrypt them, in the order of
 -- their numbers. Each call is an entry in the audit, beside that of the export.
@@ -144,3 +150,5 @@ BEGIN
     WHERE a.shard = p_shard AND a.user_id = p_user_id) u
   ORDER BY i.id;
 END $$;
+COMMENT ON FUNCTION analysis.export_images IS
+  'Answers a page of the images of a person who is exported.';

@@ -31,6 +31,8 @@ BEGIN
           set_config('analysis.host', coalesce(analysis.audit_text(p_host, 255), ''), true),
           set_config('analysis.reason', coalesce(analysis.audit_text(p_reason, 500), ''), true);
 END $$;
+COMMENT ON FUNCTION analysis.act_as IS
+  'Says who acts and why, for the entries of this transaction.';
 
 -- Records what is being done: an action, the object it is done to ('job:12', 'user:7', 'plan:free') and what else
 -- matters of it. It is there if and only if the transaction commits, as a draft that is chained soon after (chain_audit). p_reason stands in where act_as gave none. Users
@@ -75,6 +77,8 @@ BEGIN
   END IF;
   PERFORM analysis.audit_add(p_event, 'key:' || analysis.key_text(p_key));
 END $$;
+COMMENT ON FUNCTION analysis.audit_key IS
+  'Records what was done with a key of the images.';
 
 -- Records that a worker begins to read images, as its role lets it, or has ended in order. Each image that it sends is known
 -- by the job's result or attempt, which names the worker.
@@ -86,3 +90,5 @@ BEGIN
   END IF;
   PERFORM analysis.audit_add(p_event, 'worker:' || p_worker, analysis.audit_detail(p_detail));
 END $$;
+COMMENT ON FUNCTION analysis.audit_worker IS
+  'Records that a worker begins or ends to read images.';

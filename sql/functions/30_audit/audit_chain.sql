@@ -81,3 +81,5 @@ BEGIN
   v_head := analysis.lock_audit(p_wait);
   RETURN CASE WHEN v_head.id IS NULL THEN 0 ELSE analysis.chain_drafts(v_head, p_limit) END;
 END $$;
+COMMENT ON FUNCTION analysis.chain_audit IS
+  'Puts committed entries into the chain of the audit; answers how many.';

@@ -31,9 +31,13 @@ BEGIN
   ORDER BY a.id DESC
   LIMIT p_limit;
 END $$;
+COMMENT ON FUNCTION analysis.audit_list IS
+  'Answers entries of the audit, the latest first.';
 
 -- Where the chain begins and ends; kept elsewhere, the end shows later whether anything before it was touched.
 CREATE OR REPLACE FUNCTION analysis.audit_ends() RETURNS TABLE (o_first bigint, o_id bigint, o_hash text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT h.first_id, h.id, encode(h.hash, 'hex') FROM analysis.audit_head h
 $$;
+COMMENT ON FUNCTION analysis.audit_ends IS
+  'Answers where the chain of the audit begins and ends.';

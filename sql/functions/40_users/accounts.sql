@@ -7,6 +7,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   FROM (SELECT sha256(convert_to(p_user, 'UTF8')) AS hash) h, analysis.setting s
   WHERE s.name = 'shards'
 $$;
+COMMENT ON FUNCTION analysis.shard_of IS
+  'Answers the shard of a user, who need not exist.';
 
 -- What the functions below say in place of the server where a value breaks a rule of its column: the server shows the
 -- whole row, with the names and addresses in it, to the caller and in its log.
@@ -57,6 +59,8 @@ EXCEPTION WHEN check_violation THEN
   GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
   PERFORM analysis.refuse_value(v_rule);
 END $$;
+COMMENT ON FUNCTION analysis.add_user IS
+  'Adds a user with a plan; leaves one who is there already as it is.';
 
 -- Gives a user a plan from a moment on (now if none is given); false if there is no such user. The plan that
 -- is in force already is not given again, so that of two who give the same at once only one writes history.
@@ -87,6 +91,8 @@ BEGIN
   END IF;
   RETURN true;
 END $$;
+COMMENT ON FUNCTION analysis.set_plan IS
+  'Gives a user a plan from a moment on.';
 
 -- Sets the zone that decides in which month a user's jobs count; jobs that exist keep their month. False if there is no
 -- such user, or no such zone.
@@ -109,6 +115,8 @@ EXCEPTION WHEN check_violation THEN
   GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
   PERFORM analysis.refuse_value(v_rule);
 END $$;
+COMMENT ON FUNCTION analysis.set_zone IS
+  'Sets the time zone in which a user''s months are counted.';
 
 -- Keeps what the backend says of a user: what it leaves out stays as it was. Of one who was erased meanwhile nothing is kept.
 CREATE OR REPLACE FUNCTION analysis.save_profile(
@@ -132,6 +140,8 @@ EXCEPTION WHEN check_violation THEN
   GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
   PERFORM analysis.refuse_value(v_rule);
 END $$;
+COMMENT ON FUNCTION analysis.save_profile IS
+  'Keeps what the endpoint''s API says of a user.';
 
 -- Sets where a user's photo is (NULL: there is none); false if there is no such user.
 CREATE OR REPLACE FUNCTION analysis.set_photo(p_shard smallint, p_user text, p_url text) RETURNS boolean
@@ -148,6 +158,8 @@ EXCEPTION WHEN check_violation THEN
   GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
   PERFORM analysis.refuse_value(v_rule);
 END $$;
+COMMENT ON FUNCTION analysis.set_photo IS
+  'Sets the address of a user''s photo.';
 
 -- Gives a plan a monthly limit (NULL: none) from a moment on.
 CREATE OR REPLACE FUNCTION analysis.set_plan_limit(p_plan text, p_limit int, p_from timestamptz) RETURNS void
@@ -164,6 +176,8 @@ BEGIN
     'set_limit', 'plan:' || p_plan,
     jsonb_build_object('limit', p_limit) || jsonb_strip_nulls(jsonb_build_object('from', analysis.audit_time(p_from))));
 END $$;
+COMMENT ON FUNCTION analysis.set_plan_limit IS
+  'Gives a plan a monthly limit from a moment on.';
 
 -- The plan and limit in force for a user at a moment. A plan without any limit yet allows nothing. Inlined
 -- into the callers' statements; the fences keep each step a look-up by key.
@@ -179,3 +193,14 @@ LANGUAGE sql STABLE AS $$
         WHERE d.plan_id = h.plan_id AND d.valid_from <= p_at
         ORDER BY d.valid_from DESC LIMIT 1) l ON true
 $$;
+COMMENT ON FUNCTION analysis.limit_of IS
+  'Answers the plan and the limit of a user at a moment.';
+
+-- The shards of users, who need not exist for it.
+CREATE OR REPLACE FUNCTION analysis.shards_of(p_users text[]) RETURNS TABLE (o_user text, o_shard smallint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT u, analysis.shard_of(u)
+  FROM unnest(p_users) u
+$$;
+COMMENT ON FUNCTION analysis.shards_of IS
+  'Answers the shards of users, who need not exist.';

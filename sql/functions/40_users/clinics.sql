@@ -20,6 +20,8 @@ BEGIN
   INSERT INTO analysis.clinic (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
   RETURN FOUND;
 END $$;
+COMMENT ON FUNCTION analysis.add_clinic IS
+  'Adds a clinic; answers whether it is new.';
 
 -- Gives a user to a clinic, or to none (NULL); false if there is no such user.
 CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text, p_clinic text) RETURNS boolean
@@ -40,6 +42,8 @@ BEGIN
   PERFORM analysis.audit_add('assign_clinic', 'user:' || v_user, jsonb_build_object('clinic', v_clinic));
   RETURN true;
 END $$;
+COMMENT ON FUNCTION analysis.assign_clinic IS
+  'Gives a user to a clinic, or to none.';
 
 -- The numbers of clinics by their names, in order. Called by functions alone, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.clinics_named(p_clinics text[]) RETURNS int[]
@@ -75,6 +79,8 @@ BEGIN
     SET role_id = EXCLUDED.role_id,
         clinic_ids = ARRAY(SELECT unnest(v.clinic_ids) UNION SELECT unnest(EXCLUDED.clinic_ids) ORDER BY 1);
 END $$;
+COMMENT ON FUNCTION analysis.grant_clinics IS
+  'Has a login see the users of some clinics, and of no others.';
 
 -- Has a role see the users of clinics no more; one from which the last is taken sees nobody. False if it was not restricted.
 CREATE OR REPLACE FUNCTION analysis.revoke_clinics(p_role name, p_clinics text[]) RETURNS boolean
@@ -92,6 +98,8 @@ BEGIN
   PERFORM analysis.audit_add('revoke_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
   RETURN true;
 END $$;
+COMMENT ON FUNCTION analysis.revoke_clinics IS
+  'Has a login see the users of some clinics no more.';
 
 -- Has a role see the users of all clinics and of none again; false if it was not restricted.
 CREATE OR REPLACE FUNCTION analysis.lift_clinics(p_role name) RETURNS boolean
@@ -105,3 +113,35 @@ BEGIN
   PERFORM analysis.audit_add('lift_clinics', 'role:' || p_role, NULL);
   RETURN true;
 END $$;
+COMMENT ON FUNCTION analysis.lift_clinics IS
+  'Has a login see the users of all clinics again.';
+
+-- Every clinic with the number of its users, by the bytes of its name.
+CREATE OR REPLACE FUNCTION analysis.list_clinics() RETURNS TABLE (o_clinic int, o_name text, o_users int)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT c.id, c.name, coalesce(n.users, 0)::int
+  FROM analysis.clinic c
+  LEFT JOIN (
+    SELECT a.clinic_id, count(*) AS users
+    FROM analysis.account a
+    WHERE a.clinic_id IS NOT NULL
+    GROUP BY a.clinic_id) n ON n.clinic_id = c.id
+  ORDER BY c.name COLLATE "C"
+$$;
+COMMENT ON FUNCTION analysis.list_clinics IS
+  'Answers the clinics with the number of their users.';
+
+-- The roles that are restricted to clinics, with the names of those that they see.
+CREATE OR REPLACE FUNCTION analysis.list_clinic_viewers() RETURNS TABLE (o_role text, o_clinics text[])
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT v.role::text,
+    ARRAY(
+      SELECT c.name
+      FROM analysis.clinic c
+      WHERE c.id = ANY (v.clinic_ids)
+      ORDER BY c.name COLLATE "C")
+  FROM analysis.clinic_viewer v
+  ORDER BY v.role::text COLLATE "C"
+$$;
+COMMENT ON FUNCTION analysis.list_clinic_viewers IS
+  'Answers the logins that see some clinics only.';

@@ -129,3 +129,30 @@ BEGIN
   END IF;
   RETURN analysis.apply_refunds_locked(p_shard, v_user, v_period);
 END $$;
+COMMENT ON FUNCTION analysis.apply_refunds IS
+  'Applies pending refunds to the counts of units.';
+
+-- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still to be applied
+-- does not count as used.
+CREATE OR REPLACE FUNCTION analysis.month_of(p_shard smallint, p_user_id bigint, p_period smallint)
+RETURNS TABLE (o_used int, o_refunded int, o_refused int, o_analysed int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_pending int;
+BEGIN
+  IF NOT analysis.is_seen(analysis.clinics_seen(analysis.caller()), p_shard, p_user_id) THEN
+    RETURN;
+  END IF;
+  SELECT count(*) INTO v_pending FROM analysis.refund f
+  WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period;
+  SELECT u.used, u.refunded, u.refused INTO o_used, o_refunded, o_refused FROM analysis.usage u
+  WHERE u.shard = p_shard AND u.user_id = p_user_id AND u.period = p_period;
+  o_used := coalesce(o_used, 0) - v_pending;
+  o_refunded := coalesce(o_refunded, 0) + v_pending;
+  o_refused := coalesce(o_refused, 0);
+  SELECT count(*) INTO o_analysed FROM analysis.result r
+  WHERE r.shard = p_shard AND r.user_id = p_user_id AND r.period = p_period AND r.outcome = 1;
+  RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION analysis.month_of IS
+  'Answers what a user used of a month, and how many of the jobs are analysed.';

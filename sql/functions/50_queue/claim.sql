@@ -149,3 +149,5 @@ BEGIN
     EXIT WHEN v_left <= 0;
   END LOOP;
 END $$;
+COMMENT ON FUNCTION analysis.claim IS
+  'Takes waiting jobs of some lanes for a worker, under one lease a lane.';

@@ -112,3 +112,5 @@ BEGIN
   -- 2. What was given leaves the leases, also what a cancellation had ended first.
   PERFORM analysis.end_leases(p_shard, v_held, p_leases, p_jobs, o_busy);
 END $$;
+COMMENT ON FUNCTION analysis.complete IS
+  'Stores results of jobs that a worker holds; answers those stored and those that are busy.';

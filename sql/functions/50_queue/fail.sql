@@ -76,6 +76,8 @@ BEGIN
   FROM (SELECT DISTINCT j AS job_id FROM unnest(p_jobs) j) g
   LEFT JOIN unnest(v_ended) e ON e.job_id = g.job_id;
 END $$;
+COMMENT ON FUNCTION analysis.fail IS
+  'Records failed attempts of jobs that a worker holds, and queues each job again or ends it as dead.';
 
 -- Gives jobs back unharmed: no attempt is consumed, no error written. Answers those that were given back, and those that
 -- are busy.
@@ -124,6 +126,8 @@ BEGIN
   o_back := ARRAY(SELECT e.job_id FROM unnest(v_ended) e WHERE e.outcome = 'retried');
   o_busy := coalesce(o_busy, '{}');
 END $$;
+COMMENT ON FUNCTION analysis.release IS
+  'Releases jobs that a worker holds and did not try; no attempt is counted.';
 
 -- Gives back what a claim took whose answer never came: the jobs of the leases from p_lease on, so many
 -- numbers, which the worker had chosen itself. Answers how many jobs there were; of those that are busy the lease runs
@@ -151,3 +155,5 @@ BEGIN
   END IF;
   RETURN coalesce(cardinality(v_jobs), 0);
 END $$;
+COMMENT ON FUNCTION analysis.disclaim IS
+  'Releases what a claim took whose answer was lost.';

@@ -219,6 +219,8 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT k.scan_from, k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = t.lane OFFSET 0) c ON true;
 END $$;
+COMMENT ON FUNCTION analysis.tick IS
+  'Publishes how far each lane was claimed; answers from where to look for its jobs.';
 
 -- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the mark to them,
 -- in every lane of the shard, whichever of them the caller serves; answers the number of lanes. One process calls it
@@ -243,3 +245,5 @@ BEGIN
   GET DIAGNOSTICS v_lowered = ROW_COUNT;
   RETURN v_lowered;
 END $$;
+COMMENT ON FUNCTION analysis.sweep IS
+  'Looks for waiting jobs that the published marks have passed, and moves the marks back to them.';

@@ -43,12 +43,16 @@ BEGIN
   RETURNING b.id;
   RETURN QUERY SELECT i FROM unnest(v_busy) i;
 END $$;
+COMMENT ON FUNCTION analysis.heartbeat IS
+  'Moves the deadlines of a worker''s leases ahead; answers the leases that it still holds.';
 
 -- A worker that ends in order is forgotten; one that is lost stays listed with its last sign of life.
 CREATE OR REPLACE FUNCTION analysis.retire(p_shard smallint, p_worker bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   DELETE FROM analysis.worker w WHERE w.shard = p_shard AND w.id = p_worker
 $$;
+COMMENT ON FUNCTION analysis.retire IS
+  'Takes a worker that ends in order off the list of workers.';
 
 -- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the worker
 -- measures its own; NULL when the worker has given no sign of life yet.
@@ -63,3 +67,5 @@ BEGIN
   WHERE w.shard = p_shard AND w.id = p_worker;
   RETURN CASE WHEN FOUND THEN extract(epoch FROM clock_timestamp())::float8 END;
 END $$;
+COMMENT ON FUNCTION analysis.record_report IS
+  'Keeps what a worker reports about itself; answers the server''s clock.';

@@ -56,6 +56,8 @@ BEGIN
     ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
   WHERE k.id = g.image_id;
 END $$;
+COMMENT ON FUNCTION analysis.images_of_jobs IS
+  'Answers the images of jobs that a worker holds.';
 
 -- How many images of a shard are under each key; NULL: in plaintext. It reads every image's row, and no image.
 CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_encrypted_by bigint, o_images bigint)
@@ -63,6 +65,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 BEGIN
   RETURN QUERY SELECT k.encrypted_by, count(*) FROM analysis.image k WHERE k.shard = p_shard GROUP BY k.encrypted_by;
 END $$;
+COMMENT ON FUNCTION analysis.image_keys IS
+  'Answers how many images of a shard are under each key.';
 
 -- Waits until all that has stored an image has committed, for two seconds at most, since whoever would store one meanwhile
 -- waits behind. The lock of the whole is what each of them takes; those of the months are left alone.
@@ -71,19 +75,21 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock
 BEGIN
   LOCK TABLE ONLY analysis.image IN SHARE MODE;
 END $$;
+COMMENT ON FUNCTION analysis.await_submits IS
+  'Waits until every submit that has begun is committed, for two seconds at most.';
 
 -- The next encrypted images of a month that are not under a key, in the order of their numbers, with where each row is
 -- and what it is bound to. Without a user an image belongs to nobody and cannot be put under another key. The rows
 -- are gone through in the order of the primary key, so that the pages together are one walk through the month.
 CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
   p_shard smallint, p_period smallint, p_after bigint, p_key bigint, p_count int)
-RETURNS TABLE (o_image bigint, o_place tid, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea, o_user_sha256 bytea)
+RETURNS TABLE (o_image bigint, o_place text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT k.id, k.place, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
+  SELECT k.id, k.place::text, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
   FROM (
     SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.encrypted_by, i.wrapped_key, i.sha256 FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.encrypted_by <> p_key
@@ -99,7 +105,7 @@ END $$;
 -- both hold many; they are found again when the caller looks for what is left. Each call is an entry of the audit: how
 -- many were under which key before.
 CREATE OR REPLACE FUNCTION analysis.rewrap_images(
-  p_shard smallint, p_period smallint, p_images bigint[], p_places tid[], p_before bytea[], p_key bigint, p_after bytea[])
+  p_shard smallint, p_period smallint, p_images bigint[], p_places text[], p_before bytea[], p_key bigint, p_after bytea[])
 RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = off
@@ -110,7 +116,7 @@ DECLARE
 BEGIN
   WITH held AS MATERIALIZED (
     SELECT g.id, g.place, g.after, h.encrypted_by
-    FROM (SELECT unnest(p_images) AS id, unnest(p_places) AS place, unnest(p_before) AS before, unnest(p_after) AS after) g
+    FROM (SELECT unnest(p_images) AS id, unnest(p_places::tid[]) AS place, unnest(p_before) AS before, unnest(p_after) AS after) g
     CROSS JOIN LATERAL (
       SELECT k.encrypted_by FROM analysis.image k
       WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id AND k.wrapped_key = g.before

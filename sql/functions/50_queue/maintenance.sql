@@ -23,6 +23,8 @@ BEGIN
     WHERE NOT (m.next_at > v_now AND m.next_at <= v_far);
   RETURN FOUND;
 END $$;
+COMMENT ON FUNCTION analysis.take_turn IS
+  'Answers whether it is this caller''s turn at a task that one process does once an interval.';
 
 -- What a gauge would show now: an estimate, from what the server counts anyway.
 CREATE OR REPLACE FUNCTION analysis.measure(p_gauge text) RETURNS bigint
@@ -39,6 +41,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT n, analysis.measure(n), clock_timestamp() FROM unnest(ARRAY['database_bytes', 'waiting']) n
   ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at
 $$;
+COMMENT ON FUNCTION analysis.refresh_gauges IS
+  'Measures anew how much waits and how large the database is.';
 
 -- Makes the months' partitions that are not there yet; answers how many months were made. A partition is
 -- created apart and then attached, which stops neither claims nor submits.
@@ -96,3 +100,24 @@ BEGIN
   END LOOP;
   RETURN v_made;
 END $$;
+COMMENT ON FUNCTION analysis.ensure_partitions IS
+  'Makes the missing partitions of a range of months.';
+
+-- Makes what is missing of the partitions from the past month to three months ahead; answers how many months were made.
+CREATE OR REPLACE FUNCTION analysis.prepare_months() RETURNS int
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT analysis.ensure_partitions((m.label - 1)::smallint, (m.label + 3)::smallint)
+  FROM (SELECT analysis.period_of(clock_timestamp(), 'UTC') AS label) m
+$$;
+COMMENT ON FUNCTION analysis.prepare_months IS
+  'Makes the missing partitions from the past month to three months ahead.';
+
+-- The months that have partitions, the latest first.
+CREATE OR REPLACE FUNCTION analysis.months() RETURNS TABLE (o_period smallint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT m.period
+  FROM analysis.partition_made m
+  ORDER BY m.period DESC
+$$;
+COMMENT ON FUNCTION analysis.months IS
+  'Answers the months that have partitions, the latest first.';

@@ -34,6 +34,8 @@ BEGIN
     jsonb_strip_nulls(jsonb_build_object('until', analysis.audit_time(p_until))), p_reason);
   RETURN CASE WHEN v_open.id IS NULL THEN 'paused' ELSE 'changed' END;
 END $$;
+COMMENT ON FUNCTION analysis.pause IS
+  'Pauses all jobs, those of a type or those for an endpoint.';
 
 -- Ends a pause; false when there was none.
 CREATE OR REPLACE FUNCTION analysis.resume(p_scope text, p_name text) RETURNS boolean
@@ -52,3 +54,19 @@ BEGIN
   END IF;
   RETURN coalesce(v_in_force, false);
 END $$;
+COMMENT ON FUNCTION analysis.resume IS
+  'Ends a pause; answers whether there was one.';
+
+-- What operators have paused and is paused still.
+CREATE OR REPLACE FUNCTION analysis.pauses_in_force()
+RETURNS TABLE (
+  o_scope text, o_name text, o_reason text, o_by text, o_since timestamptz, o_until timestamptz, o_seconds_left float8)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p.scope, p.name, p.reason, p.paused_by, p.paused_at, p.until_at,
+    extract(epoch FROM p.until_at - clock_timestamp())::float8
+  FROM analysis.pause p
+  WHERE p.resumed_at IS NULL AND (p.until_at IS NULL OR p.until_at > clock_timestamp())
+  ORDER BY p.scope, p.name
+$$;
+COMMENT ON FUNCTION analysis.pauses_in_force IS
+  'Answers what operators have paused and is paused still.';

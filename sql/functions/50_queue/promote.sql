@@ -38,6 +38,8 @@ BEGIN
   END LOOP;
   RETURN v_most;
 END $$;
+COMMENT ON FUNCTION analysis.promote IS
+  'Moves scheduled jobs that are due to their lanes.';
 
 -- The due jobs of a lane that have waited longest; answers how many were moved or dropped. Called by functions, whose
 -- settings hold, like the next two.

@@ -106,3 +106,5 @@ BEGIN
   o_requeued := coalesce(cardinality(v_ended), 0) - o_dead;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.rescue IS
+  'Takes back the jobs of leases whose deadline has passed.';

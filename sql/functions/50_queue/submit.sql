@@ -416,3 +416,5 @@ BEGIN
                unnest(v_quota) AS quota, unnest(v_used) AS used) s
   ORDER BY s.i;
 END $$;
+COMMENT ON FUNCTION analysis.submit IS
+  'Submits many jobs of one shard in one transaction; answers for each created, duplicate or refused.';

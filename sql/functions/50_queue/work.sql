@@ -66,3 +66,5 @@ BEGIN
           AND m.next_at <= v_now + k.every + interval '10 seconds')) t ON p_all
   WHERE l.lanes IS NOT NULL OR l.marks OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost OR t.turns IS NOT NULL;
 END $$;
+COMMENT ON FUNCTION analysis.work IS
+  'Answers which shards have something to do, and what; changes nothing.';

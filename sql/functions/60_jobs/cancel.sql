@@ -142,6 +142,8 @@ BEGIN
     SELECT f.outcome FROM analysis.result f
     WHERE f.shard = p_shard AND f.period = t.period AND f.job_id = t.id OFFSET 0) r ON true;
 END $$;
+COMMENT ON FUNCTION analysis.cancel IS
+  'Cancels jobs of one shard and refunds their units; answers what became of each.';
 
 -- Gives dead jobs another life in the present month: a unit of that month is taken, the job's row and its
 -- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run. One whose
@@ -238,3 +240,5 @@ BEGIN
   LEFT JOIN unnest(v_job, v_new) t(id, period) USING (id)
   LEFT JOIN unnest(v_granted) n(id) USING (id);
 END $$;
+COMMENT ON FUNCTION analysis.retry_dead IS
+  'Queues dead jobs again; each takes a unit of the present month.';

@@ -15,7 +15,7 @@ CREATE OR REPLACE FUNCTION analysis.list_jobs(
   p_before_job bigint, p_limit int, p_looks int)
 RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
-  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts int, o_source text)
+  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts int, o_source_name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -172,3 +172,5 @@ BEGIN
     v_take := least(v_take, v_looks);
   END LOOP;
 END $$;
+COMMENT ON FUNCTION analysis.list_jobs IS
+  'Answers a page of the jobs of one shard, the latest first.';

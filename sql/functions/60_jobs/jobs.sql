@@ -18,6 +18,8 @@ BEGIN
       SELECT k.id, k.period FROM analysis.job k WHERE k.shard = p_shard AND k.period = m.period AND k.id = g.id OFFSET 0) f
     LIMIT 1) j;
 END $$;
+COMMENT ON FUNCTION analysis.locate IS
+  'Answers in which month each of some jobs of one shard is; unknown jobs are left out.';
 
 -- A job's attempts that failed, of whoever's job; called by functions. In whatever month they were written: a retry moves a job to the present
 -- month and its history stays.
@@ -52,6 +54,8 @@ BEGIN
   SELECT e.* FROM analysis.attempts_of(p_shard, p_job) e WHERE analysis.is_seen(v_seen, e.shard, e.user_id)
   ORDER BY e.at, e.attempt;
 END $$;
+COMMENT ON FUNCTION analysis.job_attempts IS
+  'Answers the failed attempts of a job, in order.';
 
 -- Why a job is dead.
 CREATE OR REPLACE FUNCTION analysis.job_death(p_shard smallint, p_job bigint) RETURNS SETOF analysis.dead
@@ -63,6 +67,8 @@ BEGIN
   SELECT d.* FROM analysis.dead d
   WHERE d.shard = p_shard AND d.job_id = p_job AND analysis.is_seen(v_seen, d.shard, d.user_id);
 END $$;
+COMMENT ON FUNCTION analysis.job_death IS
+  'Answers why a job is dead.';
 
 -- Jobs of one month by their numbers.
 CREATE OR REPLACE FUNCTION analysis.jobs_shown(p_shard smallint, p_period smallint, p_jobs bigint[])
@@ -80,6 +86,8 @@ BEGIN
   FROM analysis.job_status v
   WHERE v.shard = p_shard AND v.period = p_period AND v.job_id = ANY (p_jobs) AND analysis.is_seen(v_seen, v.shard, v.user_id);
 END $$;
+COMMENT ON FUNCTION analysis.jobs_shown IS
+  'Answers some jobs of one shard and month by their numbers.';
 
 -- Which of some jobs of one month have ended, and how.
 CREATE OR REPLACE FUNCTION analysis.jobs_ended(p_shard smallint, p_period smallint, p_jobs bigint[])
@@ -97,6 +105,8 @@ BEGIN
   SELECT d.job_id, 'dead' FROM analysis.dead d
   WHERE d.shard = p_shard AND d.job_id = ANY (p_jobs) AND analysis.is_seen(v_seen, d.shard, d.user_id);
 END $$;
+COMMENT ON FUNCTION analysis.jobs_ended IS
+  'Answers which of some jobs of one shard and month have ended, and how.';
 
 -- How many jobs of a shard are dead, and how many units are to be given back. Counting stops at p_limit.
 CREATE OR REPLACE FUNCTION analysis.dead_counts(p_shard smallint, p_limit int) RETURNS TABLE (o_dead int, o_refunds int)
@@ -112,6 +122,8 @@ BEGIN
     WHERE f.shard = p_shard AND (v_seen IS NULL OR analysis.is_seen(v_seen, f.shard, f.user_id)) LIMIT p_limit) g;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.dead_counts IS
+  'Answers how many jobs of a shard are dead and how many refunds are pending, up to a bound.';
 
 -- Why jobs have died since a moment, the most frequent cause first, with the last job of each.
 CREATE OR REPLACE FUNCTION analysis.dead_causes(p_since timestamptz, p_limit int)
@@ -125,3 +137,5 @@ BEGIN
   WHERE d.failed_at > p_since AND (v_seen IS NULL OR analysis.is_seen(v_seen, d.shard, d.user_id))
   GROUP BY d.class, d.code ORDER BY 3 DESC, 1, 2 LIMIT p_limit;
 END $$;
+COMMENT ON FUNCTION analysis.dead_causes IS
+  'Answers why jobs died since a moment, the most frequent cause first.';

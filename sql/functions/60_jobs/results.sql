@@ -31,6 +31,8 @@ BEGIN
     'read_result', CASE cardinality(v_jobs) WHEN 1 THEN 'job:' || v_jobs[1] ELSE 'jobs' END,
     jsonb_build_object('shard', v_shard, 'jobs', to_jsonb(v_jobs), 'users', jsonb_build_array(v_user)));
 END $$;
+COMMENT ON FUNCTION analysis.open_results IS
+  'Records that results of a user are read; answers what results_of asks for.';
 
 -- The results of a user that a reading has opened.
 CREATE OR REPLACE FUNCTION analysis.results_of(p_user text, p_reading text) RETURNS TABLE (
@@ -62,3 +64,5 @@ BEGIN
   WHERE r.user_id = v_user AND r.outcome = 1 AND r.condition_count IS NOT NULL
   ORDER BY r.job_id;
 END $$;
+COMMENT ON FUNCTION analysis.results_of IS
+  'Answers the results whose reading open_results has recorded.';

@@ -34,6 +34,8 @@ BEGIN
   ORDER BY j.id
   LIMIT p_limit;
 END $$;
+COMMENT ON FUNCTION analysis.lost_jobs IS
+  'Answers the jobs of a shard and month that are in no table of the queue.';
 
 -- Every broken rule of the whole queue; none is to be expected ever. It reads all of all months. Who sees some clinics
 -- only gets the rows of their users, and none that has no user.
@@ -142,3 +144,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   WHERE s.clinics IS NULL OR EXISTS (
     SELECT FROM analysis.account a WHERE a.shard = b.shard AND a.user_id = b.user_id AND a.clinic_id = ANY (s.clinics))
 $$;
+COMMENT ON FUNCTION analysis.broken_invariants IS
+  'Answers every broken rule of the whole queue; there should be none.';

@@ -39,3 +39,5 @@ BEGIN
      AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = p_period)
    ORDER BY 1;
 END $$;
+COMMENT ON FUNCTION analysis.usage_differences IS
+  'Answers the users of a shard and month whose count differs from their jobs.';

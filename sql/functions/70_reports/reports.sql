@@ -7,6 +7,8 @@ LANGUAGE sql STABLE AS $$
     + coalesce((SELECT s.value::interval FROM analysis.setting s WHERE s.name = 'statement_grace'),
         interval '3 days')
 $$;
+COMMENT ON FUNCTION analysis.statement_due IS
+  'Answers the moment from which a month may be closed.';
 
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
@@ -100,9 +102,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- A month's usage as it is reported: the statement's lines in their order when the month is closed, else what
--- it is now, of the users whom the caller sees. The condition on the statement is decided once, so that only one half is
--- read.
-CREATE OR REPLACE FUNCTION analysis.usage_report(p_period smallint, p_now timestamptz)
+-- it is now by the bytes of the users' names, of the users whom the caller sees. What the clocks of p_zone (NULL: of each
+-- user's) show has no zone. The condition on the statement is decided once, so that only one half is read.
+CREATE OR REPLACE FUNCTION analysis.usage_report(p_period smallint, p_zone text, p_now timestamptz)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
@@ -113,42 +115,27 @@ DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN QUERY
-  SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name, t.monthly_limit,
-    t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls, t.last_reset,
-    t.last_reset_local
-  FROM analysis.statement_line t
-  WHERE t.report = 'usage' AND t.period = p_period AND (v_seen IS NULL OR analysis.is_seen(v_seen, t.shard, t.user_id))
-  UNION ALL
-  SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit, n.used,
-    n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
-    n.last_reset_local
-  FROM analysis.usage_of(p_period, p_now, v_seen) n
-  WHERE NOT EXISTS (
-    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
+  SELECT x.line, x.for_period, x.shard, x.user_id, x.user_ref, x.zone, x.plan, x.plan_name, x.monthly_limit,
+    x.used, x.over, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls, x.last_reset,
+    CASE WHEN p_zone IS NULL THEN x.last_reset_local ELSE timezone(p_zone, x.last_reset) END
+  FROM (
+    SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name, t.monthly_limit,
+      t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls, t.last_reset,
+      t.last_reset_local
+    FROM analysis.statement_line t
+    WHERE t.report = 'usage' AND t.period = p_period
+      AND (v_seen IS NULL OR analysis.is_seen(v_seen, t.shard, t.user_id))
+    UNION ALL
+    SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit, n.used,
+      n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
+      n.last_reset_local
+    FROM analysis.usage_of(p_period, p_now, v_seen) n
+    WHERE NOT EXISTS (
+      SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)) x
+  ORDER BY x.line, x.user_ref COLLATE "C", x.shard, x.user_id;
 END $$;
-
--- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still to be applied
--- does not count as used.
-CREATE OR REPLACE FUNCTION analysis.month_of(p_shard smallint, p_user_id bigint, p_period smallint)
-RETURNS TABLE (o_used int, o_refunded int, o_refused int, o_analysed int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
-DECLARE
-  v_pending int;
-BEGIN
-  IF NOT analysis.is_seen(analysis.clinics_seen(analysis.caller()), p_shard, p_user_id) THEN
-    RETURN;
-  END IF;
-  SELECT count(*) INTO v_pending FROM analysis.refund f
-  WHERE f.shard = p_shard AND f.user_id = p_user_id AND f.period = p_period;
-  SELECT u.used, u.refunded, u.refused INTO o_used, o_refunded, o_refused FROM analysis.usage u
-  WHERE u.shard = p_shard AND u.user_id = p_user_id AND u.period = p_period;
-  o_used := coalesce(o_used, 0) - v_pending;
-  o_refunded := coalesce(o_refunded, 0) + v_pending;
-  o_refused := coalesce(o_refused, 0);
-  SELECT count(*) INTO o_analysed FROM analysis.result r
-  WHERE r.shard = p_shard AND r.user_id = p_user_id AND r.period = p_period AND r.outcome = 1;
-  RETURN NEXT;
-END $$;
+COMMENT ON FUNCTION analysis.usage_report IS
+  'Answers what each user used of a month, and the adjustments of a closed one.';
 
 -- Jobs of a month that have neither a result nor died: the units taken and not given back, less the results.
 -- Counted so because the tables in which jobs wait are not to be counted.
@@ -168,6 +155,8 @@ BEGIN
     WHERE r.period = p_period AND r.outcome = 1
       AND (v_seen IS NULL OR (r.shard, r.user_id) IN (SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)));
 END $$;
+COMMENT ON FUNCTION analysis.open_jobs IS
+  'Answers how many jobs of a month have neither a result nor died.';
 
 -- How often each condition was found in a month, over all conditions of each analysis. Of several names the first in byte
 -- order is shown. Bands are those stored with the result: 1 green to 4 red. Called by functions, which have asked whose
@@ -210,6 +199,8 @@ BEGIN
   FROM analysis.condition_counts(p_period, v_seen) f;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.finding_counts IS
+  'Answers how many findings of each kind a month has; counts only.';
 
 -- Record that the report of conditions or of analyses of a month is read, and answer what the functions that give its rows
 -- ask for once that is committed. Who may not call one of these may not read that report, and leaves no entry.
@@ -217,31 +208,50 @@ CREATE OR REPLACE FUNCTION analysis.open_conditions(p_period smallint, p_detail 
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT analysis.open_reading('report', 'report:conditions:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
 $$;
+COMMENT ON FUNCTION analysis.open_conditions IS
+  'Records that the report of conditions is read; answers what report_conditions asks for.';
 
 CREATE OR REPLACE FUNCTION analysis.open_analyses(p_period smallint, p_detail jsonb) RETURNS text
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT analysis.open_reading('report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
 $$;
+COMMENT ON FUNCTION analysis.open_analyses IS
+  'Records that the report of analyses is read; answers what its functions ask for.';
 
--- The report of conditions.
+-- The report of conditions, by the bytes of their ids; the normal ones apart, at the end.
 CREATE OR REPLACE FUNCTION analysis.report_conditions(p_period smallint, p_reading text)
 RETURNS TABLE (
   id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 BEGIN
   PERFORM analysis.require_reading('report', 'report:conditions:' || analysis.period_text(p_period), p_reading);
-  RETURN QUERY SELECT c.* FROM analysis.condition_counts(p_period, analysis.clinics_seen(analysis.caller())) c;
+  RETURN QUERY
+  SELECT c.*
+  FROM analysis.condition_counts(p_period, analysis.clinics_seen(analysis.caller())) c
+  ORDER BY c.normal, c.id COLLATE "C";
 END $$;
+COMMENT ON FUNCTION analysis.report_conditions IS
+  'Answers how often each condition was found in a month.';
 
--- Between which jobs' numbers the analyses of one shard and month are. NULL: there are none.
-CREATE OR REPLACE FUNCTION analysis.analyses_bounds(p_period smallint, p_reading text, p_shard smallint)
-RETURNS TABLE (first_job bigint, last_job bigint)
+-- Between which jobs' numbers each shard's analyses of a month are; shards without any are left out.
+CREATE OR REPLACE FUNCTION analysis.analyses_bounds(p_period smallint, p_reading text)
+RETURNS TABLE (shard smallint, first_job bigint, last_job bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.require_reading('report', 'report:analyses:' || analysis.period_text(p_period), p_reading);
   RETURN QUERY
-  SELECT min(r.job_id), max(r.job_id) FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period;
+  SELECT g.shard::smallint, b.lowest, b.highest
+  FROM analysis.setting s
+  CROSS JOIN LATERAL generate_series(0, s.value::int - 1) g(shard)
+  CROSS JOIN LATERAL (
+    SELECT min(r.job_id) AS lowest, max(r.job_id) AS highest
+    FROM analysis.result r
+    WHERE r.shard = g.shard::smallint AND r.period = p_period) b
+  WHERE s.name = 'shards' AND b.lowest IS NOT NULL
+  ORDER BY g.shard;
 END $$;
+COMMENT ON FUNCTION analysis.analyses_bounds IS
+  'Answers between which job numbers each shard''s analyses of a month are.';
 
 -- A page of the report of analyses: of one shard, the jobs with these numbers, in order. A function's rows are all kept
 -- before the first is sent: in pages they never meet the disk. What the clocks of the zone (NULL: of each user's) show has
@@ -274,6 +284,8 @@ BEGIN
     AND r.outcome = 1 AND r.condition_count IS NOT NULL AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
   ORDER BY r.job_id;
 END $$;
+COMMENT ON FUNCTION analysis.report_analyses IS
+  'Answers a page of the report of analyses.';
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already, its grace is not
 -- over, or its number is none that the programs know (the years 2000 to 2699). Answers whether this call closed it. p_now is
@@ -329,3 +341,76 @@ BEGIN
     FROM analysis.usage_adjustments(p_period) a) x;
   RETURN true;
 END $$;
+COMMENT ON FUNCTION analysis.close_usage IS
+  'Closes a month: stores its usage as a statement, unless it is closed or its grace is not over.';
+
+-- The running month in the installation's zone.
+CREATE OR REPLACE FUNCTION analysis.current_month() RETURNS smallint
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT analysis.period_of(now(), coalesce(analysis.setting_value('zone'), 'UTC'))
+$$;
+COMMENT ON FUNCTION analysis.current_month IS
+  'Answers the running month in the installation''s time zone.';
+
+-- What there is to know of a month before its rows are read: the moment of the report, whether and since when its usage
+-- is stated, whether it may be closed, whether it is over everywhere, whether the server is a replica, and since when
+-- results of it have been removed. p_now NULL: now.
+CREATE OR REPLACE FUNCTION analysis.month_facts(p_period smallint, p_now timestamptz)
+RETURNS TABLE (
+  at timestamptz, closed_at timestamptz, is_due boolean, is_over boolean, is_replica boolean, purged_since timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT m.at, s.closed_at, analysis.statement_due(p_period) <= m.at,
+    analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') <= m.at, pg_is_in_recovery(), p.since
+  FROM (SELECT coalesce(p_now, now()) AS at) m
+  LEFT JOIN analysis.statement s ON s.report = 'usage' AND s.period = p_period
+  LEFT JOIN analysis.purged_month p ON p.period = p_period
+$$;
+COMMENT ON FUNCTION analysis.month_facts IS
+  'Answers whether a month is closed, over and may be closed, and since when results were removed.';
+
+-- The months that are over in every zone, from the first in which anything was used or stated, the oldest first; and of
+-- each, whether its usage can be stated: it is already, or its grace is over and the server is no replica. p_now NULL: now.
+CREATE OR REPLACE FUNCTION analysis.due_months(p_now timestamptz) RETURNS TABLE (period smallint, is_due boolean)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT m.period::smallint,
+    s.period IS NOT NULL OR (analysis.statement_due(m.period::smallint) <= t.at AND NOT pg_is_in_recovery())
+  FROM (SELECT coalesce(p_now, now()) AS at) t
+  CROSS JOIN LATERAL (
+    SELECT least(
+      (SELECT min(u.period) FROM analysis.usage u),
+      (SELECT min(x.period) FROM analysis.statement x WHERE x.report = 'usage')) AS first) f
+  CROSS JOIN LATERAL generate_series(f.first, analysis.period_of(t.at, 'Etc/GMT+12') - 1) m(period)
+  LEFT JOIN analysis.statement s ON s.report = 'usage' AND s.period = m.period
+  ORDER BY m.period
+$$;
+COMMENT ON FUNCTION analysis.due_months IS
+  'Answers the months that are over, and whether each can be stated.';
+
+-- The month's totals in one row. What users used comes from the statement when the month is closed, so that it adds up to
+-- the usage report; what was found is as it is now.
+CREATE OR REPLACE FUNCTION analysis.summary_report(p_period smallint, p_now timestamptz)
+RETURNS TABLE (
+  users bigint, active_users bigint, used bigint, over bigint, analysed bigint, open bigint, failed bigint,
+  cancelled bigint, refunded bigint, refused bigint, calls bigint, adjusted bigint, throat bigint, ear bigint,
+  serious bigint, consult bigint, without_condition bigint, normal bigint, green bigint, yellow bigint, orange bigint,
+  red bigint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT u.*, f.*
+  FROM (
+    SELECT count(*) FILTER (WHERE o.own), count(*) FILTER (WHERE o.own AND t.used > 0),
+      coalesce(sum(t.used) FILTER (WHERE o.own), 0)::bigint,
+      coalesce(sum(t.over) FILTER (WHERE o.own), 0)::bigint,
+      coalesce(sum(t.analysed), 0)::bigint,
+      coalesce(sum(t.used - t.analysed), 0)::bigint,
+      coalesce(sum(t.failed), 0)::bigint,
+      coalesce(sum(t.cancelled), 0)::bigint,
+      coalesce(sum(t.refunded) FILTER (WHERE o.own), 0)::bigint,
+      coalesce(sum(t.refused) FILTER (WHERE o.own), 0)::bigint,
+      coalesce(sum(t.calls), 0)::bigint,
+      coalesce(sum(t.used) FILTER (WHERE NOT o.own), 0)::bigint
+    FROM analysis.usage_report(p_period, NULL, p_now) t
+    CROSS JOIN LATERAL (SELECT t.for_period = p_period AS own) o) u
+  CROSS JOIN analysis.finding_counts(p_period) f
+$$;
+COMMENT ON FUNCTION analysis.summary_report IS
+  'Answers the totals of a month.';

@@ -163,6 +163,8 @@ BEGIN
   END IF;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.erase_user IS
+  'Erases a person: all that is kept of them, but for the counts of closed bills.';
 
 -- Where the audit tells of a user's erasure: the latest entry, for the receipt.
 CREATE OR REPLACE FUNCTION analysis.erasure_of(p_user_id bigint) RETURNS TABLE (o_entry bigint, o_at timestamptz, o_hash text)
@@ -171,3 +173,5 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   WHERE a.action = 'erase' AND a.object = 'user:' || p_user_id
   ORDER BY a.id DESC LIMIT 1
 $$;
+COMMENT ON FUNCTION analysis.erasure_of IS
+  'Answers the entry of the audit that records a person''s erasure.';

@@ -36,6 +36,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT analysis.kept_until('keep_images', p_now) AS images, analysis.kept_until('keep_results', p_now) AS results) k
   ORDER BY m.period
 $$;
+COMMENT ON FUNCTION analysis.purge_months IS
+  'Answers the months in which something is past its time.';
 
 -- Whether a month's jobs may go: when its usage is stated, so that no bill can miss them. A month that can be stated
 -- and that nobody has asked for is stated here.
@@ -131,3 +133,5 @@ BEGIN
   END IF;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.purge_month IS
+  'Removes a whole month in which nothing is needed any more.';

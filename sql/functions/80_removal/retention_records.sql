@@ -42,6 +42,8 @@ BEGIN
     EXIT WHEN NOT p_dry;
   END LOOP;
 END $$;
+COMMENT ON FUNCTION analysis.purge_usage IS
+  'Removes counts of months that are past their time.';
 
 -- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The chain stays
 -- whole: the head keeps where it begins now and the hash before that, and the removal is an entry of its own that says
@@ -98,3 +100,5 @@ BEGIN
     PERFORM analysis.chain_drafts(v_head, NULL);
   END IF;
 END $$;
+COMMENT ON FUNCTION analysis.purge_audit IS
+  'Removes the oldest entries of the audit that are past their time.';

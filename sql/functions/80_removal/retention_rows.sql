@@ -50,6 +50,8 @@ BEGIN
   EXECUTE format('CREATE INDEX %I ON analysis.%I (shard, image_id)', 'job_p' || p_period || '_image', 'job_p' || p_period);
   RETURN true;
 END $$;
+COMMENT ON FUNCTION analysis.index_images IS
+  'Gives a month the index by which its images find their jobs.';
 
 -- Images of a month that no job needs any more: every job that shows one ended, and the last of them long enough ago.
 CREATE OR REPLACE FUNCTION analysis.purge_images(
@@ -115,6 +117,8 @@ BEGIN
   END IF;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.purge_images IS
+  'Removes images of a shard and month that are past their time.';
 
 -- Results and cancellations of a month, with their jobs and attempts. A job that a worker holds stays until that has
 -- let go.
@@ -165,6 +169,8 @@ BEGIN
   END IF;
   RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION analysis.purge_results IS
+  'Removes results of a shard and month that are past their time.';
 
 -- Jobs that died, with their attempts: a row for each month in which some went, or one without a month.
 CREATE OR REPLACE FUNCTION analysis.purge_dead(
@@ -216,3 +222,5 @@ BEGIN
         UNION ALL SELECT unnest(v_gone), unnest(v_size)) g
   GROUP BY g.period ORDER BY g.period;
 END $$;
+COMMENT ON FUNCTION analysis.purge_dead IS
+  'Removes dead jobs of a shard that are past their time.';

@@ -11,6 +11,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   FROM pg_namespace n
   WHERE n.nspname = 'analysis'
 $$;
+COMMENT ON FUNCTION analysis.role_prefix IS
+  'Answers with what the names of this installation''s roles begin.';
 
 -- What each role may call and read. A table stands for all of it, `table(column,column)` for these columns.
 -- Results, images and failures (result, image, dead, attempt_error) are in no role, and neither is a view: a
@@ -31,7 +33,10 @@ RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH status AS (
     SELECT
-      ARRAY['dead_counts', 'dead_causes'] AS functions,
+      ARRAY[
+        'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard', 'status_of_workers',
+        'gauges'
+      ] AS functions,
       ARRAY[
         'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'
       ] AS tables),
@@ -42,7 +47,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   usage AS (
     SELECT
       ARRAY[
-        'period_start', 'statement_due', 'usage_report', 'finding_counts', 'open_jobs', 'limit_of'
+        'period_start', 'statement_due', 'usage_report', 'summary_report', 'month_facts', 'due_months',
+        'current_month', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans'
       ] AS functions,
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
@@ -59,7 +65,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       s.functions || ARRAY[
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail', 'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
-        'ensure_partitions', 'audit_worker'],
+        'prepare_months', 'audit_worker'],
       s.tables
     FROM status s
     UNION ALL
@@ -71,7 +77,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'clinician',
       j.functions || ARRAY[
         'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
-        'statement_due', 'open_jobs'],
+        'statement_due', 'open_jobs', 'month_facts', 'current_month', 'due_months'],
       ARRAY['statement']
     FROM jobs j
     UNION ALL
@@ -84,7 +90,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'administrator',
       ARRAY[
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
-        'month_of', 'add_clinic', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
+        'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
+        'list_clinics', 'list_clinic_viewers', 'add_clinic', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
         'await_submits', 'audit_key'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
@@ -92,7 +99,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'auditor',
       u.functions || s.functions || ARRAY[
-        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_ends'],
+        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_ends',
+        'list_clinics', 'list_clinic_viewers'],
       u.tables || s.tables || ARRAY[
         'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
     FROM usage u, status s
@@ -109,11 +117,13 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
     g.functions || ARRAY[
-      'shard_of', 'period_of', 'image_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as',
+      'shard_of', 'shards_of', 'setting_value', 'months', 'period_of', 'image_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as',
       'chain_audit', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;
+COMMENT ON FUNCTION analysis.role_rights IS
+  'Answers which functions and tables each role may use.';
 
 -- What the roles lack of that, and the statements that grant it.
 CREATE OR REPLACE FUNCTION analysis.missing_rights() RETURNS TABLE (o_role name, o_name text, o_grant text)
@@ -149,6 +159,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
         AND NOT EXISTS (
           SELECT FROM aclexplode(a.attacl) x WHERE x.grantee = t.role AND x.privilege_type = 'SELECT')))
 $$;
+COMMENT ON FUNCTION analysis.missing_rights IS
+  'Answers what the roles lack of their rights, and the statements that grant it.';
 
 -- What was granted beside that to the roles or to their members, and to anybody of results, images and
 -- failures; and the statements that take it back.

@@ -1,0 +1,59 @@
+import AnalysisCore
+import PostgreSQL
+import SQLFiles
+
+/// How often each condition was found: a row a condition; the normal ones stand last, marked.
+enum ConditionsReport: RowReport {
+  static let columns: [Column] = [
+    .words("month", "Month"),
+    .words("condition", "Condition"),
+    .words("name", "Name"),
+    .words("normal", "Normal"),
+    .number("green", "Green"),
+    .number("yellow", "Yellow"),
+    .number("orange", "Orange"),
+    .number("red", "Red"),
+    .number("total", "Total"),
+  ]
+
+  static func put(_ row: ConditionsRow, into cells: inout [Cell]) {
+    cells += [
+      .text(row.month.description), .text(row.id), .text(row.name), .boolean(row.isNormal),
+      .integer(row.green), .integer(row.yellow), .integer(row.orange), .integer(row.red),
+      .integer(row.total),
+    ]
+  }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    SQLStatement(
+      SQLFunction(
+        "report_conditions", 2, "id", "name", "normal", "green", "yellow", "orange", "red", "total"
+      ).text,
+      [.int16(question.month.label), .text(question.reading)], label: "the report of conditions")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (ConditionsRow) throws -> Void) throws {
+    try each(
+      ConditionsRow(
+        month: question.month, id: try row.string("id"), name: try row.string("name"),
+        isNormal: try row.bool("normal"), green: try row.int64("green"), yellow: try row.int64("yellow"),
+        orange: try row.int64("orange"), red: try row.int64("red"), total: try row.int64("total")))
+  }
+}
+
+/// How often one condition was found in a month, counted over all conditions of each analysis.
+struct ConditionsRow: Equatable, Sendable {
+  let month: Period
+  let id: String
+  /// The name among people; of several, the first in byte order.
+  let name: String
+  /// Whether it is the absence of a finding. An id that was normal at one time and a finding at another has
+  /// a row for each.
+  let isNormal: Bool
+  let green: Int64
+  let yellow: Int64
+  let orange: Int64
+  let red: Int64
+  /// How often in all.
+  let total: Int64
+}

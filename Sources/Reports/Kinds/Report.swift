@@ -1,0 +1,47 @@
+import AnalysisCore
+import PostgreSQL
+
+/// A report: what it asks the database, its columns, and its rows as cells.
+protocol Report: Sendable {
+  /// One row as a value.
+  associatedtype Entry: Sendable
+  /// The columns, in an order that never changes.
+  static var columns: [Column] { get }
+  /// Appends the cells of a row, one for each column.
+  static func put(_ row: Entry, into cells: inout [Cell])
+  /// Asks the database, and hands on the rows as they come. Throws what `each` throws, `schema` for a row that this
+  /// program does not understand, and the database's errors.
+  static func ask(
+    _ question: ReportQuestion, of database: some Queryable, deadline: Duration, each: (Entry) throws -> Void
+  ) async throws
+}
+
+/// A report that reads row by row, by the columns' names.
+protocol RowReport: Report {
+  /// The call of its function.
+  static func statement(for question: ReportQuestion) -> SQLStatement
+  /// Hands on what a row of the answer holds.
+  static func read(_ row: Row, of question: ReportQuestion, each: (Entry) throws -> Void) throws
+}
+
+extension RowReport {
+  /// Asks in single-row mode, so that one row at a time is in memory.
+  static func ask(
+    _ question: ReportQuestion, of database: some Queryable, deadline: Duration, each: (Entry) throws -> Void
+  ) async throws {
+    try await database.forEachBatch(statement(for: question), deadline: deadline) { rows in
+      for row in rows { try read(row, of: question, each: each) }
+    }
+  }
+}
+
+/// What a report asks the database, every choice made.
+struct ReportQuestion: Sendable {
+  let month: Period
+  /// The zone to show times in as PostgreSQL spells it; nil for each user's billing zone.
+  let zone: String?
+  /// The moment of the report by the server's clock.
+  let moment: Timestamp
+  /// What the audit's entry of this reading is known by; nil for a report that has none.
+  let reading: String?
+}

@@ -1,0 +1,115 @@
+import AnalysisCore
+import Formatting
+import PostgreSQL
+import SQLFiles
+
+/// What each user used: a row a user, and in a closed month a row an adjustment of an earlier month.
+enum UsageReport: RowReport {
+  static let columns: [Column] = [
+    .words("user", "User"),
+    .words("month", "Month"),
+    .words("line", "Line", for: .programs),
+    .words("plan", "Plan", for: .programs),
+    .words("plan_name", "Plan"),
+    .number("limit", "Limit"),
+    .number("used", "Used"),
+    .number("remaining", "Remaining"),
+    .number("over", "Over"),
+    .number("analysed", "Analysed"),
+    .number("open", "Open"),
+    .number("failed", "Failed"),
+    .number("cancelled", "Cancelled", for: .programs),
+    .number("refunded", "Refunded"),
+    .number("refused", "Refused"),
+    .number("calls", "Calls"),
+    .words("last_reset", "Last reset"),
+    .words("zone", "Zone", for: .programs),
+  ]
+
+  static func put(_ row: UsageRow, into cells: inout [Cell]) {
+    cells += [
+      .text(row.user), .text(row.month.description), .text(row.line.rawValue), Cell(row.plan),
+      Cell(row.planName), limit(row, row.limit), .integer(row.used), limit(row, row.remaining),
+      .integer(row.over), Cell(row.analysed), Cell(row.open), Cell(row.failed), Cell(row.cancelled),
+      .integer(row.refunded), .integer(row.refused), Cell(row.calls), .time(row.lastReset),
+      .text(row.zone),
+    ]
+  }
+
+  /// A number of the limit: an adjustment has none, and where a month has none there is no limit.
+  private static func limit(_ row: UsageRow, _ number: Int64?) -> Cell {
+    if let number { return .integer(number) }
+    return row.line == .month && row.plan != nil ? .unlimited : .absent
+  }
+
+  static func statement(for question: ReportQuestion) -> SQLStatement {
+    SQLStatement(
+      SQLFunction(
+        "usage_report", 3, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
+        "analysed",
+        "failed", "cancelled", "refunded", "refused", "calls", "last_reset", "last_reset_local", "zone"
+      ).text,
+      [.int16(question.month.label), .text(question.zone), .timestamp(question.moment)],
+      label: "the usage report")
+  }
+
+  static func read(_ row: Row, of question: ReportQuestion, each: (UsageRow) throws -> Void) throws {
+    let month = try row.month("for_period")
+    try each(
+      UsageRow(
+        user: try row.string("user_ref"), month: month, line: month == question.month ? .month : .adjustment,
+        plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
+        limit: try row.int64IfPresent("monthly_limit"), used: try row.int64("used"),
+        over: try row.int64("over"),
+        analysed: try row.int64IfPresent("analysed"), failed: try row.int64IfPresent("failed"),
+        cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64("refunded"),
+        refused: try row.int64("refused"), calls: try row.int64IfPresent("calls"),
+        lastReset: try row.localTime("last_reset", local: "last_reset_local"), zone: try row.string("zone")))
+  }
+}
+
+/// What one user used in one month.
+struct UsageRow: Equatable, Sendable {
+  /// What a row is about.
+  enum Line: String, Sendable {
+    /// The month itself.
+    case month
+    /// What changed in an earlier month since it was stated.
+    case adjustment
+  }
+
+  let user: String
+  /// The month that the numbers are of: the one asked for, or the earlier one that is adjusted.
+  let month: Period
+  let line: Line
+  /// The plan's name among programs; nil on adjustments and for a user without a plan.
+  let plan: String?
+  let planName: String?
+  /// The monthly limit; nil for none.
+  let limit: Int64?
+  /// Units taken and not given back, those of open jobs among them; on adjustments, as all numbers there,
+  /// by how much it changed.
+  let used: Int64
+  /// Units used beyond the limit at the month's end, which a limit lowered within the month brings about.
+  let over: Int64
+  /// Jobs with a result; nil on adjustments, as the others that do not touch a bill.
+  let analysed: Int64?
+  let failed: Int64?
+  let cancelled: Int64?
+  /// Units given back for jobs that died or were cancelled.
+  let refunded: Int64
+  /// Submits refused by the quota.
+  let refused: Int64
+  /// Calls of the endpoint, repeated ones among them.
+  let calls: Int64?
+  /// When the month began for this user.
+  let lastReset: LocalTime
+  /// The user's billing zone.
+  let zone: String
+
+  /// Units that may still be taken; nil without a limit.
+  var remaining: Int64? { limit.map { max(0, $0 - used) } }
+
+  /// Jobs without a result that did not fail: what is used is either analysed or open.
+  var open: Int64? { analysed.map { used - $0 } }
+}

@@ -1,0 +1,29 @@
+/// A function of the schema `analysis`, as a program of ours calls it: the one place where the text of a call is made.
+///
+/// A test finds every one of these in the sources, and compares it with what the server has of the function.
+public struct SQLFunction: Sendable {
+  /// `SELECT column, … FROM analysis.name($1, …)`.
+  public let text: String
+  /// The columns that are read, in the order of the answer.
+  public let columns: [String]
+  private let name: String
+
+  /// A call.
+  ///
+  /// - Parameters:
+  ///   - name: the function's name, without the schema's.
+  ///   - arguments: how many arguments it is given.
+  ///   - columns: those that are read; none of a function that answers one value, whose column has the function's name.
+  public init(_ name: String, _ arguments: Int, _ columns: String...) {
+    self.name = name
+    self.columns = columns.isEmpty ? [name] : columns
+    text = Self.text(name, (0..<arguments).map { "$\($0 + 1)" }, self.columns)
+  }
+
+  /// The call with its arguments in the text, for what takes no parameters. Each has to be quoted already.
+  public func text(with arguments: [String]) -> String { Self.text(name, arguments, columns) }
+
+  private static func text(_ name: String, _ arguments: [String], _ columns: [String]) -> String {
+    "SELECT \(columns.joined(separator: ", ")) FROM analysis.\(name)(\(arguments.joined(separator: ", ")))"
+  }
+}

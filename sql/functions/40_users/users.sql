@@ -1,0 +1,98 @@
+-- Reading users and plans. Each function runs with its caller's rights.
+
+-- A page of one shard's users by the bytes of their references, so that pages of several shards can be put together.
+CREATE OR REPLACE FUNCTION analysis.list_users(p_shard smallint, p_after text, p_limit int)
+RETURNS TABLE (o_user text, o_zone text, o_plan text, o_limit int, o_used int, o_period smallint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.user_ref, a.zone, p.name, l.monthly_limit, coalesce(u.used, 0), m.period
+  FROM (
+    SELECT k.shard, k.user_id, k.user_ref, k.zone
+    FROM analysis.account k
+    WHERE k.shard = p_shard AND k.user_ref > p_after COLLATE "C"
+    ORDER BY k.user_ref COLLATE "C"
+    LIMIT p_limit) a
+  CROSS JOIN LATERAL (SELECT analysis.period_of(clock_timestamp(), a.zone) AS period) m
+  LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, clock_timestamp()) l ON true
+  LEFT JOIN analysis.plan p ON p.id = l.plan_id
+  LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = m.period
+  ORDER BY a.user_ref COLLATE "C"
+$$;
+COMMENT ON FUNCTION analysis.list_users IS
+  'Answers a page of the users of one shard, by reference.';
+
+-- A user with the clinic, the plan in force and the present month's count. No row: there is no such user.
+CREATE OR REPLACE FUNCTION analysis.user_shown(p_shard smallint, p_user text)
+RETURNS TABLE (
+  o_user_id bigint, o_zone text, o_clinic text, o_created_at timestamptz, o_plan text, o_plan_name text,
+  o_limit int, o_period smallint, o_used int, o_refunded int, o_refused int, o_analysed int)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.user_id, a.zone, c.name, a.created_at, p.name, p.display_name,
+    l.monthly_limit, m.period, u.o_used, u.o_refunded, u.o_refused, u.o_analysed
+  FROM analysis.account a
+  CROSS JOIN LATERAL (SELECT analysis.period_of(clock_timestamp(), a.zone) AS period) m
+  CROSS JOIN LATERAL analysis.month_of(a.shard, a.user_id, m.period) u
+  LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, clock_timestamp()) l ON true
+  LEFT JOIN analysis.plan p ON p.id = l.plan_id
+  LEFT JOIN analysis.clinic c ON c.id = a.clinic_id
+  WHERE a.shard = p_shard AND a.user_ref = p_user
+$$;
+COMMENT ON FUNCTION analysis.user_shown IS
+  'Answers a user with plan, clinic and the present month''s count.';
+
+-- The plans that a user has had and will have, the oldest first; without a time: from the beginning.
+CREATE OR REPLACE FUNCTION analysis.plans_of_user(p_shard smallint, p_user_id bigint)
+RETURNS TABLE (o_plan text, o_from timestamptz)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p.name, nullif(h.valid_from, '-infinity')
+  FROM analysis.account_plan h
+  JOIN analysis.plan p ON p.id = h.plan_id
+  WHERE h.shard = p_shard AND h.user_id = p_user_id
+  ORDER BY h.valid_from
+$$;
+COMMENT ON FUNCTION analysis.plans_of_user IS
+  'Answers the plans that a user has had and will have.';
+
+-- What is known of a person, which is kept apart from the account. No row: nothing.
+CREATE OR REPLACE FUNCTION analysis.profile_of(p_shard smallint, p_user_id bigint)
+RETURNS TABLE (
+  o_name text, o_email text, o_subscription text, o_count int, o_last_reset timestamptz, o_updated_at timestamptz,
+  o_photo_url text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p.name, p.email, p.backend_subscription, p.backend_count, p.last_reset, p.updated_at, p.photo_url
+  FROM analysis.profile p
+  WHERE p.shard = p_shard AND p.user_id = p_user_id
+$$;
+COMMENT ON FUNCTION analysis.profile_of IS
+  'Answers what is known of the person of a user.';
+
+-- A page of one shard's users that have a photo, by the bytes of their references.
+CREATE OR REPLACE FUNCTION analysis.list_photos(p_shard smallint, p_after text, p_limit int)
+RETURNS TABLE (o_user text, o_url text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT a.user_ref, p.photo_url
+  FROM analysis.account a
+  JOIN analysis.profile p ON p.shard = a.shard AND p.user_id = a.user_id
+  WHERE a.shard = p_shard AND a.user_ref > p_after COLLATE "C" AND p.photo_url IS NOT NULL
+  ORDER BY a.user_ref COLLATE "C"
+  LIMIT p_limit
+$$;
+COMMENT ON FUNCTION analysis.list_photos IS
+  'Answers a page of the users of one shard that have a photo.';
+
+-- The plans, each with its limits by the time from which they hold (without one: from the beginning). A plan without any
+-- limit has one row, in which o_has_limit is false.
+CREATE OR REPLACE FUNCTION analysis.list_plans()
+RETURNS TABLE (
+  o_plan text, o_name text, o_cost bigint, o_has_limit boolean, o_from timestamptz, o_limit int, o_in_force boolean)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p.name, p.display_name, p.cost, l.plan_id IS NOT NULL, nullif(l.valid_from, '-infinity'), l.monthly_limit,
+    l.valid_from = (
+      SELECT max(f.valid_from)
+      FROM analysis.plan_limit f
+      WHERE f.plan_id = p.id AND f.valid_from <= clock_timestamp())
+  FROM analysis.plan p
+  LEFT JOIN analysis.plan_limit l ON l.plan_id = p.id
+  ORDER BY p.id, l.valid_from
+$$;
+COMMENT ON FUNCTION analysis.list_plans IS
+  'Answers the plans with their limits.';

@@ -1,1 +1,0 @@
-SELECT analysis.record_report($1, $2, $3)

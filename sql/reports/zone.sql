@@ -1,3 +1,0 @@
--- The zone's name as PostgreSQL spells it; no row for a name that is none. Asked of the list because PostgreSQL
--- itself takes many a misspelling for a zone of the POSIX kind, with the sign the other way round.
-SELECT z.name FROM pg_timezone_names z WHERE lower(z.name) = lower($1::text) ORDER BY z.name LIMIT 1

@@ -1,1 +1,0 @@
-SELECT analysis.set_photo($1, $2, $3)

@@ -1,1 +1,0 @@
-SELECT analysis.set_zone($1, $2, $3)
