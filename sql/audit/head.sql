@@ -1,5 +1,5 @@
--- Where the chain begins and ends; the entries that are not chained yet, with the age of the oldest; and the server's
--- clock.
+-- Where the chain begins and ends; the entries that are not chained yet, with the age of the oldest; and
+-- the server's clock.
 SELECT h.id, h.hash, h.first_id, h.first_previous, d.count::int AS pending,
        extract(epoch FROM pg_catalog.clock_timestamp() - d.oldest)::float8 AS oldest_seconds,
        pg_catalog.clock_timestamp() AS now

@@ -23,7 +23,8 @@ CREATE TABLE analysis.job (
   created_at   timestamptz NOT NULL,
   run_at       timestamptz,              -- not before
   expires_at   timestamptz,              -- not after
-  image_bytes  int NOT NULL CHECK (image_bytes > 0),    -- a claim answers this, image_period, image_unsanitized
+  -- a claim answers this, image_period, image_unsanitized
+  image_bytes  int NOT NULL CHECK (image_bytes > 0),
   image_period smallint NOT NULL,
   max_attempts smallint NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
   -- How it took its place, so that a cancellation can give the place up: 0 submitted, 1 promoted, 2 came back

@@ -31,8 +31,8 @@ CREATE TABLE analysis.scheduled (
   WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, vacuum_truncate = false);
 CREATE INDEX scheduled_user ON analysis.scheduled (shard, lane, user_id, run_at, job_id);
--- The last one: of indexes that cost the same, as all do while a table is empty, the planner takes the newest. A job is
--- looked up by its number more often than anything else here.
+-- The last one: of indexes that cost the same, as all do while a table is empty, the planner takes the
+-- newest. A job is looked up by its number more often than anything else here.
 CREATE INDEX scheduled_job ON analysis.scheduled (shard, period, job_id);
 
 -- A lease: the jobs that a worker claimed together and has not completed yet. The arrays go in step.

@@ -3,15 +3,16 @@
 -- Most are encrypted before they come here. `bytes` then begins with 24 bytes of nonce and ends with 16 of
 -- authentication, and `byte_count` counts them too: it is what a worker will hold. `sha256` stays that of the
 -- image as it was, by which a user's images are told apart. The server never has a key: `wrapped_key` is the
--- image's own key, encrypted under the key of a client's key file that `encrypted_by` names (24 bytes of nonce,
--- 48 of the key). To change that key is to write these two anew; the bytes stay where they are.
+-- image's own key, encrypted under the key of a client's key file that `encrypted_by` names (24 bytes of
+-- nonce, 48 of the key). To change that key is to write these two anew; the bytes stay where they are.
 
 CREATE SEQUENCE analysis.image_id AS bigint CACHE 64;
 
 CREATE TABLE analysis.image (
   shard      smallint NOT NULL,
   period     smallint NOT NULL,
-  unsanitized        boolean NOT NULL,           -- not cleaned yet: the worker does it before the image leaves
+  -- not cleaned yet: the worker does it before the image leaves
+  unsanitized        boolean NOT NULL,
   id         bigint NOT NULL DEFAULT nextval('analysis.image_id'),
   user_id    bigint NOT NULL,
   created_at timestamptz NOT NULL,

@@ -1,4 +1,5 @@
--- Closes what a step has made to everybody, to whom the server opens new functions by itself, before anybody sees it.
+-- Closes what a step has made to everybody, to whom the server opens new functions by itself, before
+-- anybody sees it.
 DO $$
 DECLARE
   v_change text;

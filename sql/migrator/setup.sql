@@ -69,7 +69,8 @@ BEGIN
      OR NOT pg_catalog.pg_has_role(current_user, v_owner_name, 'USAGE') THEN
     v_needed := v_needed || pg_catalog.format('GRANT %I TO %I;', v_owner_name, current_user);
   END IF;
-  IF v_schema.oid IS NULL AND NOT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') THEN
+  IF v_schema.oid IS NULL
+    AND NOT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') THEN
     v_needed := v_needed
       || pg_catalog.format('GRANT CREATE ON DATABASE %I TO %I;', pg_catalog.current_database(), current_user);
   END IF;
@@ -100,14 +101,16 @@ BEGIN
       UNION ALL
       -- Sequences that belong to a column go with its table.
       SELECT 2, pg_catalog.format('%s analysis.%I', CASE c.relkind
-               WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW' ELSE 'TABLE' END,
+               WHEN 'S' THEN 'SEQUENCE' WHEN 'v' THEN 'VIEW' WHEN 'm' THEN 'MATERIALIZED VIEW'
+                 ELSE 'TABLE' END,
              c.relname),
              c.relowner
       FROM pg_catalog.pg_class c
       WHERE c.relnamespace = v_schema.oid AND c.relkind IN ('r', 'p', 'v', 'm', 'S')
         AND NOT EXISTS (
           SELECT FROM pg_catalog.pg_depend d
-          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid AND d.deptype IN ('a', 'i')
+          WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = c.oid
+            AND d.deptype IN ('a', 'i')
             AND c.relkind = 'S')
       UNION ALL
       SELECT 2, pg_catalog.format('ROUTINE %s', p.oid::pg_catalog.regprocedure), p.proowner
@@ -137,7 +140,8 @@ BEGIN
   -- statements that say where a name is. Submitters are left alone: they may be an application with tables of
   -- its own here.
   FOR v_change IN
-    SELECT pg_catalog.format('ALTER ROLE %I IN DATABASE %I SET search_path = pg_catalog, pg_temp', r.rolname, d.datname)
+    SELECT pg_catalog.format(
+      'ALTER ROLE %I IN DATABASE %I SET search_path = pg_catalog, pg_temp', r.rolname, d.datname)
     FROM pg_catalog.pg_roles r
     JOIN pg_catalog.pg_database d ON d.datname = pg_catalog.current_database()
     WHERE r.rolcanlogin AND NOT r.rolsuper AND NOT pg_catalog.pg_has_role(r.oid, v_owner, 'MEMBER')

@@ -1,5 +1,5 @@
--- The triggers of the schema's tables; rules and rules of rows on the tables of the audit, and what stands in the place
--- of one of them, under names that no trigger of ours has.
+-- The triggers of the schema's tables; rules and rules of rows on the tables of the audit, and what stands
+-- in the place of one of them, under names that no trigger of ours has.
 SELECT c.relname::text AS relation, t.tgname::text AS name, t.tgenabled IN ('O', 'A') AS is_enabled,
        pg_catalog.pg_get_triggerdef(t.oid) AS definition
   FROM pg_catalog.pg_trigger t JOIN pg_catalog.pg_class c ON c.oid = t.tgrelid

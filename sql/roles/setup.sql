@@ -1,5 +1,6 @@
--- What makes logins $1, each with the role of $2 and the password of $3, which is hashed; NULL: without one. A login that is
--- there keeps its password. Those of $4 keep their search path: they may be applications with tables of their own.
+-- What makes logins $1, each with the role of $2 and the password of $3, which is hashed; NULL: without
+-- one. A login that is there keeps its password. Those of $4 keep their search path: they may be
+-- applications with tables of their own.
 SELECT p.login, r.oid IS NOT NULL AS is_there,
        CASE WHEN r.oid IS NULL
          THEN pg_catalog.format('CREATE ROLE %I LOGIN%s IN ROLE %I;', p.login,

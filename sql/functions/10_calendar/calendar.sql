@@ -2,7 +2,8 @@
 
 CREATE OR REPLACE FUNCTION analysis.period_of(p_at timestamptz, p_zone text) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT (date_part('year', p_at AT TIME ZONE p_zone) * 12 + date_part('month', p_at AT TIME ZONE p_zone) - 1)::smallint
+  SELECT (date_part('year', p_at AT TIME ZONE p_zone) * 12 + date_part(
+    'month', p_at AT TIME ZONE p_zone) - 1)::smallint
 $$;
 COMMENT ON FUNCTION analysis.period_of IS
   'Answers the number of the month of a moment in a time zone.';
@@ -11,12 +12,14 @@ COMMENT ON FUNCTION analysis.period_of IS
 -- twice and AT TIME ZONE answers the later one; the earlier is found with the offset of the day before.
 CREATE OR REPLACE FUNCTION analysis.period_start(p_period smallint, p_zone text) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN analysis.period_of(c.earlier, p_zone) = p_period THEN least(c.midnight, c.earlier) ELSE c.midnight END
+  SELECT CASE WHEN analysis.period_of(c.earlier, p_zone) = p_period THEN least(c.midnight, c.earlier)
+    ELSE c.midnight END
   FROM (SELECT make_timestamp(p_period / 12, p_period % 12 + 1, 1, 0, 0, 0) AS wall) w
   CROSS JOIN LATERAL (SELECT w.wall - interval '1 day' AS wall) d
   CROSS JOIN LATERAL (
     SELECT w.wall AT TIME ZONE p_zone AS midnight,
-           (w.wall - (d.wall - (d.wall AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
+           (w.wall - (
+             d.wall - (d.wall AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
 $$;
 COMMENT ON FUNCTION analysis.period_start IS
   'Answers the moment at which a month begins in a time zone.';
@@ -28,9 +31,9 @@ $$;
 COMMENT ON FUNCTION analysis.period_text IS
   'Writes a month''s number as a year and a month, for instance 2026-10.';
 
--- A moment that counts as now: not one to come, by which months would be closed and things removed before their time.
--- Only the schema's owner may give one (tests do). Called by functions of the owner alone: who called them is told by the
--- session.
+-- A moment that counts as now: not one to come, by which months would be closed and things removed before
+-- their time. Only the schema's owner may give one (tests do). Called by functions of the owner alone: who
+-- called them is told by the session.
 CREATE OR REPLACE FUNCTION analysis.check_moment(p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -1,11 +1,13 @@
--- What a call is refused for before it does anything: arguments that nobody can mean, and a transaction in which it
--- would not see what it relies on. Hot functions test for themselves and come here only to refuse.
+-- What a call is refused for before it does anything: arguments that nobody can mean, and a transaction in
+-- which it would not see what it relies on. Hot functions test for themselves and come here only to
+-- refuse.
 
--- Whether an array is a plain list of so many elements, the first of which is number 1: the functions reach elements by
--- their place.
+-- Whether an array is a plain list of so many elements, the first of which is number 1: the functions
+-- reach elements by their place.
 CREATE OR REPLACE FUNCTION analysis.is_list(p_list anyarray, p_count int) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT cardinality(p_list) = p_count AND coalesce(array_ndims(p_list) = 1 AND array_lower(p_list, 1) = 1, p_count = 0)
+  SELECT cardinality(p_list) = p_count
+    AND coalesce(array_ndims(p_list) = 1 AND array_lower(p_list, 1) = 1, p_count = 0)
 $$;
 
 -- Refuses a call unless what it was given is as it has to be.
@@ -18,8 +20,9 @@ BEGIN
 END $$;
 
 -- What finds a character that nobody sees, or that changes how the text beside it is read: control and format
--- characters, private ones, separators of lines, every blank but the space, and what Unicode lets a program leave out.
--- The same list as `isPrintable` in Swift, but for characters that no version of Unicode has assigned yet.
+-- characters, private ones, separators of lines, every blank but the space, and what Unicode lets a
+-- program leave out. The same list as `isPrintable` in Swift, but for characters that no version of
+-- Unicode has assigned yet.
 CREATE OR REPLACE FUNCTION analysis.hidden_characters() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
   SELECT '[\u0001-\u001f\u007f-\u00a0\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2'
@@ -28,15 +31,16 @@ LANGUAGE sql IMMUTABLE AS $$
       || '\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U0010fffd]'
 $$;
 
--- The most bytes that an image may have: a file before it is cleaned, and what encryption may add to it. The same as
--- `ImageSize` in Swift.
+-- The most bytes that an image may have: a file before it is cleaned, and what encryption may add to it.
+-- The same as `ImageSize` in Swift.
 CREATE OR REPLACE FUNCTION analysis.max_image_bytes(p_is_encrypted boolean) RETURNS int
 LANGUAGE sql IMMUTABLE AS $$
   SELECT 10000000 + CASE WHEN p_is_encrypted THEN 512 ELSE 0 END
 $$;
 
--- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed while this one
--- waited for a lock would not be seen. A serializable one the server itself ends where that matters (40001).
+-- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed
+-- while this one waited for a lock would not be seen. A serializable one the server itself ends where that
+-- matters (40001).
 CREATE OR REPLACE FUNCTION analysis.refuse_repeatable_read() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

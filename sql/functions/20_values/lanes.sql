@@ -1,7 +1,8 @@
--- How lanes and attempts are written as numbers, and nowhere else but in AnalysisCore's Lane. The planner puts each of
--- these expressions in the place of its call.
+-- How lanes and attempts are written as numbers, and nowhere else but in AnalysisCore's Lane. The planner
+-- puts each of these expressions in the place of its call.
 
--- A lane is four times the type of analysis, and the priority: 0 urgent, 1 normal, 2 bulk; 3 is the quarantine of the type.
+-- A lane is four times the type of analysis, and the priority: 0 urgent, 1 normal, 2 bulk; 3 is the
+-- quarantine of the type.
 CREATE OR REPLACE FUNCTION analysis.lane_of(p_kind smallint, p_priority smallint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (p_kind * 4 + p_priority)::smallint $$;
 
@@ -17,7 +18,8 @@ LANGUAGE sql IMMUTABLE AS $$ SELECT (p_lane / 4)::smallint $$;
 CREATE OR REPLACE FUNCTION analysis.priority_of(p_lane smallint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (p_lane % 4)::smallint $$;
 
--- `tries` holds the attempts that were consumed in its low byte, and above it how often a lease of the job was lost: 0 to 2.
+-- `tries` holds the attempts that were consumed in its low byte, and above it how often a lease of the job
+-- was lost: 0 to 2.
 CREATE OR REPLACE FUNCTION analysis.attempts_of(p_tries smallint) RETURNS smallint
 LANGUAGE sql IMMUTABLE AS $$ SELECT (p_tries & 255::smallint) $$;
 

@@ -1,7 +1,7 @@
 -- What the settings may be.
 
--- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be here.) It runs
--- as the owner, whoever sets it.
+-- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be
+-- here.) It runs as the owner, whoever sets it.
 CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -26,24 +26,28 @@ BEGIN
     WHEN 'lane_shares' THEN
       -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
       IF NEW.value !~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$' THEN
-        RAISE EXCEPTION 'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
+        RAISE EXCEPTION
+          'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
           USING ERRCODE = '22023';
       END IF;
     WHEN 'statement_grace' THEN
       IF NEW.value::interval NOT BETWEEN interval '0' AND interval '100 years' THEN
-        RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days' USING ERRCODE = '22023';
+        RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days'
+        USING ERRCODE = '22023';
       END IF;
     WHEN 'keep_audit' THEN
       -- By the calendar: as an interval a year is as long as 360 days.
       IF NEW.value <> '' AND v_now + NEW.value::interval
            NOT BETWEEN v_now + interval '1 year' AND v_now + interval '100 years' THEN
-        RAISE EXCEPTION 'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
+        RAISE EXCEPTION
+          'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
           USING ERRCODE = '22023';
       END IF;
     WHEN 'keep_images', 'keep_results', 'keep_dead', 'keep_usage' THEN
       -- An hour at least: what is removed is gone, and a slip of the hand should not be all it takes.
       IF NEW.value <> '' AND NEW.value::interval NOT BETWEEN interval '1 hour' AND interval '100 years' THEN
-        RAISE EXCEPTION '% is a time from 1 hour to 100 years, for instance 30 days, or empty for ever', NEW.name
+        RAISE EXCEPTION '% is a time from 1 hour to 100 years, for instance 30 days, or empty for ever',
+          NEW.name
           USING ERRCODE = '22023';
       END IF;
     ELSE

@@ -1,32 +1,37 @@
--- Reading what tells of persons: a call that opens it, its commit, and then the rows. Nothing is read before the entry of
--- the audit is there to stay: one that is written together with what is read would go with a rollback, or with a connection
--- that is cut once the rows have come.
+-- Reading what tells of persons: a call that opens it, its commit, and then the rows. Nothing is read
+-- before the entry of the audit is there to stay: one that is written together with what is read would go
+-- with a rollback, or with a connection that is cut once the rows have come.
 
--- Records a reading, and answers what the functions that give the rows ask for: the transaction's number, and the time
--- from which on they look for its entry.
+-- Records a reading, and answers what the functions that give the rows ask for: the transaction's number,
+-- and the time from which on they look for its entry.
 CREATE OR REPLACE FUNCTION analysis.open_reading(p_action text, p_object text, p_detail jsonb) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_reading text := format('%s-%s', pg_current_xact_id(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
+  v_reading text
+    := format('%s-%s', pg_current_xact_id(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
 BEGIN
-  PERFORM analysis.audit_add(p_action, p_object, coalesce(p_detail, '{}') || jsonb_build_object('reading', v_reading));
+  PERFORM analysis.audit_add(
+    p_action, p_object, coalesce(p_detail, '{}') || jsonb_build_object('reading', v_reading));
   RETURN v_reading;
 END $$;
 
--- The detail of a reading's entry; p_object NULL: whatever was opened. Refuses what belongs to no reading of this that this
--- role has opened, in the last day, and committed.
-CREATE OR REPLACE FUNCTION analysis.require_reading(p_action text, p_object text, p_reading text) RETURNS jsonb
+-- The detail of a reading's entry; p_object NULL: whatever was opened. Refuses what belongs to no reading
+-- of this that this role has opened, in the last day, and committed.
+CREATE OR REPLACE FUNCTION analysis.require_reading(p_action text, p_object text, p_reading text)
+RETURNS jsonb
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_opened timestamptz := '1970-01-01 00:00:00+00'::timestamptz
     + substring(p_reading FROM '^[0-9]{1,20}-([0-9]{1,17})$')::bigint * interval '1 microsecond';
   v_detail jsonb;
 BEGIN
-  -- What is seen of another transaction is committed; it may not be chained yet. The entry has its time from the same call that opened the reading.
+  -- What is seen of another transaction is committed; it may not be chained yet. The entry has its time
+  -- from the same call that opened the reading.
   IF split_part(p_reading, '-', 1) IS DISTINCT FROM pg_current_xact_id_if_assigned()::text
      AND v_opened > clock_timestamp() - interval '1 day' THEN
     SELECT a.detail INTO v_detail FROM analysis.audit_entry a
-    WHERE a.at >= v_opened AND a.at < v_opened + interval '1 minute' AND a.action = p_action AND a.role = session_user
+    WHERE a.at >= v_opened AND a.at < v_opened + interval '1 minute' AND a.action = p_action
+      AND a.role = session_user
       AND (p_object IS NULL OR a.object = p_object) AND a.detail ->> 'reading' = p_reading;
   END IF;
   IF v_detail IS NULL THEN
@@ -36,9 +41,10 @@ BEGIN
   RETURN v_detail;
 END $$;
 
--- Records that a person's data, with the images, are read, and answers whom and by what the parts know it. No row: there is
--- no such user, or none of the clinics that the caller sees.
-CREATE OR REPLACE FUNCTION analysis.open_export(p_shard smallint, p_user text) RETURNS TABLE (o_user_id bigint, o_export text)
+-- Records that a person's data, with the images, are read, and answers whom and by what the parts know it.
+-- No row: there is no such user, or none of the clinics that the caller sees.
+CREATE OR REPLACE FUNCTION analysis.open_export(p_shard smallint, p_user text)
+RETURNS TABLE (o_user_id bigint, o_export text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -55,39 +61,49 @@ COMMENT ON FUNCTION analysis.open_export IS
   'Records that a person''s data are exported; answers what the parts of the export ask for.';
 
 -- Who they are and what they used: the first part of an export. NULL: there is no such user.
-CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user_id bigint, p_export text) RETURNS jsonb
+CREATE OR REPLACE FUNCTION analysis.export_user(p_shard smallint, p_user_id bigint, p_export text)
+RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS $$
 BEGIN
   PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   RETURN (SELECT jsonb_build_object(
-    'user', a.user_ref, 'number', a.user_id, 'zone', a.zone, 'added_at', a.created_at, 'erased_at', a.erased_at,
+    'user', a.user_ref, 'number', a.user_id, 'zone', a.zone, 'added_at', a.created_at, 'erased_at',
+    a.erased_at,
     'clinic', (SELECT c.name FROM analysis.clinic c WHERE c.id = a.clinic_id),
     'profile', (
       SELECT to_jsonb(p) - '{shard,user_id}'::text[] FROM analysis.profile p
       WHERE p.shard = a.shard AND p.user_id = a.user_id),
     'plans', (
-      SELECT coalesce(jsonb_agg(jsonb_build_object('plan', p.name, 'from', nullif(h.valid_from, '-infinity')) ORDER BY h.valid_from), '[]')
+      SELECT coalesce(
+        jsonb_agg(
+          jsonb_build_object('plan', p.name, 'from', nullif(h.valid_from, '-infinity'))
+          ORDER BY h.valid_from), '[]')
       FROM analysis.account_plan h JOIN analysis.plan p ON p.id = h.plan_id
       WHERE h.shard = a.shard AND h.user_id = a.user_id),
     'months', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused) ORDER BY u.period), '[]')
+        'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused)
+          ORDER BY u.period), '[]')
       FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id))
   FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id);
 END $$;
 COMMENT ON FUNCTION analysis.export_user IS
   'Answers the account of a person who is exported.';
 
--- Every job of a user, in the order in which they came: what was submitted, what was found and what went wrong. An image by
--- its number, as the next function has it, while it is kept. Each call is an entry in the audit, beside that of the export.
-CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint, p_export text) RETURNS TABLE (o_job jsonb)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' SET jit = off AS $$
+-- Every job of a user, in the order in which they came: what was submitted, what was found and what went
+-- wrong. An image by its number, as the next function has it, while it is kept. Each call is an entry in
+-- the audit, beside that of the export.
+CREATE OR REPLACE FUNCTION analysis.export_jobs(p_shard smallint, p_user_id bigint, p_export text)
+RETURNS TABLE (o_job jsonb)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+SET jit = off AS $$
 BEGIN
   PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   PERFORM analysis.audit_add('read_result', 'user:' || p_user_id);
   RETURN QUERY
   SELECT jsonb_build_object(
-    'job', j.id, 'month', analysis.period_text(j.period), 'type', CASE j.kind WHEN 1 THEN 'throat' ELSE 'ear' END,
+    'job', j.id, 'month', analysis.period_text(j.period), 'type', CASE j.kind WHEN 1 THEN 'throat'
+      ELSE 'ear' END,
     'submitted_at', j.created_at, 'not_before', j.run_at, 'not_after', j.expires_at, 'file', j.source_name,
     'state', CASE WHEN r.outcome = 1 THEN 'succeeded' WHEN r.outcome = 2 THEN 'cancelled'
                   WHEN d.job_id IS NOT NULL THEN 'dead' ELSE 'open' END,
@@ -95,20 +111,26 @@ BEGIN
     'image', CASE WHEN i.id IS NOT NULL THEN jsonb_build_object(
       'image', i.id, 'sha256', encode(i.sha256, 'hex'), 'width', i.width, 'height', i.height) END,
     'analysis', CASE WHEN r.outcome = 1 THEN jsonb_build_object(
-      'analysis', r.analysis_id, 'answered_at', r.answered_at, 'serious', r.serious, 'consult', r.consult, 'model', r.model,
+      'analysis', r.analysis_id, 'answered_at', r.answered_at, 'serious', r.serious, 'consult', r.consult,
+      'model', r.model,
       'conditions', r.conditions) END,
-    'failure', CASE WHEN d.job_id IS NOT NULL THEN jsonb_build_object('class', d.class, 'code', d.code, 'message', d.message) END,
+    'failure', CASE WHEN d.job_id IS NOT NULL
+      THEN jsonb_build_object('class', d.class, 'code', d.code, 'message', d.message) END,
     'attempts', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'at', e.at, 'class', e.class, 'code', e.code, 'message', e.message, 'error', e.error_id) ORDER BY e.at), '[]')
+        'at', e.at, 'class', e.class, 'code', e.code, 'message', e.message, 'error', e.error_id)
+          ORDER BY e.at), '[]')
       FROM analysis.attempts_of(p_shard, j.id) e))
   FROM (SELECT x.o_period, x.o_job FROM analysis.jobs_of_user(p_shard, p_user_id, false) x) t
   CROSS JOIN LATERAL (
-    SELECT k.* FROM analysis.job k WHERE k.shard = p_shard AND k.period = t.o_period AND k.id = t.o_job OFFSET 0) j
+    SELECT k.* FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = t.o_period AND k.id = t.o_job OFFSET 0) j
   LEFT JOIN LATERAL (
-    SELECT k.* FROM analysis.result k WHERE k.shard = p_shard AND k.period = j.period AND k.job_id = j.id OFFSET 0) r ON true
+    SELECT k.* FROM analysis.result k
+    WHERE k.shard = p_shard AND k.period = j.period AND k.job_id = j.id OFFSET 0) r ON true
   LEFT JOIN LATERAL (
-    SELECT k.* FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = j.id OFFSET 0) d ON r.job_id IS NULL
+    SELECT k.* FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = j.id OFFSET 0) d ON r.job_id
+      IS NULL
   LEFT JOIN LATERAL (
     SELECT k.id, k.sha256, k.width, k.height FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = j.image_period AND k.id = j.image_id OFFSET 0) i ON true
@@ -117,12 +139,13 @@ END $$;
 COMMENT ON FUNCTION analysis.export_jobs IS
   'Answers every job of a person who is exported.';
 
--- The next images of a user's month that are kept, as they are stored, with what is needed to decrypt them, in the order of
--- their numbers. Each call is an entry in the audit, beside that of the export.
+-- The next images of a user's month that are kept, as they are stored, with what is needed to decrypt
+-- them, in the order of their numbers. Each call is an entry in the audit, beside that of the export.
 CREATE OR REPLACE FUNCTION analysis.export_images(
   p_shard smallint, p_user_id bigint, p_export text, p_period smallint, p_after bigint, p_limit int)
 RETURNS TABLE (
-  o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint, o_wrapped_key bytea, o_user_sha256 bytea)
+  o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
+  o_wrapped_key bytea, o_user_sha256 bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_image bigint[];
@@ -133,7 +156,9 @@ BEGIN
     'an export names a shard, a user, a month and where to go on, and reads 1 to 1000 images');
   PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   v_image := ARRAY(
-    SELECT i.id FROM analysis.image i WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id LIMIT p_limit);
+    SELECT i.id FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = p_period AND i.user_id = p_user_id AND i.id > p_after ORDER BY i.id
+    LIMIT p_limit);
   IF cardinality(v_image) = 0 THEN
     RETURN;
   END IF;
@@ -144,7 +169,8 @@ BEGIN
   SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, u.user_sha256
   FROM (SELECT unnest(v_image) AS id) g
   CROSS JOIN LATERAL (
-    SELECT k.* FROM analysis.image k WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id OFFSET 0) i
+    SELECT k.* FROM analysis.image k
+    WHERE k.shard = p_shard AND k.period = p_period AND k.id = g.id OFFSET 0) i
   CROSS JOIN (
     SELECT sha256(convert_to(a.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account a
     WHERE a.shard = p_shard AND a.user_id = p_user_id) u

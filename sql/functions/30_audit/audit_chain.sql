@@ -1,12 +1,13 @@
 -- Putting entries into the chain.
 --
--- An action writes its entry as a draft, which is there if and only if the action's transaction commits, and locks
--- nothing that others wait for. About once a second a worker, and analysisctl after what it did and before it reads,
--- chains what is committed.
+-- An action writes its entry as a draft, which is there if and only if the action's transaction commits,
+-- and locks nothing that others wait for. About once a second a worker, and analysisctl after what it did
+-- and before it reads, chains what is committed.
 
--- Locks the head of the chain, so that one chains at a time; all of it NULL when somebody else has it. p_wait: whether
--- to wait for two seconds first. Whoever calls this from a transaction that stays open is cut off by the server: such a
--- session may not be idle, and a transaction that has notified cannot be prepared.
+-- Locks the head of the chain, so that one chains at a time; all of it NULL when somebody else has it.
+-- p_wait: whether to wait for two seconds first. Whoever calls this from a transaction that stays open is
+-- cut off by the server: such a session may not be idle, and a transaction that has notified cannot be
+-- prepared.
 CREATE OR REPLACE FUNCTION analysis.lock_audit(p_wait boolean) RETURNS analysis.audit_head
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -31,8 +32,9 @@ BEGIN
   RETURN v_head;
 END $$;
 
--- Chains drafts behind a head that is locked, in the order of their numbers, and answers how many. Transactions commit
--- in another order than they took their numbers: what is not committed yet comes after.
+-- Chains drafts behind a head that is locked, in the order of their numbers, and answers how many.
+-- Transactions commit in another order than they took their numbers: what is not committed yet comes
+-- after.
 CREATE OR REPLACE FUNCTION analysis.chain_drafts(p_head analysis.audit_head, p_limit int) RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -65,9 +67,9 @@ BEGIN
   RETURN cardinality(v_chained);
 END $$;
 
--- Chains what is committed, up to p_limit entries, and answers how many; 0 also where somebody else does it, or where
--- nothing can be written. Only as a transaction of its own: what a caller's transaction did before could still be
--- undone.
+-- Chains what is committed, up to p_limit entries, and answers how many; 0 also where somebody else does
+-- it, or where nothing can be written. Only as a transaction of its own: what a caller's transaction did
+-- before could still be undone.
 CREATE OR REPLACE FUNCTION analysis.chain_audit(p_limit int, p_wait boolean) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -76,7 +78,8 @@ BEGIN
   IF current_setting('transaction_read_only')::boolean OR NOT EXISTS (SELECT FROM analysis.audit_draft) THEN
     RETURN 0;
   ELSIF pg_current_xact_id_if_assigned() IS NOT NULL THEN
-    RAISE EXCEPTION 'the audit is chained in a transaction of its own' USING ERRCODE = 'active_sql_transaction';
+    RAISE EXCEPTION 'the audit is chained in a transaction of its own'
+    USING ERRCODE = 'active_sql_transaction';
   END IF;
   v_head := analysis.lock_audit(p_wait);
   RETURN CASE WHEN v_head.id IS NULL THEN 0 ELSE analysis.chain_drafts(v_head, p_limit) END;

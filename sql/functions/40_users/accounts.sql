@@ -10,12 +10,13 @@ $$;
 COMMENT ON FUNCTION analysis.shard_of IS
   'Answers the shard of a user, who need not exist.';
 
--- What the functions below say in place of the server where a value breaks a rule of its column: the server shows the
--- whole row, with the names and addresses in it, to the caller and in its log.
+-- What the functions below say in place of the server where a value breaks a rule of its column: the
+-- server shows the whole row, with the names and addresses in it, to the caller and in its log.
 CREATE OR REPLACE FUNCTION analysis.refuse_value(p_constraint text) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION '% is too long, or is not as it has to be', regexp_replace(p_constraint, '^(account|profile)_(.+)_check$', '\2')
+  RAISE EXCEPTION '% is too long, or is not as it has to be',
+    regexp_replace(p_constraint, '^(account|profile)_(.+)_check$', '\2')
     USING ERRCODE = '22023';
 END $$;
 
@@ -29,7 +30,8 @@ DECLARE
   v_rule text;
 BEGIN
   IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
-    RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard USING ERRCODE = '22023';
+    RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard
+    USING ERRCODE = '22023';
   END IF;
   -- Two users could look like one.
   PERFORM analysis.require_argument(
@@ -52,7 +54,8 @@ BEGIN
     RETURN;
   END IF;
 
-  INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id) VALUES (p_shard, o_user_id, '-infinity', v_plan);
+  INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
+  VALUES (p_shard, o_user_id, '-infinity', v_plan);
   INSERT INTO analysis.profile (shard, user_id, name, email) VALUES (p_shard, o_user_id, p_name, p_email);
   RETURN NEXT;
 EXCEPTION WHEN check_violation THEN
@@ -64,7 +67,8 @@ COMMENT ON FUNCTION analysis.add_user IS
 
 -- Gives a user a plan from a moment on (now if none is given); false if there is no such user. The plan that
 -- is in force already is not given again, so that of two who give the same at once only one writes history.
-CREATE OR REPLACE FUNCTION analysis.set_plan(p_shard smallint, p_user text, p_plan text, p_from timestamptz) RETURNS boolean
+CREATE OR REPLACE FUNCTION analysis.set_plan(p_shard smallint, p_user text, p_plan text, p_from timestamptz)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_plan smallint;
@@ -83,19 +87,21 @@ BEGIN
   INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
   SELECT p_shard, v_user, coalesce(p_from, clock_timestamp()), v_plan
   WHERE p_from IS NOT NULL
-     OR v_plan IS DISTINCT FROM (SELECT l.plan_id FROM analysis.limit_of(p_shard, v_user, clock_timestamp()) l)
+     OR v_plan
+       IS DISTINCT FROM (SELECT l.plan_id FROM analysis.limit_of(p_shard, v_user, clock_timestamp()) l)
   ON CONFLICT (shard, user_id, valid_from) DO UPDATE SET plan_id = EXCLUDED.plan_id;
   IF FOUND THEN
     PERFORM analysis.audit_add(
-      'set_plan', 'user:' || v_user, jsonb_strip_nulls(jsonb_build_object('plan', p_plan, 'from', analysis.audit_time(p_from))));
+      'set_plan', 'user:' || v_user,
+      jsonb_strip_nulls(jsonb_build_object('plan', p_plan, 'from', analysis.audit_time(p_from))));
   END IF;
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.set_plan IS
   'Gives a user a plan from a moment on.';
 
--- Sets the zone that decides in which month a user's jobs count; jobs that exist keep their month. False if there is no
--- such user, or no such zone.
+-- Sets the zone that decides in which month a user's jobs count; jobs that exist keep their month. False
+-- if there is no such user, or no such zone.
 CREATE OR REPLACE FUNCTION analysis.set_zone(p_shard smallint, p_user text, p_zone text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -118,17 +124,21 @@ END $$;
 COMMENT ON FUNCTION analysis.set_zone IS
   'Sets the time zone in which a user''s months are counted.';
 
--- Keeps what the backend says of a user: what it leaves out stays as it was. Of one who was erased meanwhile nothing is kept.
+-- Keeps what the backend says of a user: what it leaves out stays as it was. Of one who was erased
+-- meanwhile nothing is kept.
 CREATE OR REPLACE FUNCTION analysis.save_profile(
-  p_shard smallint, p_user_id bigint, p_name text, p_email text, p_subscription text, p_count int, p_last_reset timestamptz)
+  p_shard smallint, p_user_id bigint, p_name text, p_email text, p_subscription text, p_count int,
+  p_last_reset timestamptz)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_rule text;
 BEGIN
-  INSERT INTO analysis.profile AS p (shard, user_id, name, email, backend_subscription, backend_count, last_reset, updated_at)
+  INSERT INTO analysis.profile AS p (
+    shard, user_id, name, email, backend_subscription, backend_count, last_reset, updated_at)
   SELECT a.shard, a.user_id, p_name, p_email, p_subscription, p_count, p_last_reset, clock_timestamp()
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL FOR KEY SHARE
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL
+  FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE
      SET name = coalesce(EXCLUDED.name, p.name),
          email = coalesce(EXCLUDED.email, p.email),
@@ -151,7 +161,8 @@ DECLARE
 BEGIN
   INSERT INTO analysis.profile AS p (shard, user_id, photo_url, updated_at)
   SELECT a.shard, a.user_id, p_url, clock_timestamp()
-  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR KEY SHARE
+  FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE SET photo_url = EXCLUDED.photo_url, updated_at = EXCLUDED.updated_at;
   RETURN FOUND;
 EXCEPTION WHEN check_violation THEN
@@ -174,7 +185,8 @@ BEGIN
   -- Without a limit is null, and from now on is without a time.
   PERFORM analysis.audit_add(
     'set_limit', 'plan:' || p_plan,
-    jsonb_build_object('limit', p_limit) || jsonb_strip_nulls(jsonb_build_object('from', analysis.audit_time(p_from))));
+    jsonb_build_object('limit', p_limit)
+      || jsonb_strip_nulls(jsonb_build_object('from', analysis.audit_time(p_from))));
 END $$;
 COMMENT ON FUNCTION analysis.set_plan_limit IS
   'Gives a plan a monthly limit from a moment on.';

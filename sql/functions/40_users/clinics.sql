@@ -1,5 +1,5 @@
--- Clinics, and which roles see which. What the rules of the rows ask (clinics_of, clinics_seen, users_seen) is in
--- 0007_persons.sql, with the rules.
+-- Clinics, and which roles see which. What the rules of the rows ask (clinics_of, clinics_seen,
+-- users_seen) is in 0007_persons.sql, with the rules.
 
 -- Refuses a caller that is itself restricted to clinics: it would free itself, or others.
 CREATE OR REPLACE FUNCTION analysis.require_unrestricted() RETURNS void
@@ -24,7 +24,8 @@ COMMENT ON FUNCTION analysis.add_clinic IS
   'Adds a clinic; answers whether it is new.';
 
 -- Gives a user to a clinic, or to none (NULL); false if there is no such user.
-CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text, p_clinic text) RETURNS boolean
+CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text, p_clinic text)
+RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = p_clinic);
@@ -34,7 +35,8 @@ BEGIN
     RAISE EXCEPTION 'no clinic is called %', p_clinic USING ERRCODE = '22023';
   END IF;
   PERFORM analysis.require_unrestricted();
-  UPDATE analysis.account a SET clinic_id = v_clinic WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+  UPDATE analysis.account a SET clinic_id = v_clinic
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
   RETURNING a.user_id INTO v_user;
   IF v_user IS NULL THEN
     RETURN false;
@@ -59,7 +61,8 @@ BEGIN
   RETURN ARRAY(SELECT c.id FROM analysis.clinic c WHERE c.name = ANY (p_clinics) ORDER BY c.id);
 END $$;
 
--- Has a role see the users of clinics, beside those that it has seen; from the first time on it sees no others.
+-- Has a role see the users of clinics, beside those that it has seen; from the first time on it sees no
+-- others.
 CREATE OR REPLACE FUNCTION analysis.grant_clinics(p_role name, p_clinics text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -69,10 +72,12 @@ BEGIN
   IF NOT FOUND THEN
     RAISE EXCEPTION 'there is no role %', p_role USING ERRCODE = '22023';
   ELSIF v_role.rolsuper OR v_role.rolbypassrls OR pg_has_role(v_role.oid, current_user, 'USAGE') THEN
-    RAISE EXCEPTION 'role % is a superuser or owns the schema: no clinic restricts it', p_role USING ERRCODE = '22023';
+    RAISE EXCEPTION 'role % is a superuser or owns the schema: no clinic restricts it', p_role
+    USING ERRCODE = '22023';
   END IF;
   PERFORM analysis.require_unrestricted();
-  PERFORM analysis.audit_add('grant_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
+  PERFORM analysis.audit_add(
+    'grant_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
   INSERT INTO analysis.clinic_viewer AS v (role, role_id, clinic_ids)
   VALUES (p_role, v_role.oid, analysis.clinics_named(p_clinics))
   ON CONFLICT (role) DO UPDATE
@@ -82,7 +87,8 @@ END $$;
 COMMENT ON FUNCTION analysis.grant_clinics IS
   'Has a login see the users of some clinics, and of no others.';
 
--- Has a role see the users of clinics no more; one from which the last is taken sees nobody. False if it was not restricted.
+-- Has a role see the users of clinics no more; one from which the last is taken sees nobody. False if it
+-- was not restricted.
 CREATE OR REPLACE FUNCTION analysis.revoke_clinics(p_role name, p_clinics text[]) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -95,7 +101,8 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  PERFORM analysis.audit_add('revoke_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
+  PERFORM analysis.audit_add(
+    'revoke_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.revoke_clinics IS

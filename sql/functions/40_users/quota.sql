@@ -1,10 +1,11 @@
--- Units of the monthly quota: taken under the lock of the user's usage row, given back by applying refunds. Without settings
--- of their own are those that functions alone call, whose settings hold.
+-- Units of the monthly quota: taken under the lock of the user's usage row, given back by applying
+-- refunds. Without settings of their own are those that functions alone call, whose settings hold.
 
 -- Locks the usage rows of users and months, always in the same order, and makes those that are missing. The
 -- locks are held until the transaction ends. They also put in a row whoever submits for the same user and
 -- month, so that a key that an open submit has just used is waited for here.
-CREATE OR REPLACE FUNCTION analysis.lock_usage(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS void
+CREATE OR REPLACE FUNCTION analysis.lock_usage(p_shard smallint, p_users bigint[], p_periods smallint[])
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_missing bigint;
@@ -12,7 +13,8 @@ BEGIN
   LOOP
     -- The lock sits in a lateral subquery: it is taken by key, row after row, as the sorted groups come.
     SELECT count(*) FILTER (WHERE u.locked IS NULL) INTO v_missing
-    FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period) ORDER BY 1, 2) g
+    FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)
+      ORDER BY 1, 2) g
     LEFT JOIN LATERAL (
       SELECT true AS locked FROM analysis.usage s
       WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period
@@ -20,7 +22,8 @@ BEGIN
     EXIT WHEN v_missing = 0;
 
     INSERT INTO analysis.usage (shard, user_id, period)
-    SELECT DISTINCT p_shard, d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period) ORDER BY 2, 3
+    SELECT DISTINCT p_shard, d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)
+    ORDER BY 2, 3
     ON CONFLICT (shard, user_id, period) DO NOTHING;
   END LOOP;
 END $$;
@@ -28,7 +31,8 @@ END $$;
 -- Deals out units, as many of the wanted as the limits allow, one group (user, month, limit) after the other
 -- in the order given; a limit of NULL allows all. The caller has locked the usage rows.
 CREATE OR REPLACE FUNCTION analysis.deal_units(
-  p_shard smallint, p_users bigint[], p_periods smallint[], p_limits int[], p_wanted int[], p_count_refused boolean)
+  p_shard smallint, p_users bigint[], p_periods smallint[], p_limits int[], p_wanted int[],
+  p_count_refused boolean)
 RETURNS TABLE (o_user bigint, o_period smallint, o_limit int, o_granted int, o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -44,7 +48,8 @@ BEGIN
            bool_or(u.used + g.all_wanted > g.quota)
     INTO v_used, v_tight
     FROM (SELECT w.*, sum(w.wanted) OVER (PARTITION BY w.user_id, w.period) AS all_wanted
-          FROM unnest(p_users, p_periods, p_limits, p_wanted) WITH ORDINALITY w(user_id, period, quota, wanted, i)) g
+          FROM unnest(p_users, p_periods, p_limits, p_wanted) WITH ORDINALITY w(
+            user_id, period, quota, wanted, i)) g
     CROSS JOIN LATERAL (
       SELECT s.used FROM analysis.usage s
       WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period OFFSET 0) u;
@@ -60,7 +65,8 @@ BEGIN
     IF i > 1 AND p_users[i - 1] = o_user AND p_periods[i - 1] = o_period THEN
       v_used[i] := o_used;
     END IF;
-    o_granted := CASE WHEN o_limit IS NULL THEN p_wanted[i] ELSE greatest(0, least(p_wanted[i], o_limit - v_used[i])) END;
+    o_granted := CASE WHEN o_limit IS NULL THEN p_wanted[i]
+      ELSE greatest(0, least(p_wanted[i], o_limit - v_used[i])) END;
     o_used := v_used[i] + o_granted;
     v_granted[i] := o_granted;
     RETURN NEXT;
@@ -68,15 +74,18 @@ BEGIN
 
   -- 3. Write. An upsert finds its rows by the key whatever plan is taken.
   INSERT INTO analysis.usage AS u (shard, user_id, period, used, refused)
-  SELECT p_shard, w.user_id, w.period, sum(w.granted), CASE WHEN p_count_refused THEN sum(w.wanted - w.granted) ELSE 0 END
+  SELECT p_shard, w.user_id, w.period, sum(w.granted), CASE WHEN p_count_refused
+    THEN sum(w.wanted - w.granted) ELSE 0 END
   FROM unnest(p_users, p_periods, p_wanted, v_granted) w(user_id, period, wanted, granted)
   GROUP BY w.user_id, w.period
-  ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + EXCLUDED.used, refused = u.refused + EXCLUDED.refused;
+  ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + EXCLUDED.used,
+  refused = u.refused + EXCLUDED.refused;
 END $$;
 
 -- Applies the refunds of users whose usage rows the caller has locked: that lock is what makes a refund
 -- applied once, and nobody wait for a refund's row.
-CREATE OR REPLACE FUNCTION analysis.apply_refunds_locked(p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
+CREATE OR REPLACE FUNCTION analysis.apply_refunds_locked(
+  p_shard smallint, p_users bigint[], p_periods smallint[]) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
   v_count int;
@@ -102,8 +111,8 @@ BEGIN
   RETURN v_count;
 END $$;
 
--- Applies what is owed to up to p_limit users and months, and the places that users gave up; answers how many refunds
--- ended. Users with an open submit are left for later: it never waits.
+-- Applies what is owed to up to p_limit users and months, and the places that users gave up; answers how
+-- many refunds ended. Users with an open submit are left for later: it never waits.
 CREATE OR REPLACE FUNCTION analysis.apply_refunds(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -114,12 +123,14 @@ DECLARE
   v_period smallint[];
 BEGIN
   IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'refunds are applied in one shard, for at most 100000 users and months');
+    PERFORM analysis.require_argument(
+      false, 'refunds are applied in one shard, for at most 100000 users and months');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
   PERFORM analysis.apply_freed_places(p_shard, p_limit);
   SELECT array_agg(o.user_id), array_agg(o.period) INTO v_user, v_period
-  FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2 LIMIT p_limit) o
+  FROM (SELECT DISTINCT r.user_id, r.period FROM analysis.refund r WHERE r.shard = p_shard ORDER BY 1, 2
+    LIMIT p_limit) o
   CROSS JOIN LATERAL (
     SELECT 1 FROM analysis.usage s
     WHERE s.shard = p_shard AND s.user_id = o.user_id AND s.period = o.period
@@ -132,8 +143,8 @@ END $$;
 COMMENT ON FUNCTION analysis.apply_refunds IS
   'Applies pending refunds to the counts of units.';
 
--- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still to be applied
--- does not count as used.
+-- What a user used of a month so far, and how many of the analyses are there. A unit whose refund is still
+-- to be applied does not count as used.
 CREATE OR REPLACE FUNCTION analysis.month_of(p_shard smallint, p_user_id bigint, p_period smallint)
 RETURNS TABLE (o_used int, o_refunded int, o_refused int, o_analysed int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$

@@ -1,6 +1,7 @@
 -- Reading users and plans. Each function runs with its caller's rights.
 
--- A page of one shard's users by the bytes of their references, so that pages of several shards can be put together.
+-- A page of one shard's users by the bytes of their references, so that pages of several shards can be put
+-- together.
 CREATE OR REPLACE FUNCTION analysis.list_users(p_shard smallint, p_after text, p_limit int)
 RETURNS TABLE (o_user text, o_zone text, o_plan text, o_limit int, o_used int, o_period smallint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -55,7 +56,8 @@ COMMENT ON FUNCTION analysis.plans_of_user IS
 -- What is known of a person, which is kept apart from the account. No row: nothing.
 CREATE OR REPLACE FUNCTION analysis.profile_of(p_shard smallint, p_user_id bigint)
 RETURNS TABLE (
-  o_name text, o_email text, o_subscription text, o_count int, o_last_reset timestamptz, o_updated_at timestamptz,
+  o_name text, o_email text, o_subscription text, o_count int, o_last_reset timestamptz,
+  o_updated_at timestamptz,
   o_photo_url text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT p.name, p.email, p.backend_subscription, p.backend_count, p.last_reset, p.updated_at, p.photo_url
@@ -79,13 +81,15 @@ $$;
 COMMENT ON FUNCTION analysis.list_photos IS
   'Answers a page of the users of one shard that have a photo.';
 
--- The plans, each with its limits by the time from which they hold (without one: from the beginning). A plan without any
--- limit has one row, in which o_has_limit is false.
+-- The plans, each with its limits by the time from which they hold (without one: from the beginning). A
+-- plan without any limit has one row, in which o_has_limit is false.
 CREATE OR REPLACE FUNCTION analysis.list_plans()
 RETURNS TABLE (
-  o_plan text, o_name text, o_cost bigint, o_has_limit boolean, o_from timestamptz, o_limit int, o_in_force boolean)
+  o_plan text, o_name text, o_cost bigint, o_has_limit boolean, o_from timestamptz, o_limit int,
+  o_in_force boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT p.name, p.display_name, p.cost, l.plan_id IS NOT NULL, nullif(l.valid_from, '-infinity'), l.monthly_limit,
+  SELECT p.name, p.display_name, p.cost, l.plan_id IS NOT NULL, nullif(l.valid_from, '-infinity'),
+    l.monthly_limit,
     l.valid_from = (
       SELECT max(f.valid_from)
       FROM analysis.plan_limit f

@@ -1,7 +1,8 @@
 -- Claiming: the hottest statement.
 
--- Takes rows of cancelled jobs out of a lane: of the first p_limit rows from virtual time p_from on. Answers how many they
--- were, and from which virtual time on there may be others. Called by claim alone, whose settings hold.
+-- Takes rows of cancelled jobs out of a lane: of the first p_limit rows from virtual time p_from on.
+-- Answers how many they were, and from which virtual time on there may be others. Called by claim alone,
+-- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.drop_cancelled(
   p_shard smallint, p_lane smallint, p_from bigint, p_limit int, OUT o_dropped int, OUT o_vt bigint)
 LANGUAGE plpgsql AS $$
@@ -15,10 +16,12 @@ BEGIN
     SELECT x.ctid, x.vt, j.is_open FROM x
     LEFT JOIN LATERAL (
       SELECT true AS is_open FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id AND NOT k.closed OFFSET 0) j ON true),
+      WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id
+        AND NOT k.closed OFFSET 0) j ON true),
   gone AS (
     DELETE FROM analysis.ready d
-    WHERE d.ctid = ANY (ARRAY(SELECT j.ctid FROM judged j WHERE j.is_open IS NULL)) AND d.shard IS NOT DISTINCT FROM p_shard
+    WHERE d.ctid = ANY (ARRAY(SELECT j.ctid FROM judged j WHERE j.is_open IS NULL))
+      AND d.shard IS NOT DISTINCT FROM p_shard
     RETURNING 1)
   SELECT (SELECT count(*) FROM gone), coalesce(min(j.vt) FILTER (WHERE j.is_open), max(j.vt), p_from)
   INTO o_dropped, o_vt FROM judged j;
@@ -28,21 +31,26 @@ END $$;
 -- virtual time p_from[i]. Each lane that yields gets a lease of its own, p_lease + i - 1. Of the lane of
 -- quarantined jobs a lease is one job, whatever the limit says.
 --
--- No bitmap scan: a table that was analysed while few rows waited invites one, and it reads every dead entry of the lane,
--- each time, since it marks none of them as dead for those who come after.
+-- No bitmap scan: a table that was analysed while few rows waited invites one, and it reads every dead
+-- entry of the lane, each time, since it marks none of them as dead for those who come after.
 --
--- A cancellation takes its job out of the queue; rows of cancelled jobs that are met all the same are dropped, for 50 ms
--- at most, so that every claim is short and what it dropped stays dropped. A lane in which that happened has one row more,
--- without a job: from which virtual time on to look the next time. It is not to be taken for empty.
+-- A cancellation takes its job out of the queue; rows of cancelled jobs that are met all the same are
+-- dropped, for 50 ms at most, so that every claim is short and what it dropped stays dropped. A lane in
+-- which that happened has one row more, without a job: from which virtual time on to look the next time.
+-- It is not to be taken for empty.
 CREATE OR REPLACE FUNCTION analysis.claim(
-  p_shard smallint, p_worker bigint, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[], p_n int, p_lease_ms int)
+  p_shard smallint, p_worker bigint, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[],
+  p_n int, p_lease_ms int)
 RETURNS TABLE (
-  o_lease bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint, o_user bigint,
-  o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_unsanitized boolean, o_expired boolean,
+  o_lease bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint,
+  o_user bigint,
+  o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_unsanitized boolean,
+  o_expired boolean,
   o_max_attempts smallint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -66,14 +74,17 @@ BEGIN
       AND array_position(p_lanes, NULL) IS NULL AND array_position(p_from, NULL) IS NULL
       AND array_position(p_limits, NULL) IS NULL) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
-      false, 'a claim names a shard, a worker, a lease, lanes with a mark and a limit each, and a count and a lease');
+      false,
+      'a claim names a shard, a worker, a lease, '
+      'lanes with a mark and a limit each, and a count and a lease');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
 
-  -- 1. Of several lanes most are empty most of the time. To look at all of them costs less than to set out once in vain;
-  --    and a lane that is not is scanned from its first row, so that what lies dead before it is stepped over once.
+  -- 1. Of several lanes most are empty most of the time. To look at all of them costs less than to set out
+  --    once in vain; and a lane that is not is scanned from its first row, so that what lies dead before it
+  --    is stepped over once.
   IF cardinality(p_lanes) > 1 THEN
     v_from := ARRAY(
       SELECT (SELECT r.vt FROM analysis.ready r
@@ -82,13 +93,15 @@ BEGIN
       FROM (SELECT unnest(p_lanes) AS lane, unnest(p_from) AS scan_from) l);
   END IF;
   FOR i IN 1 .. coalesce(cardinality(p_lanes), 0) LOOP
-    v_take := CASE WHEN analysis.is_quarantine(p_lanes[i]) THEN least(v_left, p_limits[i], 1) ELSE least(v_left, p_limits[i]) END;
+    v_take := CASE WHEN analysis.is_quarantine(p_lanes[i]) THEN least(v_left, p_limits[i], 1)
+      ELSE least(v_left, p_limits[i]) END;
     CONTINUE WHEN v_take <= 0 OR v_from[i] IS NULL;
     v_found := 0;
     v_dropped := 0;
     LOOP
       -- 2. Take the first rows that nobody else is taking. The rows are found inside the DELETE's own WITH,
-      --    once; the DELETE reaches them by their address alone. No condition on it may be one that an index serves: by
+      -- once; the DELETE reaches them by their address alone. No condition on it may be one that an index
+      -- serves: by
       --    an index a plan could go through the whole shard, or through all jobs of the same virtual time.
       WITH taken AS (
         WITH x AS MATERIALIZED (
@@ -105,24 +118,29 @@ BEGIN
       EXIT WHEN v_job IS NULL;
 
       RETURN QUERY
-      -- 3. What the worker needs to know of them, each by its whole key: a set of keys could become a walk through
-      --    the month in a plan that was made while the table was empty. Those cancelled meanwhile drop out.
+      -- 3. What the worker needs to know of them, each by its whole key: a set of keys could become a walk
+      --    through the month in a plan that was made while the table was empty. Those cancelled meanwhile
+      --    drop out.
       WITH found AS MATERIALIZED (
         SELECT t.*, j.*
-        FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_tries) AS tries, unnest(v_vt) AS vt) t
+        FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_tries) AS tries,
+          unnest(v_vt) AS vt) t
         CROSS JOIN LATERAL (
-          SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_unsanitized, k.max_attempts,
+          SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_unsanitized,
+            k.max_attempts,
                  coalesce(k.expires_at <= v_now, false) AS expired
           FROM analysis.job k
           WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
         ORDER BY t.vt, t.job_id),
       -- 4. The lease.
       leased AS (
-        INSERT INTO analysis.lease (shard, lane, lease_ms, id, worker_id, deadline, job_ids, periods, tries, user_ids)
+        INSERT INTO analysis.lease (
+          shard, lane, lease_ms, id, worker_id, deadline, job_ids, periods, tries, user_ids)
         SELECT p_shard, p_lanes[i], p_lease_ms, p_lease + i - 1, p_worker, v_deadline,
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
-      SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint, f.vt, f.user_id, f.kind,
+      SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint,
+        f.vt, f.user_id, f.kind,
              f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts
       FROM found f;
       GET DIAGNOSTICS v_found = ROW_COUNT;
@@ -132,7 +150,8 @@ BEGIN
       -- 5. All were cancelled, and so may be many behind them: these go by the thousand, without a lease.
       v_from[i] := v_last;
       LOOP
-        SELECT c.o_dropped, c.o_vt INTO v_found, v_last FROM analysis.drop_cancelled(p_shard, p_lanes[i], v_from[i], 2000) c;
+        SELECT c.o_dropped, c.o_vt INTO v_found, v_last
+        FROM analysis.drop_cancelled(p_shard, p_lanes[i], v_from[i], 2000) c;
         v_dropped := v_dropped + v_found;
         v_from[i] := v_last;
         EXIT WHEN v_found < 1000 OR clock_timestamp() > v_until;

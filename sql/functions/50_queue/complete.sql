@@ -1,15 +1,19 @@
--- Stores the results of analysed jobs and takes them out of their leases; answers the jobs whose result was stored
--- now, and those that are busy. p_leases[i] is the lease under which p_jobs[i] ran. Which of the jobs count, and
--- their month, user, kind and attempt, the database decides: a job that is not in that lease, or not in a lease of this
--- worker, or was cancelled first, is not stored. A row that breaks a constraint fails the whole call.
+-- Stores the results of analysed jobs and takes them out of their leases; answers the jobs whose result
+-- was stored now, and those that are busy. p_leases[i] is the lease under which p_jobs[i] ran. Which of
+-- the jobs count, and their month, user, kind and attempt, the database decides: a job that is not in that
+-- lease, or not in a lease of this worker, or was cancelled first, is not stored. A row that breaks a
+-- constraint fails the whole call.
 --
--- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its lease, and
--- the caller comes again. The call waits for such a transaction once, for as long as lock_timeout says, and then stores
--- the others. p_known_busy: it does not wait at all, for jobs that were busy before.
+-- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its
+-- lease, and the caller comes again. The call waits for such a transaction once, for as long as
+-- lock_timeout says, and then stores the others. p_known_busy: it does not wait at all, for jobs that were
+-- busy before.
 CREATE OR REPLACE FUNCTION analysis.complete(
-  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_analysis_id text[], p_answered_at timestamptz[],
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_analysis_id text[],
+  p_answered_at timestamptz[],
   p_conditions jsonb[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
-  p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[], p_secondary_id text[],
+  p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[],
+  p_secondary_id text[],
   p_secondary_name text[], p_secondary_confidence double precision[], p_secondary_band smallint[],
   p_secondary_normal boolean[], p_serious boolean[], p_consult boolean[], p_calls smallint[], p_call_ms int[],
   p_model text[], p_endpoint text[], p_version text, p_known_busy boolean DEFAULT false,
@@ -29,13 +33,17 @@ BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
         array_dims(p_jobs), array_dims(p_leases), array_dims(p_analysis_id), array_dims(p_answered_at),
-        array_dims(p_conditions), array_dims(p_condition_count), array_dims(p_primary_id), array_dims(p_primary_name),
+        array_dims(p_conditions), array_dims(p_condition_count), array_dims(p_primary_id),
+        array_dims(p_primary_name),
         array_dims(p_primary_confidence), array_dims(p_primary_band), array_dims(p_primary_normal),
         array_dims(p_secondary_id), array_dims(p_secondary_name), array_dims(p_secondary_confidence),
-        array_dims(p_secondary_band), array_dims(p_secondary_normal), array_dims(p_serious), array_dims(p_consult),
-        array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)])) IS NOT FALSE
+        array_dims(p_secondary_band), array_dims(p_secondary_normal), array_dims(p_serious),
+        array_dims(p_consult),
+        array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)]))
+          IS NOT FALSE
       AND cardinality(p_leases) = cardinality(p_jobs)) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'each job is given together with its lease, and what is stored of it');
+    PERFORM analysis.require_argument(
+      false, 'each job is given together with its lease, and what is stored of it');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
@@ -47,13 +55,15 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 1. Join what was given to what is held; in job order, as cancel goes too. A lane is of one kind. That a job has
-  --    ended already is rare (a cancellation of a running one came first), that one is named twice rarer still, and
-  --    that somebody is ending one just now too. The key tells, or the wait for it: then once more without those. To
-  --    ask for each (ON CONFLICT) would be half as dear again as the insert itself.
+  -- 1. Join what was given to what is held; in job order, as cancel goes too. A lane is of one kind. That
+  --    a job has ended already is rare (a cancellation of a running one came first), that one is named twice
+  --    rarer still, and that somebody is ending one just now too. The key tells, or the wait for it: then
+  --    once more without those. To ask for each (ON CONFLICT) would be half as dear again as the insert
+  --    itself.
   LOOP
     IF v_looks THEN
-      -- Who ends a job has its row. Rows that can be had are held from here on, so that the insert waits for nobody.
+      -- Who ends a job has its row. Rows that can be had are held from here on, so that the insert waits
+      -- for nobody.
       SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.lease_id END
                        ORDER BY g.place),
              coalesce(array_agg(h.job_id) FILTER (WHERE j.id IS NULL AND h.job_id IS NOT NULL), '{}')
@@ -65,7 +75,8 @@ BEGIN
       LEFT JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
       LEFT JOIN LATERAL (
         SELECT k.id FROM analysis.job k
-        WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id FOR NO KEY UPDATE SKIP LOCKED) j ON true
+        WHERE k.shard = p_shard AND k.period = h.period AND k.id = h.job_id
+        FOR NO KEY UPDATE SKIP LOCKED) j ON true
       LEFT JOIN LATERAL (
         SELECT f.job_id FROM analysis.result f
         WHERE f.shard = p_shard AND f.period = h.period AND f.job_id = h.job_id OFFSET 0) r ON true;
@@ -74,7 +85,8 @@ BEGIN
     BEGIN
       WITH stored AS (
         INSERT INTO analysis.result (
-          shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at, analysis_id, answered_at,
+          shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at, analysis_id,
+          answered_at,
           primary_id, primary_name, primary_confidence, primary_band, primary_normal,
           secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal,
           serious, consult, condition_count, conditions, endpoint, model, version, call_ms)
@@ -90,7 +102,8 @@ BEGIN
             unnest(p_primary_id) AS primary_id, unnest(p_primary_name) AS primary_name,
             unnest(p_primary_confidence) AS primary_confidence, unnest(p_primary_band) AS primary_band,
             unnest(p_primary_normal) AS primary_normal, unnest(p_secondary_id) AS secondary_id,
-            unnest(p_secondary_name) AS secondary_name, unnest(p_secondary_confidence) AS secondary_confidence,
+            unnest(p_secondary_name) AS secondary_name,
+            unnest(p_secondary_confidence) AS secondary_confidence,
             unnest(p_secondary_band) AS secondary_band, unnest(p_secondary_normal) AS secondary_normal,
             unnest(p_serious) AS serious, unnest(p_consult) AS consult, unnest(p_calls) AS calls,
             unnest(p_call_ms) AS call_ms, unnest(p_model) AS model, unnest(p_endpoint) AS endpoint) g
@@ -100,7 +113,8 @@ BEGIN
       SELECT coalesce(array_agg(s.job_id), '{}') INTO o_stored FROM stored s;
       EXIT;
     EXCEPTION WHEN unique_violation OR lock_not_available OR deadlock_detected THEN
-      -- It was no job's row that was waited for; or nothing new is known: it was another key, and would be so for ever.
+      -- It was no job's row that was waited for; or nothing new is known: it was another key, and would be
+      -- so for ever.
       IF v_looks AND (SQLSTATE <> '23505' OR v_left = v_before) THEN
         RAISE;
       END IF;

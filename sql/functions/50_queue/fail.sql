@@ -1,13 +1,14 @@
 -- Ends attempts that failed, and hands jobs back. p_leases[i] is the lease under which p_jobs[i] ran.
 --
--- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its lease, and
--- the caller comes again. Nobody waits for such a transaction.
+-- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its
+-- lease, and the caller comes again. Nobody waits for such a transaction.
 
 -- p_delay_ms NULL: for good. p_consume: it counts as an attempt; without attempts left the job is dead too.
--- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and nothing is
--- written.
+-- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and
+-- nothing is written.
 CREATE OR REPLACE FUNCTION analysis.fail(
-  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[], p_consume boolean[],
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[],
+  p_consume boolean[],
   p_class text[], p_code text[], p_message text[], p_error_id text[], p_status smallint[], p_calls smallint[],
   p_maybe_counted boolean[], p_endpoint text[])
 RETURNS TABLE (o_job bigint, o_outcome text)
@@ -22,8 +23,10 @@ DECLARE
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
-        array_dims(p_jobs), array_dims(p_leases), array_dims(p_delay_ms), array_dims(p_consume), array_dims(p_class),
-        array_dims(p_code), array_dims(p_message), array_dims(p_error_id), array_dims(p_status), array_dims(p_calls),
+        array_dims(p_jobs), array_dims(p_leases), array_dims(p_delay_ms), array_dims(p_consume),
+        array_dims(p_class),
+        array_dims(p_code), array_dims(p_message), array_dims(p_error_id), array_dims(p_status),
+        array_dims(p_calls),
         array_dims(p_maybe_counted), array_dims(p_endpoint)])) IS NOT FALSE
       AND cardinality(p_leases) = cardinality(p_jobs)
       AND (0 <= ALL (p_delay_ms) AND 315360000000 >= ALL (p_delay_ms)) IS NOT FALSE) IS NOT TRUE THEN
@@ -35,8 +38,8 @@ BEGIN
   END IF;
   v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
 
-  -- 1. Which of the jobs are held, each once; then their rows, locked: cancel does the same, so a job is never both
-  --    dead and cancelled.
+  -- 1. Which of the jobs are held, each once; then their rows, locked: cancel does the same, so a job is
+  --    never both dead and cancelled.
   SELECT array_agg(ROW(
       s.job_id, s.period, j.user_id, j.kind, p_worker, (s.consumed_before + 1)::smallint, a.attempts,
       CASE WHEN j.closed THEN 'stale'
@@ -45,15 +48,18 @@ BEGIN
       -- The losses stay with the job, and one that runs alone because of them does so until it ends.
       CASE WHEN analysis.is_quarantine(s.lane) THEN s.lane ELSE j.lane END,
       analysis.tries_of(a.attempts, analysis.losses_of(s.tries)),
-      CASE WHEN analysis.is_quarantine(s.lane) THEN 0 ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code, s.message,
+      CASE WHEN analysis.is_quarantine(s.lane) THEN 0
+        ELSE j.vt END, s.delay_ms, s.consume, s.class, s.code, s.message,
       s.error_id, s.status,
       s.calls, s.maybe_counted, s.endpoint)::analysis.ended) FILTER (WHERE j.user_id IS NOT NULL),
     array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
   INTO v_ended, v_busy
   FROM (
-    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries, analysis.attempts_of(h.tries) AS consumed_before, g.*
+    SELECT DISTINCT ON (h.job_id) h.job_id, h.period, h.lane, h.tries,
+      analysis.attempts_of(h.tries) AS consumed_before, g.*
     FROM analysis.leased_jobs(p_shard, v_held) h
-    JOIN unnest(p_leases, p_jobs, p_delay_ms, p_consume, p_class, p_code, p_message, p_error_id, p_status, p_calls,
+    JOIN unnest(
+      p_leases, p_jobs, p_delay_ms, p_consume, p_class, p_code, p_message, p_error_id, p_status, p_calls,
                 p_maybe_counted, p_endpoint)
       WITH ORDINALITY AS g(given_of, given, delay_ms, consume, class, code, message, error_id, status, calls,
                            maybe_counted, endpoint, i)
@@ -79,8 +85,8 @@ END $$;
 COMMENT ON FUNCTION analysis.fail IS
   'Records failed attempts of jobs that a worker holds, and queues each job again or ends it as dead.';
 
--- Gives jobs back unharmed: no attempt is consumed, no error written. Answers those that were given back, and those that
--- are busy.
+-- Gives jobs back unharmed: no attempt is consumed, no error written. Answers those that were given back,
+-- and those that are busy.
 CREATE OR REPLACE FUNCTION analysis.release(
   p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint,
   OUT o_back bigint[], OUT o_busy bigint[])
@@ -102,7 +108,8 @@ BEGIN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
-  SELECT array_agg(e.ended) FILTER (WHERE j.user_id IS NOT NULL), array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
+  SELECT array_agg(e.ended) FILTER (WHERE j.user_id IS NOT NULL),
+    array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
   INTO v_ended, o_busy
   FROM (
     SELECT DISTINCT ON (h.job_id) h.* FROM analysis.leased_jobs(p_shard, v_held) h
@@ -130,9 +137,10 @@ COMMENT ON FUNCTION analysis.release IS
   'Releases jobs that a worker holds and did not try; no attempt is counted.';
 
 -- Gives back what a claim took whose answer never came: the jobs of the leases from p_lease on, so many
--- numbers, which the worker had chosen itself. Answers how many jobs there were; of those that are busy the lease runs
--- out.
-CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_lease bigint, p_count int) RETURNS int
+-- numbers, which the worker had chosen itself. Answers how many jobs there were; of those that are busy
+-- the lease runs out.
+CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_lease bigint, p_count int)
+RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -142,14 +150,17 @@ DECLARE
   v_of bigint[];
   v_jobs bigint[];
 BEGIN
-  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_lease >= 0 AND p_count BETWEEN 0 AND 1000) IS NOT TRUE THEN
+  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_lease >= 0 AND p_count BETWEEN 0 AND 1000)
+    IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'a claim that is looked up has at most 1000 leases');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.lock_leases(p_shard, p_worker, ARRAY(SELECT p_lease + i FROM generate_series(0, p_count - 1) i));
-  SELECT array_agg(h.lease_id), array_agg(h.job_id) INTO v_of, v_jobs FROM analysis.leased_jobs(p_shard, v_held) h;
+  v_held := analysis.lock_leases(
+    p_shard, p_worker, ARRAY(SELECT p_lease + i FROM generate_series(0, p_count - 1) i));
+  SELECT array_agg(h.lease_id), array_agg(h.job_id) INTO v_of, v_jobs
+  FROM analysis.leased_jobs(p_shard, v_held) h;
   IF v_jobs IS NOT NULL THEN
     PERFORM analysis.release(p_shard, p_worker, v_of, v_jobs, 0);
   END IF;

@@ -5,11 +5,12 @@
 -- What a user cancelled counts no more: a cancellation gives the place back (`freed_place`).
 
 -- Takes places for the users of a call, p_counts[i] for user i in lane i at p_costs[i] each, for
--- jobs that are submitted (p_source 0) or promoted (1); answers where the first of them is. p_tails[i] is the last of these jobs.
--- p_later[i] jobs more of user i were scheduled: they take no place yet, and count as waiting.
--- Called by functions, whose settings hold.
+-- jobs that are submitted (p_source 0) or promoted (1); answers where the first of them is. p_tails[i] is
+-- the last of these jobs. p_later[i] jobs more of user i were scheduled: they take no place yet, and count
+-- as waiting. Called by functions, whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.take_places(
-  p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[], p_counts bigint[],
+  p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[], p_costs bigint[],
+  p_counts bigint[],
   p_tails bigint[], p_later bigint[] DEFAULT NULL)
 RETURNS TABLE (o_user bigint, o_lane smallint, o_first bigint)
 LANGUAGE plpgsql AS $$
@@ -17,33 +18,38 @@ BEGIN
   PERFORM analysis.apply_freed(p_shard, p_source, p_users);
   RETURN QUERY
   INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job, later)
-  SELECT p_shard, p_source, g.user_id, g.lane, n.now_vt + g.cost * g.n, g.cost * g.n, n.now_vt + g.cost * (g.n - 1),
+  SELECT p_shard, p_source, g.user_id, g.lane, n.now_vt + g.cost * g.n, g.cost * g.n,
+    n.now_vt + g.cost * (g.n - 1),
          coalesce(g.tail, 0), coalesce(g.later, 0)
   FROM unnest(p_users, p_lanes, p_costs, p_counts, p_tails, p_later) g(user_id, lane, cost, n, tail, later)
   CROSS JOIN LATERAL (
-    SELECT coalesce((SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = g.lane), 0)
+    SELECT coalesce(
+      (SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = g.lane), 0)
              AS now_vt OFFSET 0) n
   ORDER BY g.user_id, g.lane
   ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
     last_vt = greatest(f.last_vt, EXCLUDED.last_vt - EXCLUDED.step) + EXCLUDED.step,
     step = EXCLUDED.step,
     later = f.later + EXCLUDED.later,
-    -- The tail is the job furthest behind. After a cancellation an earlier job may wait behind the new one; then that
-    -- one stays the tail.
+    -- The tail is the job furthest behind. After a cancellation an earlier job may wait behind the new
+    -- one; then that one stays the tail.
     (tail_vt, tail_job) = (
-      CASE WHEN EXCLUDED.tail_job > 0 AND (f.last_vt <= EXCLUDED.last_vt - EXCLUDED.step OR f.last_vt >= f.tail_vt)
+      CASE WHEN EXCLUDED.tail_job > 0
+        AND (f.last_vt <= EXCLUDED.last_vt - EXCLUDED.step OR f.last_vt >= f.tail_vt)
            THEN greatest(f.last_vt, EXCLUDED.last_vt - EXCLUDED.step) + EXCLUDED.step
                 - (EXCLUDED.last_vt - EXCLUDED.tail_vt)
            ELSE f.tail_vt END,
-      CASE WHEN EXCLUDED.tail_job > 0 AND (f.last_vt <= EXCLUDED.last_vt - EXCLUDED.step OR f.last_vt >= f.tail_vt)
+      CASE WHEN EXCLUDED.tail_job > 0
+        AND (f.last_vt <= EXCLUDED.last_vt - EXCLUDED.step OR f.last_vt >= f.tail_vt)
            THEN EXCLUDED.tail_job ELSE f.tail_job END)
   RETURNING f.user_id, f.lane, f.last_vt - f.step;
 END $$;
 
--- Gives back to users what their cancelled jobs had taken of a source, and counts their scheduled jobs anew. It
--- locks all their rows of the source, in order, so that two calls for the same users cannot wait for each other.
--- Called by functions that submit (source 0) or promote (1), before they take places.
-CREATE OR REPLACE FUNCTION analysis.apply_freed(p_shard smallint, p_source smallint, p_users bigint[]) RETURNS void
+-- Gives back to users what their cancelled jobs had taken of a source, and counts their scheduled jobs
+-- anew. It locks all their rows of the source, in order, so that two calls for the same users cannot wait
+-- for each other. Called by functions that submit (source 0) or promote (1), before they take places.
+CREATE OR REPLACE FUNCTION analysis.apply_freed(p_shard smallint, p_source smallint, p_users bigint[])
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_user bigint[];
@@ -60,11 +66,13 @@ BEGIN
   FROM (SELECT DISTINCT unnest(p_users) AS user_id ORDER BY 1) u
   CROSS JOIN LATERAL (
     SELECT k.user_id, k.lane FROM analysis.fair_share k
-    WHERE k.shard = p_shard AND k.user_id = u.user_id AND k.source = p_source ORDER BY k.lane FOR NO KEY UPDATE) s;
+    WHERE k.shard = p_shard AND k.user_id = u.user_id AND k.source = p_source ORDER BY k.lane
+    FOR NO KEY UPDATE) s;
   PERFORM analysis.apply_freed_locked(p_shard, p_source, v_user, v_lane);
 END $$;
 
--- The same for users and lanes whose rows the caller has locked. What somebody else is just applying is left to them.
+-- The same for users and lanes whose rows the caller has locked. What somebody else is just applying is
+-- left to them.
 CREATE OR REPLACE FUNCTION analysis.apply_freed_locked(
   p_shard smallint, p_source smallint, p_users bigint[], p_lanes smallint[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -92,8 +100,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Applies what up to p_limit users have given up, so that nothing is left behind by those who submit no more. Users
--- whose row somebody holds are left for later: it never waits.
+-- Applies what up to p_limit users have given up, so that nothing is left behind by those who submit no
+-- more. Users whose row somebody holds are left for later: it never waits.
 CREATE OR REPLACE FUNCTION analysis.apply_freed_places(p_shard smallint, p_limit int) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -114,10 +122,11 @@ BEGIN
   END LOOP;
 END $$;
 
--- How many jobs of a user wait, in all lanes, when the marks alone say that it is too many. The marks may be behind: they
--- are published once a second, and those of a worker that was killed never. So each source of the user is believed only
--- as far as one of their jobs is seen waiting in it, and from the first job on that waits in the lane. At most 1,000
--- rows a source are read. A source of which nothing waits begins anew where its lane is.
+-- How many jobs of a user wait, in all lanes, when the marks alone say that it is too many. The marks may
+-- be behind: they are published once a second, and those of a worker that was killed never. So each source
+-- of the user is believed only as far as one of their jobs is seen waiting in it, and from the first job
+-- on that waits in the lane. At most 1,000 rows a source are read. A source of which nothing waits begins
+-- anew where its lane is.
 --
 -- The caller holds the user's usage row, as every submit of the user does.
 CREATE OR REPLACE FUNCTION analysis.waiting_of(p_shard smallint, p_user bigint, p_cost bigint) RETURNS bigint
@@ -147,7 +156,8 @@ BEGIN
             ORDER BY r.shard DESC, r.lane DESC, r.vt DESC, r.job_id DESC LIMIT 1000) r
       CROSS JOIN LATERAL (
         SELECT 1 FROM analysis.job k
-        WHERE k.shard = p_shard AND k.period = r.period AND k.id = r.job_id AND k.user_id = p_user OFFSET 0) k) THEN
+        WHERE k.shard = p_shard AND k.period = r.period AND k.id = r.job_id
+          AND k.user_id = p_user OFFSET 0) k) THEN
       SELECT r.vt INTO v_lowest FROM analysis.ready r
       WHERE r.shard = p_shard AND r.lane = v_share.lane AND r.vt >= v_share.scan_from
       ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1;
@@ -161,21 +171,24 @@ BEGIN
 END $$;
 
 -- Publishes how far the lanes were claimed (p_vt; what has not moved may be given as 0) and answers from
--- where claims have to scan, and how far each lane is published. A lane is written at most once a second, or at once
--- for a worker that ends (p_ends); no caller waits, and a lane that another writes just now is left to it. Whatever a
--- caller says, there is room left for all that is ever submitted behind it, though with no fair order any more.
+-- where claims have to scan, and how far each lane is published. A lane is written at most once a second,
+-- or at once for a worker that ends (p_ends); no caller waits, and a lane that another writes just now is
+-- left to it. Whatever a caller says, there is room left for all that is ever submitted behind it, though
+-- with no fair order any more.
 CREATE OR REPLACE FUNCTION analysis.tick(
   p_shard smallint, p_lanes smallint[], p_vt bigint[], p_ends boolean DEFAULT false)
 RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_due timestamptz := v_now - interval '900 ms';       -- outside the statements: the sum is not immutable
   v_aged timestamptz := v_now - interval '2 seconds';
-  v_far timestamptz := v_now + interval '1 minute';     -- beyond it: from before the server's clock was set back
+  -- beyond it: from before the server's clock was set back
+  v_far timestamptz := v_now + interval '1 minute';
 BEGIN
   IF (p_shard IS NOT NULL AND cardinality(p_lanes) <= 100 AND cardinality(p_vt) <= 100) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'marks are published of a shard, for at most 100 lanes');
@@ -194,7 +207,8 @@ BEGIN
   --    been committed late, keeps scan_from down.
   UPDATE analysis.lane_clock c SET
     now_vt = greatest(c.now_vt, d.vt),
-    scan_from = CASE WHEN d.aged THEN greatest(c.scan_from, least(c.staged, coalesce(d.lowest, c.staged))) ELSE c.scan_from END,
+    scan_from = CASE WHEN d.aged THEN greatest(c.scan_from, least(c.staged, coalesce(d.lowest, c.staged)))
+      ELSE c.scan_from END,
     staged = CASE WHEN d.aged THEN greatest(c.now_vt, d.vt) ELSE c.staged END,
     staged_at = CASE WHEN d.aged THEN v_now ELSE c.staged_at END,
     at = v_now
@@ -203,7 +217,8 @@ BEGIN
     FROM (SELECT l.lane, l.now_vt, l.scan_from, l.staged, l.staged_at FROM analysis.lane_clock l
           WHERE l.shard = p_shard AND l.lane = ANY (p_lanes) AND (l.at < v_due OR l.at > v_far OR p_ends)
           ORDER BY l.lane FOR NO KEY UPDATE SKIP LOCKED) k
-    JOIN (SELECT u.lane, least(coalesce(max(u.vt), 0), 4611686018427387904) AS vt FROM unnest(p_lanes, p_vt) u(lane, vt) GROUP BY u.lane) t ON t.lane = k.lane
+    JOIN (SELECT u.lane, least(coalesce(max(u.vt), 0), 4611686018427387904) AS vt
+      FROM unnest(p_lanes, p_vt) u(lane, vt) GROUP BY u.lane) t ON t.lane = k.lane
     CROSS JOIN LATERAL (SELECT k.staged_at <= v_aged OR k.staged_at > v_far AS aged) g
     LEFT JOIN LATERAL (
       SELECT r.vt AS lowest FROM analysis.ready r
@@ -217,18 +232,21 @@ BEGIN
   SELECT DISTINCT t.lane, coalesce(c.scan_from, 0), coalesce(c.now_vt, 0)
   FROM unnest(p_lanes) t(lane)
   LEFT JOIN LATERAL (
-    SELECT k.scan_from, k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = t.lane OFFSET 0) c ON true;
+    SELECT k.scan_from, k.now_vt FROM analysis.lane_clock k
+    WHERE k.shard = p_shard AND k.lane = t.lane OFFSET 0) c ON true;
 END $$;
 COMMENT ON FUNCTION analysis.tick IS
   'Publishes how far each lane was claimed; answers from where to look for its jobs.';
 
--- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the mark to them,
--- in every lane of the shard, whichever of them the caller serves; answers the number of lanes. One process calls it
--- about once a minute: it steps over every dead row that vacuum has not removed.
+-- Looks from zero for jobs that were committed so late that the scan mark had passed them, and lowers the
+-- mark to them, in every lane of the shard, whichever of them the caller serves; answers the number of
+-- lanes. One process calls it about once a minute: it steps over every dead row that vacuum has not
+-- removed.
 CREATE OR REPLACE FUNCTION analysis.sweep(p_shard smallint) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_lowered int;

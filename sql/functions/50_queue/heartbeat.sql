@@ -3,7 +3,8 @@
 -- It never waits. A lease that is just being ended is left as it is: while its lock lasts no rescue takes
 -- it either. It counts as held as long as its deadline is ahead.
 CREATE OR REPLACE FUNCTION analysis.heartbeat(
-  p_shard smallint, p_worker bigint, p_leases bigint[], p_lease_ms int, p_host text, p_pid int, p_version text, p_in_flight int)
+  p_shard smallint, p_worker bigint, p_leases bigint[], p_lease_ms int, p_host text, p_pid int,
+  p_version text, p_in_flight int)
 RETURNS SETOF bigint
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -34,7 +35,8 @@ BEGIN
     WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker OFFSET 0) b
   LEFT JOIN LATERAL (
     SELECT k.id FROM analysis.lease k
-    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR NO KEY UPDATE SKIP LOCKED) f ON true;
+    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker
+    FOR NO KEY UPDATE SKIP LOCKED) f ON true;
 
   RETURN QUERY
   UPDATE analysis.lease b SET deadline = v_deadline
@@ -54,9 +56,10 @@ $$;
 COMMENT ON FUNCTION analysis.retire IS
   'Takes a worker that ends in order off the list of workers.';
 
--- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the worker
--- measures its own; NULL when the worker has given no sign of life yet.
-CREATE OR REPLACE FUNCTION analysis.record_report(p_shard smallint, p_worker bigint, p_report jsonb) RETURNS float8
+-- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the
+-- worker measures its own; NULL when the worker has given no sign of life yet.
+CREATE OR REPLACE FUNCTION analysis.record_report(p_shard smallint, p_worker bigint, p_report jsonb)
+RETURNS float8
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.require_argument(

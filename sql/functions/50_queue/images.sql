@@ -1,26 +1,31 @@
--- The images as workers read them, which keys they are encrypted under, and changing those. The keys themselves are nowhere
--- in the database.
+-- The images as workers read them, which keys they are encrypted under, and changing those. The keys
+-- themselves are nowhere in the database.
 
--- The images of one month of jobs that a worker has under a lease, each once: with the mark that tells one from another, the
--- user's number, which the jobs have too, and of an encrypted one under which key it is, its own key under that one, and
--- what it is bound to: the hash of the user's reference and of the image as it was. No row: there is no such image. That
--- is final for a job, so it is said only where the leases are known: not by a server that was the primary once, and not of
--- a lease that is lost. The bytes are fetched as each row is sent. Images and users are reached in the
--- order of their keys: of two keys that begin alike, a plan that was made while the table was empty would take any, and go
--- through the table for each.
-CREATE OR REPLACE FUNCTION analysis.images_of_jobs(p_shard smallint, p_period smallint, p_leases bigint[], p_jobs bigint[])
+-- The images of one month of jobs that a worker has under a lease, each once: with the mark that tells one
+-- from another, the user's number, which the jobs have too, and of an encrypted one under which key it is,
+-- its own key under that one, and what it is bound to: the hash of the user's reference and of the image
+-- as it was. No row: there is no such image. That is final for a job, so it is said only where the leases
+-- are known: not by a server that was the primary once, and not of a lease that is lost. The bytes are
+-- fetched as each row is sent. Images and users are reached in the order of their keys: of two keys that
+-- begin alike, a plan that was made while the table was empty would take any, and go through the table for
+-- each.
+CREATE OR REPLACE FUNCTION analysis.images_of_jobs(
+  p_shard smallint, p_period smallint, p_leases bigint[], p_jobs bigint[])
 RETURNS TABLE (
-  o_image bigint, o_bytes bytea, o_digest_prefix text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea, o_user_sha256 bytea,
+  o_image bigint, o_bytes bytea, o_digest_prefix text, o_encrypted_by bigint, o_wrapped_key bytea,
+  o_sha256 bytea, o_user_sha256 bytea,
   o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off SET enable_memoize = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
+SET enable_memoize = off
 AS $$
 DECLARE
   v_found int;
 BEGIN
   PERFORM analysis.require_argument(
-    p_shard IS NOT NULL AND p_period IS NOT NULL AND cardinality(p_jobs) <= 100000 AND cardinality(p_leases) <= 100000,
+    p_shard IS NOT NULL AND p_period IS NOT NULL AND cardinality(p_jobs) <= 100000
+      AND cardinality(p_leases) <= 100000,
     'images are read for jobs of a shard and a month, and their leases');
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
@@ -28,7 +33,8 @@ BEGIN
   SELECT count(*) INTO v_found
   FROM (
     SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_leases) AS id) g
-    CROSS JOIN LATERAL (SELECT k.job_ids FROM analysis.lease k WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
+    CROSS JOIN LATERAL (
+      SELECT k.job_ids FROM analysis.lease k WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
   WHERE u.job_id = ANY (p_jobs);
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
@@ -41,10 +47,12 @@ BEGIN
     FROM (
       SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
       CROSS JOIN LATERAL (
-        SELECT k.job_ids, k.periods FROM analysis.lease k WHERE k.shard = p_shard AND k.id = h.id OFFSET 0) b) u
+        SELECT k.job_ids, k.periods FROM analysis.lease k
+        WHERE k.shard = p_shard AND k.id = h.id OFFSET 0) b) u
     CROSS JOIN LATERAL (
       SELECT w.image_id FROM analysis.job w
-      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id AND w.image_period = p_period OFFSET 0) j
+      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id
+        AND w.image_period = p_period OFFSET 0) j
     WHERE u.job_id = ANY (p_jobs)) g
   CROSS JOIN LATERAL (
     SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id FROM analysis.image i
@@ -59,17 +67,21 @@ END $$;
 COMMENT ON FUNCTION analysis.images_of_jobs IS
   'Answers the images of jobs that a worker holds.';
 
--- How many images of a shard are under each key; NULL: in plaintext. It reads every image's row, and no image.
-CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint) RETURNS TABLE (o_encrypted_by bigint, o_images bigint)
+-- How many images of a shard are under each key; NULL: in plaintext. It reads every image's row, and no
+-- image.
+CREATE OR REPLACE FUNCTION analysis.image_keys(p_shard smallint)
+RETURNS TABLE (o_encrypted_by bigint, o_images bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 BEGIN
-  RETURN QUERY SELECT k.encrypted_by, count(*) FROM analysis.image k WHERE k.shard = p_shard GROUP BY k.encrypted_by;
+  RETURN QUERY SELECT k.encrypted_by, count(*) FROM analysis.image k WHERE k.shard = p_shard
+  GROUP BY k.encrypted_by;
 END $$;
 COMMENT ON FUNCTION analysis.image_keys IS
   'Answers how many images of a shard are under each key.';
 
--- Waits until all that has stored an image has committed, for two seconds at most, since whoever would store one meanwhile
--- waits behind. The lock of the whole is what each of them takes; those of the months are left alone.
+-- Waits until all that has stored an image has committed, for two seconds at most, since whoever would
+-- store one meanwhile waits behind. The lock of the whole is what each of them takes; those of the months
+-- are left alone.
 CREATE OR REPLACE FUNCTION analysis.await_submits() RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 BEGIN
@@ -78,12 +90,15 @@ END $$;
 COMMENT ON FUNCTION analysis.await_submits IS
   'Waits until every submit that has begun is committed, for two seconds at most.';
 
--- The next encrypted images of a month that are not under a key, in the order of their numbers, with where each row is
--- and what it is bound to. Without a user an image belongs to nobody and cannot be put under another key. The rows
--- are gone through in the order of the primary key, so that the pages together are one walk through the month.
+-- The next encrypted images of a month that are not under a key, in the order of their numbers, with where
+-- each row is and what it is bound to. Without a user an image belongs to nobody and cannot be put under
+-- another key. The rows are gone through in the order of the primary key, so that the pages together are
+-- one walk through the month.
 CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
   p_shard smallint, p_period smallint, p_after bigint, p_key bigint, p_count int)
-RETURNS TABLE (o_image bigint, o_place text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea, o_user_sha256 bytea)
+RETURNS TABLE (
+  o_image bigint, o_place text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea,
+  o_user_sha256 bytea)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
@@ -91,21 +106,24 @@ BEGIN
   RETURN QUERY
   SELECT k.id, k.place::text, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
   FROM (
-    SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.encrypted_by, i.wrapped_key, i.sha256 FROM analysis.image i
+    SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.encrypted_by, i.wrapped_key, i.sha256
+    FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.encrypted_by <> p_key
     ORDER BY i.shard, i.period, i.id LIMIT p_count) k
   LEFT JOIN LATERAL (
-    SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c WHERE c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
+    SELECT sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+    WHERE c.shard = k.shard AND c.user_id = k.user_id OFFSET 0) a ON true;
 END $$;
 
--- Puts images under another key: each has its own key as it is under that one, and as it was before. Answers how many
--- were changed. They are reached by their rows' addresses and nothing else: by their keys, a plan that was made while
--- the month was empty would go through all of it. An image whose own key or place is not what it was any more was
--- changed by somebody else meanwhile, and one that a submit holds just now is left out rather than waited for, since
--- both hold many; they are found again when the caller looks for what is left. Each call is an entry of the audit: how
--- many were under which key before.
+-- Puts images under another key: each has its own key as it is under that one, and as it was before.
+-- Answers how many were changed. They are reached by their rows' addresses and nothing else: by their
+-- keys, a plan that was made while the month was empty would go through all of it. An image whose own key
+-- or place is not what it was any more was changed by somebody else meanwhile, and one that a submit holds
+-- just now is left out rather than waited for, since both hold many; they are found again when the caller
+-- looks for what is left. Each call is an entry of the audit: how many were under which key before.
 CREATE OR REPLACE FUNCTION analysis.rewrap_images(
-  p_shard smallint, p_period smallint, p_images bigint[], p_places text[], p_before bytea[], p_key bigint, p_after bytea[])
+  p_shard smallint, p_period smallint, p_images bigint[], p_places text[], p_before bytea[], p_key bigint,
+  p_after bytea[])
 RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_indexscan = off SET enable_bitmapscan = off
@@ -116,22 +134,27 @@ DECLARE
 BEGIN
   WITH held AS MATERIALIZED (
     SELECT g.id, g.place, g.after, h.encrypted_by
-    FROM (SELECT unnest(p_images) AS id, unnest(p_places::tid[]) AS place, unnest(p_before) AS before, unnest(p_after) AS after) g
+    FROM (SELECT unnest(p_images) AS id, unnest(p_places::tid[]) AS place, unnest(p_before) AS before,
+      unnest(p_after) AS after) g
     CROSS JOIN LATERAL (
       SELECT k.encrypted_by FROM analysis.image k
-      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id AND k.wrapped_key = g.before
+      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id
+        AND k.wrapped_key = g.before
       FOR NO KEY UPDATE SKIP LOCKED) h),
   changed AS (
     UPDATE analysis.image i SET encrypted_by = p_key, wrapped_key = h.after
     FROM held h
-    WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x)) AND i.id = h.id
+    WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x))
+      AND i.id = h.id
     RETURNING h.encrypted_by)
-  SELECT coalesce(sum(c.images), 0), jsonb_object_agg(analysis.key_text(c.encrypted_by), c.images) INTO v_count, v_from
+  SELECT coalesce(sum(c.images), 0), jsonb_object_agg(analysis.key_text(c.encrypted_by), c.images)
+  INTO v_count, v_from
   FROM (SELECT d.encrypted_by, count(*) AS images FROM changed d GROUP BY d.encrypted_by) c;
   IF v_count > 0 THEN
     PERFORM analysis.audit_add(
       'rotate_keys', 'key:' || analysis.key_text(p_key),
-      jsonb_build_object('shard', p_shard, 'month', analysis.period_text(p_period), 'images', v_count, 'from', v_from));
+      jsonb_build_object(
+        'shard', p_shard, 'month', analysis.period_text(p_period), 'images', v_count, 'from', v_from));
   END IF;
   RETURN v_count;
 END $$;

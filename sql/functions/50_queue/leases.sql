@@ -1,16 +1,17 @@
 -- What completing, failing and releasing share: fencing, and taking jobs out of a lease.
 --
--- These are called by functions alone, whose settings hold here too: each setting of a function costs as much as
--- a small statement.
+-- These are called by functions alone, whose settings hold here too: each setting of a function costs as
+-- much as a small statement.
 --
 -- Rows of leases are read by a lateral subquery for each key, and written between the least and greatest
--- key: a plan made while the table was empty and new would else go through all leases of the shard, and all that
--- an old snapshot keeps of them. The leases of one worker have numbers next to each other, so the range holds
--- hardly another.
+-- key: a plan made while the table was empty and new would else go through all leases of the shard, and
+-- all that an old snapshot keeps of them. The leases of one worker have numbers next to each other, so the
+-- range holds hardly another.
 
 -- Locks those of the leases that the worker still holds, in order, and answers them. Everything a worker
 -- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
-CREATE OR REPLACE FUNCTION analysis.lock_leases(p_shard smallint, p_worker bigint, p_leases bigint[]) RETURNS bigint[]
+CREATE OR REPLACE FUNCTION analysis.lock_leases(p_shard smallint, p_worker bigint, p_leases bigint[])
+RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
   v_held bigint[];
@@ -23,11 +24,12 @@ BEGIN
   RETURN coalesce(v_held, '{}');
 END $$;
 
--- The jobs in leases, one row each. Arrays are taken apart in the list of a SELECT wherever jobs are many: in FROM each
--- goes through a store of its own, at three times the work.
+-- The jobs in leases, one row each. Arrays are taken apart in the list of a SELECT wherever jobs are many:
+-- in FROM each goes through a store of its own, at three times the work.
 CREATE OR REPLACE FUNCTION analysis.leased_jobs(p_shard smallint, p_leases bigint[])
 RETURNS TABLE (
-  lease_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint, user_id bigint)
+  lease_id bigint, worker_id bigint, lane smallint, job_id bigint, period smallint, tries smallint,
+  user_id bigint)
 LANGUAGE sql STABLE AS $$
   SELECT b.id, b.worker_id, b.lane, unnest(b.job_ids), unnest(b.periods), unnest(b.tries), unnest(b.user_ids)
   FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i) g
@@ -36,8 +38,9 @@ LANGUAGE sql STABLE AS $$
     WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
 $$;
 
--- Takes jobs out of leases that the caller has locked, and gives in ascending order: p_jobs[i] out of p_of[i], and out
--- of no other. What is left stays in the lease; a lease of which nothing is left goes. p_busy: jobs that stay.
+-- Takes jobs out of leases that the caller has locked, and gives in ascending order: p_jobs[i] out of
+-- p_of[i], and out of no other. What is left stays in the lease; a lease of which nothing is left goes.
+-- p_busy: jobs that stay.
 CREATE OR REPLACE FUNCTION analysis.end_leases(
   p_shard smallint, p_leases bigint[], p_of bigint[], p_jobs bigint[], p_busy bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -51,7 +54,8 @@ BEGIN
     WHERE NOT (g.job_id = ANY (p_busy));
   END IF;
   WITH rest AS MATERIALIZED (
-    SELECT h.lease_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods, array_agg(h.tries) AS tries,
+    SELECT h.lease_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods,
+      array_agg(h.tries) AS tries,
            array_agg(h.user_id) AS user_ids
     FROM analysis.leased_jobs(p_shard, p_leases) h
     WHERE NOT EXISTS (
@@ -59,7 +63,8 @@ BEGIN
       WHERE s.job_id = h.job_id AND s.lease_id = h.lease_id)
     GROUP BY h.lease_id),
   kept AS (
-    UPDATE analysis.lease b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries, user_ids = r.user_ids
+    UPDATE analysis.lease b SET job_ids = r.job_ids, periods = r.periods, tries = r.tries,
+      user_ids = r.user_ids
     FROM rest r
     WHERE b.shard = p_shard AND b.id BETWEEN v_low AND v_high AND b.id = r.lease_id)
   DELETE FROM analysis.lease b
@@ -67,9 +72,10 @@ BEGIN
     AND b.id NOT IN (SELECT r.lease_id FROM rest r);
 END $$;
 
--- Counts attempts that consumed nothing into the job's latest line of the same cause, where it has many such lines;
--- they come back without a class, so that no line is written for them.
-CREATE OR REPLACE FUNCTION analysis.fold_attempts(p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
+-- Counts attempts that consumed nothing into the job's latest line of the same cause, where it has many
+-- such lines; they come back without a class, so that no line is written for them.
+CREATE OR REPLACE FUNCTION analysis.fold_attempts(
+  p_shard smallint, p_ended analysis.ended[], p_now timestamptz)
 RETURNS analysis.ended[]
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -80,17 +86,20 @@ BEGIN
     SELECT e.*, l.last_at FROM unnest(p_ended) e
     CROSS JOIN LATERAL (
       -- A line is full when its calls are all that the column holds; then another begins.
-      SELECT count(*) AS lines, max(k.at) FILTER (WHERE k.class = e.class AND k.calls::int + e.calls <= 32767) AS last_at
+      SELECT count(*) AS lines,
+        max(k.at) FILTER (WHERE k.class = e.class AND k.calls::int + e.calls <= 32767) AS last_at
       FROM analysis.attempt_error k
       WHERE k.shard = p_shard AND k.period = e.period AND k.job_id = e.job_id AND NOT k.consumed OFFSET 0) l
-    WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL AND l.lines >= 20 AND l.last_at IS NOT NULL
+    WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL AND l.lines >= 20
+      AND l.last_at IS NOT NULL
   LOOP
     -- One by one: they are few, and a join would have to go through the whole history.
     UPDATE analysis.attempt_error a
     SET calls = a.calls + v_line.calls, at = p_now, maybe_counted = a.maybe_counted OR v_line.maybe_counted,
         code = v_line.code, message = v_line.message, error_id = v_line.error_id, status = v_line.status,
         worker_id = v_line.worker_id, endpoint = v_line.endpoint
-    WHERE a.shard = p_shard AND a.period = v_line.period AND a.job_id = v_line.job_id AND a.at = v_line.last_at
+    WHERE a.shard = p_shard AND a.period = v_line.period AND a.job_id = v_line.job_id
+      AND a.at = v_line.last_at
       AND a.class = v_line.class AND NOT a.consumed;
     v_folded := v_folded || v_line.job_id;
   END LOOP;
@@ -100,8 +109,10 @@ BEGIN
   END IF;
   RETURN (
     SELECT array_agg(ROW(
-      e.job_id, e.period, e.user_id, e.kind, e.worker_id, e.attempt, e.attempts, e.outcome, e.lane, e.tries, e.vt,
-      e.delay_ms, e.consumed, CASE WHEN e.job_id = ANY (v_folded) THEN NULL ELSE e.class END, e.code, e.message,
+      e.job_id, e.period, e.user_id, e.kind, e.worker_id, e.attempt, e.attempts, e.outcome, e.lane, e.tries,
+      e.vt,
+      e.delay_ms, e.consumed, CASE WHEN e.job_id = ANY (v_folded) THEN NULL
+        ELSE e.class END, e.code, e.message,
       e.error_id, e.status, e.calls, e.maybe_counted, e.endpoint)::analysis.ended)
     FROM unnest(p_ended) e);
 END $$;
@@ -114,15 +125,19 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_again record;
 BEGIN
-  -- 1. The history. What consumes nothing can come again for weeks, as each probe of a paused endpoint does: a job
-  --    with twenty such lines has its later ones counted into the latest of the same cause.
-  IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL) THEN
+  -- 1. The history. What consumes nothing can come again for weeks, as each probe of a paused endpoint
+  --    does: a job with twenty such lines has its later ones counted into the latest of the same cause.
+  IF EXISTS (
+    SELECT 1 FROM unnest(p_ended) e
+    WHERE NOT e.consumed AND e.outcome <> 'stale' AND e.class IS NOT NULL) THEN
     p_ended := analysis.fold_attempts(p_shard, p_ended, v_now);
   END IF;
   INSERT INTO analysis.attempt_error (
-    shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted, consumed,
+    shard, period, job_id, user_id, attempt, at, class, code, message, error_id, status, calls, maybe_counted,
+    consumed,
     worker_id, endpoint)
-  SELECT p_shard, e.period, e.job_id, e.user_id, e.attempt, v_now, e.class, e.code, e.message, e.error_id, e.status,
+  SELECT p_shard, e.period, e.job_id, e.user_id, e.attempt, v_now, e.class, e.code, e.message, e.error_id,
+    e.status,
          e.calls, e.maybe_counted, e.consumed, e.worker_id, e.endpoint
   FROM unnest(p_ended) e
   WHERE e.outcome <> 'stale' AND e.class IS NOT NULL;
@@ -130,7 +145,8 @@ BEGIN
   -- 2. The dead, with their cause and all their calls; a unit is owed only for a row that was written here.
   IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE e.outcome = 'dead') THEN
     WITH buried AS (
-      INSERT INTO analysis.dead (shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, calls)
+      INSERT INTO analysis.dead (
+        shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, calls)
       SELECT p_shard, e.period, e.job_id, e.user_id, e.kind, e.attempts, e.class, e.code, e.message, v_now,
              (SELECT coalesce(sum(h.calls), 0) FROM analysis.attempts_of(p_shard, e.job_id) h)
       FROM unnest(p_ended) e
@@ -142,18 +158,21 @@ BEGIN
     SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
   END IF;
 
-  -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now. Each job
-  --    knows where it waits, so that a cancellation finds it.
+  -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now.
+  --    Each job knows where it waits, so that a cancellation finds it.
   FOR v_again IN
-    SELECT e.lane, e.tries, e.period, e.job_id, e.user_id, e.delay_ms, greatest(e.vt, coalesce(c.now_vt, 0)) AS vt
+    SELECT e.lane, e.tries, e.period, e.job_id, e.user_id, e.delay_ms,
+      greatest(e.vt, coalesce(c.now_vt, 0)) AS vt
     FROM unnest(p_ended) e
     LEFT JOIN LATERAL (
-      SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = e.lane OFFSET 0) c ON true
+      SELECT k.now_vt FROM analysis.lane_clock k
+      WHERE k.shard = p_shard AND k.lane = e.lane OFFSET 0) c ON true
     WHERE e.outcome = 'retried'
   LOOP
     IF v_again.delay_ms > 0 THEN
       INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
-      VALUES (p_shard, v_again.lane, v_again.tries, v_again.period, v_now + v_again.delay_ms * interval '1 millisecond',
+      VALUES (p_shard, v_again.lane, v_again.tries, v_again.period,
+        v_now + v_again.delay_ms * interval '1 millisecond',
               v_again.job_id, v_again.user_id);
     ELSE
       UPDATE analysis.job k SET vt = v_again.vt, source = 2

@@ -12,8 +12,8 @@ BEGIN
     PERFORM analysis.require_argument(false, 'a turn is taken in a shard, after some milliseconds');
   END IF;
 
-  -- Not due is the usual answer and takes no lock. What is further ahead than an interval, and than callers can be apart,
-  -- is from before the server's clock was set back, and due.
+  -- Not due is the usual answer and takes no lock. What is further ahead than an interval, and than
+  -- callers can be apart, is from before the server's clock was set back, and due.
   IF EXISTS (SELECT 1 FROM analysis.maintenance m
              WHERE m.shard = p_shard AND m.task = p_task AND m.next_at > v_now AND m.next_at <= v_far) THEN
     RETURN false;
@@ -31,7 +31,9 @@ CREATE OR REPLACE FUNCTION analysis.measure(p_gauge text) RETURNS bigint
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT CASE p_gauge
     WHEN 'database_bytes' THEN pg_database_size(current_database())
-    WHEN 'waiting' THEN pg_stat_get_live_tuples('analysis.ready'::regclass) + pg_stat_get_live_tuples('analysis.scheduled'::regclass)
+    WHEN 'waiting'
+      THEN pg_stat_get_live_tuples('analysis.ready'::regclass) + pg_stat_get_live_tuples(
+        'analysis.scheduled'::regclass)
   END
 $$;
 
@@ -56,19 +58,24 @@ DECLARE
   v_index text;
 BEGIN
   PERFORM analysis.require_argument(
-    p_from >= v_present - 36 AND p_to <= v_present + 24, 'months are made from 36 months ago to 24 months ahead');
+    p_from >= v_present - 36
+      AND p_to <= v_present + 24, 'months are made from 36 months ago to 24 months ahead');
   FOR v_period IN p_from .. p_to LOOP
-    -- Whoever inserts the row makes the month; a second caller waits for the first and then has nothing to do.
+    -- Whoever inserts the row makes the month; a second caller waits for the first and then has nothing to
+    -- do.
     INSERT INTO analysis.partition_made (period) VALUES (v_period) ON CONFLICT (period) DO NOTHING;
     CONTINUE WHEN NOT FOUND;
     FOREACH v_parent IN ARRAY ARRAY['job', 'image', 'result', 'attempt_error'] LOOP
       v_child := v_parent || '_p' || v_period;
-      EXECUTE format('CREATE TABLE analysis.%I (LIKE analysis.%I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
+      EXECUTE format(
+        'CREATE TABLE analysis.%I (LIKE analysis.%I '
+        'INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
                      v_child, v_parent);
       -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
       EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
-      -- The primary key last: of indexes that cost the same, as all do while the month is empty, the planner takes the
-      -- newest, and plans outlive that. The parent's indexes find these when the month is attached.
+      -- The primary key last: of indexes that cost the same, as all do while the month is empty, the
+      -- planner takes the newest, and plans outlive that. The parent's indexes find these when the month
+      -- is attached.
       FOR v_index IN
         SELECT regexp_replace(pg_get_indexdef(i.indexrelid), ' INDEX \S+ ON (ONLY )?\S+ ',
                               format(' INDEX ON analysis.%I ', v_child))
@@ -93,8 +100,11 @@ BEGIN
     -- File names are not to be copied into the planner's statistics, where no erasure finds them.
     EXECUTE format('ALTER TABLE analysis.%I ALTER COLUMN source_name SET STATISTICS 0', 'job_p' || v_period);
     -- Images that are removed while their month runs have to find its jobs meanwhile.
-    IF (SELECT nullif(s.value, '')::interval < interval '28 days' FROM analysis.setting s WHERE s.name = 'keep_images') THEN
-      EXECUTE format('CREATE INDEX %I ON analysis.%I (shard, image_id)', 'job_p' || v_period || '_image', 'job_p' || v_period);
+    IF (SELECT nullif(s.value, '')::interval < interval '28 days' FROM analysis.setting s
+      WHERE s.name = 'keep_images') THEN
+      EXECUTE format(
+        'CREATE INDEX %I ON analysis.%I (shard, image_id)', 'job_p' || v_period || '_image',
+        'job_p' || v_period);
     END IF;
     v_made := v_made + 1;
   END LOOP;
@@ -103,7 +113,8 @@ END $$;
 COMMENT ON FUNCTION analysis.ensure_partitions IS
   'Makes the missing partitions of a range of months.';
 
--- Makes what is missing of the partitions from the past month to three months ahead; answers how many months were made.
+-- Makes what is missing of the partitions from the past month to three months ahead; answers how many
+-- months were made.
 CREATE OR REPLACE FUNCTION analysis.prepare_months() RETURNS int
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT analysis.ensure_partitions((m.label - 1)::smallint, (m.label + 3)::smallint)

@@ -3,12 +3,14 @@
 -- What is paused, as the audit names it; an account that stands in an address is nobody's business.
 CREATE OR REPLACE FUNCTION analysis.pause_target(p_scope text, p_name text) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE p_scope WHEN 'all' THEN 'everything' ELSE p_scope || ':' || regexp_replace(p_name, '//[^/]*@', '//') END
+  SELECT CASE p_scope WHEN 'all' THEN 'everything'
+    ELSE p_scope || ':' || regexp_replace(p_name, '//[^/]*@', '//') END
 $$;
 
 -- Pauses something until a time, or until it is resumed; answers paused, changed (it was paused with another
 -- reason or end) or unchanged.
-CREATE OR REPLACE FUNCTION analysis.pause(p_scope text, p_name text, p_reason text, p_until timestamptz) RETURNS text
+CREATE OR REPLACE FUNCTION analysis.pause(p_scope text, p_name text, p_reason text, p_until timestamptz)
+RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -23,7 +25,8 @@ BEGIN
   WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL AND p.until_at <= v_now;
   SELECT p.* INTO v_open FROM analysis.pause p
   WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL;
-  IF FOUND AND v_open.reason IS NOT DISTINCT FROM p_reason AND v_open.until_at IS NOT DISTINCT FROM p_until THEN
+  IF FOUND AND v_open.reason IS NOT DISTINCT FROM p_reason
+    AND v_open.until_at IS NOT DISTINCT FROM p_until THEN
     RETURN 'unchanged';
   END IF;
   UPDATE analysis.pause p SET resumed_at = v_now, resumed_by = session_user WHERE p.id = v_open.id;
@@ -46,7 +49,8 @@ DECLARE
 BEGIN
   LOCK TABLE analysis.pause IN SHARE ROW EXCLUSIVE MODE;
   UPDATE analysis.pause p
-  SET resumed_at = least(v_now, p.until_at), resumed_by = CASE WHEN p.until_at <= v_now THEN NULL ELSE session_user END
+  SET resumed_at = least(v_now, p.until_at), resumed_by = CASE WHEN p.until_at <= v_now THEN NULL
+    ELSE session_user END
   WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL
   RETURNING p.resumed_by IS NOT NULL INTO v_in_force;
   IF v_in_force THEN
@@ -60,7 +64,8 @@ COMMENT ON FUNCTION analysis.resume IS
 -- What operators have paused and is paused still.
 CREATE OR REPLACE FUNCTION analysis.pauses_in_force()
 RETURNS TABLE (
-  o_scope text, o_name text, o_reason text, o_by text, o_since timestamptz, o_until timestamptz, o_seconds_left float8)
+  o_scope text, o_name text, o_reason text, o_by text, o_since timestamptz, o_until timestamptz,
+  o_seconds_left float8)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT p.scope, p.name, p.reason, p.paused_by, p.paused_at, p.until_at,
     extract(epoch FROM p.until_at - clock_timestamp())::float8

@@ -1,12 +1,14 @@
--- Moves scheduled jobs whose time has come to their lanes, at most p_limit of each lane by age; answers how many rows
--- were moved or dropped in the fullest lane, so that the caller goes on at once while that is p_limit or more.
+-- Moves scheduled jobs whose time has come to their lanes, at most p_limit of each lane by age; answers
+-- how many rows were moved or dropped in the fullest lane, so that the caller goes on at once while that
+-- is p_limit or more.
 --
--- Lanes go one after the other, urgent ones first. Where more of a lane are due than one call takes, the next users are
--- given a turn beside: a few jobs each, whatever others have due before them.
+-- Lanes go one after the other, urgent ones first. Where more of a lane are due than one call takes, the
+-- next users are given a turn beside: a few jobs each, whatever others have due before them.
 CREATE OR REPLACE FUNCTION analysis.promote(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -41,9 +43,10 @@ END $$;
 COMMENT ON FUNCTION analysis.promote IS
   'Moves scheduled jobs that are due to their lanes.';
 
--- The due jobs of a lane that have waited longest; answers how many were moved or dropped. Called by functions, whose
--- settings hold, like the next two.
-CREATE OR REPLACE FUNCTION analysis.promote_oldest(p_shard smallint, p_lane smallint, p_limit int, p_now timestamptz)
+-- The due jobs of a lane that have waited longest; answers how many were moved or dropped. Called by
+-- functions, whose settings hold, like the next two.
+CREATE OR REPLACE FUNCTION analysis.promote_oldest(
+  p_shard smallint, p_lane smallint, p_limit int, p_now timestamptz)
 RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -65,22 +68,25 @@ BEGIN
       SELECT x.ctid FROM x
       LEFT JOIN LATERAL (
         SELECT true AS held FROM analysis.job k
-        WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id FOR NO KEY UPDATE SKIP LOCKED) h ON true
+        WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id
+        FOR NO KEY UPDATE SKIP LOCKED) h ON true
       WHERE h.held OR NOT EXISTS (
         SELECT 1 FROM analysis.job k WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id))
     DELETE FROM analysis.scheduled d
     WHERE d.ctid = ANY (ARRAY(SELECT f.ctid FROM free f)) AND d.shard IS NOT DISTINCT FROM p_shard
     RETURNING d.job_id, d.period, d.tries, d.user_id, d.is_counted, d.run_at)
-  SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.user_id), array_agg(t.is_counted), count(*)
+  SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.user_id),
+    array_agg(t.is_counted), count(*)
   INTO v_job, v_period, v_tries, v_user, v_counted, v_count
   FROM (SELECT u.* FROM taken u ORDER BY u.run_at, u.job_id) t;
   PERFORM analysis.promote_taken(p_shard, p_lane, v_job, v_period, v_tries, v_user, v_counted, p_now);
   RETURN v_count;
 END $$;
 
--- Up to four due jobs of each of the next 250 users who have any job scheduled in a lane; answers the last of these users,
--- or 0 when the round is complete.
-CREATE OR REPLACE FUNCTION analysis.promote_in_turn(p_shard smallint, p_lane smallint, p_after bigint, p_now timestamptz)
+-- Up to four due jobs of each of the next 250 users who have any job scheduled in a lane; answers the last
+-- of these users, or 0 when the round is complete.
+CREATE OR REPLACE FUNCTION analysis.promote_in_turn(
+  p_shard smallint, p_lane smallint, p_after bigint, p_now timestamptz)
 RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -120,10 +126,12 @@ BEGIN
   RETURN coalesce(v_next, 0);
 END $$;
 
--- Queues jobs that were taken out of `scheduled`, less those cancelled before. They take places of a source of their own: a
--- user whose jobs are tried again in numbers, or run at the same hour, delays nobody else.
+-- Queues jobs that were taken out of `scheduled`, less those cancelled before. They take places of a
+-- source of their own: a user whose jobs are tried again in numbers, or run at the same hour, delays
+-- nobody else.
 CREATE OR REPLACE FUNCTION analysis.promote_taken(
-  p_shard smallint, p_lane smallint, p_jobs bigint[], p_periods smallint[], p_tries smallint[], p_users bigint[],
+  p_shard smallint, p_lane smallint, p_jobs bigint[], p_periods smallint[], p_tries smallint[],
+  p_users bigint[],
   p_counted boolean[], p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -135,21 +143,25 @@ BEGIN
   FOR v_due IN
     WITH due AS MATERIALIZED (
       SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS place
-      FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id, unnest(p_periods) AS period,
+      FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id,
+        unnest(p_periods) AS period,
                    unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
       CROSS JOIN LATERAL (
         SELECT 1 FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
     grouped AS MATERIALIZED (
       SELECT g.*, coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, p_now) l), 1000) AS cost
-      FROM (SELECT d.user_id, count(*) AS n, (array_agg(d.job_id ORDER BY d.i DESC))[1] AS tail FROM due d GROUP BY 1) g),
+      FROM (SELECT d.user_id, count(*) AS n, (array_agg(d.job_id ORDER BY d.i DESC))[1] AS tail FROM due d
+        GROUP BY 1) g),
     wanted AS (
-      SELECT array_agg(g.user_id) AS users, array_agg(p_lane) AS lanes, array_agg(g.cost) AS costs, array_agg(g.n) AS counts,
+      SELECT array_agg(g.user_id) AS users, array_agg(p_lane) AS lanes, array_agg(g.cost) AS costs,
+        array_agg(g.n) AS counts,
              array_agg(g.tail) AS tails
       FROM grouped g HAVING count(*) > 0),
     places AS MATERIALIZED (
       SELECT p.* FROM wanted w
-      CROSS JOIN LATERAL analysis.take_places(p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) p),
+      CROSS JOIN LATERAL analysis.take_places(
+        p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) p),
     queued AS (
       INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
       SELECT p_shard, p_lane, d.tries, d.period, p.o_first + d.place * g.cost, d.job_id

@@ -1,7 +1,9 @@
 -- The timeline on which the server writes; each promotion begins a new one.
 CREATE OR REPLACE FUNCTION analysis.timeline() RETURNS bigint
 LANGUAGE sql STABLE AS $$
-  SELECT ('x' || lpad(left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8), 16, '0'))::bit(64)::bigint
+  SELECT ('x'
+    || lpad(left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 8), 16, '0'))::bit(
+      64)::bigint
 $$;
 
 -- Takes over the leases whose worker gave no sign of life until their deadline.
@@ -30,8 +32,8 @@ BEGIN
   o_requeued := 0;
   o_dead := 0;
 
-  -- 1. Workers that kept their calls over a restart of the server, or over the promotion of a standby, get a lease's
-  --    time to say so. A promotion begins a new timeline; whoever sees it first writes down when.
+  -- 1. Workers that kept their calls over a restart of the server, or over the promotion of a standby, get
+  --    a lease's time to say so. A promotion begins a new timeline; whoever sees it first writes down when.
   SELECT g.at INTO v_since FROM analysis.gauge g WHERE g.name = 'timeline' AND g.value = analysis.timeline();
   IF NOT FOUND THEN
     v_since := v_now;
@@ -45,8 +47,8 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 2. A deadline further ahead than its lease is from before the server's clock was set back: it is drawn near. A
-  --    worker that lives pushes it on before it passes.
+  -- 2. A deadline further ahead than its lease is from before the server's clock was set back: it is drawn
+  --    near. A worker that lives pushes it on before it passes.
   UPDATE analysis.lease b SET deadline = v_now + b.lease_ms * interval '1 millisecond'
   WHERE b.shard = p_shard
     AND b.id = ANY (ARRAY(
@@ -54,8 +56,8 @@ BEGIN
       WHERE k.shard = p_shard AND k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond'
       ORDER BY k.id LIMIT p_limit FOR NO KEY UPDATE SKIP LOCKED));
 
-  -- 3. The lost leases that nobody else is ending or rescuing, the oldest deadline first. The table holds leases only,
-  --    so it is read whole: an index on the deadline would make every heartbeat dearer.
+  -- 3. The lost leases that nobody else is ending or rescuing, the oldest deadline first. The table holds
+  --    leases only, so it is read whole: an index on the deadline would make every heartbeat dearer.
   SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
     SELECT b.id FROM analysis.lease b WHERE b.shard = p_shard AND b.deadline < v_now
     ORDER BY b.deadline, b.id
@@ -76,16 +78,19 @@ BEGIN
            analysis.tries_of(s.attempts, least(s.losses + 1, 2)),
            CASE WHEN s.losses = 0 AND NOT s.alone THEN s.vt ELSE 0 END,
            -- Alone and lost: again after 2, 4, 8 s and so on, at most 60, less up to half by chance.
-           CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2) ELSE 0 END,
+           CASE WHEN s.alone THEN least(60000, 1000 * 2 ^ least(s.attempts, 6)) * (1 - random() / 2)
+             ELSE 0 END,
            s.alone, 'worker_lost', NULL,
            CASE WHEN s.alone THEN 'The worker was lost while it ran this job alone.'
                 ELSE 'The worker was lost while the job was in its lease.' END,
            NULL, NULL, 1, true, NULL)::analysis.ended) FILTER (WHERE NOT (s.closed OR s.finished))
   INTO v_of, v_ended_jobs, v_ended
   FROM (
-    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*, analysis.attempts_of(h.tries) AS consumed_before,
+    SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*,
+      analysis.attempts_of(h.tries) AS consumed_before,
            analysis.losses_of(h.tries) AS losses, analysis.is_quarantine(h.lane) AS alone,
-           (analysis.attempts_of(h.tries) + analysis.is_quarantine(h.lane)::int)::smallint AS attempts, r.job_id IS NOT NULL AS finished
+           (analysis.attempts_of(h.tries) + analysis.is_quarantine(h.lane)::int)::smallint AS attempts,
+           r.job_id IS NOT NULL AS finished
     FROM analysis.leased_jobs(p_shard, v_lost) h
     LEFT JOIN LATERAL (
       SELECT f.job_id FROM analysis.result f

@@ -1,7 +1,7 @@
 -- For back-ends that submit by SQL, inside transactions of their own.
 
--- Submits one image as it is: it is marked unsanitized, and the worker cleans it before it leaves. The shard is
--- found from the user.
+-- Submits one image as it is: it is marked unsanitized, and the worker cleans it before it leaves. The
+-- shard is found from the user.
 CREATE OR REPLACE FUNCTION analysis.submit_image(
   p_user text, p_kind text, p_image bytea, p_key text DEFAULT NULL, p_priority text DEFAULT 'normal',
   p_at timestamptz DEFAULT NULL, p_expires timestamptz DEFAULT NULL)
@@ -18,7 +18,8 @@ BEGIN
     analysis.shard_of(p_user), ARRAY[p_user],
     ARRAY[CASE p_kind WHEN 'throat' THEN 1 WHEN 'ear' THEN 2 END::smallint],
     ARRAY[CASE p_priority WHEN 'urgent' THEN 0 WHEN 'normal' THEN 1 WHEN 'bulk' THEN 2 END::smallint],
-    ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL, ARRAY[true], ARRAY[p_key], ARRAY[p_at], ARRAY[p_expires],
+    ARRAY[sha256(p_image)], ARRAY[p_image], NULL, NULL, ARRAY[true], ARRAY[p_key], ARRAY[p_at],
+      ARRAY[p_expires],
     NULL, 10::smallint, NULL, NULL) s;
 END $$;
 COMMENT ON FUNCTION analysis.submit_image IS

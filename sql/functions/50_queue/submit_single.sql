@@ -1,35 +1,43 @@
 -- The usual submit: one job, of a known user, that may run at once and of which nothing speaks against.
 --
--- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the setting up of their
--- plans. Here each step is a statement about one row. What is not usual (a refusal of any kind, a key that is
--- there already, the first job of a month, an image of another month) is answered with NULL, with nothing written,
--- and goes the general way: there alone stands what becomes of it.
+-- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the
+-- setting up of their plans. Here each step is a statement about one row. What is not usual (a refusal of
+-- any kind, a key that is there already, the first job of a month, an image of another month) is answered
+-- with NULL, with nothing written, and goes the general way: there alone stands what becomes of it.
 
 -- Whether what a submit says of a job can be true at all.
 CREATE OR REPLACE FUNCTION analysis.is_sound(
-  p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image_bytes int, p_width int, p_height int,
+  p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image_bytes int, p_width int,
+  p_height int,
   p_key text, p_source text, p_at timestamptz)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
-  SELECT (p_user IS NOT NULL AND p_kind IN (1, 2) AND p_priority BETWEEN 0 AND 2 AND octet_length(p_sha256) = 32
+  SELECT (p_user IS NOT NULL AND p_kind IN (1, 2)
+    AND p_priority BETWEEN 0 AND 2 AND octet_length(p_sha256) = 32
           AND coalesce(p_image_bytes BETWEEN 1 AND analysis.max_image_bytes(true), true)
           AND coalesce(p_width BETWEEN 1 AND 100000, true) AND coalesce(p_height BETWEEN 1 AND 100000, true)
           AND coalesce(length(p_key) BETWEEN 1 AND 200, true) AND coalesce(length(p_source) <= 500, true)
           AND coalesce(p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity', true)) IS TRUE
 $$;
 
--- Whether an image can be encrypted as a submit says: under which key, how long its own key under that one is, and how
--- long it is itself. NULL for all that is not: as plaintext, which is no longer than a file may be, or not given.
-CREATE OR REPLACE FUNCTION analysis.is_soundly_encrypted(p_encrypted_by bigint, p_wrapped_key_bytes int, p_image_bytes int)
+-- Whether an image can be encrypted as a submit says: under which key, how long its own key under that one
+-- is, and how long it is itself. NULL for all that is not: as plaintext, which is no longer than a file
+-- may be, or not given.
+CREATE OR REPLACE FUNCTION analysis.is_soundly_encrypted(
+  p_encrypted_by bigint, p_wrapped_key_bytes int, p_image_bytes int)
 RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN p_encrypted_by IS NULL
-              THEN p_wrapped_key_bytes IS NULL AND coalesce(p_image_bytes <= analysis.max_image_bytes(false), true)
+              THEN p_wrapped_key_bytes IS NULL
+                AND coalesce(p_image_bytes <= analysis.max_image_bytes(false), true)
               ELSE p_encrypted_by > 0 AND p_wrapped_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
 $$;
 
--- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone, whose settings hold.
+-- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
+-- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
-  p_shard smallint, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image bytea, p_width int,
-  p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz, p_source text, p_max_attempts smallint,
+  p_shard smallint, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea, p_image bytea,
+  p_width int,
+  p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz, p_source text,
+  p_max_attempts smallint,
   p_encrypted_by bigint, p_wrapped_key bytea, p_max_waiting bigint, p_now timestamptz,
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
@@ -49,17 +57,21 @@ DECLARE
   v_job bigint;
 BEGIN
   IF p_expires <= p_now
-     OR NOT analysis.is_sound(p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL)
-     OR NOT analysis.is_soundly_encrypted(p_encrypted_by, octet_length(p_wrapped_key), octet_length(p_image)) THEN
+     OR NOT analysis.is_sound(
+       p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL)
+     OR NOT analysis.is_soundly_encrypted(
+       p_encrypted_by, octet_length(p_wrapped_key), octet_length(p_image)) THEN
     RETURN;
   END IF;
   v_lane := analysis.lane_of(p_kind, p_priority);
 
   -- 1. User, month, plan and limit.
-  SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost INTO v_user, v_salt, o_period, o_limit, v_cost
+  SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost
+  INTO v_user, v_salt, o_period, o_limit, v_cost
   FROM analysis.account a
   CROSS JOIN LATERAL (SELECT analysis.period_of(p_now, a.zone) AS period OFFSET 0) f
-  CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
+  CROSS JOIN LATERAL (
+    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
   CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
   WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
   IF NOT FOUND THEN
@@ -72,8 +84,10 @@ BEGIN
   IF NOT FOUND OR v_used >= o_limit THEN
     RETURN;
   END IF;
-  SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(sum(f.later), 0),
-         EXISTS (SELECT 1 FROM analysis.freed_place p WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
+  SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(
+    sum(f.later), 0),
+         EXISTS (SELECT 1 FROM analysis.freed_place p
+           WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
   INTO v_waiting, v_is_freed
   FROM analysis.fair_share f
   LEFT JOIN LATERAL (
@@ -88,7 +102,8 @@ BEGIN
   IF p_key IS NOT NULL THEN
     v_key_hash := sha256(v_salt || convert_to(p_key, 'UTF8'));
     INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
-    VALUES (p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job, o_period, p_now)
+    VALUES (p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job,
+      o_period, p_now)
     ON CONFLICT (shard, user_id, key_hash) DO NOTHING;
     IF NOT FOUND THEN
       RETURN;
@@ -97,11 +112,14 @@ BEGIN
 
   -- 4. The image. Who was erased while this call waited for the usage row has none, and gets none.
   IF p_image IS NULL THEN
-    SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized FROM analysis.image k
-    WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256 FOR KEY SHARE;
+    SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
+    FROM analysis.image k
+    WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256
+    FOR KEY SHARE;
   ELSE
     INSERT INTO analysis.image AS k (
-      shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at, encrypted_by, wrapped_key)
+      shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
+      encrypted_by, wrapped_key)
     SELECT p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
            coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key
     FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = v_user AND a.erased_at IS NULL
@@ -121,19 +139,24 @@ BEGIN
   END IF;
   INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
   SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
-  FROM (SELECT coalesce((SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
+  FROM (SELECT coalesce(
+    (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
                  AS now_vt) n
   ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
     last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
     tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
                    THEN greatest(f.last_vt, EXCLUDED.tail_vt) ELSE f.tail_vt END,
-    tail_job = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt THEN v_job ELSE f.tail_job END
+    tail_job = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt THEN v_job
+      ELSE f.tail_job END
   RETURNING f.last_vt - f.step INTO v_vt;
   INSERT INTO analysis.job (
-    shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period, max_attempts,
+    shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
+    max_attempts,
     image_unsanitized, key_hash, source_name)
-  VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes, o_period,
+  VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes,
+    o_period,
           p_max_attempts, v_image_unsanitized, v_key_hash, p_source);
-  INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
+  INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+  VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
   o_job := v_job;
 END $$;

@@ -1,23 +1,26 @@
 -- Which shards have something to do: the one question that names many shards. It reads and locks nothing.
 
 -- Answers each of the shards in which there is something:
---   o_lanes      the lanes (of p_lanes) in which jobs wait, and in o_scan_from where a claim of each has to begin
+-- o_lanes the lanes (of p_lanes) in which jobs wait, and in o_scan_from where a claim of each has to begin
 --   o_marks      tick would move a mark of p_lanes on
 --   o_next_run   in how many seconds the next scheduled job is due; less than 0: promote has work
 --   o_refunds    apply_refunds may have work, with refunds or with places that were given up
 -- With p_all, which reads the leases too and is asked less often:
 --   o_held       so many jobs of p_lanes are held by workers
 --   o_lost       rescue may have work
---   o_turns      tasks of maintenance that are due; the queue's own tasks count for the first shard of p_shards
--- With p_late jobs count too that were committed so late that they wait below the scan mark. That steps over every
--- dead row that vacuum has not removed.
-CREATE OR REPLACE FUNCTION analysis.work(p_shards smallint[], p_lanes smallint[], p_all boolean, p_late boolean)
+-- o_turns tasks of maintenance that are due; the queue's own tasks count for the first shard of p_shards
+-- With p_late jobs count too that were committed so late that they wait below the scan mark. That steps
+-- over every dead row that vacuum has not removed.
+CREATE OR REPLACE FUNCTION analysis.work(
+  p_shards smallint[], p_lanes smallint[], p_all boolean, p_late boolean)
 RETURNS TABLE (
-  o_shard smallint, o_lanes smallint[], o_scan_from bigint[], o_marks boolean, o_next_run float8, o_refunds boolean,
+  o_shard smallint, o_lanes smallint[], o_scan_from bigint[], o_marks boolean, o_next_run float8,
+  o_refunds boolean,
   o_held int, o_lost boolean, o_turns text[])
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET enable_bitmapscan = off
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -26,7 +29,8 @@ DECLARE
 BEGIN
   -- All that is asked of a shard is the first entry of an index, whatever else there is.
   RETURN QUERY
-  SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false), extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
+  SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false),
+    extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
          coalesce(b.held, 0), coalesce(b.lost, false), coalesce(t.turns, '{}')
   FROM unnest(p_shards) WITH ORDINALITY s(shard, i)
   CROSS JOIN LATERAL (
@@ -37,7 +41,8 @@ BEGIN
       SELECT u.lane, coalesce(c.scan_from, 0) AS scan_from, c.staged, c.now_vt,
              c.staged_at <= v_aged OR c.staged_at > v_far AS aged,
              (SELECT r.vt FROM analysis.ready r
-              WHERE r.shard = s.shard AND r.lane = u.lane AND r.vt >= CASE WHEN p_late THEN 0 ELSE coalesce(c.scan_from, 0) END
+              WHERE r.shard = s.shard AND r.lane = u.lane AND r.vt >= CASE WHEN p_late THEN 0
+                ELSE coalesce(c.scan_from, 0) END
               ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) AS lowest
       FROM unnest(p_lanes) u(lane)
       LEFT JOIN LATERAL (
@@ -53,18 +58,21 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT sum(cardinality(k.job_ids)) FILTER (WHERE k.lane = ANY (p_lanes))::int AS held,
            -- As in rescue: a deadline further ahead than its lease is from before the clock was set back.
-           bool_or(k.deadline < v_now OR k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond') AS lost
+           bool_or(k.deadline < v_now
+             OR k.deadline > v_now + (k.lease_ms + 1000) * interval '1 millisecond') AS lost
     FROM analysis.lease k WHERE k.shard = s.shard) b ON p_all
   LEFT JOIN LATERAL (
     SELECT array_agg(k.task) AS turns
-    FROM (VALUES ('sweep', interval '1 minute'), ('gauges', interval '10 seconds'), ('partitions', interval '1 hour')) k(task, every)
+    FROM (VALUES ('sweep', interval '1 minute'), ('gauges', interval '10 seconds'),
+      ('partitions', interval '1 hour')) k(task, every)
     WHERE (k.task = 'sweep' OR s.i = 1)
       AND NOT EXISTS (
         SELECT FROM analysis.maintenance m
         WHERE m.shard = s.shard AND m.task = k.task AND m.next_at > v_now
           -- As in take_turn.
           AND m.next_at <= v_now + k.every + interval '10 seconds')) t ON p_all
-  WHERE l.lanes IS NOT NULL OR l.marks OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost OR t.turns IS NOT NULL;
+  WHERE l.lanes IS NOT NULL OR l.marks OR n.run_at IS NOT NULL OR n.refunds OR b.held > 0 OR b.lost
+    OR t.turns IS NOT NULL;
 END $$;
 COMMENT ON FUNCTION analysis.work IS
   'Answers which shards have something to do, and what; changes nothing.';

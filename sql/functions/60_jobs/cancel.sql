@@ -1,8 +1,8 @@
 -- Cancelling and retrying, by an operator or a back-end.
 
--- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who writes the
--- result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is answered with 'busy', and
--- nothing is done to it.
+-- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who
+-- writes the result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is
+-- answered with 'busy', and nothing is done to it.
 CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -11,7 +11,8 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nes
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_left bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_jobs) i WHERE i IS NOT NULL ORDER BY 1);  -- not found yet
+  -- not found yet
+  v_left bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_jobs) i WHERE i IS NOT NULL ORDER BY 1);
   v_busy bigint[] := '{}';
   v_job bigint[] := '{}';
   v_period smallint[] := '{}';
@@ -34,12 +35,13 @@ BEGIN
   END IF;
   PERFORM analysis.refuse_repeatable_read();
 
-  -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found there by a
-  --    second look. If a row cannot be had in time, those are taken that can.
+  -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found
+  --    there by a second look. If a row cannot be had in time, those are taken that can.
   FOR v_look IN 1 .. 2 LOOP
     EXIT WHEN v_left = '{}';
     BEGIN
-      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
+      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
+        array_agg(j.kind) AS kind,
              array_agg(j.lane) AS lane, array_agg(j.source) AS source, array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
@@ -48,7 +50,8 @@ BEGIN
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE) j;
     EXCEPTION WHEN lock_not_available THEN
-      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id, array_agg(j.kind) AS kind,
+      SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
+        array_agg(j.kind) AS kind,
              array_agg(j.lane) AS lane, array_agg(j.source) AS source, array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
@@ -66,13 +69,15 @@ BEGIN
     v_lane := v_lane || v_found.lane;
     v_source := v_source || v_found.source;
     v_vt := v_vt || v_found.vt;
-    v_left := ARRAY(SELECT i FROM unnest(v_left) i WHERE NOT (i = ANY (v_job)) AND NOT (i = ANY (v_busy)) ORDER BY 1);
+    v_left := ARRAY(
+      SELECT i FROM unnest(v_left) i WHERE NOT (i = ANY (v_job)) AND NOT (i = ANY (v_busy)) ORDER BY 1);
   END LOOP;
 
   -- 2. With the locks, which of them are dead is decided.
   SELECT array_agg(t.id) INTO v_open
   FROM unnest(v_job) t(id)
-  LEFT JOIN LATERAL (SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
+  LEFT JOIN LATERAL (
+    SELECT x.job_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = t.id OFFSET 0) d ON true
   WHERE d.job_id IS NULL;
 
   -- 3. Write the end, in job order as complete does; the key decides. What was written is owed to the user.
@@ -89,11 +94,13 @@ BEGIN
     SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
   SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
 
-  -- 4. Close them, and take them out where they wait: in their own lane or in the quarantine lane; each by its whole key,
-  --    so that no plan can go through the queue. The job's lock keeps it from being moved meanwhile.
+  -- 4. Close them, and take them out where they wait: in their own lane or in the quarantine lane; each by
+  --    its whole key, so that no plan can go through the queue. The job's lock keeps it from being moved
+  --    meanwhile.
   FOR i IN 1 .. cardinality(v_job) LOOP
     CONTINUE WHEN NOT (v_job[i] = ANY (v_cancelled)) IS TRUE;
-    UPDATE analysis.job k SET closed = true WHERE k.shard = p_shard AND k.period = v_period[i] AND k.id = v_job[i];
+    UPDATE analysis.job k SET closed = true
+    WHERE k.shard = p_shard AND k.period = v_period[i] AND k.id = v_job[i];
     DELETE FROM analysis.ready r
     WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     IF NOT FOUND THEN
@@ -106,7 +113,8 @@ BEGIN
       v_freed_source := v_freed_source || v_source[i];
       v_freed_later := v_freed_later || 0;
     ELSE
-      DELETE FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = v_period[i] AND s.job_id = v_job[i]
+      DELETE FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.period = v_period[i] AND s.job_id = v_job[i]
       RETURNING s.lane, s.is_counted INTO v_found;
       CONTINUE WHEN v_found.is_counted IS NOT TRUE;
       v_lane[i] := v_found.lane;
@@ -124,7 +132,8 @@ BEGIN
         FROM unnest(v_freed_user, v_freed_lane, v_freed_source, v_freed_later) t(user_id, lane, source, later)
         GROUP BY 1, 2, 3) g
   CROSS JOIN LATERAL (
-    SELECT coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, v_now) l), 1000) AS cost OFFSET 0) c;
+    SELECT coalesce(
+      (SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, v_now) l), 1000) AS cost OFFSET 0) c;
   IF v_cancelled IS NOT NULL THEN
     PERFORM analysis.audit_jobs('cancel', p_shard, v_cancelled, v_owner);
   END IF;
@@ -146,8 +155,8 @@ COMMENT ON FUNCTION analysis.cancel IS
   'Cancels jobs of one shard and refunds their units; answers what became of each.';
 
 -- Gives dead jobs another life in the present month: a unit of that month is taken, the job's row and its
--- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run. One whose
--- image was removed since cannot be run again, and stays as it is.
+-- key move there, the dead row goes, the history stays. An expiry is lifted: who retries wants it run. One
+-- whose image was removed since cannot be run again, and stays as it is.
 CREATE OR REPLACE FUNCTION analysis.retry_dead(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -171,8 +180,8 @@ BEGIN
   END IF;
   PERFORM analysis.refuse_repeatable_read();
 
-  -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone. Their images stay while this
-  --    transaction is open.
+  -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone. Their images stay
+  --    while this transaction is open.
   SELECT array_agg(d.job_id) FILTER (WHERE m.is_there), array_agg(d.period) FILTER (WHERE m.is_there),
          array_agg(d.user_id) FILTER (WHERE m.is_there),
          array_agg(analysis.period_of(v_now, a.zone)) FILTER (WHERE m.is_there),
@@ -181,10 +190,12 @@ BEGIN
   INTO v_job, v_old, v_user, v_new, v_quota, v_cost, v_blind
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
   CROSS JOIN LATERAL (
-    SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id FOR UPDATE) d
+    SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id
+    FOR UPDATE) d
   CROSS JOIN LATERAL (
     SELECT c.zone FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = d.user_id OFFSET 0) a
-  CROSS JOIN LATERAL (SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l
+  CROSS JOIN LATERAL (
+    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l
   CROSS JOIN LATERAL (
     SELECT k.image_period, k.image_id FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = d.period AND k.id = d.job_id OFFSET 0) j
@@ -196,11 +207,13 @@ BEGIN
   IF v_job IS NOT NULL THEN
     PERFORM analysis.lock_usage(p_shard, v_user, v_new);
     WITH wanted AS (
-      SELECT array_agg(g.user_id) AS users, array_agg(g.period) AS periods, array_agg(g.quota) AS quotas, array_agg(g.n) AS counts
+      SELECT array_agg(g.user_id) AS users, array_agg(g.period) AS periods, array_agg(g.quota) AS quotas,
+        array_agg(g.n) AS counts
       FROM (SELECT t.user_id, t.period, t.quota, count(*)::int AS n
             FROM unnest(v_user, v_new, v_quota) t(user_id, period, quota) GROUP BY 1, 2, 3 ORDER BY 1, 2) g),
     dealt AS MATERIALIZED (
-      SELECT u.* FROM wanted w CROSS JOIN LATERAL analysis.deal_units(p_shard, w.users, w.periods, w.quotas, w.counts, false) u)
+      SELECT u.* FROM wanted w
+      CROSS JOIN LATERAL analysis.deal_units(p_shard, w.users, w.periods, w.quotas, w.counts, false) u)
     SELECT coalesce(array_agg(t.id ORDER BY t.id), '{}') INTO v_granted
     FROM (SELECT s.*, row_number() OVER (PARTITION BY s.user_id, s.period ORDER BY s.id) AS place
           FROM unnest(v_job, v_user, v_new) s(id, user_id, period)) t
@@ -211,10 +224,12 @@ BEGIN
   -- 3. Move them, each by its key, and queue them as a submit would.
   FOR i IN 1 .. coalesce(cardinality(v_job), 0) LOOP
     CONTINUE WHEN NOT (v_job[i] = ANY (v_granted));
-    DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = v_old[i] AND k.id = v_job[i] RETURNING k.* INTO v_row;
+    DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = v_old[i] AND k.id = v_job[i]
+    RETURNING k.* INTO v_row;
     SELECT p.o_first INTO v_row.vt
     FROM analysis.take_places(
-      p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[v_cost[i]], ARRAY[1], ARRAY[v_row.id]) p;
+      p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[v_cost[i]], ARRAY[1],
+      ARRAY[v_row.id]) p;
     v_row.period := v_new[i];
     v_row.source := 0;
     v_row.run_at := NULL;
@@ -223,13 +238,15 @@ BEGIN
     INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
     VALUES (p_shard, v_row.lane, 0, v_row.period, v_row.vt, v_row.id);
     UPDATE analysis.idem e SET period = v_row.period
-    WHERE e.shard = p_shard AND e.user_id = v_row.user_id AND e.key_hash = v_row.key_hash AND e.job_id = v_row.id;
+    WHERE e.shard = p_shard AND e.user_id = v_row.user_id AND e.key_hash = v_row.key_hash
+      AND e.job_id = v_row.id;
     DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = v_row.id;
   END LOOP;
   IF cardinality(v_granted) > 0 THEN
     PERFORM analysis.audit_jobs(
       'retry', p_shard, v_granted,
-      ARRAY(SELECT t.user_id FROM (SELECT unnest(v_job) AS id, unnest(v_user) AS user_id) t WHERE t.id = ANY (v_granted)));
+      ARRAY(SELECT t.user_id FROM (SELECT unnest(v_job) AS id, unnest(v_user) AS user_id) t
+        WHERE t.id = ANY (v_granted)));
   END IF;
 
   RETURN QUERY

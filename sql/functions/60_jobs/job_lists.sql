@@ -1,21 +1,25 @@
 -- Lists of jobs.
 
--- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller may see.
+-- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller
+-- may see.
 --
--- They are looked for where the filter has them together: a user's jobs by their own index; running, scheduled, dead
--- and cancelled jobs where they are; waiting ones in the queue, if it is short. All others are looked for among the jobs
--- by their numbers. Of jobs that are not meant p_looks are looked at, and for each of them four rows are read at most.
--- Then the page ends, and its last row has a place and no state: all jobs up to it, and the one there, were looked at.
+-- They are looked for where the filter has them together: a user's jobs by their own index; running,
+-- scheduled, dead and cancelled jobs where they are; waiting ones in the queue, if it is short. All others
+-- are looked for among the jobs by their numbers. Of jobs that are not meant p_looks are looked at, and
+-- for each of them four rows are read at most. Then the page ends, and its last row has a place and no
+-- state: all jobs up to it, and the one there, were looked at.
 --
 -- p_period NULL: of all months. The page begins behind p_before_period and p_before_job, if they are given.
 --
--- Each statement names its month's tables: to plan and to open those of all months would take longer than the answer.
+-- Each statement names its month's tables: to plan and to open those of all months would take longer than
+-- the answer.
 CREATE OR REPLACE FUNCTION analysis.list_jobs(
   p_shard smallint, p_user text, p_state text, p_kind smallint, p_period smallint, p_before_period smallint,
   p_before_job bigint, p_limit int, p_looks int)
 RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
-  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts int, o_source_name text)
+  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
+  o_attempts int, o_source_name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
@@ -24,13 +28,15 @@ AS $$
 DECLARE
   v_clinic int[] := analysis.clinics_seen(analysis.caller());
   v_limit int := least(greatest(p_limit, 1), 10001);
-  v_looks int := least(greatest(p_looks, 1), 2500);         -- how many jobs that are not meant may still be looked at
+  -- how many jobs that are not meant may still be looked at
+  v_looks int := least(greatest(p_looks, 1), 2500);
   v_least int := least(greatest(v_looks / 20, 10), v_looks);  -- fewer are not worth a statement
   v_take int := least(v_limit * 2, v_looks);                -- how many to look at next
   v_user bigint;
   v_leased bigint[];
   v_leased_in smallint[];
-  v_set bigint[];                      -- all jobs that can be meant, if they could be read at once, and their months
+  -- all jobs that can be meant, if they could be read at once, and their months
+  v_set bigint[];
   v_set_in smallint[];
   v_next text;                         -- finds the jobs to look at next, the latest first
   v_meant text;                        -- finds those of them that are meant
@@ -59,7 +65,8 @@ BEGIN
     SELECT coalesce(array_agg(w.job_id), '{}'), coalesce(array_agg(w.period), '{}') INTO v_set, v_set_in
     FROM (
       SELECT r.job_id, r.period FROM analysis.ready r
-      WHERE r.shard = p_shard AND r.lane BETWEEN coalesce(analysis.lane_of(p_kind, 0::smallint), 0) AND coalesce(analysis.quarantine_of(p_kind), 32767)
+      WHERE r.shard = p_shard AND r.lane BETWEEN coalesce(analysis.lane_of(p_kind, 0::smallint), 0)
+        AND coalesce(analysis.quarantine_of(p_kind), 32767)
       LIMIT v_looks * 2) w;
     IF cardinality(v_set) = v_looks * 2 THEN
       v_looks := v_looks / 2;          -- as many rows were read in vain
@@ -77,7 +84,8 @@ BEGIN
       || CASE WHEN v_user IS NOT NULL THEN ' AND d.user_id = $5' ELSE '' END || ' ORDER BY d.job_id DESC'
     WHEN v_user IS NOT NULL THEN
       -- By the two together, so that without statistics, too, the index by user is the one that reads least.
-      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.user_id = $5 AND (j.period, j.id) < ($2, $3)'
+      'SELECT j.id FROM analysis.job_p%1$s j '
+      'WHERE j.shard = $1 AND j.user_id = $5 AND (j.period, j.id) < ($2, $3)'
       ' ORDER BY j.period DESC, j.id DESC'
     WHEN p_state = 'scheduled' THEN
       'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
@@ -86,10 +94,12 @@ BEGIN
       'SELECT r.job_id FROM analysis.result_p%1$s r WHERE r.shard = $1 AND r.period = $2 AND r.job_id < $3'
       || CASE p_state WHEN 'cancelled' THEN ' AND r.outcome = 2' ELSE '' END || ' ORDER BY r.job_id DESC'
     ELSE
-      'SELECT j.id FROM analysis.job_p%1$s j WHERE j.shard = $1 AND j.period = $2 AND j.id < $3 ORDER BY j.id DESC' END;
+      'SELECT j.id FROM analysis.job_p%1$s j '
+      'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3 ORDER BY j.id DESC' END;
   v_next := 'SELECT ARRAY(' || v_next || ' LIMIT $4)';
 
-  -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that run.
+  -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that
+  -- run.
   v_meant := $meant$
     SELECT p.id, $2, a.user_ref, p.kind, p.lane, p.state, p.created_at, p.run_at, p.expires_at, p.finished_at,
       -- Attempts that count: the one that gave the result, or those consumed so far.
@@ -123,7 +133,8 @@ BEGIN
           WHERE r.outcome IS NULL AND q.shard = $1 AND q.period = $2 AND q.job_id = j.id OFFSET 0) n ON true
         WHERE ($7 IS NULL OR j.kind = $7) AND ($5 IS NULL OR j.user_id = $5)
           AND ($8 IS NULL OR (
-            SELECT c.clinic_id FROM analysis.account c WHERE c.shard = $1 AND c.user_id = j.user_id) = ANY ($8))) s
+            SELECT c.clinic_id FROM analysis.account c WHERE c.shard = $1 AND c.user_id = j.user_id)
+              = ANY ($8))) s
       WHERE $6 IS NULL OR s.state = $6
       ORDER BY s.place LIMIT $4) p
     CROSS JOIN LATERAL (
@@ -134,7 +145,8 @@ BEGIN
   -- 3. The months in which there can be any.
   FOR v_month IN
     SELECT m.period FROM analysis.partition_made m
-    WHERE (p_period IS NULL OR m.period = p_period) AND (p_before_period IS NULL OR m.period <= p_before_period)
+    WHERE (p_period IS NULL OR m.period = p_period)
+      AND (p_before_period IS NULL OR m.period <= p_before_period)
       AND (v_set_in IS NULL OR m.period = ANY (v_set_in))
       AND (v_user IS NULL OR EXISTS (
         SELECT FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = m.period))
@@ -149,7 +161,8 @@ BEGIN
       v_before := coalesce(p_before_job, v_before);
     END IF;
     LOOP
-      EXECUTE format(v_next, v_month) INTO v_job USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
+      EXECUTE format(v_next, v_month)
+      INTO v_job USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
       EXIT WHEN cardinality(v_job) = 0;
       RETURN QUERY EXECUTE format(v_meant, v_month)
         USING p_shard, v_month, v_job, v_limit, v_user, p_state, p_kind, v_clinic, v_leased;

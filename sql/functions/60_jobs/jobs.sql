@@ -1,5 +1,5 @@
--- Looking at jobs. Functions run as the owner, whom no rule of the rows concerns: each asks by itself which clinics' users
--- its caller sees.
+-- Looking at jobs. Functions run as the owner, whom no rule of the rows concerns: each asks by itself
+-- which clinics' users its caller sees.
 
 -- The months of jobs; a number that is unknown is not answered. Newest months first for each.
 CREATE OR REPLACE FUNCTION analysis.locate(p_shard smallint, p_jobs bigint[])
@@ -15,14 +15,15 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT f.id, f.period FROM (SELECT m.period FROM analysis.partition_made m ORDER BY m.period DESC) m
     CROSS JOIN LATERAL (
-      SELECT k.id, k.period FROM analysis.job k WHERE k.shard = p_shard AND k.period = m.period AND k.id = g.id OFFSET 0) f
+      SELECT k.id, k.period FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = m.period AND k.id = g.id OFFSET 0) f
     LIMIT 1) j;
 END $$;
 COMMENT ON FUNCTION analysis.locate IS
   'Answers in which month each of some jobs of one shard is; unknown jobs are left out.';
 
--- A job's attempts that failed, of whoever's job; called by functions. In whatever month they were written: a retry moves a job to the present
--- month and its history stays.
+-- A job's attempts that failed, of whoever's job; called by functions. In whatever month they were
+-- written: a retry moves a job to the present month and its history stays.
 CREATE OR REPLACE FUNCTION analysis.attempts_of(p_shard smallint, p_job bigint)
 RETURNS SETOF analysis.attempt_error
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -33,7 +34,8 @@ BEGIN
   RETURN QUERY
   SELECT e.* FROM analysis.partition_made m
   CROSS JOIN LATERAL (
-    SELECT a.* FROM analysis.attempt_error a WHERE a.shard = p_shard AND a.period = m.period AND a.job_id = p_job OFFSET 0) e
+    SELECT a.* FROM analysis.attempt_error a
+    WHERE a.shard = p_shard AND a.period = m.period AND a.job_id = p_job OFFSET 0) e
   ORDER BY e.at, e.attempt;
 END $$;
 
@@ -41,11 +43,13 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.is_seen(p_clinics int[], p_shard smallint, p_user bigint) RETURNS boolean
 LANGUAGE sql STABLE AS $$
   SELECT p_clinics IS NULL OR EXISTS (
-    SELECT FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user AND a.clinic_id = ANY (p_clinics))
+    SELECT FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_id = p_user AND a.clinic_id = ANY (p_clinics))
 $$;
 
 -- A job's attempts that failed, in order.
-CREATE OR REPLACE FUNCTION analysis.job_attempts(p_shard smallint, p_job bigint) RETURNS SETOF analysis.attempt_error
+CREATE OR REPLACE FUNCTION analysis.job_attempts(p_shard smallint, p_job bigint)
+RETURNS SETOF analysis.attempt_error
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -73,18 +77,22 @@ COMMENT ON FUNCTION analysis.job_death IS
 -- Jobs of one month by their numbers.
 CREATE OR REPLACE FUNCTION analysis.jobs_shown(p_shard smallint, p_period smallint, p_jobs bigint[])
 RETURNS TABLE (
-  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text, o_created_at timestamptz,
-  o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts smallint, o_source_name text)
+  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
+  o_created_at timestamptz,
+  o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz, o_attempts smallint,
+  o_source_name text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN QUERY
-  SELECT v.job_id, v.period, v.user_ref, v.kind, v.lane, v.state, v.created_at, v.run_at, v.expires_at, v.finished_at,
+  SELECT v.job_id, v.period, v.user_ref, v.kind, v.lane, v.state, v.created_at, v.run_at, v.expires_at,
+    v.finished_at,
          v.attempts, v.source_name
   FROM analysis.job_status v
-  WHERE v.shard = p_shard AND v.period = p_period AND v.job_id = ANY (p_jobs) AND analysis.is_seen(v_seen, v.shard, v.user_id);
+  WHERE v.shard = p_shard AND v.period = p_period AND v.job_id = ANY (p_jobs)
+    AND analysis.is_seen(v_seen, v.shard, v.user_id);
 END $$;
 COMMENT ON FUNCTION analysis.jobs_shown IS
   'Answers some jobs of one shard and month by their numbers.';
@@ -93,14 +101,16 @@ COMMENT ON FUNCTION analysis.jobs_shown IS
 CREATE OR REPLACE FUNCTION analysis.jobs_ended(p_shard smallint, p_period smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_state text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN QUERY
   SELECT r.job_id, CASE r.outcome WHEN 1 THEN 'succeeded' ELSE 'cancelled' END
   FROM analysis.result r
-  WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = ANY (p_jobs) AND analysis.is_seen(v_seen, r.shard, r.user_id)
+  WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = ANY (p_jobs)
+    AND analysis.is_seen(v_seen, r.shard, r.user_id)
   UNION ALL
   SELECT d.job_id, 'dead' FROM analysis.dead d
   WHERE d.shard = p_shard AND d.job_id = ANY (p_jobs) AND analysis.is_seen(v_seen, d.shard, d.user_id);
@@ -109,17 +119,20 @@ COMMENT ON FUNCTION analysis.jobs_ended IS
   'Answers which of some jobs of one shard and month have ended, and how.';
 
 -- How many jobs of a shard are dead, and how many units are to be given back. Counting stops at p_limit.
-CREATE OR REPLACE FUNCTION analysis.dead_counts(p_shard smallint, p_limit int) RETURNS TABLE (o_dead int, o_refunds int)
+CREATE OR REPLACE FUNCTION analysis.dead_counts(p_shard smallint, p_limit int)
+RETURNS TABLE (o_dead int, o_refunds int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   SELECT count(*) INTO o_dead FROM (
     SELECT FROM analysis.dead d
-    WHERE d.shard = p_shard AND (v_seen IS NULL OR analysis.is_seen(v_seen, d.shard, d.user_id)) LIMIT p_limit) g;
+    WHERE d.shard = p_shard AND (v_seen IS NULL OR analysis.is_seen(v_seen, d.shard, d.user_id))
+    LIMIT p_limit) g;
   SELECT count(*) INTO o_refunds FROM (
     SELECT FROM analysis.refund f
-    WHERE f.shard = p_shard AND (v_seen IS NULL OR analysis.is_seen(v_seen, f.shard, f.user_id)) LIMIT p_limit) g;
+    WHERE f.shard = p_shard AND (v_seen IS NULL OR analysis.is_seen(v_seen, f.shard, f.user_id))
+    LIMIT p_limit) g;
   RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION analysis.dead_counts IS

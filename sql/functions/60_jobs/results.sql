@@ -1,10 +1,11 @@
 -- Results of analyses, as back-ends and `jobs show` read them.
 
--- Records that results of a user are read, and answers what results_of asks for once that is committed. NULL: none of
--- these jobs is this user's and has an analysis, or the user is of no clinic that the caller sees. Results of persons who
--- were erased tell nothing.
+-- Records that results of a user are read, and answers what results_of asks for once that is committed.
+-- NULL: none of these jobs is this user's and has an analysis, or the user is of no clinic that the caller
+-- sees. Results of persons who were erased tell nothing.
 CREATE OR REPLACE FUNCTION analysis.open_results(p_user text, p_jobs bigint[]) RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint := analysis.shard_of(p_user);
@@ -36,12 +37,17 @@ COMMENT ON FUNCTION analysis.open_results IS
 
 -- The results of a user that a reading has opened.
 CREATE OR REPLACE FUNCTION analysis.results_of(p_user text, p_reading text) RETURNS TABLE (
-  user_ref text, job_id bigint, period smallint, kind text, analysis_id text, finished_at timestamptz, answered_at timestamptz,
-  primary_id text, primary_name text, primary_confidence double precision, primary_band text, primary_normal boolean,
-  secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band text, secondary_normal boolean,
-  serious boolean, consult boolean, condition_count smallint, conditions jsonb, endpoint text, model text, version text,
+  user_ref text, job_id bigint, period smallint, kind text, analysis_id text, finished_at timestamptz,
+  answered_at timestamptz,
+  primary_id text, primary_name text, primary_confidence double precision, primary_band text,
+  primary_normal boolean,
+  secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band text,
+  secondary_normal boolean,
+  serious boolean, consult boolean, condition_count smallint, conditions jsonb, endpoint text, model text,
+  version text,
   attempt smallint, calls smallint, call_ms int)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint := analysis.shard_of(p_user);
@@ -51,13 +57,16 @@ BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
   WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   RETURN QUERY
-  SELECT p_user, r.job_id, r.period, CASE r.kind WHEN 1 THEN 'throat' WHEN 2 THEN 'ear' END, r.analysis_id, r.finished_at,
+  SELECT p_user, r.job_id, r.period, CASE r.kind WHEN 1 THEN 'throat' WHEN 2
+    THEN 'ear' END, r.analysis_id, r.finished_at,
     r.answered_at, r.primary_id, r.primary_name, r.primary_confidence,
     (ARRAY['green', 'yellow', 'orange', 'red'])[r.primary_band], r.primary_normal,
     r.secondary_id, r.secondary_name, r.secondary_confidence,
     (ARRAY['green', 'yellow', 'orange', 'red'])[r.secondary_band], r.secondary_normal,
-    r.serious, r.consult, r.condition_count, r.conditions, r.endpoint, r.model, r.version, r.attempt, r.calls, r.call_ms
-  FROM analysis.locate(v_shard, ARRAY(SELECT j::bigint FROM jsonb_array_elements_text(v_detail -> 'jobs') j)) l
+    r.serious, r.consult, r.condition_count, r.conditions, r.endpoint, r.model, r.version, r.attempt, r.calls,
+    r.call_ms
+  FROM analysis.locate(
+    v_shard, ARRAY(SELECT j::bigint FROM jsonb_array_elements_text(v_detail -> 'jobs') j)) l
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.result k
     WHERE k.shard = v_shard AND k.period = l.o_period AND k.job_id = l.o_job OFFSET 0) r

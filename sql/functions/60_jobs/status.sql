@@ -1,4 +1,5 @@
--- What there is in the queue, and who works on it. Every count is bounded. Each function runs with its caller's rights.
+-- What there is in the queue, and who works on it. Every count is bounded. Each function runs with its
+-- caller's rights.
 
 -- What waits and runs in each lane of one shard. Counting stops at p_limit.
 CREATE OR REPLACE FUNCTION analysis.status_of_lanes(p_shard smallint, p_lanes smallint[], p_limit int)
@@ -36,7 +37,8 @@ COMMENT ON FUNCTION analysis.status_of_lanes IS
 CREATE OR REPLACE FUNCTION analysis.status_of_shard(p_shard smallint, p_limit int)
 RETURNS TABLE (o_scheduled int, o_next_run timestamptz, o_next_run_seconds float8, o_dead int, o_refunds int)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT s.scheduled, n.run_at, extract(epoch FROM n.run_at - clock_timestamp())::float8, d.o_dead, d.o_refunds
+  SELECT s.scheduled, n.run_at, extract(epoch FROM n.run_at - clock_timestamp())::float8, d.o_dead,
+    d.o_refunds
   FROM analysis.dead_counts(p_shard, p_limit) d
   CROSS JOIN (
     SELECT count(*)::int AS scheduled

@@ -10,14 +10,16 @@ SELECT j.shard, j.id AS job_id, j.period, j.user_id, a.user_ref, j.kind, j.lane,
        WHEN s.job_id IS NOT NULL THEN 'scheduled'
        ELSE 'waiting' END AS state,
   j.created_at,
-  CASE WHEN r.job_id IS NULL AND d.job_id IS NULL THEN coalesce(s.run_at, j.run_at) ELSE j.run_at END AS run_at,
+  CASE WHEN r.job_id IS NULL AND d.job_id IS NULL THEN coalesce(s.run_at, j.run_at)
+    ELSE j.run_at END AS run_at,
   j.expires_at,
   coalesce(r.finished_at, d.failed_at) AS finished_at,
   -- Attempts that count: the one that gave the result, or those consumed so far.
   CASE WHEN r.outcome = 1 THEN r.attempt
        WHEN d.job_id IS NOT NULL THEN d.attempts
        ELSE (SELECT count(*)::smallint FROM analysis.attempt_error e
-             WHERE e.shard = j.shard AND e.period = j.period AND e.job_id = j.id AND e.consumed) END AS attempts,
+             WHERE e.shard = j.shard AND e.period = j.period AND e.job_id = j.id
+               AND e.consumed) END AS attempts,
   j.max_attempts, j.source_name, j.image_period, j.image_id,
   d.class AS error_class, d.code AS error_code, d.message AS error_message
 FROM analysis.job j
@@ -27,4 +29,5 @@ LEFT JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
 LEFT JOIN analysis.scheduled s ON s.shard = j.shard AND s.period = j.period AND s.job_id = j.id
 LEFT JOIN (SELECT h.shard, u.job_id FROM analysis.lease h CROSS JOIN LATERAL unnest(h.job_ids) u(job_id)) b
   ON b.shard = j.shard AND b.job_id = j.id
-WHERE (SELECT analysis.clinics_seen(current_user)) IS NULL OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)));
+WHERE (SELECT analysis.clinics_seen(current_user)) IS NULL
+  OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)));

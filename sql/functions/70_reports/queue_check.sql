@@ -1,7 +1,7 @@
 -- What must hold in the queue at any moment in which nothing is being changed.
 
--- The jobs of one shard and month that are nowhere: not ended, not waiting, not scheduled and not running; the lowest
--- numbers first, and with each how many there are. Only of users whom the caller may see.
+-- The jobs of one shard and month that are nowhere: not ended, not waiting, not scheduled and not running;
+-- the lowest numbers first, and with each how many there are. Only of users whom the caller may see.
 CREATE OR REPLACE FUNCTION analysis.lost_jobs(p_shard smallint, p_period smallint, p_limit int)
 RETURNS TABLE (o_job bigint, o_user text, o_created_at timestamptz, o_count bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
@@ -29,7 +29,8 @@ BEGIN
     SELECT k.id, k.user_id, k.created_at FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = p_period AND k.id = l.id OFFSET 0) j
   CROSS JOIN LATERAL (
-    SELECT k.user_ref, k.clinic_id FROM analysis.account k WHERE k.shard = p_shard AND k.user_id = j.user_id OFFSET 0) a
+    SELECT k.user_ref, k.clinic_id FROM analysis.account k
+    WHERE k.shard = p_shard AND k.user_id = j.user_id OFFSET 0) a
   WHERE v_clinic IS NULL OR a.clinic_id = ANY (v_clinic)
   ORDER BY j.id
   LIMIT p_limit;
@@ -37,8 +38,8 @@ END $$;
 COMMENT ON FUNCTION analysis.lost_jobs IS
   'Answers the jobs of a shard and month that are in no table of the queue.';
 
--- Every broken rule of the whole queue; none is to be expected ever. It reads all of all months. Who sees some clinics
--- only gets the rows of their users, and none that has no user.
+-- Every broken rule of the whole queue; none is to be expected ever. It reads all of all months. Who sees
+-- some clinics only gets the rows of their users, and none that has no user.
 CREATE OR REPLACE FUNCTION analysis.broken_invariants()
 RETURNS TABLE (rule text, shard smallint, job_id bigint, user_id bigint, detail text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -70,7 +71,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   UNION ALL
   -- I2: nothing without a submit.
   SELECT 'I2 no job', p.shard, p.job_id, NULL, p.place FROM places p
-  WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = p.shard AND j.period = p.period AND j.id = p.job_id)
+  WHERE NOT EXISTS (
+    SELECT 1 FROM analysis.job j WHERE j.shard = p.shard AND j.period = p.period AND j.id = p.job_id)
   UNION ALL
   -- I3: one job row and one end a job, over all months.
   SELECT 'I3 one job', j.shard, j.id, NULL, count(*) || ' rows'
@@ -85,7 +87,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   FROM analysis.usage u FULL JOIN counted c USING (shard, user_id, period)
   FULL JOIN owed o USING (shard, user_id, period)
   WHERE coalesce(u.used, 0) - coalesce(o.units, 0) <> coalesce(c.units, 0)
-    AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = coalesce(u.period, c.period, o.period))
+    AND NOT EXISTS (
+      SELECT 1 FROM analysis.purged_month p WHERE p.period = coalesce(u.period, c.period, o.period))
   UNION ALL
   -- I5: nobody has more than the highest limit that was ever in force.
   SELECT 'I5 limit', u.shard, NULL, u.user_id, format('used %s of %s', u.used, l.highest)
@@ -101,7 +104,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   FROM jobs j JOIN analysis.result r ON r.shard = j.shard AND r.period = j.period AND r.job_id = j.id
   WHERE r.attempt > j.max_attempts OR r.outcome = 1 AND r.attempt < 1
   UNION ALL
-  SELECT 'I7 dead', j.shard, j.id, j.user_id, format('%s of %s attempts, %s', d.attempts, j.max_attempts, d.class)
+  SELECT 'I7 dead', j.shard, j.id, j.user_id,
+    format('%s of %s attempts, %s', d.attempts, j.max_attempts, d.class)
   FROM jobs j JOIN analysis.dead d ON d.shard = j.shard AND d.job_id = j.id
   WHERE d.attempts > j.max_attempts OR d.class = '' OR d.message = ''
      OR NOT EXISTS (SELECT 1 FROM analysis.attempts_of(d.shard, d.job_id) e WHERE e.class = d.class)
@@ -127,7 +131,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   UNION ALL
   -- A key answers a job that exists, in its month, or that was removed after its time.
   SELECT 'key', i.shard, i.job_id, i.user_id, 'the key names a job that is not there' FROM analysis.idem i
-  WHERE NOT EXISTS (SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)
+  WHERE NOT EXISTS (
+    SELECT 1 FROM analysis.job j WHERE j.shard = i.shard AND j.period = i.period AND j.id = i.job_id)
     AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = i.period)
   UNION ALL
   -- An open job has its image, and what is said of the months' partitions is true.
@@ -135,14 +140,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   JOIN analysis.job j ON j.shard = o.shard AND j.period = o.period AND j.id = o.id
   WHERE o.places && ARRAY['ready', 'scheduled', 'lease'] AND NOT o.closed
     AND NOT EXISTS (
-      SELECT 1 FROM analysis.image m WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
+      SELECT 1 FROM analysis.image m
+      WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
   UNION ALL
   SELECT 'partition', NULL, NULL, NULL, format('%s of %s', n.name, analysis.period_text(m.period))
   FROM analysis.partition_made m CROSS JOIN unnest(ARRAY['job', 'image', 'result', 'attempt_error']) n(name)
   WHERE to_regclass(format('analysis.%I', n.name || '_p' || m.period)) IS NULL)
   SELECT b.* FROM broken b, (SELECT analysis.clinics_seen(analysis.caller()) AS clinics) s
   WHERE s.clinics IS NULL OR EXISTS (
-    SELECT FROM analysis.account a WHERE a.shard = b.shard AND a.user_id = b.user_id AND a.clinic_id = ANY (s.clinics))
+    SELECT FROM analysis.account a
+    WHERE a.shard = b.shard AND a.user_id = b.user_id AND a.clinic_id = ANY (s.clinics))
 $$;
 COMMENT ON FUNCTION analysis.broken_invariants IS
   'Answers every broken rule of the whole queue; there should be none.';

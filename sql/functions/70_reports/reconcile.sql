@@ -1,8 +1,8 @@
 -- Whether the counters are what the jobs say.
 
--- Every user of one shard and month whose counter differs from what their jobs say: analysed jobs and those still open hold
--- a unit each; a unit whose refund is pending has been given back already. A month of which jobs have been removed cannot be
--- recounted: it was stated before.
+-- Every user of one shard and month whose counter differs from what their jobs say: analysed jobs and
+-- those still open hold a unit each; a unit whose refund is pending has been given back already. A month
+-- of which jobs have been removed cannot be recounted: it was stated before.
 CREATE OR REPLACE FUNCTION analysis.usage_differences(p_shard smallint, p_period smallint)
 RETURNS TABLE (o_user text, o_used int, o_pending int, o_analysed int, o_open int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
@@ -20,17 +20,20 @@ BEGIN
     SELECT j.user_id, 0, count(*)::int
       FROM analysis.job j
      WHERE j.shard = p_shard AND j.period = p_period
-       AND NOT EXISTS (SELECT 1 FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = j.id)
+       AND NOT EXISTS (
+         SELECT 1 FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = j.id)
        AND NOT EXISTS (SELECT 1 FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = j.id)
      GROUP BY j.user_id),
   expected AS (
     SELECT user_id, sum(analysed)::int AS analysed, sum(open)::int AS open FROM held GROUP BY user_id),
   pending AS (
-    SELECT f.user_id, count(*)::int AS units FROM analysis.refund f WHERE f.shard = p_shard AND f.period = p_period GROUP BY f.user_id),
+    SELECT f.user_id, count(*)::int AS units FROM analysis.refund f
+    WHERE f.shard = p_shard AND f.period = p_period GROUP BY f.user_id),
   counted AS (
     SELECT u.user_id, u.used FROM analysis.usage u WHERE u.shard = p_shard AND u.period = p_period),
   compared AS (
-    SELECT user_id, coalesce(c.used, 0) AS used, coalesce(p.units, 0) AS pending, coalesce(e.analysed, 0) AS analysed,
+    SELECT user_id, coalesce(c.used, 0) AS used, coalesce(p.units, 0) AS pending,
+      coalesce(e.analysed, 0) AS analysed,
            coalesce(e.open, 0) AS open
       FROM expected e FULL JOIN counted c USING (user_id) FULL JOIN pending p USING (user_id))
   SELECT coalesce(a.user_ref, '#' || x.user_id), x.used, x.pending, x.analysed, x.open

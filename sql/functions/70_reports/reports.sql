@@ -12,8 +12,8 @@ COMMENT ON FUNCTION analysis.statement_due IS
 
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
--- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of users of p_clinics;
--- NULL: of all.
+-- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of
+-- users of p_clinics; NULL: of all.
 CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz, p_clinics int[])
 RETURNS TABLE (
   shard smallint, user_id bigint, user_ref text, zone text, plan text, plan_name text, monthly_limit bigint,
@@ -60,7 +60,8 @@ LANGUAGE sql STABLE AS $$
     SELECT v.monthly_limit FROM analysis.plan_limit v
     WHERE v.plan_id = h.plan_id AND v.valid_from <= p_now AND v.valid_from < m.ends
     ORDER BY v.valid_from DESC LIMIT 1) l ON true
-  WHERE (a.created_at < m.ends OR u.user_id IS NOT NULL) AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
+  WHERE (a.created_at < m.ends OR u.user_id IS NOT NULL)
+    AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
 $$;
 
 -- By how much each month that is stated before p_period changed since: what is used, refunded and refused
@@ -102,8 +103,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- A month's usage as it is reported: the statement's lines in their order when the month is closed, else what
--- it is now by the bytes of the users' names, of the users whom the caller sees. What the clocks of p_zone (NULL: of each
--- user's) show has no zone. The condition on the statement is decided once, so that only one half is read.
+-- it is now by the bytes of the users' names, of the users whom the caller sees. What the clocks of p_zone
+-- (NULL: of each user's) show has no zone. The condition on the statement is decided once, so that only
+-- one half is read.
 CREATE OR REPLACE FUNCTION analysis.usage_report(p_period smallint, p_zone text, p_now timestamptz)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
@@ -153,14 +155,16 @@ BEGIN
   - (
     SELECT count(*) FROM analysis.result r
     WHERE r.period = p_period AND r.outcome = 1
-      AND (v_seen IS NULL OR (r.shard, r.user_id) IN (SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)));
+      AND (v_seen IS NULL
+        OR (r.shard, r.user_id) IN (
+          SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)));
 END $$;
 COMMENT ON FUNCTION analysis.open_jobs IS
   'Answers how many jobs of a month have neither a result nor died.';
 
--- How often each condition was found in a month, over all conditions of each analysis. Of several names the first in byte
--- order is shown. Bands are those stored with the result: 1 green to 4 red. Called by functions, which have asked whose
--- results p_clinics are.
+-- How often each condition was found in a month, over all conditions of each analysis. Of several names
+-- the first in byte order is shown. Bands are those stored with the result: 1 green to 4 red. Called by
+-- functions, which have asked whose results p_clinics are.
 CREATE OR REPLACE FUNCTION analysis.condition_counts(p_period smallint, p_clinics int[])
 RETURNS TABLE (
   id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
@@ -185,15 +189,18 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
-  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2), count(*) FILTER (WHERE r.serious),
+  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
+    count(*) FILTER (WHERE r.serious),
     count(*) FILTER (WHERE r.consult), count(*) FILTER (WHERE r.condition_count = 0)
   INTO throat, ear, serious, consult, without_condition
   FROM analysis.result r
   WHERE r.period = p_period AND r.outcome = 1
     AND (v_seen IS NULL OR (r.shard, r.user_id) IN (
       SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen)));
-  SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0), coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0),
-    coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0), coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0),
+  SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0),
+    coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0),
+    coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0),
+    coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0),
     coalesce(sum(f.red) FILTER (WHERE NOT f.normal), 0)
   INTO normal, green, yellow, orange, red
   FROM analysis.condition_counts(p_period, v_seen) f;
@@ -202,18 +209,21 @@ END $$;
 COMMENT ON FUNCTION analysis.finding_counts IS
   'Answers how many findings of each kind a month has; counts only.';
 
--- Record that the report of conditions or of analyses of a month is read, and answer what the functions that give its rows
--- ask for once that is committed. Who may not call one of these may not read that report, and leaves no entry.
+-- Record that the report of conditions or of analyses of a month is read, and answer what the functions
+-- that give its rows ask for once that is committed. Who may not call one of these may not read that
+-- report, and leaves no entry.
 CREATE OR REPLACE FUNCTION analysis.open_conditions(p_period smallint, p_detail jsonb) RETURNS text
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT analysis.open_reading('report', 'report:conditions:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
+  SELECT analysis.open_reading(
+    'report', 'report:conditions:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
 $$;
 COMMENT ON FUNCTION analysis.open_conditions IS
   'Records that the report of conditions is read; answers what report_conditions asks for.';
 
 CREATE OR REPLACE FUNCTION analysis.open_analyses(p_period smallint, p_detail jsonb) RETURNS text
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT analysis.open_reading('report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
+  SELECT analysis.open_reading(
+    'report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
 $$;
 COMMENT ON FUNCTION analysis.open_analyses IS
   'Records that the report of analyses is read; answers what its functions ask for.';
@@ -224,7 +234,8 @@ RETURNS TABLE (
   id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 BEGIN
-  PERFORM analysis.require_reading('report', 'report:conditions:' || analysis.period_text(p_period), p_reading);
+  PERFORM analysis.require_reading(
+    'report', 'report:conditions:' || analysis.period_text(p_period), p_reading);
   RETURN QUERY
   SELECT c.*
   FROM analysis.condition_counts(p_period, analysis.clinics_seen(analysis.caller())) c
@@ -253,17 +264,20 @@ END $$;
 COMMENT ON FUNCTION analysis.analyses_bounds IS
   'Answers between which job numbers each shard''s analyses of a month are.';
 
--- A page of the report of analyses: of one shard, the jobs with these numbers, in order. A function's rows are all kept
--- before the first is sent: in pages they never meet the disk. What the clocks of the zone (NULL: of each user's) show has
--- no zone. Results of persons who were erased tell nothing.
+-- A page of the report of analyses: of one shard, the jobs with these numbers, in order. A function's rows
+-- are all kept before the first is sent: in pages they never meet the disk. What the clocks of the zone
+-- (NULL: of each user's) show has no zone. Results of persons who were erased tell nothing.
 CREATE OR REPLACE FUNCTION analysis.report_analyses(
   p_period smallint, p_reading text, p_zone text, p_shard smallint, p_first bigint, p_last bigint)
 RETURNS TABLE (
   job_id bigint, user_ref text, kind smallint,
-  primary_id text, primary_name text, primary_confidence double precision, primary_band smallint, primary_normal boolean,
+  primary_id text, primary_name text, primary_confidence double precision, primary_band smallint,
+  primary_normal boolean,
   secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band smallint,
-  secondary_normal boolean, condition_count smallint, serious boolean, consult boolean, attempt smallint, calls smallint,
-  analysis_id text, endpoint text, model text, answered_at timestamptz, answered_local timestamp, finished_at timestamptz,
+  secondary_normal boolean, condition_count smallint, serious boolean, consult boolean, attempt smallint,
+  calls smallint,
+  analysis_id text, endpoint text, model text, answered_at timestamptz, answered_local timestamp,
+  finished_at timestamptz,
   finished_local timestamp)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_custom_plan AS $$
@@ -287,10 +301,11 @@ END $$;
 COMMENT ON FUNCTION analysis.report_analyses IS
   'Answers a page of the report of analyses.';
 
--- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already, its grace is not
--- over, or its number is none that the programs know (the years 2000 to 2699). Answers whether this call closed it. p_now is
--- for tests; callers leave it out. A role that sees some clinics only would state them for all: it may not. Who calls is
--- told by the session, since in here it is the owner.
+-- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already,
+-- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
+-- whether this call closed it. p_now is for tests; callers leave it out. A role that sees some clinics
+-- only would state them for all: it may not. Who calls is told by the session, since in here it is the
+-- owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -307,7 +322,8 @@ BEGIN
     RETURN false;
   END IF;
   IF analysis.clinics_seen(v_caller) IS NOT NULL THEN
-    RAISE EXCEPTION 'role % sees some clinics only and cannot close % for all', v_caller, analysis.period_text(p_period)
+    RAISE EXCEPTION 'role % sees some clinics only and cannot close % for all', v_caller,
+      analysis.period_text(p_period)
       USING ERRCODE = 'insufficient_privilege',
         HINT = 'Let a role that is not restricted to clinics write the month''s usage report first.';
   END IF;
@@ -352,12 +368,13 @@ $$;
 COMMENT ON FUNCTION analysis.current_month IS
   'Answers the running month in the installation''s time zone.';
 
--- What there is to know of a month before its rows are read: the moment of the report, whether and since when its usage
--- is stated, whether it may be closed, whether it is over everywhere, whether the server is a replica, and since when
--- results of it have been removed. p_now NULL: now.
+-- What there is to know of a month before its rows are read: the moment of the report, whether and since
+-- when its usage is stated, whether it may be closed, whether it is over everywhere, whether the server is
+-- a replica, and since when results of it have been removed. p_now NULL: now.
 CREATE OR REPLACE FUNCTION analysis.month_facts(p_period smallint, p_now timestamptz)
 RETURNS TABLE (
-  at timestamptz, closed_at timestamptz, is_due boolean, is_over boolean, is_replica boolean, purged_since timestamptz)
+  at timestamptz, closed_at timestamptz, is_due boolean, is_over boolean, is_replica boolean,
+  purged_since timestamptz)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT m.at, s.closed_at, analysis.statement_due(p_period) <= m.at,
     analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') <= m.at, pg_is_in_recovery(), p.since
@@ -368,9 +385,11 @@ $$;
 COMMENT ON FUNCTION analysis.month_facts IS
   'Answers whether a month is closed, over and may be closed, and since when results were removed.';
 
--- The months that are over in every zone, from the first in which anything was used or stated, the oldest first; and of
--- each, whether its usage can be stated: it is already, or its grace is over and the server is no replica. p_now NULL: now.
-CREATE OR REPLACE FUNCTION analysis.due_months(p_now timestamptz) RETURNS TABLE (period smallint, is_due boolean)
+-- The months that are over in every zone, from the first in which anything was used or stated, the oldest
+-- first; and of each, whether its usage can be stated: it is already, or its grace is over and the server
+-- is no replica. p_now NULL: now.
+CREATE OR REPLACE FUNCTION analysis.due_months(p_now timestamptz)
+RETURNS TABLE (period smallint, is_due boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT m.period::smallint,
     s.period IS NOT NULL OR (analysis.statement_due(m.period::smallint) <= t.at AND NOT pg_is_in_recovery())
@@ -386,13 +405,14 @@ $$;
 COMMENT ON FUNCTION analysis.due_months IS
   'Answers the months that are over, and whether each can be stated.';
 
--- The month's totals in one row. What users used comes from the statement when the month is closed, so that it adds up to
--- the usage report; what was found is as it is now.
+-- The month's totals in one row. What users used comes from the statement when the month is closed, so
+-- that it adds up to the usage report; what was found is as it is now.
 CREATE OR REPLACE FUNCTION analysis.summary_report(p_period smallint, p_now timestamptz)
 RETURNS TABLE (
   users bigint, active_users bigint, used bigint, over bigint, analysed bigint, open bigint, failed bigint,
   cancelled bigint, refunded bigint, refused bigint, calls bigint, adjusted bigint, throat bigint, ear bigint,
-  serious bigint, consult bigint, without_condition bigint, normal bigint, green bigint, yellow bigint, orange bigint,
+  serious bigint, consult bigint, without_condition bigint, normal bigint, green bigint, yellow bigint,
+  orange bigint,
   red bigint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT u.*, f.*

@@ -1,7 +1,7 @@
 -- Erasing a person: everything that is theirs goes, and the counts that bills stand on stay under a number.
 
--- The jobs of a user: those that have ended, by the index on results and the dead; those that have not, in the months
--- whose counter says that there are any (p_open: only these).
+-- The jobs of a user: those that have ended, by the index on results and the dead; those that have not, in
+-- the months whose counter says that there are any (p_open: only these).
 CREATE OR REPLACE FUNCTION analysis.jobs_of_user(p_shard smallint, p_user_id bigint, p_open boolean)
 RETURNS TABLE (o_period smallint, o_job bigint)
 LANGUAGE plpgsql STABLE AS $$
@@ -27,42 +27,51 @@ BEGIN
     RETURN QUERY
     SELECT j.period, j.id FROM analysis.job j
     WHERE j.shard = p_shard AND j.period = v_month AND j.user_id = p_user_id
-      AND NOT EXISTS (SELECT 1 FROM analysis.result r WHERE r.shard = p_shard AND r.period = v_month AND r.job_id = j.id)
+      AND NOT EXISTS (
+        SELECT 1 FROM analysis.result r WHERE r.shard = p_shard AND r.period = v_month AND r.job_id = j.id)
       AND NOT EXISTS (SELECT 1 FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = j.id);
   END LOOP;
 END $$;
 
--- Removes who a person is: profile and keys; account and closed statements have a number instead of the name. Answers
--- whether they had not been erased before.
+-- Removes who a person is: profile and keys; account and closed statements have a number instead of the
+-- name. Answers whether they had not been erased before.
 CREATE OR REPLACE FUNCTION analysis.erase_identity(
-  p_shard smallint, p_user_id bigint, OUT o_is_first boolean, OUT o_profile bigint, OUT o_keys bigint, OUT o_lines bigint,
+  p_shard smallint, p_user_id bigint, OUT o_is_first boolean, OUT o_profile bigint, OUT o_keys bigint,
+  OUT o_lines bigint,
   OUT o_photo text)
 LANGUAGE plpgsql AS $$
 DECLARE
   v_label text := 'erased-' || p_user_id;
 BEGIN
-  DELETE FROM analysis.profile p WHERE p.shard = p_shard AND p.user_id = p_user_id RETURNING p.photo_url INTO o_photo;
+  DELETE FROM analysis.profile p WHERE p.shard = p_shard AND p.user_id = p_user_id RETURNING p.photo_url
+  INTO o_photo;
   GET DIAGNOSTICS o_profile = ROW_COUNT;
   DELETE FROM analysis.idem i WHERE i.shard = p_shard AND i.user_id = p_user_id;
   GET DIAGNOSTICS o_keys = ROW_COUNT;
-  WHILE EXISTS (SELECT 1 FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = v_label AND a.user_id <> p_user_id) LOOP
+  WHILE EXISTS (
+    SELECT 1 FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = v_label AND a.user_id <> p_user_id) LOOP
     v_label := v_label || '-';
   END LOOP;
   UPDATE analysis.account a
-  SET user_ref = v_label, key_salt = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), erased_at = clock_timestamp()
+  SET user_ref = v_label, key_salt = uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()),
+    erased_at = clock_timestamp()
   WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL;
   o_is_first := FOUND;
   UPDATE analysis.statement_line t SET user_ref = a.user_ref
   FROM analysis.account a
-  WHERE a.shard = p_shard AND a.user_id = p_user_id AND t.shard = a.shard AND t.user_id = a.user_id AND t.user_ref <> a.user_ref;
+  WHERE a.shard = p_shard AND a.user_id = p_user_id AND t.shard = a.shard AND t.user_id = a.user_id
+    AND t.user_ref <> a.user_ref;
   GET DIAGNOSTICS o_lines = ROW_COUNT;
 END $$;
 
--- Removes the images of a person's month, and empties what was found and what went wrong in it: each partition by its own
--- keys, jobs before their results as a purge takes them. The jobs are all of the person's: one that was retried has left its attempts in the months before.
+-- Removes the images of a person's month, and empties what was found and what went wrong in it: each
+-- partition by its own keys, jobs before their results as a purge takes them. The jobs are all of the
+-- person's: one that was retried has left its attempts in the months before.
 CREATE OR REPLACE FUNCTION analysis.erase_month(
   p_shard smallint, p_user_id bigint, p_period smallint, p_jobs bigint[],
-  OUT o_images bigint, OUT o_image_bytes bigint, OUT o_results bigint, OUT o_attempts bigint, OUT o_jobs bigint)
+  OUT o_images bigint, OUT o_image_bytes bigint, OUT o_results bigint, OUT o_attempts bigint,
+    OUT o_jobs bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
   WITH gone AS (
@@ -76,10 +85,14 @@ BEGIN
   GET DIAGNOSTICS o_jobs = ROW_COUNT;
 
   UPDATE analysis.result r
-  SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL, answered_at = NULL,
-      primary_id = NULL, primary_name = NULL, primary_confidence = NULL, primary_band = NULL, primary_normal = NULL,
-      secondary_id = NULL, secondary_name = NULL, secondary_confidence = NULL, secondary_band = NULL, secondary_normal = NULL
-  WHERE r.shard = p_shard AND r.period = p_period AND r.user_id = p_user_id AND r.outcome = 1 AND r.condition_count IS NOT NULL;
+  SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL,
+    answered_at = NULL,
+      primary_id = NULL, primary_name = NULL, primary_confidence = NULL, primary_band = NULL,
+      primary_normal = NULL,
+      secondary_id = NULL, secondary_name = NULL, secondary_confidence = NULL, secondary_band = NULL,
+      secondary_normal = NULL
+  WHERE r.shard = p_shard AND r.period = p_period AND r.user_id = p_user_id AND r.outcome = 1
+    AND r.condition_count IS NOT NULL;
   GET DIAGNOSTICS o_results = ROW_COUNT;
 
   UPDATE analysis.attempt_error e SET code = NULL, message = 'erased', error_id = NULL
@@ -88,21 +101,24 @@ BEGIN
   GET DIAGNOSTICS o_attempts = ROW_COUNT;
 END $$;
 
--- Erases a person, who is named by what the operator calls them, or else by their number. While jobs of theirs are open nothing is done, and they are
--- counted, unless they are to be cancelled: a worker that has one drops what it finds. Each kind of what went is counted;
--- what is erased already counts for nothing, so that the call can be repeated. No row: there is no such user.
--- Where their photo was is answered, so that it can be taken out of a cache.
+-- Erases a person, who is named by what the operator calls them, or else by their number. While jobs of
+-- theirs are open nothing is done, and they are counted, unless they are to be cancelled: a worker that
+-- has one drops what it finds. Each kind of what went is counted; what is erased already counts for
+-- nothing, so that the call can be repeated. No row: there is no such user. Where their photo was is
+-- answered, so that it can be taken out of a cache.
 --
--- A job, its result and its failed attempts stay as rows without content: a month's numbers are recounted from them.
--- A result that tells nothing has no number of conditions.
+-- A job, its result and its failed attempts stay as rows without content: a month's numbers are recounted
+-- from them. A result that tells nothing has no number of conditions.
 --
--- Locks: the account; the dead jobs, as a retry begins with them; then the counters, as a submit does and in its order,
--- of every month that takes jobs or that may be made meanwhile: where there is none yet it is made, which waits for a
--- submit that has made it and not committed. A submit that had read the account and not yet come to its counter waits
--- there, and then looks at the account again.
-CREATE OR REPLACE FUNCTION analysis.erase_user(p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean)
+-- Locks: the account; the dead jobs, as a retry begins with them; then the counters, as a submit does and
+-- in its order, of every month that takes jobs or that may be made meanwhile: where there is none yet it
+-- is made, which waits for a submit that has made it and not committed. A submit that had read the account
+-- and not yet come to its counter waits there, and then looks at the account again.
+CREATE OR REPLACE FUNCTION analysis.erase_user(
+  p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean)
 RETURNS TABLE (
-  o_user bigint, o_open bigint, o_cancelled bigint, o_profile bigint, o_images bigint, o_image_bytes bigint, o_results bigint,
+  o_user bigint, o_open bigint, o_cancelled bigint, o_profile bigint, o_images bigint, o_image_bytes bigint,
+  o_results bigint,
   o_dead bigint, o_attempts bigint, o_jobs bigint, o_keys bigint, o_lines bigint, o_photo text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
@@ -112,7 +128,8 @@ DECLARE
   v_is_first boolean;
 BEGIN
   PERFORM analysis.require_argument(
-    p_shard IS NOT NULL AND p_cancel IS NOT NULL, 'an erasure names a shard and whether open jobs are cancelled');
+    p_shard IS NOT NULL
+      AND p_cancel IS NOT NULL, 'an erasure names a shard and whether open jobs are cancelled');
   PERFORM analysis.refuse_repeatable_read();
   SELECT a.user_id INTO o_user FROM analysis.account a
   WHERE a.shard = p_shard AND (a.user_ref = p_user OR p_user IS NULL AND a.user_id = p_user_id) FOR UPDATE;
@@ -143,7 +160,8 @@ BEGIN
   END IF;
 
   -- 2. Who they are.
-  SELECT i.* INTO v_is_first, o_profile, o_keys, o_lines, o_photo FROM analysis.erase_identity(p_shard, o_user) i;
+  SELECT i.* INTO v_is_first, o_profile, o_keys, o_lines, o_photo
+  FROM analysis.erase_identity(p_shard, o_user) i;
 
   -- 3. What was found, and what went wrong.
   v_job := ARRAY(SELECT j.o_job FROM analysis.jobs_of_user(p_shard, o_user, false) j);
@@ -155,10 +173,12 @@ BEGIN
   INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
   FROM analysis.partition_made m CROSS JOIN LATERAL analysis.erase_month(p_shard, o_user, m.period, v_job) e;
 
-  IF v_is_first OR o_cancelled + o_profile + o_keys + o_lines + o_images + o_results + o_dead + o_attempts + o_jobs > 0 THEN
+  IF v_is_first OR o_cancelled + o_profile + o_keys + o_lines + o_images + o_results + o_dead + o_attempts
+       + o_jobs > 0 THEN
     PERFORM analysis.audit_add(
       'erase', 'user:' || o_user, jsonb_build_object(
-        'cancelled', o_cancelled, 'images', o_images, 'results', o_results, 'dead', o_dead, 'attempts', o_attempts,
+        'cancelled', o_cancelled, 'images', o_images, 'results', o_results, 'dead', o_dead, 'attempts',
+        o_attempts,
         'jobs', o_jobs, 'keys', o_keys, 'lines', o_lines));
   END IF;
   RETURN NEXT;
@@ -167,7 +187,8 @@ COMMENT ON FUNCTION analysis.erase_user IS
   'Erases a person: all that is kept of them, but for the counts of closed bills.';
 
 -- Where the audit tells of a user's erasure: the latest entry, for the receipt.
-CREATE OR REPLACE FUNCTION analysis.erasure_of(p_user_id bigint) RETURNS TABLE (o_entry bigint, o_at timestamptz, o_hash text)
+CREATE OR REPLACE FUNCTION analysis.erasure_of(p_user_id bigint)
+RETURNS TABLE (o_entry bigint, o_at timestamptz, o_hash text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT a.id, a.at, encode(a.hash, 'hex') FROM analysis.audit a
   WHERE a.action = 'erase' AND a.object = 'user:' || p_user_id

@@ -1,28 +1,30 @@
 -- Removing what has been kept for long enough: the bounds, and whole months.
 --
--- Every function here takes the moment that counts as now: a run has one for all that it does, and a test its own. With
--- p_dry nothing is changed, and the same numbers are answered.
+-- Every function here takes the moment that counts as now: a run has one for all that it does, and a test
+-- its own. With p_dry nothing is changed, and the same numbers are answered.
 
--- What a setting keeps and is not later than this has been kept for long enough; NULL: it is kept for ever. Months
--- are those of the calendar in UTC, whatever the session's zone.
+-- What a setting keeps and is not later than this has been kept for long enough; NULL: it is kept for
+-- ever. Months are those of the calendar in UTC, whatever the session's zone.
 CREATE OR REPLACE FUNCTION analysis.kept_until(p_setting text, p_now timestamptz) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT (analysis.check_moment(p_now) AT TIME ZONE 'UTC' - nullif(s.value, '')::interval) AT TIME ZONE 'UTC'
   FROM analysis.setting s WHERE s.name = p_setting
 $$;
 
--- Records that something is removed: when the caller says that it is the first of its run, and whatever the caller says
--- when no entry of the last day tells of it.
-CREATE OR REPLACE FUNCTION analysis.record_purge(p_object text, p_until timestamptz, p_record boolean) RETURNS void
+-- Records that something is removed: when the caller says that it is the first of its run, and whatever
+-- the caller says when no entry of the last day tells of it.
+CREATE OR REPLACE FUNCTION analysis.record_purge(p_object text, p_until timestamptz, p_record boolean)
+RETURNS void
 LANGUAGE sql AS $$
   SELECT analysis.audit_add('purge', p_object, jsonb_build_object('until', analysis.audit_time(p_until)))
   WHERE p_record OR NOT EXISTS (
     SELECT 1 FROM analysis.audit_entry a
-    WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'purge' AND a.object = p_object AND a.role = session_user)
+    WHERE a.at > clock_timestamp() - interval '1 day' AND a.action = 'purge' AND a.object = p_object
+      AND a.role = session_user)
 $$;
 
--- The months in which something may be past its time, the oldest first: images, results, all of it. Nothing in a month
--- is older than the month or its partitions.
+-- The months in which something may be past its time, the oldest first: images, results, all of it.
+-- Nothing in a month is older than the month or its partitions.
 CREATE OR REPLACE FUNCTION analysis.purge_months(p_now timestamptz)
 RETURNS TABLE (o_period smallint, o_images boolean, o_results boolean, o_whole boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -33,15 +35,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT least(m.created_at, analysis.period_start(m.period, 'Etc/GMT-14')) AS oldest,
            analysis.period_start((m.period + 1)::smallint, 'Etc/GMT+12') AS ends) s
   CROSS JOIN (
-    SELECT analysis.kept_until('keep_images', p_now) AS images, analysis.kept_until('keep_results', p_now) AS results) k
+    SELECT analysis.kept_until('keep_images', p_now) AS images,
+      analysis.kept_until('keep_results', p_now) AS results) k
   ORDER BY m.period
 $$;
 COMMENT ON FUNCTION analysis.purge_months IS
   'Answers the months in which something is past its time.';
 
--- Whether a month's jobs may go: when its usage is stated, so that no bill can miss them. A month that can be stated
--- and that nobody has asked for is stated here.
-CREATE OR REPLACE FUNCTION analysis.is_stated(p_period smallint, p_now timestamptz, p_dry boolean) RETURNS boolean
+-- Whether a month's jobs may go: when its usage is stated, so that no bill can miss them. A month that can
+-- be stated and that nobody has asked for is stated here.
+CREATE OR REPLACE FUNCTION analysis.is_stated(p_period smallint, p_now timestamptz, p_dry boolean)
+RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
@@ -60,9 +64,11 @@ LANGUAGE sql AS $$
   INSERT INTO analysis.purged_month (period, since) VALUES (p_period, p_now) ON CONFLICT (period) DO NOTHING
 $$;
 
--- Whether all of a month is past its time and nothing in it lives: no job that is open, none that failed or ended
--- lately, no image but so many as are going anyway, and no attempt of a job that was moved to another month.
-CREATE OR REPLACE FUNCTION analysis.is_month_past(p_period smallint, p_now timestamptz, p_dry boolean, p_images bigint)
+-- Whether all of a month is past its time and nothing in it lives: no job that is open, none that failed
+-- or ended lately, no image but so many as are going anyway, and no attempt of a job that was moved to
+-- another month.
+CREATE OR REPLACE FUNCTION analysis.is_month_past(
+  p_period smallint, p_now timestamptz, p_dry boolean, p_images bigint)
 RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -83,25 +89,31 @@ BEGIN
                 WHERE j.period = p_period
                   AND NOT EXISTS (SELECT 1 FROM analysis.result r
                                   WHERE r.period = p_period AND r.shard = j.shard AND r.job_id = j.id)
-                  AND NOT EXISTS (SELECT 1 FROM analysis.dead d WHERE d.shard = j.shard AND d.job_id = j.id)) THEN
+                  AND NOT EXISTS (
+                    SELECT 1 FROM analysis.dead d WHERE d.shard = j.shard AND d.job_id = j.id)) THEN
     RETURN false;
   END IF;
   RETURN NOT EXISTS (
-    SELECT 1 FROM (SELECT DISTINCT e.shard, e.job_id FROM analysis.attempt_error e WHERE e.period = p_period) e
+    SELECT 1 FROM (
+      SELECT DISTINCT e.shard, e.job_id FROM analysis.attempt_error e WHERE e.period = p_period) e
     CROSS JOIN analysis.partition_made m
     CROSS JOIN LATERAL (
-      SELECT 1 FROM analysis.job k WHERE k.shard = e.shard AND k.period = m.period AND k.id = e.job_id OFFSET 0) k
+      SELECT 1 FROM analysis.job k
+      WHERE k.shard = e.shard AND k.period = m.period AND k.id = e.job_id OFFSET 0) k
     WHERE m.period <> p_period);
 END $$;
 
--- Removes a month as a whole, when all of it is past its time: its partitions go, which is no work for rows, and so
--- does the record that it has any. Answers whether it went, with how many results. The tables are locked for the moment
--- in which the partitions leave them; who cannot have them at once (a back-end that submitted may keep its transaction
--- open) gets an error of class 55P03, has changed nothing and tries again. Nothing can come into the month between
--- looking and locking: no job is submitted into a month that is over, and without a dead job none is moved.
-CREATE OR REPLACE FUNCTION analysis.purge_month(p_period smallint, p_now timestamptz, p_dry boolean, p_images bigint)
+-- Removes a month as a whole, when all of it is past its time: its partitions go, which is no work for
+-- rows, and so does the record that it has any. Answers whether it went, with how many results. The tables
+-- are locked for the moment in which the partitions leave them; who cannot have them at once (a back-end
+-- that submitted may keep its transaction open) gets an error of class 55P03, has changed nothing and
+-- tries again. Nothing can come into the month between looking and locking: no job is submitted into a
+-- month that is over, and without a dead job none is moved.
+CREATE OR REPLACE FUNCTION analysis.purge_month(
+  p_period smallint, p_now timestamptz, p_dry boolean, p_images bigint)
 RETURNS TABLE (o_gone boolean, o_rows bigint, o_bytes bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '200ms'
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '200ms'
 AS $$
 DECLARE
   v_parent text;
@@ -111,7 +123,8 @@ BEGIN
     p_period IS NOT NULL AND p_now IS NOT NULL AND p_dry IS NOT NULL AND p_images >= 0,
     'a month is removed as of a moment, dry or not, with a number of images');
   PERFORM analysis.refuse_repeatable_read();
-  o_gone := analysis.is_month_past(p_period, p_now, p_dry, p_images) AND analysis.is_stated(p_period, p_now, p_dry);
+  o_gone := analysis.is_month_past(p_period, p_now, p_dry, p_images)
+    AND analysis.is_stated(p_period, p_now, p_dry);
   SELECT count(*), coalesce(sum(pg_column_size(r.*)), 0) INTO o_rows, o_bytes
   FROM analysis.result r WHERE o_gone AND r.period = p_period;
   IF o_gone AND NOT p_dry THEN
@@ -129,7 +142,8 @@ BEGIN
     END LOOP;
     INSERT INTO analysis.purged_month AS k (period, since, dropped_at) VALUES (p_period, p_now, p_now)
     ON CONFLICT (period) DO UPDATE SET dropped_at = EXCLUDED.dropped_at;
-    PERFORM analysis.audit_add('purge', 'month:' || analysis.period_text(p_period), jsonb_build_object('results', o_rows));
+    PERFORM analysis.audit_add(
+      'purge', 'month:' || analysis.period_text(p_period), jsonb_build_object('results', o_rows));
   END IF;
   RETURN NEXT;
 END $$;

@@ -1,8 +1,11 @@
--- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row for each
--- month of which some went; no row means that nothing is left to do. A dry run answers all at once.
+-- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row
+-- for each month of which some went; no row means that nothing is left to do. A dry run answers all at
+-- once.
 
--- The counters of months that are stated and of which nothing else is left. What is owed and not applied yet stays.
-CREATE OR REPLACE FUNCTION analysis.purge_usage(p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
+-- The counters of months that are stated and of which nothing else is left. What is owed and not applied
+-- yet stays.
+CREATE OR REPLACE FUNCTION analysis.purge_usage(
+  p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
@@ -45,11 +48,12 @@ END $$;
 COMMENT ON FUNCTION analysis.purge_usage IS
   'Removes counts of months that are past their time.';
 
--- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The chain stays
--- whole: the head keeps where it begins now and the hash before that, and the removal is an entry of its own that says
--- both, with the server's clock, the bound and the newest moment that went. p_through: the last entry that may go, so
--- that a run never comes to its own.
-CREATE OR REPLACE FUNCTION analysis.purge_audit(p_limit int, p_now timestamptz, p_dry boolean, p_through bigint)
+-- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The
+-- chain stays whole: the head keeps where it begins now and the hash before that, and the removal is an
+-- entry of its own that says both, with the server's clock, the bound and the newest moment that went.
+-- p_through: the last entry that may go, so that a run never comes to its own.
+CREATE OR REPLACE FUNCTION analysis.purge_audit(
+  p_limit int, p_now timestamptz, p_dry boolean, p_through bigint)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE

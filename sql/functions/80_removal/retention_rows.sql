@@ -1,11 +1,11 @@
 -- Removing by row what is past its time in months that live on.
 --
--- Each call looks at the next rows behind p_after by the primary key, p_limit at most, and is a short transaction. It
--- answers the last key, how many rows it looked at (none: the end), and what went. p_record: nothing has gone in this run
--- yet, and the first that goes is recorded in the audit.
+-- Each call looks at the next rows behind p_after by the primary key, p_limit at most, and is a short
+-- transaction. It answers the last key, how many rows it looked at (none: the end), and what went.
+-- p_record: nothing has gone in this run yet, and the first that goes is recorded in the audit.
 
--- Removes all that is kept of a job that has ended; the caller holds its row. Its key stays, so that a repeated submit
--- is still answered and not done again.
+-- Removes all that is kept of a job that has ended; the caller holds its row. Its key stays, so that a
+-- repeated submit is still answered and not done again.
 CREATE OR REPLACE FUNCTION analysis.remove_job(p_shard smallint, p_period smallint, p_job bigint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -25,18 +25,19 @@ BEGIN
   END LOOP;
 END $$;
 
--- Gives a month the index by which its images find their jobs. Nothing is submitted into a month that is over, so that
--- building it holds up none but who cancels or retries a job of that month; for one that is running the partition has it
--- from its beginning, if images are kept for less than a month. Without it they are found too, by reading the month.
--- Answers whether it was made; who cannot have the partition at once gets an error of class 55P03. Of two at once one
--- waits and finds it made, or the month gone.
+-- Gives a month the index by which its images find their jobs. Nothing is submitted into a month that is
+-- over, so that building it holds up none but who cancels or retries a job of that month; for one that is
+-- running the partition has it from its beginning, if images are kept for less than a month. Without it
+-- they are found too, by reading the month. Answers whether it was made; who cannot have the partition at
+-- once gets an error of class 55P03. Of two at once one waits and finds it made, or the month gone.
 CREATE OR REPLACE FUNCTION analysis.index_images(p_period smallint, p_now timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
 DECLARE
   v_index text := format('analysis.%I', 'job_p' || p_period || '_image');
 BEGIN
   PERFORM analysis.check_moment(p_now);
-  IF analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') > p_now OR to_regclass(v_index) IS NOT NULL THEN
+  IF analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') > p_now
+    OR to_regclass(v_index) IS NOT NULL THEN
     RETURN false;
   END IF;
   BEGIN
@@ -47,18 +48,22 @@ BEGIN
   IF to_regclass(v_index) IS NOT NULL THEN
     RETURN false;
   END IF;
-  EXECUTE format('CREATE INDEX %I ON analysis.%I (shard, image_id)', 'job_p' || p_period || '_image', 'job_p' || p_period);
+  EXECUTE format(
+    'CREATE INDEX %I ON analysis.%I (shard, image_id)', 'job_p' || p_period || '_image', 'job_p' || p_period);
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.index_images IS
   'Gives a month the index by which its images find their jobs.';
 
--- Images of a month that no job needs any more: every job that shows one ended, and the last of them long enough ago.
+-- Images of a month that no job needs any more: every job that shows one ended, and the last of them long
+-- enough ago.
 CREATE OR REPLACE FUNCTION analysis.purge_images(
-  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
+  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean,
+  p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_images', p_now);
@@ -70,8 +75,9 @@ BEGIN
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
   PERFORM analysis.refuse_repeatable_read();
 
-  -- 1. The next images; one that was submitted lately is needed in any case. They are held, so that nobody can name
-  --    them: a submit or a retry that wants one at this moment either has it first, and it is left, or finds it gone.
+  -- 1. The next images; one that was submitted lately is needed in any case. They are held, so that nobody
+  --    can name them: a submit or a retry that wants one at this moment either has it first, and it is left,
+  --    or finds it gone.
   SELECT max(i.id), count(*), array_agg(i.id) FILTER (WHERE i.used_at <= v_until) INTO o_last, o_looked, v_id
   FROM (SELECT k.id, k.used_at FROM analysis.image k
         WHERE k.shard = p_shard AND k.period = p_period AND k.id > p_after
@@ -85,14 +91,15 @@ BEGIN
         FOR UPDATE SKIP LOCKED) h);
   END IF;
 
-  -- 2. With the locks, in a statement that sees every job that named one before: those that no job needs. All at once,
-  --    so that a month without the index is read once for each call.
+  -- 2. With the locks, in a statement that sees every job that named one before: those that no job needs.
+  --    All at once, so that a month without the index is read once for each call.
   WITH shown AS MATERIALIZED (
     SELECT k.image_id, k.period, k.id FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = p_period AND k.image_period = p_period AND k.image_id = ANY (v_id)
     UNION ALL
     SELECT k.image_id, k.period, k.id FROM analysis.job k
-    WHERE k.shard = p_shard AND k.image_period <> k.period AND k.image_period = p_period AND k.image_id = ANY (v_id)),
+    WHERE k.shard = p_shard AND k.image_period <> k.period AND k.image_period = p_period
+      AND k.image_id = ANY (v_id)),
   needed AS MATERIALIZED (
     SELECT DISTINCT s.image_id FROM shown s
     LEFT JOIN LATERAL (
@@ -120,13 +127,15 @@ END $$;
 COMMENT ON FUNCTION analysis.purge_images IS
   'Removes images of a shard and month that are past their time.';
 
--- Results and cancellations of a month, with their jobs and attempts. A job that a worker holds stays until that has
--- let go.
+-- Results and cancellations of a month, with their jobs and attempts. A job that a worker holds stays
+-- until that has let go.
 CREATE OR REPLACE FUNCTION analysis.purge_results(
-  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
+  p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean,
+  p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_results', p_now);
@@ -141,9 +150,11 @@ BEGIN
   PERFORM analysis.refuse_repeatable_read();
   o_rows := 0;
   o_bytes := 0;
-  SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past), array_agg(r.size) FILTER (WHERE r.is_past)
+  SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past),
+    array_agg(r.size) FILTER (WHERE r.is_past)
   INTO o_last, o_looked, v_job, v_size
-  FROM (SELECT k.job_id, pg_column_size(k.*) AS size, k.finished_at <= v_until AND NOT (k.job_id = ANY (v_held)) AS is_past
+  FROM (SELECT k.job_id, pg_column_size(k.*) AS size, k.finished_at <= v_until
+    AND NOT (k.job_id = ANY (v_held)) AS is_past
         FROM analysis.result k
         WHERE k.shard = p_shard AND k.period = p_period AND k.job_id > p_after
         ORDER BY k.shard, k.period, k.job_id LIMIT p_limit) r;
@@ -177,7 +188,8 @@ CREATE OR REPLACE FUNCTION analysis.purge_dead(
   p_shard smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_dead', p_now);
@@ -201,7 +213,8 @@ BEGIN
     CONTINUE WHEN NOT analysis.is_stated(v_row.period, p_now, p_dry);
     IF NOT p_dry THEN
       -- The dead row first, as a retry does: it has it, or we have.
-      PERFORM 1 FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = v_row.job_id FOR UPDATE SKIP LOCKED;
+      PERFORM 1 FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = v_row.job_id
+      FOR UPDATE SKIP LOCKED;
       CONTINUE WHEN NOT FOUND;
       PERFORM 1 FROM analysis.job k
       WHERE k.shard = p_shard AND k.period = v_row.period AND k.id = v_row.job_id FOR UPDATE SKIP LOCKED;

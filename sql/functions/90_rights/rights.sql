@@ -3,8 +3,9 @@
 -- cannot log in; a login gets its work by GRANT analysis_worker TO worker1. This group comes last, so that it
 -- finds all functions: a version that adds a function adds it here, and so has the group applied again.
 
--- With what the names of this installation's roles begin: the schema's owner is PREFIX_owner. Where the schema belongs
--- to another, as after a dump was restored without owners, it is what the next migration takes.
+-- With what the names of this installation's roles begin: the schema's owner is PREFIX_owner. Where the
+-- schema belongs to another, as after a dump was restored without owners, it is what the next migration
+-- takes.
 CREATE OR REPLACE FUNCTION analysis.role_prefix() RETURNS text
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT coalesce(substring(pg_get_userbyid(n.nspowner) FROM '^(.+)_owner$'), 'analysis')
@@ -22,7 +23,7 @@ COMMENT ON FUNCTION analysis.role_prefix IS
 --   worker         what analysis-worker does
 --   reporter       the reports of usage, conditions and totals, which are counts; closes months
 --   clinician      jobs with their results and failures, and the report of analyses
---   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts; no diagnosis
+-- operator looks at the queue and the causes of failures, pauses, retries, cancels, recounts; no diagnosis
 --   administrator  users, plans and clinics
 --   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit;
 --                  no picture, no diagnosis, no name
@@ -34,7 +35,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH status AS (
     SELECT
       ARRAY[
-        'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard', 'status_of_workers',
+        'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
+        'status_of_workers',
         'gauges'
       ] AS functions,
       ARRAY[
@@ -63,7 +65,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
     SELECT 'worker',
       s.functions || ARRAY[
-        'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail', 'release',
+        'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
+        'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
         'prepare_months', 'audit_worker'],
       s.tables
@@ -91,7 +94,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
         'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
-        'list_clinics', 'list_clinic_viewers', 'add_clinic', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
+        'list_clinics', 'list_clinic_viewers', 'add_clinic', 'assign_clinic', 'grant_clinics',
+        'revoke_clinics', 'lift_clinics',
         'await_submits', 'audit_key'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
@@ -117,7 +121,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
     g.functions || ARRAY[
-      'shard_of', 'shards_of', 'setting_value', 'months', 'period_of', 'image_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as',
+      'shard_of', 'shards_of', 'setting_value', 'months', 'period_of', 'image_keys', 'role_prefix',
+      'role_rights', 'missing_rights', 'act_as',
       'chain_audit', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
