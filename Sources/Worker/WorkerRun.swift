@@ -124,7 +124,7 @@ struct WorkerRun {
         }
       }
       group.addTask {
-        await untilHandingBack()
+        await untilReleasing()
         return false
       }
       var calling = worker.configuration.concurrency
@@ -135,7 +135,7 @@ struct WorkerRun {
     }
   }
 
-  private func untilHandingBack() async {
+  private func untilReleasing() async {
     while !Task.isCancelled, await pipeline.stage < .releasing {
       await pipeline.stageBell.wait()
     }

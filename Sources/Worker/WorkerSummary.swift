@@ -6,7 +6,7 @@ public struct WorkerSummary: Sendable, Equatable {
   public var retried = 0
   /// Jobs that died.
   public var dead = 0
-  /// Jobs given back untouched.
+  /// Jobs released untouched.
   public var released = 0
   /// Outcomes that came too late, after the lease had gone or the job had been cancelled; they stored nothing.
   public var stale = 0

@@ -62,7 +62,7 @@ public struct UserDetail: Sendable, Equatable {
   public let limit: Int?
   /// Units in use in the present month.
   public let used: Int
-  /// Units given back in the present month.
+  /// Units refunded in the present month.
   public let refunded: Int
   /// Submits refused by the limit in the present month.
   public let refused: Int

@@ -49,7 +49,7 @@ public struct FailedAttempt: Sendable, Equatable {
 public enum FailOutcome: String, Sendable, CaseIterable {
   /// The job is tried again.
   case retried
-  /// The job has died, and its quota unit was given back.
+  /// The job has died, and its quota unit was refunded.
   case dead
   /// The lease was gone; nothing was changed.
   case stale

@@ -86,9 +86,9 @@ public struct WorkerQueue: Sendable {
     return outcome
   }
 
-  /// Gives jobs back that were not tried.
+  /// Releases jobs that were not tried.
   ///
-  /// - Returns: Those that were still held and are back; one that the database could not take back is among the
+  /// - Returns: Those that were still held and are released; one that the database could not release is among the
   ///   unrecorded, and its lease is left to run out.
   /// - Throws: every error but of a row. Nothing is lost by repeating the call.
   public func release(
@@ -130,13 +130,13 @@ public struct FailureOutcome: Sendable, Equatable {
   public init() {}
 }
 
-/// What became of jobs that were to be given back.
+/// What became of jobs that were to be released.
 public struct ReleaseOutcome: Sendable, Equatable {
-  /// Given back by this call.
+  /// Released by this call.
   public var back: Set<JobID> = []
-  /// Not given back yet, since somebody else's open transaction holds the job; to be tried again.
+  /// Not released yet, since somebody else's open transaction holds the job; to be tried again.
   public var busy: Set<JobID> = []
-  /// Jobs that could not be given back, with the database's message.
+  /// Jobs that could not be released, with the database's message.
   public var unrecorded: [JobID: String] = [:]
 
   /// An outcome of nothing.

@@ -87,7 +87,7 @@ struct UsageRow: Equatable, Sendable {
   let planName: String?
   /// The monthly limit; nil for none.
   let limit: Int64?
-  /// Units taken and not given back, those of open jobs among them; on adjustments, as all numbers there,
+  /// Units taken and not refunded, those of open jobs among them; on adjustments, as all numbers there,
   /// by how much it changed.
   let used: Int64
   /// Units used beyond the limit at the month's end, which a limit lowered within the month brings about.
@@ -96,7 +96,7 @@ struct UsageRow: Equatable, Sendable {
   let analysed: Int64?
   let failed: Int64?
   let cancelled: Int64?
-  /// Units given back for jobs that died or were cancelled.
+  /// Units refunded for jobs that died or were cancelled.
   let refunded: Int64
   /// Submits refused by the quota.
   let refused: Int64

@@ -1,4 +1,4 @@
--- Units of the monthly quota: taken under the lock of the user's usage row, given back by applying
+-- Units of the monthly quota: taken under the lock of the user's usage row, refunded by applying
 -- refunds. Without settings of their own are those that functions alone call, whose settings hold.
 
 -- Locks the usage rows of users and months, always in the same order, and makes those that are missing. The

@@ -1,4 +1,4 @@
--- Ends attempts that failed, and hands jobs back. p_leases[i] is the lease under which p_jobs[i] ran.
+-- Ends attempts that failed, and releases jobs. p_leases[i] is the lease under which p_jobs[i] ran.
 --
 -- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its
 -- lease, and the caller comes again. Nobody waits for such a transaction.
@@ -85,7 +85,7 @@ END $$;
 COMMENT ON FUNCTION analysis.fail IS
   'Records failed attempts of jobs that a worker holds, and queues each job again or ends it as dead.';
 
--- Gives jobs back unharmed: no attempt is consumed, no error written. Answers those that were given back,
+-- Releases jobs unharmed: no attempt is consumed, no error written. Answers those that were released,
 -- and those that are busy.
 CREATE OR REPLACE FUNCTION analysis.release(
   p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint,
@@ -136,7 +136,7 @@ END $$;
 COMMENT ON FUNCTION analysis.release IS
   'Releases jobs that a worker holds and did not try; no attempt is counted.';
 
--- Gives back what a claim took whose answer never came: the jobs of the leases from p_lease on, so many
+-- Releases what a claim took whose answer never came: the jobs of the leases from p_lease on, so many
 -- numbers, which the worker had chosen itself. Answers how many jobs there were; of those that are busy
 -- the lease runs out.
 CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_lease bigint, p_count int)

@@ -45,7 +45,7 @@ BEGIN
   RETURNING f.user_id, f.lane, f.last_vt - f.step;
 END $$;
 
--- Gives back to users what their cancelled jobs had taken of a source, and counts their scheduled jobs
+-- Gives users back what their cancelled jobs had taken of a source, and counts their scheduled jobs
 -- anew. It locks all their rows of the source, in order, so that two calls for the same users cannot wait
 -- for each other. Called by functions that submit (source 0) or promote (1), before they take places.
 CREATE OR REPLACE FUNCTION analysis.apply_freed(p_shard smallint, p_source smallint, p_users bigint[])

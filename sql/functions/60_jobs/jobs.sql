@@ -118,7 +118,7 @@ END $$;
 COMMENT ON FUNCTION analysis.jobs_ended IS
   'Answers which of some jobs of one shard and month have ended, and how.';
 
--- How many jobs of a shard are dead, and how many units are to be given back. Counting stops at p_limit.
+-- How many jobs of a shard are dead, and how many units are to be refunded. Counting stops at p_limit.
 CREATE OR REPLACE FUNCTION analysis.dead_counts(p_shard smallint, p_limit int)
 RETURNS TABLE (o_dead int, o_refunds int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$

@@ -1,7 +1,7 @@
 -- Whether the counters are what the jobs say.
 
 -- Every user of one shard and month whose counter differs from what their jobs say: analysed jobs and
--- those still open hold a unit each; a unit whose refund is pending has been given back already. A month
+-- those still open hold a unit each; a unit whose refund is pending has been refunded already. A month
 -- of which jobs have been removed cannot be recounted: it was stated before.
 CREATE OR REPLACE FUNCTION analysis.usage_differences(p_shard smallint, p_period smallint)
 RETURNS TABLE (o_user text, o_used int, o_pending int, o_analysed int, o_open int)

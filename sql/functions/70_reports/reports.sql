@@ -139,7 +139,7 @@ END $$;
 COMMENT ON FUNCTION analysis.usage_report IS
   'Answers what each user used of a month, and the adjustments of a closed one.';
 
--- Jobs of a month that have neither a result nor died: the units taken and not given back, less the results.
+-- Jobs of a month that have neither a result nor died: the units taken and not refunded, less the results.
 -- Counted so because the tables in which jobs wait are not to be counted.
 CREATE OR REPLACE FUNCTION analysis.open_jobs(p_period smallint) RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
