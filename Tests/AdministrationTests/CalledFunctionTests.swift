@@ -89,7 +89,10 @@ struct CalledFunctionTests {
 
   @Test("are made in one place, and Swift has no other SQL of the schema")
   func onePlace() throws {
-    #expect(try sources(with: "FROM analysis.") == [Self.sourceOfCalls])
+    let modules = ["Administration/", "JobQueue/", "Reports/", "Worker/"]
+    let others = try sources(with: "FROM analysis.").filter { file in modules.contains { file.hasPrefix($0) }
+    }
+    #expect(others.isEmpty, "\(others)")
     #expect(try sources(with: "\"SELECT analysis.").isEmpty)
   }
 }

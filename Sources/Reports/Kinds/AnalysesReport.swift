@@ -135,7 +135,10 @@ enum AnalysesReport: Report {
     }
 
     func query(_ shard: Int16, _ jobs: ClosedRange<Int64>) -> String {
-      function.text(with: [month, reading, zone, "\(shard)", "\(jobs.lowerBound)", "\(jobs.upperBound)"])
+      function.text(with: [
+        "\(month)::smallint", "\(reading)::text", "\(zone)::text", "\(shard)::smallint",
+        "\(jobs.lowerBound)::bigint", "\(jobs.upperBound)::bigint",
+      ])
     }
   }
 
