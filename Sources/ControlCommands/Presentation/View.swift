@@ -1,7 +1,7 @@
 import CommandLineTool
 import Formatting
 
-/// Semaphore a response into what is shown: dates, percentages and names are formatted here and nowhere else.
+/// Turns a response into what is shown: dates, percentages and names are formatted here and nowhere else.
 protocol Presenter {
   associatedtype Response: Sendable
 

@@ -1,3 +1,4 @@
+public import EventLoop
 public import RemoteImages
 public import System
 
@@ -7,6 +8,8 @@ public struct Dependencies: Sendable {
   public var interruptions: @Sendable () throws -> AsyncStream<Signal>
   /// Reads standard input to its end; the number is the most bytes that are accepted.
   public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
+  /// A line that is typed at the terminal; nil where there is no terminal to ask at.
+  public var typedLine: @Sendable (EventLoop) async throws -> String?
   /// A key that no run before had.
   public var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
@@ -18,11 +21,13 @@ public struct Dependencies: Sendable {
   public init(
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
+    typedLine: @escaping @Sendable (EventLoop) async throws -> String? = { _ in nil },
     runKey: @escaping @Sendable () -> String, network: NetworkDependencies = .system,
     owner: @escaping @Sendable () -> ProcessOwner = ProcessOwner.current
   ) {
     self.interruptions = interruptions
     self.standardInput = standardInput
+    self.typedLine = typedLine
     self.runKey = runKey
     self.network = network
     self.owner = owner
@@ -32,5 +37,6 @@ public struct Dependencies: Sendable {
   public static let process = Dependencies(
     interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
     standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
+    typedLine: { loop in try await ControlCommands.typedLine(on: loop) },
     runKey: { RunKey.random() })
 }

@@ -15,8 +15,7 @@ struct VolumeChecks: DatabaseCheck {
     guard let limit else {
       return .warning(
         check, "the database has \(size(bytes)), and nothing stops submits when the volume is nearly full",
-        "Set a limit below the volume's size: UPDATE analysis.setting SET value = '…' "
-          + "WHERE name = 'max_database_bytes'.")
+        "Set a limit below the volume's size: analysisctl settings set max_database_bytes BYTES.")
     }
     let words = "the database has \(size(bytes)) of the \(size(limit)) that max_database_bytes allows"
     let advice = "Make the volume larger and raise max_database_bytes, or remove old data."
