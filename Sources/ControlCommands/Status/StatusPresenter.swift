@@ -5,9 +5,6 @@ import JobQueue
 
 /// Shows lanes, counts and workers.
 enum StatusPresenter: Presenter {
-  /// A worker that was not heard of for longer is lost: a lease has passed, and its jobs are taken over.
-  static let silence = 15.0
-
   static func json(_ response: StatusResponse) -> JSONValue {
     let queue = response.queue
     return [
@@ -41,7 +38,7 @@ enum StatusPresenter: Presenter {
     [
       "id": .string(String(worker.id)), "host": .string(worker.host), "pid": .count(worker.pid),
       "version": .string(worker.version), "started_at": .time(worker.startedAt),
-      "state": .string(state(worker)), "heartbeat_seconds_ago": .number(worker.heartbeatAgo),
+      "state": .string(worker.state.rawValue), "heartbeat_seconds_ago": .number(worker.heartbeatAgo),
       "in_flight": .count(worker.inFlight),
       "report": worker.report.map(WorkerReportPresenter.json) ?? .null,
     ]
@@ -60,10 +57,12 @@ enum StatusPresenter: Presenter {
     return text + WorkerReportPresenter.text(queue.workers, width: width, paint: paint)
   }
 
-  private static func isLost(_ worker: QueueStatus.WorkerStatus) -> Bool { worker.heartbeatAgo > silence }
-
-  private static func state(_ worker: QueueStatus.WorkerStatus) -> String {
-    isLost(worker) ? "lost" : "alive"
+  private static func colour(_ state: QueueStatus.WorkerStatus.State) -> Paint.Colour? {
+    switch state {
+    case .alive: nil
+    case .lost: .red
+    case .ended: .dim
+    }
   }
 
   private static func lanes(_ queue: QueueStatus) -> Table {
@@ -88,7 +87,7 @@ enum StatusPresenter: Presenter {
     ])
     for worker in queue.workers {
       table.add([
-        Cell(worker.host), Cell(worker.pid), Cell(state(worker), isLost(worker) ? .red : nil),
+        Cell(worker.host), Cell(worker.pid), Cell(worker.state.rawValue, colour(worker.state)),
         Cell(worker.version), Cell(Moment.short(worker.startedAt)),
         Cell(Moment.age(worker.heartbeatAgo) + " ago"),
         Cell(worker.inFlight),

@@ -45,7 +45,8 @@ enum WorkerReportPresenter {
     for (worker, report) in telling {
       let name = "\(worker.host) \(worker.pid)"
       counters.add([Cell(name)] + columns.map { Cell(report.counters[$0.1] ?? 0) })
-      for endpoint in report.endpoints {
+      // One that has ended calls nothing any more.
+      for endpoint in worker.state == .ended ? [] : report.endpoints {
         endpoints.add([
           Cell(endpoint.name), Cell(endpoint.kinds.joined(separator: ",")), Cell(name),
           Cell(state(endpoint), endpoint.state == .open ? nil : .red),

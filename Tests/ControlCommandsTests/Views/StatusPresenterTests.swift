@@ -99,6 +99,17 @@ struct StatusPresenterTests {
     #expect(Fixed.json(response, StatusPresenter.self).contains(#""state":"\#(state)""#))
   }
 
+  @Test("a worker that has ended is listed as ended, with what it counted and without its endpoints")
+  func ended() {
+    var queue = busy.queue
+    queue.workers[0].hasEnded = true
+    let response = StatusResponse(queue: queue, schemaVersion: 4)
+    let text = Fixed.text(response, StatusPresenter.self)
+    #expect(text.contains("w1       42  ended  1.0"))
+    #expect(text.contains("w1 42             900") && !text.contains("a.example.org"))
+    #expect(Fixed.json(response, StatusPresenter.self).contains(#""state":"ended""#))
+  }
+
   @Test("an empty queue without workers says so")
   func idle() {
     let text = Fixed.text(StatusResponse(queue: QueueStatus(), schemaVersion: 4), StatusPresenter.self)
