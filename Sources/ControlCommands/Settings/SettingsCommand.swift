@@ -1,6 +1,6 @@
 import CommandLineTool
 import Formatting
-import JobQueue
+import Administration
 import System
 
 /// `analysisctl settings`.

@@ -1,3 +1,4 @@
+public import JobQueue
 public import PostgreSQL
 
 /// A value in the database that holds for the whole installation.
