@@ -15,7 +15,7 @@ import FuzzSupport
 
   private static func readManifest(_ bytes: [UInt8], name: String) {
     let lineCount = bytes.count { $0 == UInt8(ascii: "\n") } + 1
-    do throws(ControlError) {
+    do throws(CommandFailure) {
       var last = 0
       for row in try Manifest.rows(bytes, name: name) {
         require(row.line > last && row.line <= lineCount, "rows stand in the order of their lines")
