@@ -8,7 +8,7 @@ protocol DatabaseCheck: Sendable {
   var group: String { get }
   /// Whether it looks at the tables of the queue.
   var needsSchema: Bool { get }
-  /// Looks. What it throws is told as a finding of the group; the other groups are looked at all the same.
+  /// Makes the checks. What it throws becomes a finding of the group; the other groups are checked all the same.
   func findings(_ database: AskedDatabase) async throws -> [Finding]
 }
 
@@ -40,7 +40,7 @@ struct AskedDatabase: Sendable {
     try await rows("visibility").single().bool(0)
   }
 
-  /// What is told where it does not.
+  /// The advice where it does not.
   static let blind =
     "Grant the role pg_monitor to have the sessions of other roles looked at: GRANT pg_monitor TO …"
 }

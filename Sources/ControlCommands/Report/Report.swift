@@ -53,11 +53,11 @@ enum ReportCommand {
     let inputs: [any Input] = [month, zone, format, excel, out]
     return ControlCommand(
       kind.rawValue, abstract: abstract,
-      discussion: kind.tellsDiagnoses
+      discussion: kind.hasDiagnoses
         ? "Who reads it, and why, is recorded first: see analysisctl audit. A standby cannot, and refuses it."
         : "",
       examples: [Example(example, "This report.")],
-      inputs: kind.tellsDiagnoses ? inputs + [ReasonOption.reason] : inputs,
+      inputs: kind.hasDiagnoses ? inputs + [ReasonOption.reason] : inputs,
       exitCodes: [.done, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
     ) { context in
       try await run(try ReportArguments(kind, context), context)
@@ -122,7 +122,7 @@ struct ReportArguments: Sendable {
     excel = try context[ReportCommand.excel]
     // A dash is standard output, as it is without the option.
     out = try context[ReportCommand.out].flatMap { $0 == "-" ? nil : $0 }
-    reason = try kind.tellsDiagnoses ? context[ReasonOption.reason] : nil
+    reason = try kind.hasDiagnoses ? context[ReasonOption.reason] : nil
     let given = try context[ReportCommand.format]
     let isJSON = context.view.isJSON
     if isJSON, let given, given != .json {

@@ -6,7 +6,7 @@ struct ClockCheck: DatabaseCheck {
 
   /// The queue itself goes by the server's clock alone; logs, tokens and dates on requests do not.
   static let tolerance = 2.0
-  /// The quickest of a few answers tells the most.
+  /// The quickest of a few answers is the most exact.
   private static let questions = 3
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {

@@ -68,7 +68,8 @@ struct CredentialChecks: Sendable {
     let check = "credentials.login"
     let message = "the log-in at \(name) failed: \(failure)"
     switch failure.failureClass {
-    case .credentials: return .wrong(check, message, "Put the right e-mail address and password into the file.")
+    case .credentials:
+      return .wrong(check, message, "Put the right e-mail address and password into the file.")
     case .permission:
       return .wrong(check, message, "Have the account allowed at the endpoint, or check the address.")
     case .overload: return .warning(check, message, "The endpoint is busy, or logs in too often; try later.")

@@ -12,7 +12,7 @@ struct HorizonChecks: DatabaseCheck {
 
     let kind: Kind
     let name: String
-    /// Nil where the server does not tell.
+    /// Nil where the server does not say.
     let seconds: Double?
     /// Its age in transactions.
     let transactions: Int64

@@ -91,7 +91,8 @@ struct ImageChecks: DatabaseCheck {
     guard !lacking.isEmpty else { return [.ok(check, "the key file has every key that images name")] }
     return lacking.map { number, count in
       .wrong(
-        check, "\(count) images are under key \(KeyID(number)?.description ?? String(number)), which the key file lacks",
+        check,
+        "\(count) images are under key \(KeyID(number)?.description ?? String(number)), which the key file lacks",
         "Put the key back from a copy of the file: nobody can see these images without it, and their jobs wait."
       )
     }

@@ -14,7 +14,7 @@ struct PoolerCheck: DatabaseCheck {
 
   /// What two connections that are both open saw.
   struct Seen: Sendable, Equatable {
-    /// The process that each connection was told of when it was made.
+    /// The process that the server named when each connection was made.
     var announced: [Int32]
     /// The processes that answered each, in turn.
     var answered: [[Int32]]

@@ -44,7 +44,9 @@ struct Control: Sendable {
     let dependencies = Dependencies(
       interruptions: { interruptions() },
       standardInput: { limit in
-        guard input.count <= limit else { throw CommandFailure(.unreadableInput, "standard input is too long") }
+        guard input.count <= limit else {
+          throw CommandFailure(.unreadableInput, "standard input is too long")
+        }
         return input
       }, runKey: { runKey }, network: network, owner: { ProcessOwner(user: "olga", host: "ops-1") })
     let code = await ControlProgram.tool(dependencies).run(

@@ -4,7 +4,7 @@ import System
 
 /// Reads files that a person named. Blocks: call it where a thread may wait.
 enum InputFile {
-  /// Why a file was not read, in words that stand after its name.
+  /// Why a file was not read, as a message that stands after its name.
   struct Fault: Error, Sendable, Equatable {
     /// A stable word for JSON.
     let code: String

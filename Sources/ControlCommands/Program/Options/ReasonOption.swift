@@ -13,10 +13,10 @@ extension ValueFormat where Value == String {
     ValueFormat(
       name: "TEXT",
       parse: { (given: String) throws(ValueError) -> String in
-        let words = printable(given).split(separator: " ").joined(separator: " ")
-        guard !words.isEmpty else { throw ValueError("is empty") }
-        guard words.unicodeScalars.count <= 500 else { throw ValueError("has more than 500 characters") }
-        return words
+        let text = printable(given).split(separator: " ").joined(separator: " ")
+        guard !text.isEmpty else { throw ValueError("is empty") }
+        guard text.unicodeScalars.count <= 500 else { throw ValueError("has more than 500 characters") }
+        return text
       },
       text: { $0 })
   }

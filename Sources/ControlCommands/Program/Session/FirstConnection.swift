@@ -17,7 +17,7 @@ struct FirstConnection: Sendable {
 
   /// - Parameters:
   ///   - patience: How long a failed attempt is followed by another; zero for one attempt.
-  ///   - say: Tells whoever waits what for.
+  ///   - say: Says what is waited for.
   init(on loop: EventLoop, patience: Duration, say: @escaping @Sendable (String) -> Void) {
     self.loop = loop
     self.patience = patience
