@@ -101,6 +101,9 @@ let package = Package(
     module("ModelClient", ["AnalysisCore", "Formatting", "System", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles"]),
+    module(
+      "Administration",
+      ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue"]),
     module("Reports", ["AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
@@ -119,14 +122,15 @@ let package = Package(
     module(
       "Doctor",
       [
-        "AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles", "JobQueue", "ImageEncryption",
-        "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
+        "AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles", "JobQueue", "Administration",
+        "ImageEncryption", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
       ]),
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue", "Images",
-        "ImageEncryption", "RemoteImages", "Reports", "Doctor", "ExitCodes", "CommandLineTool",
+        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
+        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "ExitCodes",
+        "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
@@ -145,6 +149,10 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EventLoop", "System", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "QueueTestSupport",
+      dependencies: ["AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport"],
+      path: "Tests/QueueTestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
@@ -166,8 +174,14 @@ let package = Package(
     tests(
       "JobQueueTests",
       [
-        "JobQueue", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles",
-        "TestSupport",
+        "JobQueue", "Administration", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL",
+        "SQLFiles", "TestSupport", "QueueTestSupport",
+      ]),
+    tests(
+      "AdministrationTests",
+      [
+        "Administration", "JobQueue", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL",
+        "TestSupport", "QueueTestSupport",
       ]),
     tests(
       "ReportsTests",
@@ -175,17 +189,18 @@ let package = Package(
     tests(
       "WorkerTests",
       [
-        "Worker", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient", "HTTPTransfer", "EventLoop",
+        "Worker", "Administration", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient",
+        "HTTPTransfer", "EventLoop",
         "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
-    tests("DoctorTests", ["Doctor", "JobQueue"]),
+    tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
     tests(
       "ControlCommandsTests",
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
-        "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "Doctor", "WorkerSettings",
-        "TestSupport",
+        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
+        "WorkerSettings", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests",
@@ -193,7 +208,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
+        "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
         "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
 
@@ -201,7 +216,8 @@ let package = Package(
     .target(
       name: "TortureKit",
       dependencies: [
-        "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop", "Images",
+        "Administration", "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop",
+        "Images",
         "JobQueue", "System", "PostgreSQL", "TestSupport", "Worker",
       ],
       path: "Tests/Torture/Kit", swiftSettings: strict),
@@ -214,14 +230,17 @@ let package = Package(
     // The benchmarks, by `scripts/bench`.
     .target(
       name: "BenchmarkKit",
-      dependencies: ["Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport"],
+      dependencies: [
+        "Administration", "Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport",
+      ],
       path: "Benchmarks/Kit", swiftSettings: strict),
     .target(
       name: "BenchmarkDay", dependencies: ["System"], path: "Benchmarks/Day", swiftSettings: strict),
     .target(
       name: "BenchmarkRows",
       dependencies: [
-        "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg", "EventLoop",
+        "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
+        "EventLoop",
         "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL", "SQLFiles",
         "TestSupport",
       ],

@@ -1,6 +1,6 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
-import Doctor
 import Formatting
 import FoundationEssentials
 import JobQueue

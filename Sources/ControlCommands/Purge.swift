@@ -2,7 +2,6 @@ import AnalysisCore
 import CommandLineTool
 import EventLoop
 import Formatting
-import JobQueue
 import RemoteImages
 
 /// `analysisctl purge`.

@@ -1,5 +1,4 @@
 import CommandLineTool
-import JobQueue
 
 /// `analysisctl resume`.
 enum ResumeCommand {

@@ -1,8 +1,6 @@
 import AnalysisCore
 import CommandLineTool
-import Doctor
 import Formatting
-import JobQueue
 
 /// `analysisctl status`.
 enum StatusCommand {

@@ -1,4 +1,3 @@
-import JobQueue
 import PostgreSQL
 import SQLFiles
 

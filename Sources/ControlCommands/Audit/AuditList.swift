@@ -1,7 +1,6 @@
 import CommandLineTool
 import Formatting
 import FoundationEssentials
-import JobQueue
 
 /// `analysisctl audit list`.
 enum AuditListCommand {

@@ -1,6 +1,6 @@
+import Administration
 import CommandLineTool
 import Formatting
-import JobQueue
 
 /// `analysisctl audit verify`.
 enum AuditVerifyCommand {

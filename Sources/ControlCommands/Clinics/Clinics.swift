@@ -1,6 +1,5 @@
 import CommandLineTool
 import Formatting
-import JobQueue
 
 /// `analysisctl clinics`.
 enum ClinicsCommand {

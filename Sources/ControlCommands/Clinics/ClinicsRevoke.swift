@@ -1,6 +1,6 @@
+import Administration
 import CommandLineTool
 import Formatting
-import JobQueue
 
 /// `analysisctl clinics revoke`.
 enum ClinicsRevokeCommand {

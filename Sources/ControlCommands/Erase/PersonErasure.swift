@@ -1,8 +1,8 @@
+import Administration
 import CommandLineTool
 import EventLoop
 import Formatting
 import Foundation
-import JobQueue
 import System
 
 /// Erases a person, with their photo on this machine and the receipt.

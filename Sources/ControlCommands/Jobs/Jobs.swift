@@ -1,6 +1,6 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
-import JobQueue
 import PostgreSQL
 
 /// `analysisctl jobs`.

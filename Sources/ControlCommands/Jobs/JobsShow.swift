@@ -2,7 +2,6 @@ import AnalysisCore
 import CommandLineTool
 import Formatting
 import FoundationEssentials
-import JobQueue
 
 /// `analysisctl jobs show`.
 enum JobsShowCommand {

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Formatting
 import ImageEncryption
-import JobQueue
 
 /// `analysisctl keys list`.
 enum KeysListCommand {

@@ -1,7 +1,6 @@
 import CommandLineTool
 import FoundationEssentials
 import ImageEncryption
-import JobQueue
 import PostgreSQL
 
 /// `analysisctl keys remove`.

@@ -1,7 +1,6 @@
 import AnalysisCore
 import CommandLineTool
 import Formatting
-import JobQueue
 import Reports
 
 /// `analysisctl report`.

@@ -1,7 +1,6 @@
 import CommandLineTool
 import Formatting
 import Glibc
-import JobQueue
 import PostgreSQL
 import System
 

@@ -1,8 +1,8 @@
+import Administration
 import CommandLineTool
 import EventLoop
 import Formatting
 import Foundation
-import JobQueue
 import System
 
 /// A folder that appears whole or not at all: it is made under another name beside its own, which it gets in the

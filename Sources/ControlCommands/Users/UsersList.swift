@@ -1,7 +1,7 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
-import JobQueue
 
 /// `analysisctl users list`.
 enum UsersListCommand {

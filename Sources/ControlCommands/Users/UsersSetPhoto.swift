@@ -1,5 +1,5 @@
+import Administration
 import CommandLineTool
-import JobQueue
 import RemoteImages
 
 /// `analysisctl users set-photo`.

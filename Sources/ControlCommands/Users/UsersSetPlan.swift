@@ -1,6 +1,6 @@
+import Administration
 import CommandLineTool
 import FoundationEssentials
-import JobQueue
 
 /// `analysisctl users set-plan`.
 enum UsersSetPlanCommand {

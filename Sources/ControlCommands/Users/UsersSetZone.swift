@@ -1,5 +1,5 @@
+import Administration
 import CommandLineTool
-import JobQueue
 
 /// `analysisctl users set-zone`.
 enum UsersSetZoneCommand {

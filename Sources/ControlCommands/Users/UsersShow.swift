@@ -1,7 +1,7 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
-import JobQueue
 import RemoteImages
 
 /// `analysisctl users show`.

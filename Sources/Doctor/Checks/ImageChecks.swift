@@ -1,5 +1,5 @@
+import Administration
 import ImageEncryption
-import JobQueue
 
 /// Whether the stored images are encrypted, and whether the keys that they name are at hand.
 struct ImageChecks: DatabaseCheck {

@@ -1,5 +1,5 @@
+import Administration
 import Formatting
-import JobQueue
 import PostgreSQL
 
 /// Whether jobs come to an end.

@@ -1,4 +1,3 @@
-import JobQueue
 import PostgreSQL
 
 /// What the server is, and what of it this session meets.

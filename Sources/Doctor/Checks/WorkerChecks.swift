@@ -1,6 +1,7 @@
+import Administration
 import AnalysisCore
 import Formatting
-public import JobQueue
+import JobQueue
 
 /// Who works, and how they fare.
 struct WorkerChecks: DatabaseCheck {
@@ -102,20 +103,5 @@ struct WorkerChecks: DatabaseCheck {
 
   private static func name(_ worker: QueueStatus.WorkerStatus) -> String {
     "worker \(worker.host) \(worker.pid)"
-  }
-}
-
-extension QueueStatus.WorkerStatus {
-  /// Whether it was not heard of for longer than a lease: its jobs are taken over.
-  public var isLost: Bool { heartbeatAgo > 15 }
-}
-
-extension OperatorPause {
-  /// `ear: paused by postgres since 2026-11-21 10:00:00Z until …: model upgrade`.
-  public var line: String {
-    var line = "\(scope): paused by \(by) since \(Moment.short(since))"
-    if let until { line += " until \(Moment.short(until))" }
-    if let reason { line += ": \(reason)" }
-    return printable(line)
   }
 }

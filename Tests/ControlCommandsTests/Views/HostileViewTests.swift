@@ -4,6 +4,7 @@ import Formatting
 import TestSupport
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import Doctor
 @testable import JobQueue

@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import JobQueue
 
