@@ -10,7 +10,7 @@ public struct Dependencies: Sendable {
   public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
   /// A line that is typed at the terminal; nil where there is no terminal to ask at.
   public var typedLine: @Sendable (EventLoop) async throws -> String?
-  /// A key that no run before had.
+  /// A key for a run of `submit` that no run before had.
   public var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
   public var network: NetworkDependencies
@@ -33,10 +33,10 @@ public struct Dependencies: Sendable {
     self.owner = owner
   }
 
-  /// The process's own.
+  /// The process's own. A run's key is 128 random bits as 32 hexadecimal digits.
   public static let process = Dependencies(
     interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
     standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
     typedLine: { loop in try await ControlCommands.typedLine(on: loop) },
-    runKey: { RunKey.random() })
+    runKey: { Hexadecimal.text(of: (0..<16).map { _ in UInt8.random(in: .min ... .max) }) })
 }

@@ -46,7 +46,9 @@ struct Control: Sendable {
     let dependencies = Dependencies(
       interruptions: { interruptions() },
       standardInput: { limit in
-        guard input.count <= limit else { throw ControlError(.unreadableInput, "standard input is too long") }
+        guard input.count <= limit else {
+          throw CommandFailure(.unreadableInput, "standard input is too long")
+        }
         return input
       }, typedLine: { _ in typed }, runKey: { runKey }, network: network,
       owner: { ProcessOwner(user: "olga", host: "ops-1") })
