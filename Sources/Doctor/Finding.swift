@@ -1,3 +1,4 @@
+
 /// What a check saw, and what to do about it.
 public struct Finding: Sendable, Equatable {
   /// How bad it is.
