@@ -1,4 +1,3 @@
-
 /// What a check saw, and what to do about it.
 public struct Finding: Sendable, Equatable {
   /// How bad it is.
