@@ -157,7 +157,7 @@ let package = Package(
       "ModelClientTests",
       [
         "ModelClient", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "HTTPTransfer",
-        "TestSupport",
+        "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "JobQueueTests",
@@ -180,7 +180,7 @@ let package = Package(
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings",
-        "TestSupport",
+        "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests",

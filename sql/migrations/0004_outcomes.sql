@@ -35,7 +35,7 @@ CREATE TABLE analysis.result (
   endpoint             text,
   model                text,
   version              text,
-  -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?} each
+  -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?, recommendation?} each
   conditions           jsonb,
   PRIMARY KEY (shard, period, job_id),
   CONSTRAINT result_analysis_whole CHECK (

@@ -28,7 +28,10 @@ struct UnusualAnswerTests {
     Valid(
       "the newer model's normal at 0.95 is red by its confidence, and marked as normal",
       one("normal", "0.95", #""recommendationText":"No action needed.","attention_map":[[0,1],[1,0]]"#),
-      stored: "primary_band = 4 AND primary_normal AND conditions->0->>'treatment' = 'No action needed.'"),
+      stored: "primary_band = 4 AND primary_normal AND conditions->0->>'recommendation' = 'No action needed.'"),
+    Valid(
+      "a time that is none is absent", Answers.analysis(time: #""timestamp":"yesterday""#),
+      stored: "answered_at IS NULL"),
     Valid(
       "healthy is normal too", one("healthy", "0.2"), stored: "primary_band = 1 AND primary_normal"),
     Valid(
