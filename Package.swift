@@ -101,6 +101,9 @@ let package = Package(
     module("ModelClient", ["AnalysisCore", "Formatting", "System", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles"]),
+    module(
+      "Administration",
+      ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue"]),
     module("Reports", ["AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",
@@ -120,8 +123,8 @@ let package = Package(
       "ControlCommands",
       [
         "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
-        "Images",
-        "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer", "ModelClient", "WorkerSettings",
+        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer",
+        "ModelClient", "WorkerSettings",
         "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
@@ -141,6 +144,10 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["EventLoop", "System", "PostgreSQL"],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .target(
+      name: "QueueTestSupport",
+      dependencies: ["AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport"],
+      path: "Tests/QueueTestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
@@ -162,8 +169,14 @@ let package = Package(
     tests(
       "JobQueueTests",
       [
-        "JobQueue", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles",
-        "TestSupport",
+        "JobQueue", "Administration", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL",
+        "SQLFiles", "TestSupport", "QueueTestSupport",
+      ]),
+    tests(
+      "AdministrationTests",
+      [
+        "Administration", "JobQueue", "AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL",
+        "TestSupport", "QueueTestSupport",
       ]),
     tests(
       "ReportsTests",
@@ -171,14 +184,16 @@ let package = Package(
     tests(
       "WorkerTests",
       [
-        "Worker", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient", "HTTPTransfer", "EventLoop",
+        "Worker", "Administration", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient",
+        "HTTPTransfer", "EventLoop",
         "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
+        "ControlCommands", "Administration", "CommandLineTool", "AnalysisCore", "Formatting", "Logging",
+        "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings",
         "DevelopmentEndpoint", "TestSupport",
       ]),
@@ -188,7 +203,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
+        "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
         "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
 
@@ -196,7 +211,8 @@ let package = Package(
     .target(
       name: "TortureKit",
       dependencies: [
-        "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop", "Images",
+        "Administration", "AnalysisCore", "Clinux", "CommandLineTool", "DevelopmentEndpoint", "EventLoop",
+        "Images",
         "JobQueue", "System", "PostgreSQL", "TestSupport", "Worker",
       ],
       path: "Tests/Torture/Kit", swiftSettings: strict),
@@ -209,14 +225,17 @@ let package = Package(
     // The benchmarks, by `scripts/bench`.
     .target(
       name: "BenchmarkKit",
-      dependencies: ["Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport"],
+      dependencies: [
+        "Administration", "Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport",
+      ],
       path: "Benchmarks/Kit", swiftSettings: strict),
     .target(
       name: "BenchmarkDay", dependencies: ["System"], path: "Benchmarks/Day", swiftSettings: strict),
     .target(
       name: "BenchmarkRows",
       dependencies: [
-        "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg", "EventLoop",
+        "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
+        "EventLoop",
         "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL", "SQLFiles",
         "TestSupport",
       ],

@@ -2,7 +2,7 @@ import PostgreSQL
 
 extension JobQueueError {
   /// An error of the layer below, with what was being done in the form "submitting jobs".
-  init(_ error: any Error, while doing: String) {
+  package init(_ error: any Error, while doing: String) {
     if let error = error as? JobQueueError {
       self = error
     } else if let error = error as? PostgreSQLError {

@@ -5,7 +5,8 @@ public enum SQLFiles {
     embeddedSQL[path]
   }
 
-  /// The files of a folder below `sql/`, in name order: each file's name without its ending, and its text.
+  /// The files of a folder below `sql/` and of its folders, in name order: each file's path below that folder without its
+  /// ending, and its text.
   public static func files(in folder: String) -> [(name: String, text: String)] {
     embeddedSQL
       .compactMap { path, text -> (name: String, text: String)? in

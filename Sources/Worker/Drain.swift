@@ -57,36 +57,36 @@ struct Drain {
   /// What stays in the queue, in words, and whether some of it waits for a paused endpoint.
   func left() async -> (words: [String], isParked: Bool) {
     let paused = await pipeline.pausedBeyond(worker.configuration.drainHorizon ?? .zero)
-    let status: QueueStatus
+    let jobs: WaitingJobs
     do throws(JobQueueError) {
-      status = try await lastStatus()
+      jobs = try await lastCount()
     } catch {
       return (["The queue could not be asked what is left: \(worker.login.named(error).description)"], true)
     }
     var words: [String] = []
     var isParked = false
-    for lane in status.lanes where lane.waiting.value > 0 {
-      words.append("waiting in \(lane.lane): \(lane.waiting)")
-      if let kind = lane.lane.kind, worker.configuration.kinds.contains(kind) { isParked = true }
+    for (lane, count) in jobs.lanes {
+      words.append("waiting in \(lane): \(count)")
+      if let kind = lane.kind, worker.configuration.kinds.contains(kind) { isParked = true }
     }
     words += paused.map { "not called: \($0)" }
     let unstored = await pipeline.abandoned
     if unstored > 0 { words.append("not stored, since another transaction holds the job: \(unstored)") }
-    if status.scheduled.value > 0 { words.append("scheduled for later: \(status.scheduled)") }
+    if jobs.scheduled.value > 0 { words.append("scheduled for later: \(jobs.scheduled)") }
     return (words, isParked && !paused.isEmpty)
   }
 
   /// Asks once more on a new connection, a few times over: that one was lost just then says nothing of the queue, and
   /// the drain has done its work. A database that stays away is not waited for.
-  private func lastStatus() async throws(JobQueueError) -> QueueStatus {
+  private func lastCount() async throws(JobQueueError) -> WaitingJobs {
     for _ in 1..<Self.lastQuestions {
       do throws(JobQueueError) {
-        return try await QueueStatus.read(databases.control)
+        return try await WaitingJobs.read(databases.control)
       } catch  where error.isConnectionLoss {
         continue
       }
     }
-    return try await QueueStatus.read(databases.control)
+    return try await WaitingJobs.read(databases.control)
   }
 
   private static let lastQuestions = 5

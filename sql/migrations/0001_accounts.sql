@@ -22,7 +22,7 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 
 -- Refuses a wrong value when it is set. The trigger needs the function; what it checks is in
--- sql/functions/settings.sql, which replaces it. (A trigger is allowed here: this is no hot table.)
+-- sql/functions/20_values/settings.sql, which replaces it. (A trigger is allowed here: this is no hot table.)
 CREATE FUNCTION analysis.check_setting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -1,3 +1,4 @@
+import Administration
 import JobQueue
 public import PostgreSQL
 

@@ -1,3 +1,4 @@
+import Administration
 import ImageEncryption
 import JobQueue
 import PostgreSQL

@@ -1,3 +1,4 @@
+import Administration
 import JobQueue
 
 /// The profile answers of a file.

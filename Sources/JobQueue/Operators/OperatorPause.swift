@@ -67,7 +67,7 @@ public struct OperatorPause: Sendable, Equatable {
 
 extension OperatorPause.Scope {
   /// The two columns by which the database knows it.
-  var columns: (scope: String, name: String) {
+  package var columns: (scope: String, name: String) {
     switch self {
     case .everything: ("all", "")
     case .kind(let kind): ("type", kind.rawValue)

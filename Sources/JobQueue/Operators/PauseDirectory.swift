@@ -2,21 +2,11 @@ public import PostgreSQL
 
 /// The pauses that operators make: kept in the database and obeyed by every worker.
 public struct PauseDirectory: Sendable {
-  private let database: ConnectionPool
+  package let database: ConnectionPool
 
   /// The pauses of a database.
   public init(_ database: ConnectionPool) {
     self.database = database
-  }
-
-  /// What became of a wish to pause.
-  public enum Outcome: String, Sendable {
-    /// It runs no more.
-    case paused
-    /// It was paused already; the reason or the end is another now.
-    case changed
-    /// It was paused already, for the same reason and as long.
-    case unchanged
   }
 
   /// The pauses in force.
@@ -26,40 +16,5 @@ public struct PauseDirectory: Sendable {
     ) { rows in
       try rows.map { try OperatorPause($0) }
     }.run(on: database, deadline: deadline)
-  }
-
-  /// Pauses something.
-  ///
-  /// - Parameters:
-  ///   - reason: for whoever looks at it, at most 500 characters; nil for none.
-  ///   - until: when it ends by itself, in seconds since 1970; nil for when it is resumed.
-  ///   - actor: who does it, for the audit; nil for what the server knows itself.
-  /// - Throws: `badRow` for a time that has passed or a text that is too long.
-  public func pause(
-    _ scope: OperatorPause.Scope, reason: String?, until: Double?, by actor: AuditActor? = nil
-  ) async throws(JobQueueError) -> Outcome {
-    let (scope, name) = scope.columns
-    return try await Statement(
-      "SELECT analysis.pause($1, $2, $3, $4)",
-      [
-        .text(scope), .text(storable(name)), .text(reason.map(storable)), .timestamp(timestamp(until)),
-      ], while: "pausing"
-    ) { rows in
-      try rows.single().named(0, Outcome.self)
-    }.run(on: database, as: actor)
-  }
-
-  /// Ends a pause; answers whether there was one.
-  ///
-  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
-  public func resume(
-    _ scope: OperatorPause.Scope, by actor: AuditActor? = nil
-  ) async throws(JobQueueError) -> Bool {
-    let (scope, name) = scope.columns
-    return try await Statement(
-      "SELECT analysis.resume($1, $2)", [.text(scope), .text(storable(name))], while: "resuming"
-    ) { rows in
-      try rows.single().bool(0)
-    }.run(on: database, as: actor)
   }
 }

@@ -22,7 +22,7 @@ public struct MigrationSource: Sendable {
 
   /// A group of functions that replaces itself, applied whenever it changed.
   public struct FunctionGroup: Sendable, Equatable {
-    /// Its name, for instance `claim`.
+    /// Its name, for instance `50_queue/claim`. Groups are applied in the order of their names.
     public var name: String
     /// Its SQL.
     public var text: String

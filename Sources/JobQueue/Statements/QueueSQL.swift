@@ -1,7 +1,7 @@
 import SQLFiles
 
 /// The statements of `sql/queue`, `sql/users` and `sql/migrator`, read once.
-enum QueueSQL {
+package enum QueueSQL {
   static let claim = text("queue/claim.sql")
   static let work = text("queue/work.sql")
   static let complete = text("queue/complete.sql")
@@ -15,7 +15,7 @@ enum QueueSQL {
   ///
   /// A file that is missing from the build gives a text that the server refuses by name, so that the
   /// fault shows where it is used.
-  static func text(_ path: String) -> String {
+  package static func text(_ path: String) -> String {
     SQLFiles.text(path) ?? "missing from this program: \(path)"
   }
 }

@@ -1,33 +1,33 @@
-import AnalysisCore
+package import AnalysisCore
 import Formatting
-import PostgreSQL
+package import PostgreSQL
 
 /// Reads the domain's values from a row, and refuses numbers that this program does not know.
 extension Row {
-  func jobID(_ column: Int) throws(PostgreSQLError) -> JobID {
+  package func jobID(_ column: Int) throws(PostgreSQLError) -> JobID {
     JobID(try int64(column))
   }
 
-  func period(_ column: Int) throws -> Period {
+  package func period(_ column: Int) throws -> Period {
     let label = try int16(column)
     guard let period = Period(label: label) else { throw Self.unknown("month", label) }
     return period
   }
 
-  func kind(_ column: Int) throws -> AnalysisKind {
+  package func kind(_ column: Int) throws -> AnalysisKind {
     let code = try int16(column)
     guard let kind = AnalysisKind(code: code) else { throw Self.unknown("kind", code) }
     return kind
   }
 
-  func lane(_ column: Int) throws -> Lane {
+  package func lane(_ column: Int) throws -> Lane {
     let code = try int16(column)
     guard let lane = Lane(code: code) else { throw Self.unknown("lane", code) }
     return lane
   }
 
   /// A value of an enumeration that the database names by text.
-  func named<Value: RawRepresentable<String>>(_ column: Int, _ type: Value.Type) throws -> Value {
+  package func named<Value: RawRepresentable<String>>(_ column: Int, _ type: Value.Type) throws -> Value {
     let text = try string(column)
     guard let value = Value(rawValue: text) else {
       throw JobQueueError(
@@ -45,16 +45,16 @@ extension Row {
 }
 
 /// A point in time as the parameter of a statement.
-func timestamp(_ seconds: Double?) -> Timestamp? {
+package func timestamp(_ seconds: Double?) -> Timestamp? {
   seconds.map { Timestamp(secondsSince1970: $0) }
 }
 
 /// A duration in whole milliseconds, never negative.
-func milliseconds(_ duration: Duration) -> Int64 {
+package func milliseconds(_ duration: Duration) -> Int64 {
   max(0, duration.milliseconds)
 }
 
 /// Text without the one character that PostgreSQL cannot hold.
-func storable(_ text: String) -> String {
+package func storable(_ text: String) -> String {
   text.contains("\0") ? text.replacing("\0", with: "\u{FFFD}") : text
 }

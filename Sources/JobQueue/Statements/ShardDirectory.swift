@@ -1,4 +1,4 @@
-import AnalysisCore
+package import AnalysisCore
 public import PostgreSQL
 
 /// Where users and jobs live.
@@ -51,7 +51,7 @@ public struct ShardDirectory: Sendable {
   }
 
   /// Where each of some jobs lives; jobs that are unknown are left out.
-  func places(of jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobPlace] {
+  package func places(of jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobPlace] {
     let shards = try await shards()
     let ids = jobs.map(\.value)
     let statements = shards.map { shard in
@@ -71,14 +71,14 @@ public struct ShardDirectory: Sendable {
 }
 
 /// The shard and month in which a job lives.
-struct JobPlace: Hashable, Sendable {
-  var shard: Int16
-  var period: Period
+package struct JobPlace: Hashable, Sendable {
+  package var shard: Int16
+  package var period: Period
 }
 
 extension Queryable {
   /// Sends statements that belong together in one write and reads their answers in order.
-  func run<Output>(_ statements: [Statement<Output>]) async throws(JobQueueError) -> [Output] {
+  package func run<Output>(_ statements: [Statement<Output>]) async throws(JobQueueError) -> [Output] {
     if statements.isEmpty { return [] }
     if statements.count == 1 { return [try await statements[0].run(on: self)] }
     let results: [Result<Rows, PostgreSQLError>]

@@ -9,7 +9,7 @@ public struct Statement<Output: Sendable>: Sendable {
   private let doing: String
   private let read: @Sendable (Rows) throws -> Output
 
-  init(
+  package init(
     _ text: String, _ parameters: [Parameter], while doing: String,
     read: @escaping @Sendable (Rows) throws -> Output
   ) {

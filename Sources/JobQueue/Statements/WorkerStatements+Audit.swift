@@ -14,7 +14,21 @@ extension WorkerStatements {
   }
 
   /// Chains what anybody has recorded, and answers how many entries; does nothing where somebody else does so just now.
-  public static func chainAudit() -> Statement<Int> { AuditLog.chaining(waits: false) }
+  public static func chainAudit() -> Statement<Int> { chainAudit(waits: false) }
+
+  /// How many entries one call chains.
+  package static let auditPage: Int32 = 1000
+
+  /// Chains what is committed, and answers how many entries.
+  ///
+  /// - Parameter waits: whether to wait for somebody else who does so at the moment.
+  package static func chainAudit(waits: Bool) -> Statement<Int> {
+    Statement(
+      "SELECT analysis.chain_audit($1, $2)", [.int32(auditPage), .bool(waits)], while: "chaining the audit"
+    ) { rows in
+      try rows.single().int(0)
+    }
+  }
 
   /// What else the audit tells of a worker.
   private struct Detail: Encodable {

@@ -103,7 +103,7 @@ struct DocumentTests {
     .subtracting(["--help", "--version"])
     #expect(options.count > 25)
     for option in options { #expect(page.contains("`\(option)"), "\(option)") }
-    let rules = try Self.text("sql/functions/settings.sql").matches(
+    let rules = try Self.text("sql/functions/20_values/settings.sql").matches(
       of: /WHEN ('[a-z_']+(?:, '[a-z_]+')*) THEN/)
     let settings = rules.flatMap { $0.output.1.matches(of: /[a-z_]+/).map(\.output) }
     #expect(settings.count > 10)

@@ -1,3 +1,4 @@
+@testable import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting

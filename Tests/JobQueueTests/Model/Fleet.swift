@@ -1,4 +1,5 @@
 import JobQueue
+import QueueTestSupport
 import System
 
 /// Who works at a queue in a history: back-ends that submit and repeat, workers that crash, stall, come late

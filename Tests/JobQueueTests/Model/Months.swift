@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 
 /// The months of a zone, from January 2005 to December 2035.

@@ -1,3 +1,5 @@
+import QueueTestSupport
+
 extension QueueModel {
   /// What is known of one job of a submit.
   private struct Item {

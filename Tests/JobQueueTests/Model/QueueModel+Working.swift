@@ -1,3 +1,4 @@
+import QueueTestSupport
 import TestSupport
 
 extension QueueModel {

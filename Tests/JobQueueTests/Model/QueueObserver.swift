@@ -1,3 +1,4 @@
+import QueueTestSupport
 import TestSupport
 
 /// Watches the calls of a queue and what they answer, and knows nothing of how it works: what a caller may

@@ -1,3 +1,5 @@
+import QueueTestSupport
+
 /// One call of the queue, or the passing of time.
 enum QueueOperation {
   typealias Time = QueueModel.Time

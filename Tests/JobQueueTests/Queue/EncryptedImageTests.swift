@@ -1,6 +1,8 @@
+import Administration
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import System
 import Testing
 

@@ -1,6 +1,7 @@
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @Suite("The reader of images")

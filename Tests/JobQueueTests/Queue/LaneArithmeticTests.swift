@@ -15,6 +15,6 @@ struct LaneArithmeticTests {
       SQLFiles.files(in: folder).filter { $0.text.contains(arithmetic) }.map { "\(folder)/\($0.name)" }
     }
     // The shard of a user is made of two bytes of a hash: that is no lane.
-    #expect(files == ["functions/accounts", "functions/lanes", "migrations/0002_jobs"])
+    #expect(files == ["functions/20_values/lanes", "functions/40_users/accounts", "migrations/0002_jobs"])
   }
 }

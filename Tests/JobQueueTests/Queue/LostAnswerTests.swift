@@ -1,6 +1,7 @@
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 /// The server ends the connection in the middle of the first submit, so that its answer is lost.

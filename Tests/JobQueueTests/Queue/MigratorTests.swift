@@ -1,5 +1,6 @@
 import EventLoop
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -129,7 +130,7 @@ struct MigratorTests {
           migrations: known.migrations + [later], functions: known.functions, finally: known.finally)
       case .view:
         let later = Group(
-          name: "zz_later", text: known.functions.filter { $0.name == "views" }.map(\.text).joined())
+          name: "zz_later", text: known.functions.filter { $0.name == "60_jobs/views" }.map(\.text).joined())
         return MigrationSource(
           migrations: known.migrations, functions: known.functions + [later], finally: known.finally)
       }

@@ -1,5 +1,7 @@
+import Administration
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,8 @@
+import Administration
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @Suite("A worker's calls")

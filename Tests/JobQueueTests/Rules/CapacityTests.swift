@@ -1,5 +1,6 @@
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @Suite("Partitions, limits and turns")

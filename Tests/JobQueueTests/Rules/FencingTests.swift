@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @Suite("Fencing")

@@ -1,5 +1,6 @@
 import EventLoop
 import PostgreSQL
+import QueueTestSupport
 import Synchronization
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @Suite("A value that breaks a rule is refused, and no row is shown")

@@ -1,5 +1,6 @@
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @Suite("What the roles of the installation may not do, and may")

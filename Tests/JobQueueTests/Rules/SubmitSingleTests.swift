@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import QueueTestSupport
 import System
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 
 /// A queue in the database and its model, which do the same.

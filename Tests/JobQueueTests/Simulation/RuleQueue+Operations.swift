@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 
 /// The operations of a history, carried out by the database.
 extension RuleQueue {

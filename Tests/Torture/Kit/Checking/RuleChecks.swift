@@ -1,4 +1,4 @@
-/// What the database says of itself: `sql/functions/queue_check.sql`, and the recount of what users have used.
+/// What the database says of itself: `sql/functions/70_reports/queue_check.sql`, and the recount of what users have used.
 struct RuleChecks {
   let facts: DatabaseFacts
 
@@ -25,7 +25,7 @@ struct RuleChecks {
     for (rule, rows) in byRule.sorted(by: { $0.key < $1.key })
     where !Self.promises.contains(where: { $0.rule == rule }) {
       findings.append(
-        Finding("\(rule) (database)", "see sql/functions/queue_check.sql", broken: rows.map(\.detail)))
+        Finding("\(rule) (database)", "see sql/functions/70_reports/queue_check.sql", broken: rows.map(\.detail)))
     }
     findings.append(
       Finding("reconcile", "counters agree with the jobs", broken: facts.differences))

@@ -1,0 +1,112 @@
+public import JobQueue
+public import PostgreSQL
+
+/// The audit: what somebody did, as a chain in which nothing can be changed unseen.
+public struct AuditLog: Sendable {
+  private let database: ConnectionPool
+
+  /// How long verifying may take: it reads every entry.
+  public static let verifying: Duration = .seconds(600)
+
+  /// The audit of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// A draft that is older than this was not chained, though somebody tried: it is left over.
+  private static let patience = 60.0
+
+  /// Puts into the chain what is recorded and committed. A worker does so every second; where none runs, who has done
+  /// something does, and who reads.
+  ///
+  /// - Parameter deadline: how long each thousand may take; nil for the connection's own.
+  public func chain(deadline: Duration? = nil) async throws(JobQueueError) {
+    let statement = WorkerStatements.chainAudit(waits: true)
+    while try await statement.run(on: database, deadline: deadline) == Int(WorkerStatements.auditPage) {}
+  }
+
+  /// Entries, the latest first.
+  ///
+  /// - Throws: `badRow` when the filter names a user who is not there.
+  public func list(_ filter: AuditFilter = .init(), limit: Int = 50) async throws(JobQueueError)
+    -> [AuditEntry]
+  {
+    try await chain()
+    return try await Statement(
+      QueueSQL.text("queue/audit_list.sql"),
+      [
+        .timestamp(timestamp(filter.since)), .timestamp(timestamp(filter.until)),
+        .text(filter.action.map(storable)), .text(filter.user.map(storable)), .text(filter.by.map(storable)),
+        .text(filter.object.map(storable)), .int64(filter.before), .int32(Int32(clamping: limit)),
+      ], while: "reading the audit"
+    ) { rows in
+      try rows.map { try AuditEntry($0) }
+    }.run(on: database)
+  }
+
+  /// Looks at every entry and at the chain's end, all as of one moment, and at the functions and triggers that write them.
+  /// The hashes are computed here, and the tables are read themselves, not through a function of the database.
+  ///
+  /// - Parameters:
+  ///   - expected: an end that was kept elsewhere, and that has to be an entry still.
+  ///   - limit: how many faults are named at most.
+  public func verify(
+    expecting expected: AuditMark? = nil, limit: Int = 100
+  ) async throws(JobQueueError) -> AuditVerdict {
+    var others: [String] = []
+    do throws(JobQueueError) {
+      try await chain()
+    } catch {
+      // Without a head, or with a function that fails, there is still a chain to look at.
+      guard error.code == .server || error.code == .schemaMissing || error.code == .badRow else {
+        throw error
+      }
+      others.append("what is recorded cannot be chained")
+    }
+    others += try await Migrator(database).altered().map { "not this program's: \($0)" }
+    do {
+      return try await database.transaction(
+        isolation: .repeatableRead, readOnly: true, deadline: Self.verifying
+      ) { transaction in
+        let row = try await transaction.query(QueueSQL.text("audit/head.sql")).single()
+        let pending = try row.int(4)
+        if let age = try row.doubleIfPresent(5), age > Self.patience {
+          others.append("\(pending) entries are not chained, the oldest for \(Int(age)) s")
+        }
+        var chain = AuditChain(
+          try AuditChain.Head(row), expecting: expected, now: try row.double(6), limit: limit)
+        try await transaction.forEachBatch(
+          SQLStatement(QueueSQL.text("audit/entries.sql"), label: "reading the audit"),
+          deadline: Self.verifying
+        ) { rows in
+          for row in rows { chain.add(try AuditChain.Entry(row)) }
+        }
+        return chain.verdict(pending: pending, others: others)
+      }
+    } catch {
+      throw JobQueueError(error, while: "verifying the audit")
+    }
+  }
+
+  /// Removes a key from where it is kept, and records that: the entry is there if it was removed, and not otherwise.
+  ///
+  /// - Parameters:
+  ///   - key: the key's number.
+  ///   - removal: removes it. What it throws is thrown on, and nothing is recorded.
+  public func record<Output>(
+    removing key: Int64, by actor: AuditActor?, _ removal: () async throws -> Output
+  ) async throws -> Output {
+    do {
+      return try await database.transaction { transaction in
+        try await Statement(
+          "SELECT analysis.audit_key('remove_key', $1)", [.int64(key)],
+          while: "recording that a key is removed"
+        ) { _ in
+        }.run(on: transaction, as: actor)
+        return try await removal()
+      }
+    } catch let error as PostgreSQLError {
+      throw JobQueueError(error, while: "recording that a key is removed")
+    }
+  }
+}

@@ -1,0 +1,94 @@
+public import AnalysisCore
+public import JobQueue
+import PostgreSQL
+
+/// What cancelling a job came to.
+public enum CancelOutcome: String, Sendable, CaseIterable {
+  /// It is cancelled, by this call or an earlier one.
+  case cancelled
+  /// It was analysed before.
+  case finished
+  /// It had died before.
+  case dead
+  /// There is no such job.
+  case unknown
+  /// Somebody else is just retrying or cancelling it and has not ended: to be tried again.
+  case busy
+}
+
+/// What retrying a dead job came to.
+public enum RetryOutcome: Sendable, Equatable {
+  /// It waits again and counts in this month.
+  case requeued(Period)
+  /// The user's limit of the present month is reached.
+  case quota
+  /// Its image has been removed after the time for which images are kept.
+  case imageGone
+  /// It is not dead, or there is no such job.
+  case notDead
+}
+
+extension JobDirectory {
+  /// Cancels jobs and gives their quota units back. A running job is cancelled too: what its worker brings
+  /// is not stored.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  public func cancel(
+    _ jobs: [JobID], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: CancelOutcome] {
+    let places = try await shards.places(of: jobs)
+    var outcomes = Dictionary(
+      jobs.map { ($0, CancelOutcome.unknown) }, uniquingKeysWith: { first, _ in first })
+    for (shard, jobs) in Self.byShard(places) {
+      let answers = try await Statement(
+        "SELECT o_job, o_outcome FROM analysis.cancel($1, $2)", [.int16(shard), .array(jobs.map(\.value))],
+        while: "cancelling jobs"
+      ) { rows in
+        try rows.map { (try $0.jobID(0), try $0.named(1, CancelOutcome.self)) }
+      }.run(on: database, as: actor)
+      for (job, outcome) in answers { outcomes[job] = outcome }
+    }
+    return outcomes
+  }
+
+  /// Queues dead jobs again; each takes a unit of the present month, the lowest numbers first.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  public func retryDead(
+    _ jobs: [JobID], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
+    let places = try await shards.places(of: jobs)
+    var outcomes = Dictionary(
+      jobs.map { ($0, RetryOutcome.notDead) }, uniquingKeysWith: { first, _ in first })
+    for (shard, jobs) in Self.byShard(places) {
+      outcomes.merge(try await retryDead(jobs, in: shard, by: actor)) { $1 }
+    }
+    return outcomes
+  }
+
+  private func retryDead(
+    _ jobs: [JobID], in shard: Int16, by actor: AuditActor?
+  ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
+    try await Statement(
+      "SELECT o_job, o_outcome, o_period FROM analysis.retry_dead($1, $2)",
+      [.int16(shard), .array(jobs.map(\.value))], while: "retrying dead jobs"
+    ) { rows in
+      var outcomes: [JobID: RetryOutcome] = [:]
+      for row in rows {
+        switch try row.string(1) {
+        case "requeued": outcomes[try row.jobID(0)] = .requeued(try row.period(2))
+        case "quota": outcomes[try row.jobID(0)] = .quota
+        case "image_gone": outcomes[try row.jobID(0)] = .imageGone
+        default: outcomes[try row.jobID(0)] = .notDead
+        }
+      }
+      return outcomes
+    }.run(on: database, as: actor)
+  }
+
+  private static func byShard(_ places: [JobID: JobPlace]) -> [(Int16, [JobID])] {
+    Dictionary(grouping: places.keys) { places[$0]?.shard ?? 0 }
+      .map { ($0.key, $0.value.sorted()) }
+      .sorted { $0.0 < $1.0 }
+  }
+}

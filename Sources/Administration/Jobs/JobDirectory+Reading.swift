@@ -1,0 +1,141 @@
+public import AnalysisCore
+public import JobQueue
+import PostgreSQL
+
+extension JobDirectory {
+  /// How many jobs a page looks at in all shards that the filter does not mean. For each of them the database reads four
+  /// rows at most: 10,000 in all.
+  public static let looks = 2500
+
+  /// A page of jobs, the latest month and the latest job first.
+  ///
+  /// A page may be shorter than `limit`, or empty, and still have a next one: when what the filter means is rare among
+  /// many jobs.
+  ///
+  /// - Parameters:
+  ///   - after: where the page before ended; nil for the first page.
+  ///   - limit: how many jobs at most; 10,000 if it is more.
+  public func list(
+    _ filter: JobFilter = .init(), after: JobCursor? = nil, limit: Int = 100
+  ) async throws(JobQueueError) -> JobPage {
+    let shards: [Int16]
+    if let user = filter.user {
+      shards = [try await self.shards.shard(of: user)]
+    } else {
+      shards = try await self.shards.shards()
+    }
+    let wanted = min(max(1, limit), 10_000)
+    let looks = max(1, Self.looks / shards.count)
+    // Each shard may have all that is wanted, and one more tells that the page is not the last.
+    let parts = try await database.run(
+      shards.map { Self.part(filter, shard: $0, after: after, limit: wanted + 1, looks: looks) })
+    // Nothing is known of a shard's jobs behind the place where it stopped looking.
+    let end = parts.compactMap(\.end).max()
+    let jobs = parts.flatMap(\.jobs).filter { job in end.map { job.cursor >= $0 } ?? true }
+      .sorted { $0.cursor > $1.cursor }
+    if jobs.count > wanted {
+      return JobPage(
+        jobs: Array(jobs.prefix(wanted)), next: jobs[wanted - 1].cursor, isCutShort: false)
+    }
+    return JobPage(jobs: jobs, next: end, isCutShort: end != nil && jobs.count < wanted)
+  }
+
+  /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
+  /// recorded first.
+  ///
+  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
+  public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
+    guard let place = try await shards.places(of: [job])[job] else { return nil }
+    guard let summary = try await summaries([job], at: place).first else { return nil }
+    let key: [Parameter] = [.int16(place.shard), .int64(job.value)]
+    let attempts = try await Statement(
+      QueueSQL.text("queue/job_attempts.sql"), key, while: "reading the attempts of job \(job)"
+    ) { rows in
+      try rows.map { try AttemptRecord($0) }
+    }.run(on: database)
+    var result: StoredResult?
+    var isHidden = false
+    if summary.state == .succeeded {
+      do {
+        result = try await self.result(of: job, user: summary.user, by: actor)
+      } catch {
+        // Who looks for the causes of failures may not read what was found.
+        guard error.lacksRole else { throw error }
+        isHidden = true
+      }
+    }
+    let death = try await Statement(
+      QueueSQL.text("queue/job_death.sql"), key, while: "reading why job \(job) is dead"
+    ) { rows in
+      try rows.first.map { try JobDeath($0) }
+    }.run(on: database)
+    return JobDetail(
+      summary: summary, attempts: attempts, result: result, isResultHidden: isHidden, death: death)
+  }
+
+  private func result(
+    of job: JobID, user: String, by actor: AuditActor?
+  ) async throws(JobQueueError) -> StoredResult? {
+    let reading = try await Statement(
+      "SELECT analysis.open_results($1, $2)", [.text(user), .array([job.value])],
+      while: "recording who reads the result of job \(job)"
+    ) { rows in
+      try rows.single().stringIfPresent(0)
+    }.run(on: database, as: actor)
+    guard let reading else { return nil }
+    return try await Statement(
+      QueueSQL.text("queue/job_result.sql"), [.text(user), .text(reading)],
+      while: "reading the result of job \(job)"
+    ) { rows in
+      try rows.first.map { try StoredResult($0) }
+    }.run(on: database)
+  }
+
+  /// The state of each of some jobs; jobs that are unknown are left out.
+  public func states(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState] {
+    var states: [JobID: JobState] = [:]
+    for (place, jobs) in Self.grouped(try await shards.places(of: jobs)) {
+      for summary in try await summaries(jobs, at: place) { states[summary.id] = summary.state }
+    }
+    return states
+  }
+
+  private func summaries(_ jobs: [JobID], at place: JobPlace) async throws(JobQueueError) -> [JobSummary] {
+    try await Statement(
+      QueueSQL.text("queue/job_show.sql"),
+      [.int16(place.shard), .int16(place.period.label), .array(jobs.map(\.value))], while: "reading jobs"
+    ) { rows in
+      try rows.map { try JobSummary($0, shard: place.shard) }
+    }.run(on: database)
+  }
+
+  /// What a page has of one shard.
+  private struct Part: Sendable {
+    var jobs: [JobSummary] = []
+    /// The last job that was looked at, if the search ended there.
+    var end: JobCursor?
+  }
+
+  private static func part(
+    _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
+  ) -> Statement<Part> {
+    Statement(
+      QueueSQL.text("queue/job_list.sql"),
+      [
+        .int16(shard), .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
+        .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
+        .int32(Int32(clamping: limit)), .int32(Int32(clamping: looks)),
+      ], while: "listing jobs"
+    ) { rows in
+      var part = Part()
+      for row in rows {
+        if try row.stringIfPresent(5) == nil {
+          part.end = JobCursor(period: try row.period(1), job: try row.jobID(0))
+        } else {
+          part.jobs.append(try JobSummary(row, shard: shard))
+        }
+      }
+      return part
+    }
+  }
+}

@@ -1,0 +1,105 @@
+public import JobQueue
+public import PostgreSQL
+
+/// The logins of the server and their roles in this installation.
+public struct LoginDirectory: Sendable {
+  private let database: ConnectionPool
+
+  /// The logins of the server on which a database is.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// Whether this session may make logins.
+  public func mayMakeLogins() async throws(JobQueueError) -> Bool {
+    try await Statement(
+      QueueSQL.text("roles/superuser.sql"), [], while: "looking for the right to make logins"
+    ) { rows in
+      try rows.single().bool(0)
+    }.run(on: database)
+  }
+
+  /// The logins that have a role of the installation, or some by name; the names that no login has are left out.
+  public func logins(
+    named names: [String] = [], prefix: String
+  ) async throws(JobQueueError) -> [LoginRoles] {
+    let roles = DatabaseRole.allCases.map { $0.name(prefix: prefix) }
+    return try await Statement(
+      QueueSQL.text("roles/logins.sql"), [.array(roles), .array(names)], while: "reading the logins"
+    ) { rows in
+      try rows.map { row in
+        let held = Set(try row.array(2, of: String.self))
+        return LoginRoles(
+          login: try row.string(0), isSuperuser: try row.bool(1),
+          roles: DatabaseRole.allCases.filter { held.contains($0.name(prefix: prefix)) })
+      }
+    }.run(on: database)
+  }
+
+  /// The statements that make some logins, or give those that are there their role.
+  ///
+  /// - Parameter passwords: what is made of each login's password, by login; see ``PostgreSQL/Connection/hash(ofPassword:for:)``.
+  public func statements(
+    for logins: [NewLogin], prefix: String, passwords: [String: String] = [:]
+  ) async throws(JobQueueError) -> [LoginStatement] {
+    try await Statement(
+      QueueSQL.text("roles/setup.sql"),
+      [
+        .array(logins.map(\.name)), .array(logins.map { $0.role.name(prefix: prefix) }),
+        .array(logins.map { passwords[$0.name] }), .array(logins.filter(\.keepsSearchPath).map(\.name)),
+      ], while: "looking for the logins"
+    ) { rows in
+      try rows.map { row in
+        LoginStatement(login: try row.string(0), isThere: try row.bool(1), sql: try row.string(2))
+      }
+    }.run(on: database)
+  }
+
+  /// Makes the logins: all of them or none.
+  public func make(_ statements: [LoginStatement]) async throws(JobQueueError) {
+    do {
+      try await database.transaction { transaction in
+        for statement in statements { try await transaction.execute(script: statement.sql) }
+      }
+    } catch {
+      throw JobQueueError(error, while: "making logins")
+    }
+  }
+}
+
+/// A login and its roles.
+public struct LoginRoles: Sendable, Equatable {
+  /// Its name.
+  public let login: String
+  /// Whether it is a superuser, who has all roles.
+  public let isSuperuser: Bool
+  /// The roles of the installation that it has.
+  public let roles: [DatabaseRole]
+}
+
+/// A login that is to be made.
+public struct NewLogin: Sendable, Equatable {
+  /// Its name.
+  public let name: String
+  /// What it is for.
+  public let role: DatabaseRole
+
+  /// A login for a role.
+  public init(name: String, role: DatabaseRole) {
+    self.name = name
+    self.role = role
+  }
+
+  /// Whether the login may be an application with tables of its own in the database.
+  var keepsSearchPath: Bool { role == .submitter || role == .owner }
+}
+
+/// What makes a login.
+public struct LoginStatement: Sendable, Equatable {
+  /// The login's name.
+  public let login: String
+  /// Whether there is such a login already.
+  public let isThere: Bool
+  /// What a superuser runs.
+  public let sql: String
+}

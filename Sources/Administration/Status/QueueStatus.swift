@@ -1,0 +1,131 @@
+public import AnalysisCore
+public import JobQueue
+public import PostgreSQL
+
+/// What is in the queue and who works on it. Cheap to ask: every count is bounded.
+public struct QueueStatus: Sendable, Equatable {
+  /// One of the lanes, over all shards.
+  public struct LaneStatus: Sendable, Equatable {
+    /// The lane.
+    public let lane: Lane
+    /// Jobs that wait.
+    public internal(set) var waiting: BoundedCount
+    /// Jobs in workers' hands.
+    public internal(set) var inFlight: Int
+    /// For how many seconds the job at the lane's head has been waiting; nil when none waits.
+    public internal(set) var oldestWaitingSeconds: Double?
+  }
+
+  /// A worker that was heard of in the last day.
+  public struct WorkerStatus: Sendable, Equatable {
+    /// The worker's random number.
+    public let id: Int64
+    /// The machine's name.
+    public let host: String
+    /// The process's number.
+    public let pid: Int32
+    /// The program's version.
+    public let version: String
+    /// When it started, in seconds since 1970.
+    public let startedAt: Double
+    /// How many seconds ago it was last heard of.
+    public internal(set) var heartbeatAgo: Double
+    /// The jobs in its hands, as it said itself.
+    public internal(set) var inFlight: Int
+    /// What it says of itself; nil from a worker that has said nothing yet, or of a version that says nothing.
+    public internal(set) var report: WorkerReport?
+  }
+
+  /// The lanes, by number.
+  public internal(set) var lanes: [LaneStatus] = []
+  /// Jobs that run later.
+  public internal(set) var scheduled = BoundedCount(0)
+  /// When the next of them runs, in seconds since 1970; nil when there is none.
+  public internal(set) var nextScheduledAt: Double?
+  /// In how many seconds that is, by the server's clock; negative when it is due.
+  public internal(set) var nextScheduledIn: Double?
+  /// Jobs that died and were neither retried nor removed.
+  public internal(set) var dead = BoundedCount(0)
+  /// Quota units that are still to be written back.
+  public internal(set) var pendingRefunds = BoundedCount(0)
+  /// The workers, by machine and process.
+  public internal(set) var workers: [WorkerStatus] = []
+  /// What operators have paused.
+  public internal(set) var pauses: [OperatorPause] = []
+  /// The server's estimates, by name.
+  public internal(set) var gauges: [String: Int64] = [:]
+
+  /// Jobs that wait, over all lanes.
+  public var waiting: BoundedCount { lanes.reduce(BoundedCount(0)) { $0 + $1.waiting } }
+  /// Jobs in workers' hands, over all lanes.
+  public var inFlight: Int { lanes.reduce(0) { $0 + $1.inFlight } }
+  /// For how many seconds the job that waits longest has been waiting, as far as the lanes' heads tell.
+  public var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
+
+  /// Asks a database. All counts are of one moment: a job that goes from one place to the next meanwhile is
+  /// counted once.
+  ///
+  /// - Parameter bound: where counting stops, for each lane and shard.
+  public static func read(
+    _ database: ConnectionPool, bound: Int = 10_000
+  ) async throws(JobQueueError) -> QueueStatus {
+    let shards = try await ShardDirectory(database).shards()
+    let reader = StatusReader(bound: bound)
+    do {
+      var status = try await database.transaction(isolation: .repeatableRead, readOnly: true) { transaction in
+        try await read(shards, by: reader, on: transaction)
+      }
+      status.pauses = try await PauseDirectory(database).inForce()
+      return status
+    } catch {
+      throw JobQueueError(error, while: "reading the queue's status")
+    }
+  }
+
+  private static func read(
+    _ shards: [Int16], by reader: StatusReader, on transaction: Transaction
+  ) async throws(JobQueueError) -> QueueStatus {
+    var status = QueueStatus()
+    for part in try await transaction.run(shards.map { reader.lanes(of: $0) }) { status.add(lanes: part) }
+    for part in try await transaction.run(shards.map { reader.rest(of: $0) }) { status.add(part) }
+    for part in try await transaction.run(shards.map { reader.workers(of: $0) }) { status.add(workers: part) }
+    status.gauges = try await reader.gauges.run(on: transaction)
+    return status
+  }
+
+  /// Adds a shard's lanes.
+  mutating func add(lanes others: [LaneStatus]) {
+    for other in others {
+      guard let place = lanes.firstIndex(where: { $0.lane == other.lane }) else {
+        lanes.append(other)
+        continue
+      }
+      lanes[place].waiting = lanes[place].waiting + other.waiting
+      lanes[place].inFlight += other.inFlight
+      lanes[place].oldestWaitingSeconds =
+        [lanes[place].oldestWaitingSeconds, other.oldestWaitingSeconds].compactMap { $0 }.max()
+    }
+  }
+
+  /// Adds what else there is in a shard.
+  mutating func add(_ other: StatusReader.Rest) {
+    scheduled = scheduled + other.scheduled
+    nextScheduledAt = [nextScheduledAt, other.nextScheduledAt].compactMap { $0 }.min()
+    nextScheduledIn = [nextScheduledIn, other.nextScheduledIn].compactMap { $0 }.min()
+    dead = dead + other.dead
+    pendingRefunds = pendingRefunds + other.pendingRefunds
+  }
+
+  /// Adds a shard's workers; one that serves several shards is one worker, as last heard in any of them.
+  mutating func add(workers others: [WorkerStatus]) {
+    for other in others {
+      guard let place = workers.firstIndex(where: { $0.id == other.id }) else {
+        workers.append(other)
+        continue
+      }
+      workers[place].heartbeatAgo = min(workers[place].heartbeatAgo, other.heartbeatAgo)
+      workers[place].inFlight += other.inFlight
+      workers[place].report = workers[place].report ?? other.report
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import FoundationEssentials
+public import JobQueue
+
+/// A user as the analysis backend's API describes them.
+public struct ProfileAnswer: Sendable, Equatable {
+  /// The user's id at the backend, which becomes the reference here.
+  public var id: String
+  /// The e-mail address.
+  public var email: String?
+  /// The name.
+  public var name: String?
+  /// The subscription, `free` or `premium`, which becomes the plan here; nil leaves the plan as it is.
+  public var subscription: String?
+  /// The backend's own count.
+  public var analysisCount: Int?
+  /// When the backend last reset its count, in seconds since 1970.
+  public var lastResetDate: Double?
+  /// Where the photo is: all of it may be a secret.
+  public var photoURL: String?
+
+  /// A user with what is known.
+  public init(
+    id: String, email: String? = nil, name: String? = nil, subscription: String? = nil,
+    analysisCount: Int? = nil, lastResetDate: Double? = nil, photoURL: String? = nil
+  ) {
+    self.id = id
+    self.email = email
+    self.name = name
+    self.subscription = subscription
+    self.analysisCount = analysisCount
+    self.lastResetDate = lastResetDate
+    self.photoURL = photoURL
+  }
+
+  /// Reads one JSON text: an answer `{"user": {…}}`, a bare user, or an array of either.
+  ///
+  /// - Throws: `invalid` for anything else, with what is wrong but not with the text.
+  public static func parse(_ json: [UInt8]) throws(JobQueueError) -> [ProfileAnswer] {
+    do {
+      return try JSONDecoder().decode(Document.self, from: Data(json)).users.map { try $0.checked() }
+    } catch let error as JobQueueError {
+      throw error
+    } catch let error as DecodingError {
+      throw JobQueueError(.invalid, "This is not a profile answer: \(Self.words(error)).")
+    } catch {
+      throw JobQueueError(.invalid, "This is not a profile answer.")
+    }
+  }
+
+  /// Where and why decoding failed, without the values.
+  private static func words(_ error: DecodingError) -> String {
+    let (what, path): (String, [any CodingKey]) =
+      switch error {
+      case .typeMismatch(_, let context): ("a value has another type than expected", context.codingPath)
+      case .valueNotFound(_, let context): ("a value is missing", context.codingPath)
+      case .keyNotFound(let key, let context): ("\(key.stringValue) is missing", context.codingPath)
+      case .dataCorrupted(let context): ("it is not valid JSON", context.codingPath)
+      @unknown default: ("it cannot be read", [])
+      }
+    let place = path.map(\.stringValue).joined(separator: ".")
+    return place.isEmpty ? what : "\(what), at \(place)"
+  }
+}
+
+/// One of the three forms in which users come.
+private struct Document: Decodable {
+  var users: [UserFields]
+
+  private struct Answer: Decodable {
+    var user: UserFields
+  }
+
+  init(from decoder: any Decoder) throws {
+    if var list = try? decoder.unkeyedContainer() {
+      users = []
+      while !list.isAtEnd { users += try list.decode(Document.self).users }
+    } else if let container = try? decoder.container(keyedBy: AnswerKey.self), container.contains(.user) {
+      users = [try Answer(from: decoder).user]
+    } else {
+      users = [try UserFields(from: decoder)]
+    }
+  }
+
+  private enum AnswerKey: CodingKey { case user }
+}
+
+/// A user's fields as they are written.
+private struct UserFields: Decodable {
+  var id: Identifier
+  var email: String?
+  var name: String?
+  var subscription: String?
+  var analysisCount: Int?
+  var lastResetDate: String?
+  var photoUrl: String?
+
+  /// Some backends give numbers for ids.
+  struct Identifier: Decodable {
+    var text: String
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let number = try? container.decode(Int64.self) {
+        text = String(number)
+      } else {
+        text = try container.decode(String.self)
+      }
+    }
+  }
+
+  func checked() throws -> ProfileAnswer {
+    guard !id.text.isEmpty else {
+      throw JobQueueError(.invalid, "This is not a profile answer: the id is empty.")
+    }
+    var reset: Double?
+    if let lastResetDate {
+      guard let seconds = Self.seconds(lastResetDate) else {
+        throw JobQueueError(
+          .invalid, "The profile of user \(id.text) has a lastResetDate that is not a time.")
+      }
+      reset = seconds
+    }
+    return ProfileAnswer(
+      id: id.text, email: email, name: name, subscription: subscription, analysisCount: analysisCount,
+      lastResetDate: reset, photoURL: photoUrl.flatMap { $0.isEmpty ? nil : $0 })
+  }
+
+  /// A time of ISO 8601 with or without fractions of a second.
+  private static func seconds(_ text: String) -> Double? {
+    for style in [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()] {
+      if let date = try? style.parse(text) { return date.timeIntervalSince1970 }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,77 @@
+public import AnalysisCore
+public import PostgreSQL
+
+/// A number that was counted up to a bound only, since counting all would burden the queue.
+public struct BoundedCount: Sendable, Equatable, CustomStringConvertible {
+  /// How many were counted.
+  public var value: Int
+  /// Whether that is all.
+  public var isExact: Bool
+
+  /// A count, exact unless told otherwise.
+  public init(_ value: Int, isExact: Bool = true) {
+    self.value = value
+    self.isExact = isExact
+  }
+
+  /// The number, with a plus sign when there are more.
+  public var description: String { isExact ? String(value) : "\(value)+" }
+
+  package static func + (left: BoundedCount, right: BoundedCount) -> BoundedCount {
+    BoundedCount(left.value + right.value, isExact: left.isExact && right.isExact)
+  }
+
+  /// A count that stopped at one more than the bound.
+  package init(counted: Int, bound: Int) {
+    self.init(min(counted, bound), isExact: counted <= bound)
+  }
+}
+
+/// How many jobs are to be run, now and later. Cheap to ask: every count is bounded.
+public struct WaitingJobs: Sendable {
+  /// The lanes in which jobs wait, by number, each with how many.
+  public let lanes: [(lane: Lane, count: BoundedCount)]
+  /// Jobs that run later.
+  public let scheduled: BoundedCount
+
+  /// Asks a database.
+  ///
+  /// - Parameter bound: where counting stops, for each lane and shard.
+  public static func read(
+    _ database: ConnectionPool, bound: Int = 10_000
+  ) async throws(JobQueueError) -> WaitingJobs {
+    let shards = try await ShardDirectory(database).shards()
+    var lanes: [Lane: BoundedCount] = [:]
+    for part in try await database.run(shards.map { waiting(in: $0, bound: bound) }) {
+      for (lane, count) in part { lanes[lane] = lanes[lane, default: BoundedCount(0)] + count }
+    }
+    let scheduled = try await database.run(shards.map { scheduled(in: $0, bound: bound) })
+    return WaitingJobs(
+      lanes: lanes.filter { $0.value.value > 0 }.sorted { $0.key.code < $1.key.code }
+        .map { (lane: $0.key, count: $0.value) },
+      scheduled: scheduled.reduce(BoundedCount(0), +))
+  }
+
+  private static func waiting(in shard: Int16, bound: Int) -> Statement<[(Lane, BoundedCount)]> {
+    Statement(
+      QueueSQL.text("queue/status_lanes.sql"),
+      [.int16(shard), .array(Lane.codes), .int32(Int32(clamping: bound + 1))], while: "counting what waits"
+    ) { rows in
+      try rows.map { (try $0.lane(0), BoundedCount(counted: try $0.int(1), bound: bound)) }
+    }
+  }
+
+  private static func scheduled(in shard: Int16, bound: Int) -> Statement<BoundedCount> {
+    Statement(
+      QueueSQL.text("queue/status_shard.sql"), [.int16(shard), .int32(Int32(clamping: bound + 1))],
+      while: "counting what is scheduled"
+    ) { rows in
+      BoundedCount(counted: try rows.single().int(0), bound: bound)
+    }
+  }
+}
+
+extension Lane {
+  /// The numbers of all lanes.
+  package static var codes: [Int16] { AnalysisKind.allCases.flatMap(Lane.all(of:)).map(\.code).sorted() }
+}

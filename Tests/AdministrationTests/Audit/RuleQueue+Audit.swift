@@ -1,0 +1,43 @@
+import Administration
+import JobQueue
+import PostgreSQL
+import QueueTestSupport
+
+extension RuleQueue {
+  /// Every entry of the audit, the oldest first.
+  func entries() async throws -> [AuditEntry] {
+    try await AuditLog(pool).list(limit: 10_000).reversed()
+  }
+
+  /// What does not fit in the chain: the entry and the words, with a colon between.
+  func faults(expecting mark: AuditMark? = nil) async throws -> [String] {
+    try await AuditLog(pool).verify(expecting: mark).faults.map {
+      "\($0.id.map(String.init) ?? "-"): \($0.words)"
+    }
+  }
+
+  /// Records something, in a transaction of its own.
+  func record(_ object: String, reason: String? = nil) async throws {
+    _ = try await pool.query(
+      "SELECT 1 FROM analysis.audit_add('test', $1, NULL, $2)", [.text(object), .text(reason)])
+  }
+
+  /// Records things as if it had been so long ago, and has them chained.
+  func record(_ interval: String, _ numbers: ClosedRange<Int>) async throws {
+    try await execute(
+      """
+      INSERT INTO analysis.audit_draft (at, role, action, object)
+      SELECT clock_timestamp() - interval '\(interval)', session_user, 'test', 'thing:' || n
+      FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) n
+      """)
+    try await AuditLog(pool).chain()
+  }
+
+  /// Does to the tables of the audit what only a superuser can, past their triggers.
+  func tamper(_ sql: String) async throws {
+    try await pool.withConnection { connection in
+      try await connection.execute(
+        script: "SET session_replication_role = replica; \(sql); SET session_replication_role = DEFAULT")
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import Administration
+import AnalysisCore
+import JobQueue
+import PostgreSQL
+import QueueTestSupport
+import Testing
+
+@Suite("The queue's status")
+struct QueueStatusTests {
+  @Test("counts what waits, runs, is scheduled and dead, and names the workers")
+  func status() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submitted(5)
+      let claimed = try await queue.claim(count: 3)
+      let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
+      try await queue.submit([queue.submission("clinic", 20, runAt: now + 3600)])
+      let failed = FailedAttempt(
+        lease: claimed[0].lease, job: claimed[0].id, decision: .dead, failureClass: .permanent,
+        message: "Refused.")
+      _ = try await queue.statements.fail([failed]).run(on: queue.pool)
+      _ = try await queue.statements.heartbeat([1000], leaseDuration: .seconds(60), inFlight: 2).run(
+        on: queue.pool)
+      try await WorkerStatements.refreshGauges().run(on: queue.pool)
+
+      let status = try await QueueStatus.read(queue.pool)
+      #expect(status.lanes.count == 8)
+      let lane = try #require(status.lanes.first { $0.lane == Lane(.throat, .normal) })
+      #expect(lane.waiting == BoundedCount(2))
+      #expect(lane.inFlight == 2)
+      #expect(lane.oldestWaitingSeconds.map { $0 >= 0 } == true)
+      #expect(status.waiting == BoundedCount(2))
+      #expect(status.inFlight == 2)
+      #expect(status.scheduled == BoundedCount(1))
+      #expect(status.nextScheduledAt == now + 3600)
+      #expect(status.dead == BoundedCount(1))
+      #expect(status.pendingRefunds == BoundedCount(1))
+      let worker = try #require(status.workers.first)
+      #expect(status.workers.count == 1)
+      #expect(
+        (worker.id, worker.host, worker.pid, worker.version, worker.inFlight) == (77, "test", 1, "1.0", 2))
+      #expect(status.gauges["database_bytes"].map { $0 > 0 } == true)
+    }
+  }
+
+  @Test("stops counting at its bound")
+  func bound() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submitted(4)
+      let exact = try await QueueStatus.read(queue.pool, bound: 4)
+      #expect(exact.waiting.description == "4")
+      let bounded = try await QueueStatus.read(queue.pool, bound: 3)
+      #expect(bounded.waiting.description == "3+")
+    }
+  }
+
+  @Test("counts every job once while jobs go from one place to the next")
+  func moving() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submitted(3)
+      // What promotion does when jobs are due, and its opposite, as a retry does it.
+      let park = """
+        INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+        SELECT shard, lane, tries, period, now(), job_id, 1 FROM gone
+        """
+      let queueAgain = """
+        INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+        SELECT shard, lane, tries, period, 0, job_id FROM gone
+        """
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask {
+          while !Task.isCancelled {
+            for (table, next) in [("ready", park), ("scheduled", queueAgain)] {
+              _ = try await queue.pool.query(
+                "WITH gone AS (DELETE FROM analysis.\(table) RETURNING *) \(next)")
+            }
+          }
+        }
+        for _ in 0..<200 {
+          let status = try await QueueStatus.read(queue.pool)
+          #expect(status.waiting.value + status.scheduled.value == 3)
+        }
+        group.cancelAll()
+        do { try await group.waitForAll() } catch let error as PostgreSQLError where error.code == .cancelled
+        {}
+      }
+    }
+  }
+
+  @Test("of an empty queue has nothing in it")
+  func empty() async throws {
+    try await withQueue { queue async throws in
+      let status = try await QueueStatus.read(queue.pool)
+      #expect(status.waiting == BoundedCount(0))
+      #expect(status.oldestWaitingSeconds == nil)
+      #expect(status.workers.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,53 @@
+package import PostgreSQL
+
+extension RuleQueue {
+  /// Rescues at once, without the grace after the server's start; leases, jobs queued again, dead jobs.
+  package func rescue(limit: Int32 = 1000) async throws -> [Int] {
+    let row = try await pool.query(
+      "SELECT o_leases, o_requeued, o_dead FROM analysis.rescue(0::smallint, $1, 0)", [.int32(limit)]
+    ).single()
+    return [try row.int(0), try row.int(1), try row.int(2)]
+  }
+
+  /// Lets every lease run out, as time would.
+  package func expireLeases() async throws {
+    try await execute("UPDATE analysis.lease SET deadline = '-infinity'")
+  }
+
+  package func promote(limit: Int32 = 1000) async throws -> Int {
+    try await number("SELECT analysis.promote(0::smallint, $1)", [.int32(limit)])
+  }
+
+  package func applyRefunds(limit: Int32 = 1000) async throws -> Int {
+    try await number("SELECT analysis.apply_refunds(0::smallint, $1)", [.int32(limit)])
+  }
+
+  package func cancel(_ jobs: [Int64], on queryable: (any Queryable)? = nil) async throws -> [Int64: String] {
+    let rows = try await (queryable ?? pool).query(
+      "SELECT o_job, o_outcome FROM analysis.cancel(0::smallint, $1)", [.array(jobs)])
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
+  }
+
+  package func retryDead(_ jobs: [Int64]) async throws -> [Int64: String] {
+    let rows = try await pool.query(
+      "SELECT o_job, o_outcome FROM analysis.retry_dead(0::smallint, $1)", [.array(jobs)])
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
+  }
+
+  /// Erases a user, with the jobs that are open.
+  package func erase(_ user: String, on queryable: (any Queryable)? = nil) async throws {
+    _ = try await (queryable ?? pool).query(
+      "SELECT o_user FROM analysis.erase_user(0::smallint, $1, NULL, true)", [.text(user)])
+  }
+
+  /// Publishes marks as if the last time were long ago; answers where to scan from.
+  package func tick(_ marks: [Int16: Int64], aged: Bool = true) async throws -> [Int16: Int64] {
+    if aged {
+      try await execute("UPDATE analysis.lane_clock SET at = '-infinity', staged_at = '-infinity'")
+    }
+    let rows = try await pool.query(
+      "SELECT o_lane, o_scan_from FROM analysis.tick(0::smallint, $1, $2)",
+      [.array(Array(marks.keys)), .array(Array(marks.values))])
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int16(0), try $0.int64(1)) })
+  }
+}
