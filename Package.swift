@@ -16,8 +16,8 @@ let strict: [SwiftSetting] = [
 let isFuzzing = Context.environment["ANALYSIS_FUZZ"] != nil
 let fuzzed: [SwiftSetting] = isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])] : []
 
-/// A library module with its imports, which run one way only: executables, then `Worker` and
-/// `Reports`, then the queue, the client and the images, then the two transports, then the loop.
+/// A library module with its imports, which run one way only: executables, then `ControlCommands` and `Worker`, then
+/// `Doctor` and `Reports`, then the queue, the client and the images, then the two transports, then the loop.
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], plugins: [Target.PluginUsage] = []
 ) -> Target {
@@ -47,7 +47,7 @@ let fuzzers: [Target] = [
     swiftSettings: strict + fuzzed),
   fuzzer("FuzzAnswer", ["ModelClient", "AnalysisCore", "HTTPTransfer"]),
   fuzzer("FuzzImage", ["Images"]),
-  fuzzer("FuzzManifest", ["ControlCommands"]),
+  fuzzer("FuzzManifest", ["ControlCommands", "CommandLineTool"]),
   fuzzer("FuzzConfiguration", ["System"]),
   fuzzer("FuzzAddress", ["RemoteImages", "HTTPTransfer"]),
 ]
@@ -113,18 +113,23 @@ let package = Package(
         "ModelClient", "Images", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
+    module("ExitCodes", ["System", "ImageEncryption", "CommandLineTool"]),
     module(
       "WorkerSettings",
       [
-        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ImageEncryption", "ModelClient",
-        "CommandLineTool",
+        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool",
+      ]),
+    module(
+      "Doctor",
+      [
+        "AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles", "JobQueue", "Administration",
+        "ImageEncryption", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
       ]),
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
-        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer",
-        "ModelClient", "WorkerSettings",
+        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
+        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "ExitCodes",
         "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
@@ -134,7 +139,7 @@ let package = Package(
       "analysis-worker",
       [
         "AnalysisCore", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
-        "ModelClient", "Worker", "WorkerSettings", "CommandLineTool",
+        "ModelClient", "Worker", "WorkerSettings", "ExitCodes", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
@@ -189,13 +194,13 @@ let package = Package(
         "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
+    tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "Administration", "CommandLineTool", "AnalysisCore", "Formatting", "Logging",
-        "System", "EventLoop",
-        "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings",
-        "DevelopmentEndpoint", "TestSupport",
+        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
+        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
+        "WorkerSettings", "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests",

@@ -52,7 +52,8 @@ struct StatusReader: Sendable {
         QueueStatus.WorkerStatus(
           id: try $0.int64(0), host: try $0.string(1), pid: try $0.int32(2), version: try $0.string(3),
           startedAt: try $0.double(4), heartbeatAgo: try $0.double(5), inFlight: try $0.int(6),
-          report: try $0.stringIfPresent(7).flatMap(WorkerReport.init(json:)))
+          report: try $0.stringIfPresent(7).flatMap(WorkerReport.init(json:)),
+          hasEnded: try $0.bool(8))
       }
     }
   }

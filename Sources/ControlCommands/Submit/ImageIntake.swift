@@ -65,16 +65,16 @@ struct ImageIntake: Sendable {
         while running < width, next < items.endIndex, bytes < chunkBytes,
           next - items.startIndex < chunkCount, !isStopped()
         {
-          let (place, item) = (next, items[next])
+          let (index, item) = (next, items[next])
           // Reading blocks and cleaning takes long: neither may keep the event loop's thread.
-          group.addTask(executorPreference: globalConcurrentExecutor) { (place, await prepare(item)) }
+          group.addTask(executorPreference: globalConcurrentExecutor) { (index, await prepare(item)) }
           next += 1
           running += 1
         }
-        guard let (place, prepared) = await group.next() else { break }
+        guard let (index, prepared) = await group.next() else { break }
         running -= 1
         if case .success(let image) = prepared.image { bytes += image.bytes.count }
-        done.append((place, prepared))
+        done.append((index, prepared))
       }
       return done.sorted { $0.0 < $1.0 }.map(\.1)
     }

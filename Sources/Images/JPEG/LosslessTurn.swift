@@ -1,6 +1,6 @@
 import Cturbojpeg
 
-/// Semaphore a JPEG upright without decoding it to pixels, and copies no marker. The whole stream is read
+/// Turns a JPEG upright without decoding it to pixels, and copies no marker. The whole stream is read
 /// on the way, so a picture that needs no turn goes through it too.
 enum LosslessTurn {
   static func turn(

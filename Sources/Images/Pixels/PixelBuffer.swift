@@ -19,7 +19,7 @@ struct PixelBuffer: ~Copyable {
 
   deinit { Self.release(start) }
 
-  /// Semaphore four ink samples a pixel into three of light, in place. Inks in JPEG follow Adobe's custom,
+  /// Turns four ink samples a pixel into three of light, in place. Inks in JPEG follow Adobe's custom,
   /// with or without its marker: 255 is no ink. This is the plain conversion that browsers make when
   /// they do not apply a profile.
   mutating func convertInksToRGB() {

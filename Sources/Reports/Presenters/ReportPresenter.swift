@@ -1,4 +1,4 @@
-/// Semaphore what an interactor found into the cells that every view shows: names, percentages, bands, times.
+/// Turns what an interactor found into the cells that every view shows: names, percentages, bands, times.
 protocol ReportPresenter: Sendable {
   /// One row as the interactor answers it.
   associatedtype Response: Sendable

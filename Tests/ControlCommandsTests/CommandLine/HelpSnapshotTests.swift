@@ -50,6 +50,7 @@ struct HelpSnapshotTests {
           clinics      Add clinics, give users to them, and say which database role sees
                        which.
           plans        Show the plans, and set their monthly limits.
+          settings     Show the settings of the installation, and change them.
           keys         Make, list, change and remove the keys under which images are
                        encrypted.
           report       Print a month's usage, analyses, conditions or totals.

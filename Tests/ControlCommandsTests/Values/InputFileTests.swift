@@ -50,7 +50,7 @@ struct InputFileTests {
     let longer = Pipe()
     longer.fileHandleForWriting.write(Data([1, 2, 3, 4]))
     try longer.fileHandleForWriting.close()
-    #expect(throws: ControlError(.unreadableInput, "input: It is too large; at most 3 are accepted.")) {
+    #expect(throws: CommandFailure(.unreadableInput, "input: It is too large; at most 3 are accepted.")) {
       try InputFile.read(descriptor: longer.fileHandleForReading.fileDescriptor, name: "input", limit: 3)
     }
   }

@@ -56,10 +56,10 @@ struct SubmitTallyTests {
 
   @Test("the summary names what there was and nothing else")
   func summary() {
-    #expect(SubmitPresenter.summary(SubmitTally()) == "0 submitted.")
+    #expect(SubmitTally().summary == "0 submitted.")
     let all = SubmitTally(Part.allCases.map(\.result))
     #expect(
-      SubmitPresenter.summary(all)
+      all.summary
         == "1 submitted, 5 submitted before, 1 refused by the monthly limit, 1 refused, 1 not submitted, "
         + "2 failed, 1 not finished.")
   }

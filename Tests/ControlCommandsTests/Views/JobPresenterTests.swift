@@ -1,8 +1,8 @@
-@testable import Administration
 import AnalysisCore
 import CommandLineTool
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import JobQueue
 
@@ -24,7 +24,7 @@ struct JobPresenterTests {
         try summary(), try summary(7, state: .waiting, file: nil), try summary(1234, file: "a\u{1B}[2J.jpg"),
       ],
       next: nil, isCutShort: false)
-    let lines = Fixed.text(page, JobsListPresenter.self).split(separator: "\n").map(String.init)
+    let lines = Fixed.text(page).split(separator: "\n").map(String.init)
     #expect(
       lines == [
         " JOB  USER  LANE           STATE      MONTH    SUBMITTED             ATTEMPTS  FILE",
@@ -40,7 +40,7 @@ struct JobPresenterTests {
       jobs: [try summary(9_007_199_254_740_993)],
       next: JobCursor(period: try Fixed.month("2026-09"), job: JobID(5)), isCutShort: false)
     #expect(
-      Fixed.json(page, JobsListPresenter.self)
+      Fixed.json(page)
         == [
           #"{"jobs":[{"job":"9007199254740993","user":"u1","type":"throat","lane":"throat/urgent","#,
           #""state":"succeeded","month":"2026-10","created_at":"2026-10-01T00:00:00.250Z","run_at":null,"#,
@@ -52,17 +52,17 @@ struct JobPresenterTests {
   @Test("no jobs are said to be none")
   func none() {
     let page = JobPage(jobs: [], next: nil, isCutShort: false)
-    #expect(Fixed.text(page, JobsListPresenter.self) == "No jobs.\n")
-    #expect(Fixed.json(page, JobsListPresenter.self) == #"{"jobs":[],"next":null,"cut_short":false}"#)
+    #expect(Fixed.text(page) == "No jobs.\n")
+    #expect(Fixed.json(page) == #"{"jobs":[],"next":null,"cut_short":false}"#)
   }
 
   @Test("of a search that stopped early nobody reads that there are no jobs")
   func cutShort() throws {
     let page = JobPage(
       jobs: [], next: JobCursor(period: try Fixed.month(), job: JobID(5)), isCutShort: true)
-    #expect(Fixed.text(page, JobsListPresenter.self) == "No jobs so far.\n")
+    #expect(Fixed.text(page) == "No jobs so far.\n")
     #expect(
-      Fixed.json(page, JobsListPresenter.self) == #"{"jobs":[],"next":"2026-10/5","cut_short":true}"#)
+      Fixed.json(page) == #"{"jobs":[],"next":"2026-10/5","cut_short":true}"#)
   }
 
   private func analysed() throws -> JobDetail {
@@ -88,7 +88,7 @@ struct JobPresenterTests {
   @Test("an analysed job with its conditions and failed attempts; 0.7999 is 79% and orange")
   func analysedJob() throws {
     #expect(
-      Fixed.text(try analysed(), JobsShowPresenter.self) == """
+      Fixed.text(try analysed()) == """
         job           12
         user          u1
         file          photo.jpg
@@ -117,7 +117,7 @@ struct JobPresenterTests {
 
   @Test("the same as JSON")
   func analysedJSON() throws {
-    let text = Fixed.json(try analysed(), JobsShowPresenter.self)
+    let text = Fixed.json(try analysed())
     #expect(text.hasPrefix(#"{"job":"12","user":"u1""#))
     #expect(
       text.hasSuffix(
@@ -142,11 +142,11 @@ struct JobPresenterTests {
       attempts: 1, failureClass: "permanent", code: "INVALID_IMAGE_FORMAT", message: "no picture",
       failedAt: Fixed.moment + 2, calls: 1)
     let detail = JobDetail(summary: try summary(state: .dead), attempts: [], result: nil, death: death)
-    let text = Fixed.text(detail, JobsShowPresenter.self)
+    let text = Fixed.text(detail)
     #expect(text.contains("state      dead\n"))
     #expect(text.contains("failed     permanent: INVALID_IMAGE_FORMAT: no picture\nattempts   1\n"))
     #expect(
-      Fixed.json(detail, JobsShowPresenter.self).hasSuffix(
+      Fixed.json(detail).hasSuffix(
         #""result":null,"death":{"at":"2026-10-01T00:00:02.250Z","class":"permanent","#
           + #""code":"INVALID_IMAGE_FORMAT","message":"no picture","attempts":1,"calls":1}}"#))
   }
@@ -160,7 +160,7 @@ struct JobPresenterTests {
       isPotentiallySerious: false, recommendsConsultation: false, calls: 1, callMilliseconds: nil, model: nil,
       endpoint: nil, version: nil, attempt: 1)
     let text = Fixed.text(
-      JobDetail(summary: detail.summary, attempts: [], result: empty, death: nil), JobsShowPresenter.self)
+      JobDetail(summary: detail.summary, attempts: [], result: empty, death: nil))
     #expect(text.hasSuffix("No condition was found.\n"))
   }
 
@@ -174,7 +174,7 @@ struct JobPresenterTests {
       .init(job: JobID(6), outcome: .untouched("else")),
     ])
     #expect(
-      Fixed.text(response, JobsChangePresenter.self) == """
+      Fixed.text(response) == """
         1 cancelled
         2 queued again, counts in 2026-10
         3 not queued: the user's limit of this month is reached
@@ -185,7 +185,7 @@ struct JobPresenterTests {
 
         """)
     #expect(
-      Fixed.json(response, JobsChangePresenter.self)
+      Fixed.json(response)
         == [
           #"{"jobs":[{"job":"1","outcome":"cancelled"},{"job":"2","outcome":"requeued","month":"2026-10"},"#,
           #"{"job":"3","outcome":"quota"},{"job":"4","outcome":"finished"},"#,

@@ -1,8 +1,8 @@
-@testable import Administration
 import AnalysisCore
 import CommandLineTool
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import JobQueue
 
@@ -43,7 +43,7 @@ struct StatusPresenterTests {
 
   @Test("a busy queue as tables")
   func table() {
-    let lines = Fixed.text(busy, StatusPresenter.self).split(separator: "\n").map(String.init)
+    let lines = Fixed.text(busy).split(separator: "\n").map(String.init)
     #expect(
       lines == [
         "waiting 10000+, running 64, scheduled 2, dead 1",
@@ -65,7 +65,7 @@ struct StatusPresenterTests {
   @Test("a busy queue as JSON, the worker's random number as text")
   func json() {
     #expect(
-      Fixed.json(busy, StatusPresenter.self)
+      Fixed.json(busy)
         == [
           #"{"schema_version":4,"waiting":{"value":10000,"exact":false},"in_flight":64,"#,
           #""scheduled":{"value":2,"exact":true},"next_scheduled_at":"2026-10-01T00:00:00.250Z","#,
@@ -96,13 +96,24 @@ struct StatusPresenterTests {
         report: nil)
     ]
     let response = StatusResponse(queue: queue, schemaVersion: 4)
-    #expect(Fixed.text(response, StatusPresenter.self).contains("w1       42  \(state)"))
-    #expect(Fixed.json(response, StatusPresenter.self).contains(#""state":"\#(state)""#))
+    #expect(Fixed.text(response).contains("w1       42  \(state)"))
+    #expect(Fixed.json(response).contains(#""state":"\#(state)""#))
+  }
+
+  @Test("a worker that has ended is listed as ended, with what it counted and without its endpoints")
+  func ended() {
+    var queue = busy.queue
+    queue.workers[0].hasEnded = true
+    let response = StatusResponse(queue: queue, schemaVersion: 4)
+    let text = Fixed.text(response)
+    #expect(text.contains("w1       42  ended  1.0"))
+    #expect(text.contains("w1 42             900") && !text.contains("a.example.org"))
+    #expect(Fixed.json(response).contains(#""state":"ended""#))
   }
 
   @Test("an empty queue without workers says so")
   func idle() {
-    let text = Fixed.text(StatusResponse(queue: QueueStatus(), schemaVersion: 4), StatusPresenter.self)
+    let text = Fixed.text(StatusResponse(queue: QueueStatus(), schemaVersion: 4))
     #expect(text.hasPrefix("waiting 0, running 0, scheduled 0, dead 0\n"))
     #expect(text.hasSuffix("No worker was heard of in the last hour.\n"))
   }
@@ -116,7 +127,7 @@ struct StatusPresenterTests {
     ]
     let dry = MigrateResponse(isDryRun: true, steps: steps, version: 0)
     #expect(
-      Fixed.text(dry, MigratePresenter.self) == """
+      Fixed.text(dry) == """
         -- preparation prepare
         CREATE SCHEMA a;
 
@@ -130,7 +141,7 @@ struct StatusPresenterTests {
         """)
     let done = MigrateResponse(isDryRun: false, steps: steps, version: 1)
     #expect(
-      Fixed.text(done, MigratePresenter.self) == """
+      Fixed.text(done) == """
         applied preparation prepare
         applied migration 0001_x
         applied functions f
@@ -139,11 +150,11 @@ struct StatusPresenterTests {
         """)
     #expect(
       Fixed.json(
-        MigrateResponse(isDryRun: false, steps: Array(steps.suffix(1)), version: 1), MigratePresenter.self)
+        MigrateResponse(isDryRun: false, steps: Array(steps.suffix(1)), version: 1))
         == #"{"dry_run":false,"version":1,"steps":[{"name":"f","kind":"functions","#
         + #""sha256":"\#(steps[2].checksum)","sql":null}]}"#)
     let nothing = MigrateResponse(isDryRun: true, steps: [], version: 4)
-    #expect(Fixed.text(nothing, MigratePresenter.self) == "-- The schema is up to date (version 4).\n")
+    #expect(Fixed.text(nothing) == "-- The schema is up to date (version 4).\n")
   }
 
   @Test("differences as a table and JSON, agreement in a sentence")
@@ -152,18 +163,18 @@ struct StatusPresenterTests {
       user: "u1", shard: 0, period: try Fixed.month(), used: 5, pendingRefunds: 1, analysed: 2, open: 1)
     let response = ReconcileResponse(month: nil, differences: [difference], lost: LostJobs())
     #expect(
-      Fixed.text(response, ReconcilePresenter.self) == """
+      Fixed.text(response) == """
         The counters of every month do not agree with the jobs:
         USER  MONTH    COUNTER  REFUNDS  ANALYSED  OPEN  DIFFERENCE
         u1    2026-10        5        1         2     1           1
 
         """)
     #expect(
-      Fixed.json(response, ReconcilePresenter.self)
+      Fixed.json(response)
         == #"{"month":null,"agrees":false,"differences":[{"user":"u1","shard":0,"month":"2026-10","used":5,"#
         + #""pending_refunds":1,"analysed":2,"open":1,"difference":1}],"lost":0,"lost_jobs":[]}"#)
     let agreed = ReconcileResponse(month: try Fixed.month(), differences: [], lost: LostJobs())
-    #expect(Fixed.text(agreed, ReconcilePresenter.self) == "The counters of 2026-10 agree with the jobs.\n")
+    #expect(Fixed.text(agreed) == "The counters of 2026-10 agree with the jobs.\n")
   }
 
   @Test("lost jobs by number, with what to do")
@@ -173,7 +184,7 @@ struct StatusPresenterTests {
     }
     let all = ReconcileResponse(month: nil, differences: [], lost: LostJobs(count: 2, first: jobs))
     #expect(
-      Fixed.text(all, ReconcilePresenter.self) == """
+      Fixed.text(all) == """
         The counters of every month agree with the jobs.
         2 jobs are in no table of the queue, and no worker finds what is lost so:
         JOB  USER  MONTH    SUBMITTED
@@ -183,14 +194,14 @@ struct StatusPresenterTests {
 
         """)
     #expect(
-      Fixed.json(all, ReconcilePresenter.self).hasSuffix(
+      Fixed.json(all).hasSuffix(
         #""agrees":false,"differences":[],"lost":2,"lost_jobs":[{"job":"12","user":"u1","shard":0,"month":"2026-10","#
           + #""created_at":"2026-10-01T00:00:00.250Z"},{"job":"13","user":"u1","shard":0,"month":"2026-10","#
           + #""created_at":"2026-10-01T00:00:00.250Z"}]}"#))
     let more = ReconcileResponse(
       month: nil, differences: [], lost: LostJobs(count: 3000, first: Array(jobs.prefix(1))))
     #expect(
-      Fixed.text(more, ReconcilePresenter.self).contains(
+      Fixed.text(more).contains(
         "3000 jobs are in no table of the queue, and no worker finds what is lost so; the first 1 are named:")
     )
   }
@@ -204,16 +215,16 @@ struct StatusPresenterTests {
         outcome: .written(path: "r/usage-2026-09.csv", rows: 3, sha256: "ab")),
       .init(month: try Fixed.month("2026-10"), outcome: .left),
     ])
-    #expect(Fixed.text(response, DuePresenter.self) == "2026-09 written r/usage-2026-09.csv (3 rows)\n")
+    #expect(Fixed.text(response) == "2026-09 written r/usage-2026-09.csv (3 rows)\n")
     #expect(
-      Fixed.text(response, DuePresenter.self, width: 80) == """
+      Fixed.text(response, width: 80) == """
         2026-08 is there already: r/usage-2026-08.csv
         2026-09 written r/usage-2026-09.csv (3 rows)
         2026-10 left: its time of grace is not over
 
         """)
     #expect(
-      Fixed.json(response, DuePresenter.self)
+      Fixed.json(response)
         == [
           #"{"months":[{"month":"2026-08","outcome":"unchanged","file":"r/usage-2026-08.csv"},"#,
           #"{"month":"2026-09","outcome":"written","file":"r/usage-2026-09.csv","rows":3,"sha256":"ab"},"#,

@@ -24,7 +24,7 @@ struct SubmitPresenterTests {
     let shown = [
       result(created), result(.duplicate(JobID(7))), result(created, state: .succeeded),
       result(.duplicate(JobID(7)), state: .dead), result(.refused(quota)), result(.notReached),
-    ].map { Fixed.text($0, SubmitPresenter.self) }.joined()
+    ].map { Fixed.text($0) }.joined()
     #expect(
       shown == """
         submitted 7 photos/a.jpg
@@ -40,29 +40,29 @@ struct SubmitPresenterTests {
   @Test("a line of JSON for each, always with the same members")
   func json() throws {
     #expect(
-      Fixed.json(result(.created(JobID(7), try Fixed.month())), SubmitPresenter.self)
+      Fixed.json(result(.created(JobID(7), try Fixed.month())))
         == [
           #"{"file":"photos/a\u001b.jpg","user":"u1","type":"ear","priority":"bulk","outcome":"created","#,
           #""job":"7","month":"2026-10","key":"k:1","reason":null,"message":null,"advice":null,"limit":null,"#,
           #""used":null,"state":null}"#,
         ].joined())
     #expect(
-      Fixed.json(result(.refused(quota)), SubmitPresenter.self)
+      Fixed.json(result(.refused(quota)))
         == [
           #"{"file":"photos/a\u001b.jpg","user":"u1","type":"ear","priority":"bulk","outcome":"refused","#,
           #""job":null,"month":null,"key":"k:1","reason":"quota","message":"The limit is reached.","#,
           #""advice":"Wait.","limit":5,"used":5,"state":null}"#,
         ].joined())
     #expect(
-      Fixed.json(result(.duplicate(JobID(7)), state: .dead), SubmitPresenter.self)
+      Fixed.json(result(.duplicate(JobID(7)), state: .dead))
         .hasSuffix(#""used":null,"state":"dead"}"#))
-    #expect(Fixed.json(result(.notReached), SubmitPresenter.self).contains(#""outcome":"not_submitted""#))
+    #expect(Fixed.json(result(.notReached)).contains(#""outcome":"not_submitted""#))
   }
 
   @Test("colours only where they are wanted")
   func colour() {
     #expect(
-      SubmitPresenter.text(result(.duplicate(JobID(7)), state: .dead), width: nil, paint: Paint(true))
+      result(.duplicate(JobID(7)), state: .dead).text(width: nil, paint: Paint(true))
         == "\u{1B}[31mdead\u{1B}[0m 7 photos/a.jpg\n")
   }
 }

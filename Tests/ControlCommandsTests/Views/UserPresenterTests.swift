@@ -1,8 +1,8 @@
-@testable import Administration
 import AnalysisCore
 import CommandLineTool
 import Testing
 
+@testable import Administration
 @testable import ControlCommands
 @testable import JobQueue
 
@@ -18,7 +18,7 @@ struct UserPresenterTests {
   @Test("a user with a limit")
   func limited() throws {
     #expect(
-      Fixed.text(try detail(), UsersShowPresenter.self) == """
+      Fixed.text(try detail()) == """
         user       u1
         plan       Basic (free)
         zone       Asia/Jakarta
@@ -35,7 +35,7 @@ struct UserPresenterTests {
 
         """)
     #expect(
-      Fixed.json(try detail(), UsersShowPresenter.self)
+      Fixed.json(try detail())
         == [
           #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","clinic":null,"#,
           #""created_at":"2026-10-01T00:00:00.250Z","#,
@@ -50,12 +50,12 @@ struct UserPresenterTests {
       name: "N", email: "n@example.org", backendSubscription: "premium", backendCount: 4, lastReset: nil,
       updatedAt: Fixed.moment)
     let user = try detail(limit: nil, profile: profile)
-    let text = Fixed.text(user, UsersShowPresenter.self)
+    let text = Fixed.text(user)
     #expect(text.contains("limit          unlimited\nused           3\nanalysed       2\n"))
     #expect(
       text.hasSuffix(
         "name           N\ne-mail         n@example.org\nbackend plan   premium\nbackend count  4\n"))
-    let json = Fixed.json(user, UsersShowPresenter.self)
+    let json = Fixed.json(user)
     #expect(json.contains(#""limit":null,"used":3,"remaining":null"#))
     #expect(
       json.hasSuffix(
@@ -71,18 +71,18 @@ struct UserPresenterTests {
     ]
     let full = UsersListResponse(users: users, isFull: true)
     #expect(
-      Fixed.text(full, UsersListPresenter.self) == """
+      Fixed.text(full) == """
         USER  PLAN  ZONE  MONTH    USED      LIMIT
         u1    free  UTC   2026-10     5          5
         u2          UTC   2026-10     0  unlimited
 
         """)
     #expect(
-      Fixed.json(full, UsersListPresenter.self)
+      Fixed.json(full)
         == #"{"users":[{"user":"u1","plan":"free","zone":"UTC","month":"2026-10","limit":5,"used":5},"#
         + #"{"user":"u2","plan":null,"zone":"UTC","month":"2026-10","limit":null,"used":0}],"next":"u2"}"#)
     #expect(UsersListResponse(users: users, isFull: false).next == nil)
-    #expect(Fixed.text(UsersListResponse(users: [], isFull: false), UsersListPresenter.self) == "No users.\n")
+    #expect(Fixed.text(UsersListResponse(users: [], isFull: false)) == "No users.\n")
   }
 
   @Test("an import, in which no name or address is repeated")
@@ -92,10 +92,10 @@ struct UserPresenterTests {
       .init(line: 3, user: nil, outcome: .refused("It is not JSON.")),
     ])
     #expect(
-      Fixed.text(response, UsersImportPresenter.self)
+      Fixed.text(response)
         == "created u1\nupdated u2\nrefused line 3: It is not JSON.\n")
     #expect(
-      Fixed.json(response, UsersImportPresenter.self)
+      Fixed.json(response)
         == [
           #"{"profiles":[{"line":1,"user":"u1","outcome":"created","message":null},"#,
           #"{"line":2,"user":"u2","outcome":"updated","message":null},"#,
@@ -120,7 +120,7 @@ struct UserPresenterTests {
         limits: [Plan.Limit(from: nil, monthly: nil, isInForce: true)]),
       Plan(name: "new", displayName: "New", cost: 10, limits: []),
     ]
-    let lines = Fixed.text(plans, PlansPresenter.self).split(separator: "\n").map(String.init)
+    let lines = Fixed.text(plans).split(separator: "\n").map(String.init)
     #expect(
       lines == [
         "PLAN     NAME     LIMIT A MONTH  FROM                  IN FORCE",
@@ -130,7 +130,7 @@ struct UserPresenterTests {
         "new      New           none yet                        ",
       ])
     #expect(
-      Fixed.json(plans, PlansPresenter.self)
+      Fixed.json(plans)
         == [
           #"{"plans":[{"plan":"free","name":"Basic","cost":1000,"limit":5,"unlimited":false,"limits":["#,
           #"{"from":null,"limit":5,"unlimited":false,"in_force":true},"#,

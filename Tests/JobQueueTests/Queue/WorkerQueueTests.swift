@@ -123,7 +123,7 @@ struct WorkerQueueTests {
     }
   }
 
-  @Test("let the lease of a job run out of which nothing can be recorded, and settle the others")
+  @Test("let the lease of a job run out of which nothing can be recorded, and record the others")
   func unrecordable() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
@@ -250,7 +250,7 @@ struct WorkerQueueTests {
     }
   }
 
-  @Test("publish marks, promote, settle refunds and take turns")
+  @Test("publish marks, promote, apply refunds and take turns")
   func maintenance() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic", plan: "free")

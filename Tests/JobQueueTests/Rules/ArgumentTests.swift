@@ -115,7 +115,7 @@ struct ArgumentTests {
       function: "record_report", arguments: [shard, "1", "'{}'::jsonb"],
       hostile: [
         0: noShard, 1: ["NULL::bigint"],
-        2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 65536))"],
+        2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 20000))"],
       ]),
     Call(
       function: "audit_list",

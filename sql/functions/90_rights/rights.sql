@@ -21,7 +21,7 @@ $$;
 --   reporter       the reports of usage, conditions and totals, which are counts; closes months
 --   clinician      jobs with their results and failures, and the report of analyses
 --   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts; no diagnosis
---   administrator  users, plans and clinics
+--   administrator  users, plans, clinics and settings
 --   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit;
 --                  no picture, no diagnosis, no name
 --   privacy        erases persons, and exports what is kept of one, with the images
@@ -85,7 +85,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
         'month_of', 'add_clinic', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
-        'await_submits', 'audit_key'],
+        'await_submits', 'audit_key', 'preview_setting', 'set_setting'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']
@@ -110,7 +110,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT g.role,
     g.functions || ARRAY[
       'shard_of', 'period_of', 'image_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as',
-      'chain_audit', 'clinics_seen', 'users_seen'],
+      'chain_audit', 'clinics_seen', 'users_seen', 'list_settings'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;
