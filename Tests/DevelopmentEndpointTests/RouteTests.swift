@@ -37,7 +37,8 @@ struct RouteTests {
     #expect(answer.text.hasPrefix("<!DOCTYPE html>"))
   }
 
-  @Test("The real server takes a body that is no JSON for a failure of its own", arguments: ["{", "x", "{}}"])
+  @Test(
+    "The real server takes a body that is no JSON for a failure of its own", arguments: ["{", "x", "{}}"])
   func badJSON(_ body: String) throws {
     let answer = try TestEndpoint().client().request("POST", "/api/login", body: Array(body.utf8))
     #expect(answer.status == 500)

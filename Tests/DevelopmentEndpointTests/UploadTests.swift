@@ -88,10 +88,13 @@ struct UploadTests {
     "What the real server's parser takes is taken",
     arguments: [
       "multipart/form-data; Boundary=b0undary", "Multipart/Form-Data;BOUNDARY=\"b0undary\"",
-      "multipart/form-data; boundary=b0undary; charset=utf-8", "multipart/form-data; charset=utf-8; boundary=b0undary",
+      "multipart/form-data; boundary=b0undary; charset=utf-8",
+      "multipart/form-data; charset=utf-8; boundary=b0undary",
     ])
   func contentTypes(_ type: String) throws {
-    let form = try Array("a preamble\r\n".utf8) + TestEndpoint.form(TestPicture.jpeg()) + Array("an epilogue\r\n--x".utf8)
+    let form =
+      try Array("a preamble\r\n".utf8) + TestEndpoint.form(TestPicture.jpeg())
+      + Array("an epilogue\r\n--x".utf8)
     let answer = try TestEndpoint().client().request(
       "POST", "/api/analyze", headers: ["Content-Type": type], body: form)
     #expect(answer.status == 200, "\(answer.text)")

@@ -177,7 +177,8 @@ struct AnalysisDecoderTests {
     },
   ]
 
-  @Test("reads a field that makes no diagnosis as absent where it is odd, and all else as it is", arguments: odd)
+  @Test(
+    "reads a field that makes no diagnosis as absent where it is odd, and all else as it is", arguments: odd)
   func odd(field: Odd) throws {
     let name = try #require(field.field.split(separator: ":").first)
     var expected = try decode(Samples.analysis)

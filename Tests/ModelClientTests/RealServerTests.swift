@@ -17,7 +17,9 @@ struct RealServerTests {
     _ body: (ModelClient, EndpointServer) async throws -> Void
   ) async throws {
     var configuration = EndpointConfiguration()
-    configuration.accounts = [NewAccount(email: "service@example.org", password: "correct horse", name: "Service")]
+    configuration.accounts = [
+      NewAccount(email: "service@example.org", password: "correct horse", name: "Service")
+    ]
     configuration.requiresToken = true
     configuration.decodesPictures = false
     configuration.faults = try FaultPlan(seed: 1, rules: faults.map { FaultRule($0, share: 1) })
@@ -104,7 +106,9 @@ struct RealServerTests {
     }
   }
 
-  @Test("a made-up answer is a failure, like the condition analysis_error", arguments: [FaultClass.fallback, .analysisError])
+  @Test(
+    "a made-up answer is a failure, like the condition analysis_error",
+    arguments: [FaultClass.fallback, .analysisError])
   func madeUp(fault: FaultClass) async throws {
     try await with([fault]) { client, _ in
       let failure = try #require(await client.failure(image: Self.picture))
@@ -164,7 +168,8 @@ struct RealServerTests {
     }
   }
 
-  @Test("tokens of two seconds are renewed by the refresh token, once for all calls that wait, after one log-in")
+  @Test(
+    "tokens of two seconds are renewed by the refresh token, once for all calls that wait, after one log-in")
   func refresh() async throws {
     try await with([], { $0.tokenLifetime = .seconds(2) }) { client, server in
       let keeper = try #require(client.tokens)

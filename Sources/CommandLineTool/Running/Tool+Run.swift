@@ -29,7 +29,9 @@ extension Tool {
     let environment = ProcessInfo.processInfo.environment
     // As bytes: a file's name need not be UTF-8.
     let arguments = (1..<max(1, Int(CommandLine.argc))).compactMap { index in
-      CommandLine.unsafeArgv[index].map { FileName.text(UnsafeBufferPointer(start: $0, count: strlen($0)).map { UInt8(bitPattern: $0) }) }
+      CommandLine.unsafeArgv[index].map {
+        FileName.text(UnsafeBufferPointer(start: $0, count: strlen($0)).map { UInt8(bitPattern: $0) })
+      }
     }
     let code = await run(arguments, environment: environment, console: .standard(environment: environment))
     exit(code.code)

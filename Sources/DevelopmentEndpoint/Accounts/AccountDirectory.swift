@@ -129,7 +129,8 @@ final class AccountDirectory: Sendable {
 
   /// The analyses that an account has saved, the latest first, and what they leave of the month.
   func saved(_ id: String) -> ([SavedAnalysis], SubscriptionStatus)? {
-    change(id) { [limit, dialect] account in (account.saved.reversed(), account.status(limit: limit, dialect)) }
+    change(id) { [limit, dialect] account in (account.saved.reversed(), account.status(limit: limit, dialect))
+    }
   }
 
   /// Removes a saved analysis; false if the account has none of that id.

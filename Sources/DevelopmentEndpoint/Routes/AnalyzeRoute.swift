@@ -47,7 +47,9 @@ struct AnalyzeRoute {
     if upload.imageCount == 0 {
       return .failure(400, "No image was sent.", code: "MISSING_IMAGE")
     }
-    if !upload.isWhole { return .failure(400, "The multipart form has no end.", code: "MISSING_REQUEST_BODY") }
+    if !upload.isWhole {
+      return .failure(400, "The multipart form has no end.", code: "MISSING_REQUEST_BODY")
+    }
     return nil
   }
 

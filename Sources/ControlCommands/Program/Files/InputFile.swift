@@ -46,7 +46,8 @@ enum InputFile {
     do {
       return try read(path, limit: limit)
     } catch {
-      throw CommandFailure(.unreadableInput, "\(FileName.shown(path)): \(error.sentence)", advice: error.advice)
+      throw CommandFailure(
+        .unreadableInput, "\(FileName.shown(path)): \(error.sentence)", advice: error.advice)
     }
   }
 

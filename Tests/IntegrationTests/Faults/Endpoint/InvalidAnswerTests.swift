@@ -79,7 +79,8 @@ struct InvalidAnswerTests {
     Row(
       "a condition that was made up", 200,
       Answers.analysis(
-        conditions: "[\(Answers.condition(further: #""error":"","error_note":"This is a fallback result""#))]")),
+        conditions: "[\(Answers.condition(further: #""error":"","error_note":"This is a fallback result""#))]"
+      )),
     Row("the condition analysis_error") { .analysisError($0) },
     Row(
       "a condition with isError", 200,
