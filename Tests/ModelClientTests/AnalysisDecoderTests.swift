@@ -148,7 +148,7 @@ struct AnalysisDecoderTests {
     }
   }
 
-  static let odd = [
+  static let oddFields = [
     Odd(#""symptoms":["Sore throat","Fever"]"#, [#""Fever""#, #"["Fever",1]"#, #"["Fever\u0007"]"#, "{}"]) {
       $0.conditions[0].symptoms = nil
     },
@@ -178,7 +178,7 @@ struct AnalysisDecoderTests {
   ]
 
   @Test(
-    "reads a field that makes no diagnosis as absent where it is odd, and all else as it is", arguments: odd)
+    "reads a field that makes no diagnosis as absent where it is odd, and all else as it is", arguments: oddFields)
   func odd(field: Odd) throws {
     let name = try #require(field.field.split(separator: ":").first)
     var expected = try decode(Samples.analysis)

@@ -142,10 +142,15 @@ final class MultipartUpload {
 
   /// Where bytes begin within others.
   private static func find(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let start = bytes.baseAddress, let found = memmem(start, bytes.count, wanted, wanted.count) else {
-      return nil
+    guard let start = bytes.baseAddress, let first = wanted.first else { return nil }
+    var position = 0
+    while bytes.count - position >= wanted.count,
+      let found = memchr(start + position, Int32(first), bytes.count - position - wanted.count + 1)
+    {
+      if memcmp(found, wanted, wanted.count) == 0 { return UnsafeRawPointer(found) - start }
+      position = UnsafeRawPointer(found) - start + 1
     }
-    return found - UnsafeMutableRawPointer(mutating: start)
+    return nil
   }
 
   /// Whether the body was a whole multipart form.
