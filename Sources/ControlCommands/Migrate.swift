@@ -1,5 +1,6 @@
 import CommandLineTool
 import Formatting
+import JobQueue
 
 /// `analysisctl migrate`.
 enum MigrateCommand {

@@ -34,18 +34,23 @@ enum PauseCommand {
     let until = try context[until]?.timeIntervalSince1970
     return try await context.withSession { session in
       let pauses = PauseDirectory(session.database)
-      let outcome: PauseDirectory.Outcome
-      do {
-        outcome = try await pauses.pause(scope, reason: reason, until: until, by: session.actor(reason))
-      } catch let error where error.code == .badRow {
-        throw CommandFailure(
-          .refused, error.message, advice: "Give a time that is still to come by the server's clock.")
-      }
+      let outcome = try await pause(scope, until: until, by: session.actor(reason), pauses)
       let response = PauseResponse(
         scope: scope, outcome: outcome.rawValue, inForce: try await pauses.inForce())
       if let note = try await note(scope, session.database) { session.console.say(note) }
       try session.view.show(response)
       return .done
+    }
+  }
+
+  private static func pause(
+    _ scope: OperatorPause.Scope, until: Double?, by actor: AuditActor, _ pauses: PauseDirectory
+  ) async throws -> PauseDirectory.Outcome {
+    do {
+      return try await pauses.pause(scope, reason: actor.reason, until: until, by: actor)
+    } catch let error where error.code == .badRow {
+      throw CommandFailure(
+        .refused, error.message, advice: "Give a time that is still to come by the server's clock.")
     }
   }
 

@@ -1,3 +1,4 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import EventLoop

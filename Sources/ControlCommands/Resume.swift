@@ -1,4 +1,6 @@
+import Administration
 import CommandLineTool
+import JobQueue
 
 /// `analysisctl resume`.
 enum ResumeCommand {

@@ -1,6 +1,8 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
+import JobQueue
 
 /// `analysisctl status`.
 enum StatusCommand {

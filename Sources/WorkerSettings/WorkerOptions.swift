@@ -3,7 +3,7 @@ public import CommandLineTool
 public import Logging
 public import ModelClient
 public import PostgreSQL
-public import System
+import System
 
 /// The options of `analysis-worker`. Each may also stand in the configuration file under its own name.
 public enum WorkerOptions {

@@ -1,3 +1,4 @@
+import Administration
 import CommandLineTool
 import Formatting
 

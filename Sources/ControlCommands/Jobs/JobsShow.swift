@@ -1,7 +1,9 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
 import FoundationEssentials
+import JobQueue
 
 /// `analysisctl jobs show`.
 enum JobsShowCommand {

@@ -11,10 +11,11 @@ struct ControlCommand: Sendable {
     run: (@Sendable (ControlContext) async throws -> ExitCode)? = nil
   ) {
     build = { dependencies in
-      Command(
+      var body: (@Sendable (Context) async throws -> ExitCode)?
+      if let run { body = { context in try await run(ControlContext(context, dependencies)) } }
+      return Command(
         name, abstract: abstract, discussion: discussion, examples: examples, inputs: inputs,
-        subcommands: subcommands.map { $0.command(with: dependencies) }, exitCodes: exitCodes,
-        run: run.map { run in { context in try await run(ControlContext(context)) } })
+        subcommands: subcommands.map { $0.command(with: dependencies) }, exitCodes: exitCodes, run: body)
     }
   }
 

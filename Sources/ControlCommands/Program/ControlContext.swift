@@ -11,7 +11,7 @@ struct ControlContext: Sendable {
   let environment: [String: String]
   let dependencies: Dependencies
 
-  init(_ context: ControlContext) throws(UsageError) {
+  init(_ context: Context, _ dependencies: Dependencies) throws(UsageError) {
     values = context.values
     command = context.path.dropFirst().joined(separator: " ")
     view = View(console: context.console, isJSON: try context.values[CommonOptions.json])

@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import Formatting
+import JobQueue
 import Reports
 
 /// `analysisctl report`.

@@ -1,6 +1,8 @@
+import Administration
 import CommandLineTool
 import Formatting
 import Glibc
+import JobQueue
 import PostgreSQL
 import System
 

@@ -45,11 +45,11 @@ public struct WaitingJobs: Sendable {
     for part in try await database.run(shards.map { waiting(in: $0, bound: bound) }) {
       for (lane, count) in part { lanes[lane] = lanes[lane, default: BoundedCount(0)] + count }
     }
-    let scheduled = try await database.run(shards.map { scheduled(in: $0, bound: bound) })
+    let later = try await database.run(shards.map { scheduled(in: $0, bound: bound) })
     return WaitingJobs(
       lanes: lanes.filter { $0.value.value > 0 }.sorted { $0.key.code < $1.key.code }
         .map { (lane: $0.key, count: $0.value) },
-      scheduled: scheduled.reduce(BoundedCount(0), +))
+      scheduled: later.reduce(BoundedCount(0), +))
   }
 
   private static func waiting(in shard: Int16, bound: Int) -> Statement<[(Lane, BoundedCount)]> {

@@ -93,7 +93,7 @@ extension WorkerReport: Codable {
   }
 
   /// A stored report; nil for one that this version does not understand.
-  init?(json: String) {
+  package init?(json: String) {
     guard let report = try? JSONDecoder().decode(WorkerReport.self, from: Data(json.utf8)) else { return nil }
     self = report
   }

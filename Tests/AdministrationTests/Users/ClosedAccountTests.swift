@@ -1,3 +1,4 @@
+import Administration
 import JobQueue
 import PostgreSQL
 import QueueTestSupport

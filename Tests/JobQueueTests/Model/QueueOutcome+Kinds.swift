@@ -1,3 +1,5 @@
+import QueueTestSupport
+
 extension QueueOutcome {
   /// What kinds of answers it holds, for a count of what histories reach.
   func kinds(of operation: QueueOperation) -> [String] {

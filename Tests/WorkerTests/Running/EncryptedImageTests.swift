@@ -3,6 +3,7 @@ import AnalysisCore
 import EventLoop
 import ImageEncryption
 import JobQueue
+import Logging
 import PostgreSQL
 import Synchronization
 import System

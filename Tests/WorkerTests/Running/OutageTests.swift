@@ -2,6 +2,7 @@ import AnalysisCore
 import EventLoop
 import Glibc
 import JobQueue
+import Logging
 import PostgreSQL
 import System
 import TestSupport

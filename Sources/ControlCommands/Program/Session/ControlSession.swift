@@ -5,6 +5,7 @@ import Formatting
 import JobQueue
 import Logging
 import PostgreSQL
+import System
 
 /// What a command works with while it is connected.
 struct ControlSession: Sendable {

@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 @Suite("Jobs are shown")
-struct JobPresenterTests {
+struct JobViewTests {
   private func summary(
     _ id: Int64 = 12, state: JobState = .succeeded, file: String? = "photo.jpg", runAt: Double? = nil
   ) throws -> JobSummary {

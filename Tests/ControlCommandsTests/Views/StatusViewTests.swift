@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 @Suite("Status, migrations and differences are shown")
-struct StatusPresenterTests {
+struct StatusViewTests {
   private var busy: StatusResponse {
     var queue = QueueStatus()
     queue.lanes = [

@@ -7,7 +7,7 @@ import Testing
 @testable import JobQueue
 
 @Suite("Users and plans are shown")
-struct UserPresenterTests {
+struct UserViewTests {
   private func detail(limit: Int? = 5, profile: Profile? = nil) throws -> UserDetail {
     UserDetail(
       reference: "u1", shard: 0, userID: 9, zone: "Asia/Jakarta", createdAt: Fixed.moment, plan: "free",

@@ -5,7 +5,7 @@ import Testing
 @testable import ControlCommands
 
 @Suite("Results of a submit are shown")
-struct SubmitPresenterTests {
+struct SubmitViewTests {
   private func result(_ outcome: SubmitResult.Outcome, state: JobState? = nil) -> SubmitResult {
     let item = SubmitItem(
       name: "photos/a\u{1B}.jpg", source: .bytes([]), user: "u1", kind: .ear, priority: .bulk, runAt: nil,
