@@ -35,7 +35,7 @@ enum SettingsSetCommand {
         if !isDry {
           try await Confirmation.require(change.text(width: nil, paint: Paint(false)) + "Change it?", session)
           guard try await directory.set(name, value: value, before: before, by: session.actor) else {
-            throw ControlError(
+            throw CommandFailure(
               .tryLater, "Somebody else changed \(name) at the same moment; nothing was changed.",
               advice: "See what it is now with analysisctl settings, and decide again.")
           }
@@ -47,9 +47,9 @@ enum SettingsSetCommand {
     }
   }
 
-  private static func unknown(_ name: String, _ settings: [Setting]) -> ControlError {
+  private static func unknown(_ name: String, _ settings: [Setting]) -> CommandFailure {
     let near = nearestKey(to: name, among: Set(settings.map(\.name)))
-    return ControlError(
+    return CommandFailure(
       .refused, "There is no setting \(name).",
       advice: near.map { "Is \($0) meant?" } ?? "See which there are with analysisctl settings.")
   }

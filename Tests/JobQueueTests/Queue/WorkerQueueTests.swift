@@ -66,7 +66,7 @@ struct WorkerQueueTests {
       try await queue.addUser("clinic")
       // Once by the default, once by a setting that nothing here reaches.
       for (setting, isReached) in [("0.4", true), ("0.95", false)] {
-        try await queue.execute(
+        _ = try await queue.pool.query(
           "UPDATE analysis.setting SET value = '\(setting)' WHERE name = 'consult_from'")
         let jobs = try await queue.submitted(Self.flags.count)
         let results = try zip(try await queue.claim(lease: isReached ? 1000 : 2000), Self.flags).map {
@@ -83,7 +83,7 @@ struct WorkerQueueTests {
         let outcome = try await WorkerQueue(queue.statements).complete(results, on: queue.pool)
         #expect(outcome.stored == Set(jobs))
         for (job, flags) in zip(jobs, Self.flags) {
-          let result = try #require(try await JobDirectory(queue.pool).show(job).result)
+          let result = try #require(try await JobDirectory(queue.pool).show(job)?.result)
           let serious = isReached ? flags.serious : flags.serious.map { _ in false }
           #expect(result.isSerious == serious && result.advisesConsultation == serious, "\(flags.name)")
           #expect(result.endpointSaysSerious == flags.endpoint, "\(flags.name)")

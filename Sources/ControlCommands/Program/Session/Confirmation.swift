@@ -2,6 +2,7 @@ import CommandLineTool
 import EventLoop
 import Formatting
 import Glibc
+import PostgreSQL
 
 /// Asks whoever sits at the terminal before something is changed that cannot be taken back, or that others rely on.
 enum Confirmation {
@@ -9,18 +10,18 @@ enum Confirmation {
 
   /// Returns when the question was answered with yes, or need not be asked.
   ///
-  /// - Throws: `ControlError` with `refused` when the answer is anything else, and with `usage` where nobody can be asked.
+  /// - Throws: `CommandFailure` with `refused` when the answer is anything else, and with `usage` where nobody can be asked.
   static func require(_ question: String, _ session: ControlSession) async throws {
     if try session.context[yes] { return }
     try? session.console.messages.write(printable(question, keeping: "\n") + " [y/N] ")
     guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
       session.console.say("")
-      throw ControlError.usage(
+      throw CommandFailure.usage(
         "this asks before it changes anything, and there is no terminal to ask at",
         advice: "Give --yes to do it without being asked; nothing was changed.")
     }
     guard ["y", "yes"].contains(answer.lowercased()) else {
-      throw ControlError(.refused, "Nothing was changed, since the answer was not yes.")
+      throw CommandFailure(.refused, "Nothing was changed, since the answer was not yes.")
     }
   }
 }
