@@ -27,7 +27,8 @@ enum AnswerFaults {
     .requestTimeout, .tooMany, .tooManyRetryAfter, .tooManyRetryAfterDate, .serverError, .badGateway,
     .unavailable, .unavailableRetryAfter, .gatewayTimeout, .criticalError, .errorString, .reset, .timeout,
     .slow,
-    .truncated, .html, .badJSON, .empty, .huge, .gzipBomb, .errorTrue, .analysisError, .fallback, .badConfidence,
+    .truncated, .html, .badJSON, .empty, .huge, .gzipBomb, .errorTrue, .analysisError, .fallback,
+    .badConfidence,
     .wrongType,
     .missingID, .missingConditions,
   ]
