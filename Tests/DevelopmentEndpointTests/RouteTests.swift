@@ -40,11 +40,12 @@ struct RouteTests {
   @Test(
     "The real server takes a body that is no JSON for a failure of its own", arguments: ["{", "x", "{}}"])
   func badJSON(_ body: String) throws {
-    let answer = try TestEndpoint().client().request("POST", "/api/login", body: Array(body.utf8))
+    let endpoint = try TestEndpoint()
+    let answer = try endpoint.client().request("POST", "/api/login", body: Array(body.utf8))
     #expect(answer.status == 500)
     #expect(answer.json["message"] as? String == "Internal server error")
-    let guide = try TestEndpoint { $0.dialect = .guide }.client()
-    #expect(try guide.request("POST", "/api/login", body: Array(body.utf8)).status == 400)
+    let guide = try TestEndpoint { $0.dialect = .guide }
+    #expect(try guide.client().request("POST", "/api/login", body: Array(body.utf8)).status == 400)
   }
 
   @Test("Unknown paths and methods are refused in the guide's dialect")

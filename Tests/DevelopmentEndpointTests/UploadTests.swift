@@ -95,7 +95,8 @@ struct UploadTests {
     let form =
       try Array("a preamble\r\n".utf8) + TestEndpoint.form(TestPicture.jpeg())
       + Array("an epilogue\r\n--x".utf8)
-    let answer = try TestEndpoint().client().request(
+    let endpoint = try TestEndpoint()
+    let answer = try endpoint.client().request(
       "POST", "/api/analyze", headers: ["Content-Type": type], body: form)
     #expect(answer.status == 200, "\(answer.text)")
   }
@@ -121,7 +122,8 @@ struct UploadTests {
   func twoImages() throws {
     let picture = try TestPicture.jpeg()
     let form = TestEndpoint.form(picture).dropLast("--b0undary--\r\n".utf8.count) + TestEndpoint.form(picture)
-    let answer = try TestEndpoint().client().request(
+    let endpoint = try TestEndpoint()
+    let answer = try endpoint.client().request(
       "POST", "/api/analyze", headers: TestEndpoint.uploadHeaders(), body: Array(form))
     #expect(answer.status == 400)
     #expect(answer.json["code"] as? String == "INVALID_FIELD_NAME")

@@ -1,4 +1,6 @@
 import Foundation
+import Images
+import PostgreSQL
 import TestSupport
 import Testing
 

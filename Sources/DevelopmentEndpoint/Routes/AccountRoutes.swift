@@ -5,11 +5,11 @@ struct AccountRoutes {
   private var dialect: EndpointConfiguration.Dialect { core.configuration.dialect }
 
   func answer(_ exchange: Exchange) -> Answer {
+    if exchange.bodyTooLarge { return .failure(413, "The request body is too large.") }
     // The real server's reader of bodies comes before its routes, and its failures are the server's.
     if dialect == .server, !exchange.body.isEmpty, !RequestBody.isJSON(exchange.body) {
       return .failure(500, "Internal server error")
     }
-    if exchange.bodyTooLarge { return .failure(413, "The request body is too large.") }
     switch exchange.route {
     case .health: return .json(["status": "ok"])
     case .statistics: return .json(core.statistics.snapshot(of: core))

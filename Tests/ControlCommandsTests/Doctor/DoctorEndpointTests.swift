@@ -58,7 +58,7 @@ struct DoctorEndpointTests {
     #expect(found.state("credentials.login") == "ok")
     let wrong = try await diagnose(["--endpoint", server.baseURL + "/wrong"])
     #expect(wrong.state("endpoint.health") == "wrong")
-    #expect(wrong.of("endpoint.health")[0].advice?.contains("the address") == true)
+    #expect(wrong.of("endpoint.health")[0].advice?.contains("The address") == true)
   }
 
   @Test("a wrong password")

@@ -120,7 +120,7 @@ struct UserViewTests {
         limits: [Plan.Limit(from: nil, monthly: nil, isInForce: true)]),
       Plan(name: "new", displayName: "New", cost: 10, limits: []),
     ]
-    let lines = Fixed.text(plans).split(separator: "\n").map(String.init)
+    let lines = Fixed.text(PlansResponse(plans: plans)).split(separator: "\n").map(String.init)
     #expect(
       lines == [
         "PLAN     NAME     LIMIT A MONTH  FROM                  IN FORCE",
@@ -130,7 +130,7 @@ struct UserViewTests {
         "new      New           none yet                        ",
       ])
     #expect(
-      Fixed.json(plans)
+      Fixed.json(PlansResponse(plans: plans))
         == [
           #"{"plans":[{"plan":"free","name":"Basic","cost":1000,"limit":5,"unlimited":false,"limits":["#,
           #"{"from":null,"limit":5,"unlimited":false,"in_force":true},"#,
