@@ -178,7 +178,8 @@ struct AnalysisDecoderTests {
   ]
 
   @Test(
-    "reads a field that makes no diagnosis as absent where it is odd, and all else as it is", arguments: oddFields)
+    "reads a field that makes no diagnosis as absent where it is odd, and all else as it is",
+    arguments: oddFields)
   func odd(field: Odd) throws {
     let name = try #require(field.field.split(separator: ":").first)
     var expected = try decode(Samples.analysis)
