@@ -169,7 +169,7 @@ let package = Package(
       "ModelClientTests",
       [
         "ModelClient", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "HTTPTransfer",
-        "TestSupport",
+        "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "JobQueueTests",
@@ -200,7 +200,7 @@ let package = Package(
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
-        "WorkerSettings", "TestSupport",
+        "WorkerSettings", "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests",

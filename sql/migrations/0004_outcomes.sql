@@ -25,8 +25,12 @@ CREATE TABLE analysis.result (
   secondary_band       smallint,
   primary_normal       boolean,
   secondary_normal     boolean,
+  -- Ours: whether a condition with the flag, that is not normal, has a confidence of at least consult_from. Then the
+  -- answer's own: whether any condition has the flag. NULL: no condition says.
   serious              boolean,
   consult              boolean,
+  endpoint_serious     boolean,
+  endpoint_consult     boolean,
   analysis_id          text,
   primary_id           text,
   primary_name         text,
@@ -35,7 +39,7 @@ CREATE TABLE analysis.result (
   endpoint             text,
   model                text,
   version              text,
-  -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?} each
+  -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?, recommendation?} each
   conditions           jsonb,
   PRIMARY KEY (shard, period, job_id),
   CONSTRAINT result_analysis_whole CHECK (

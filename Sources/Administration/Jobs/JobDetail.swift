@@ -71,10 +71,14 @@ public struct StoredResult: Sendable, Equatable {
   public let finishedAt: Double
   /// The conditions, as the JSON array that is stored.
   public let conditionsJSON: String
-  /// Whether any condition may be serious.
-  public let isPotentiallySerious: Bool
-  /// Whether seeing a doctor is recommended.
-  public let recommendsConsultation: Bool
+  /// Whether it is serious by the setting `consult_from`; nil when no condition says.
+  public let isSerious: Bool?
+  /// Whether it advises a doctor by the setting `consult_from`; nil when no condition says.
+  public let advisesConsultation: Bool?
+  /// Whether the endpoint says so of any condition; nil when it says of none.
+  public let endpointSaysSerious: Bool?
+  /// Whether the endpoint recommends a doctor for any condition; nil when it says of none.
+  public let endpointAdvisesConsultation: Bool?
   /// Calls of the endpoint in the attempt that succeeded.
   public let calls: Int
   /// How long the call took, in milliseconds.
@@ -96,14 +100,16 @@ extension StoredResult {
     answeredAt = try row.doubleIfPresent(1)
     finishedAt = try row.double(2)
     conditionsJSON = try row.stringIfPresent(3) ?? "[]"
-    isPotentiallySerious = try row.boolIfPresent(4) ?? false
-    recommendsConsultation = try row.boolIfPresent(5) ?? false
-    calls = Int(try row.int16IfPresent(6) ?? 0)
-    callMilliseconds = try row.int32IfPresent(7).map(Int.init)
-    model = try row.stringIfPresent(8)
-    endpoint = try row.stringIfPresent(9)
-    version = try row.stringIfPresent(10)
-    attempt = try row.int(11)
+    isSerious = try row.boolIfPresent(4)
+    advisesConsultation = try row.boolIfPresent(5)
+    endpointSaysSerious = try row.boolIfPresent(6)
+    endpointAdvisesConsultation = try row.boolIfPresent(7)
+    calls = Int(try row.int16IfPresent(8) ?? 0)
+    callMilliseconds = try row.int32IfPresent(9).map(Int.init)
+    model = try row.stringIfPresent(10)
+    endpoint = try row.stringIfPresent(11)
+    version = try row.stringIfPresent(12)
+    attempt = try row.int(13)
   }
 }
 

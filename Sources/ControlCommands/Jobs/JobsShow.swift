@@ -78,8 +78,12 @@ extension JobDetail: Presentable {
     facts.add("endpoint", result.endpoint)
     facts.add("model", result.model)
     facts.add("calls", String(result.calls))
-    if result.isPotentiallySerious { facts.add("serious", "yes") }
-    if result.recommendsConsultation { facts.add("consultation", "recommended") }
+    let flags = [
+      ("serious", result.isSerious), ("consult", result.advisesConsultation),
+      ("endpoint serious", result.endpointSaysSerious),
+      ("endpoint consult", result.endpointAdvisesConsultation),
+    ]
+    for (name, flag) in flags { facts.add(name, flag.map { $0 ? "yes" : "no" }) }
   }
 
   private static func conditions(of result: StoredResult, width: Int?, paint: Paint) -> String {
@@ -130,7 +134,8 @@ extension StoredResult {
   fileprivate var json: JSONValue {
     [
       "analysis": .string(analysisID), "answered_at": .time(answeredAt), "finished_at": .time(finishedAt),
-      "serious": .bool(isPotentiallySerious), "consult": .bool(recommendsConsultation),
+      "serious": .flag(isSerious), "consult": .flag(advisesConsultation),
+      "endpoint_serious": .flag(endpointSaysSerious), "endpoint_consult": .flag(endpointAdvisesConsultation),
       "conditions": .array(StoredCondition.read(conditionsJSON).map(\.json)), "attempt": .count(attempt),
       "calls": .count(calls), "call_milliseconds": .count(callMilliseconds), "endpoint": .text(endpoint),
       "model": .text(model), "version": .text(version),

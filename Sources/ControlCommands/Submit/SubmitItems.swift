@@ -83,7 +83,7 @@ struct SubmitArguments: Sendable {
         sources += listing.images.map { ($0, .file($0)) }
         if listing.others > 0 {
           context.console.say(
-            "\(printable(file)): left out as not called like an image: \(listing.others)")
+            "\(printable(FileName.shown(file))): left out as not called like an image: \(listing.others)")
         }
       } else {
         sources.append((file, .file(file)))
@@ -92,8 +92,8 @@ struct SubmitArguments: Sendable {
     var keys = KeyMaker(runKey: runKey, isSingle: sources.count + urls.count == 1)
     let files = sources.map { name, source in
       SubmitItem(
-        name: name, source: source, user: user, kind: kind, priority: priority, runAt: at, expiresAt: expires,
-        key: keys.key(user: user ?? "", name: name))
+        name: FileName.shown(name), source: source, user: user, kind: kind, priority: priority, runAt: at,
+        expiresAt: expires, key: keys.key(user: user ?? "", name: name))
     }
     return files
       + urls.enumerated().map { index, url in
@@ -118,7 +118,7 @@ struct SubmitArguments: Sendable {
 
   private func rows(of manifest: String, _ dependencies: Dependencies) throws -> [SubmitItem] {
     let isStandardInput = manifest == Self.standardInput
-    let name = isStandardInput ? "standard input" : manifest
+    let name = isStandardInput ? "standard input" : FileName.shown(manifest)
     let bytes =
       isStandardInput
       ? try dependencies.standardInput(Manifest.limit)
@@ -164,7 +164,7 @@ struct SubmitArguments: Sendable {
     switch source {
     case .file(let file):
       let path = file.hasPrefix("/") ? file : (folder ?? "") + file
-      return (path, .file(path), path, nil)
+      return (FileName.shown(path), .file(path), path, nil)
     case .url(let url): return (name(of: url, at: position), .url(url), url, storedName(of: url))
     }
   }

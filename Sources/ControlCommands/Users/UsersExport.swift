@@ -11,7 +11,8 @@ enum UsersExportCommand {
     discussion: """
       Makes a folder of mode 0700 with data.json (account, profile, plans, use of each month, and every job with \
       its analysis and its failed attempts) and the folder images with every image that is kept, decrypted. \
-      data.json names each image's file. The folder appears whole or not at all.
+      data.json names each image's file; one that cannot be read is listed as unreadable, with the reason. The folder \
+      appears whole or not at all.
 
       Every export, and the numbers of the images that were read for it, are in the audit.
       """,
@@ -30,8 +31,9 @@ enum UsersExportCommand {
     let keys = try await KeyFileOption.read(context)
     return try await context.withSession { session in
       let exporter = PersonExporter(database: session.database, keys: keys, actor: try session.actor)
-      try session.view.show(try await exporter.export(user, to: folder))
-      return .done
+      let response = try await exporter.export(user, to: folder)
+      try session.view.show(response)
+      return response.unreadable == 0 ? .done : .refused
     }
   }
 }
@@ -42,14 +44,18 @@ struct UsersExportResponse: Sendable, Equatable, Presentable {
   let folder: String
   let jobs: Int
   let images: Int
+  /// How many images cannot be read.
+  let unreadable: Int
 
   var json: JSONValue {
     [
       "user": .string(user), "folder": .string(folder), "jobs": .count(jobs), "images": .count(images),
+      "unreadable": .count(unreadable),
     ]
   }
 
   func text(width: Int?, paint: Paint) -> String {
     "\(jobs) jobs and \(images) images of \(printable(user)) are in \(printable(folder))\n"
+      + (unreadable == 0 ? "" : "\(unreadable) images cannot be read; data.json says why\n")
   }
 }

@@ -57,7 +57,8 @@ struct CredentialChecks: Sendable {
     guard let user = session.user else {
       return .ok(check, "the log-in at \(name) works; its answer does not describe the account")
     }
-    let message = "the log-in at \(name) works: \(user), \(user.analysisCount) analyses counted there"
+    let count = user.analysisCount.map { ", \($0) analyses counted there" } ?? ""
+    let message = "the log-in at \(name) works: \(user)\(count)"
     guard user.subscription == .free else { return .ok(check, message) }
     return .warning(
       check, message,

@@ -59,7 +59,7 @@ struct EndpointChecks: Sendable {
   static func unwell(_ failure: CallFailure, _ name: String) -> Finding {
     let advice =
       switch (failure.failureClass, failure.status) {
-      case (_, .some(404)), (_, .some(405)):
+      case (_, .some(200...299)), (_, .some(404)), (_, .some(405)):
         "The address or --dialect may be wrong: the health call is /api/health below it."
       case (_, .some): "The endpoint answers and is not well: see its own logs."
       case (_, nil) where failure.message.contains("certificate"):

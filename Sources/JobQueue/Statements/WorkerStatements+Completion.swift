@@ -15,6 +15,8 @@ extension WorkerStatements {
         .array(jobs.map { Self.json($0.analysis.conditions) }),
         .array(jobs.map { Int16(clamping: $0.analysis.conditions.count) }),
       ] + Self.columns(jobs.map(\.analysis.primary)) + Self.columns(jobs.map(\.analysis.secondary)) + [
+        .array(jobs.map(\.analysis.seriousConfidence)),
+        .array(jobs.map(\.analysis.consultationConfidence)),
         .array(jobs.map(\.analysis.isPotentiallySerious)),
         .array(jobs.map(\.analysis.recommendsConsultation)),
         .array(jobs.map { Int16(clamping: $0.calls) }),

@@ -65,8 +65,8 @@ enum AnalysesInteractor: ReportInteractor {
   /// The statement's columns, in the order in which they are read.
   private static let columns =
     ["job_id", "user_ref", "kind"] + finding("primary") + finding("secondary") + [
-      "condition_count", "serious", "consult", "attempt", "calls", "analysis_id", "endpoint", "model",
-      "answered_at", "answered_local", "finished_at", "finished_local",
+      "condition_count", "serious", "consult", "endpoint_serious", "endpoint_consult", "attempt", "calls",
+      "analysis_id", "endpoint", "model", "answered_at", "answered_local", "finished_at", "finished_local",
     ]
 
   private static func finding(_ name: String) -> [String] {
@@ -78,8 +78,9 @@ enum AnalysesInteractor: ReportInteractor {
     AnalysesResponse(
       job: JobID(try fields.int64()), user: try fields.text(), kind: try fields.kind(),
       primary: try fields.finding(), secondary: try fields.finding(),
-      conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent() ?? false,
-      recommendsConsultation: try fields.boolIfPresent() ?? false, attempt: try fields.int64(),
+      conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent(),
+      advisesConsultation: try fields.boolIfPresent(), endpointSaysSerious: try fields.boolIfPresent(),
+      endpointAdvisesConsultation: try fields.boolIfPresent(), attempt: try fields.int64(),
       calls: try fields.int64(), analysisID: try fields.textIfPresent(),
       endpoint: try fields.textIfPresent(), model: try fields.textIfPresent(),
       answeredAt: try fields.localTimeIfPresent(), finishedAt: try fields.localTime())

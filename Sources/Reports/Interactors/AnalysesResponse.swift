@@ -21,8 +21,12 @@ struct AnalysesResponse: Equatable, Sendable {
   let primary: Finding?
   let secondary: Finding?
   let conditionCount: Int64
-  let isSerious: Bool
-  let recommendsConsultation: Bool
+  /// By the setting `consult_from`; nil when no condition says, like the next three.
+  let isSerious: Bool?
+  let advisesConsultation: Bool?
+  /// The endpoint's own.
+  let endpointSaysSerious: Bool?
+  let endpointAdvisesConsultation: Bool?
   /// The number of the attempt that brought the result.
   let attempt: Int64
   /// Calls of the endpoint for that attempt.

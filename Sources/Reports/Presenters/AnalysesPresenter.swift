@@ -13,6 +13,8 @@ struct AnalysesPresenter: ReportPresenter {
       .number("conditions", "Conditions", for: .programs),
       .words("serious", "Serious"),
       .words("consult", "Consult"),
+      .words("endpoint_serious", "Endpoint serious"),
+      .words("endpoint_consult", "Endpoint consult"),
       .number("attempt", "Attempt", for: .programs),
       .number("calls", "Calls", for: .programs),
       .words("analysis", "Analysis", for: .programs),
@@ -29,8 +31,10 @@ struct AnalysesPresenter: ReportPresenter {
     putFinding(row.primary, into: &cells)
     putFinding(row.secondary, into: &cells)
     cells.append(.integer(row.conditionCount))
-    cells.append(.boolean(row.isSerious))
-    cells.append(.boolean(row.recommendsConsultation))
+    cells.append(Cell(row.isSerious))
+    cells.append(Cell(row.advisesConsultation))
+    cells.append(Cell(row.endpointSaysSerious))
+    cells.append(Cell(row.endpointAdvisesConsultation))
     cells.append(.integer(row.attempt))
     cells.append(.integer(row.calls))
     cells.append(Cell(row.analysisID))

@@ -25,8 +25,9 @@ struct HostileViewTests {
     let conditions: JSONValue = [["id": .string(text), "name": .string(text), "confidence": .number(0.5)]]
     let result = StoredResult(
       analysisID: text, answeredAt: nil, finishedAt: Fixed.moment, conditionsJSON: conditions.json,
-      isPotentiallySerious: true, recommendsConsultation: true, calls: 1, callMilliseconds: 52, model: text,
-      endpoint: text, version: text, attempt: 2)
+      isSerious: true, advisesConsultation: true, endpointSaysSerious: true,
+      endpointAdvisesConsultation: true,
+      calls: 1, callMilliseconds: 52, model: text, endpoint: text, version: text, attempt: 2)
     let death = JobDeath(
       attempts: 1, failureClass: text, code: text, message: text, failedAt: Fixed.moment, calls: 1)
     check(JobPage(jobs: [summary], next: nil, isCutShort: false))

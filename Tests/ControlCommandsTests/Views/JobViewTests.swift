@@ -72,8 +72,9 @@ struct JobViewTests {
       """
     let result = StoredResult(
       analysisID: "a-1", answeredAt: nil, finishedAt: Fixed.moment + 2, conditionsJSON: conditions,
-      isPotentiallySerious: true, recommendsConsultation: true, calls: 1, callMilliseconds: 52, model: "m1",
-      endpoint: "main", version: "1.0", attempt: 2)
+      isSerious: true, advisesConsultation: nil, endpointSaysSerious: true,
+      endpointAdvisesConsultation: false,
+      calls: 1, callMilliseconds: 52, model: "m1", endpoint: "main", version: "1.0", attempt: 2)
     let attempt = AttemptRecord(
       attempt: 1, at: Fixed.moment + 1, failureClass: "server", code: nil, message: "HTTP 503",
       errorID: "e-17",
@@ -89,20 +90,21 @@ struct JobViewTests {
   func analysedJob() throws {
     #expect(
       Fixed.text(try analysed()) == """
-        job           12
-        user          u1
-        file          photo.jpg
-        lane          throat/urgent
-        state         succeeded
-        month         2026-10
-        submitted     2026-10-01 00:00:00Z
-        ended         2026-10-01 00:00:02Z
-        analysis      a-1
-        endpoint      main
-        model         m1
-        calls         1
-        serious       yes
-        consultation  recommended
+        job               12
+        user              u1
+        file              photo.jpg
+        lane              throat/urgent
+        state             succeeded
+        month             2026-10
+        submitted         2026-10-01 00:00:00Z
+        ended             2026-10-01 00:00:02Z
+        analysis          a-1
+        endpoint          main
+        model             m1
+        calls             1
+        serious           yes
+        endpoint serious  yes
+        endpoint consult  no
 
         CONDITION    CONFIDENCE  BAND
         Tonsillitis         79%  orange
@@ -128,7 +130,8 @@ struct JobViewTests {
           #""class":"worker_lost","code":null,"message":"The worker was lost while the job was in its lease.","#,
           #""error_id":null,"status":null,"calls":1,"maybe_counted":true,"counts":false,"endpoint":null,"#,
           #""worker":"8"}],"result":{"analysis":"a-1","answered_at":null,"#,
-          #""finished_at":"2026-10-01T00:00:02.250Z","serious":true,"consult":true,"conditions":["#,
+          #""finished_at":"2026-10-01T00:00:02.250Z","serious":true,"consult":null,"#,
+          #""endpoint_serious":true,"endpoint_consult":false,"conditions":["#,
           #"{"id":"tonsillitis","name":"Tonsillitis","confidence":0.7999,"percentage":"79%","band":"orange","#,
           #""normal":false},{"id":"normal","name":"Normal","confidence":0.05,"percentage":"5%","band":"green","#,
           #""normal":true}],"attempt":2,"calls":1,"call_milliseconds":52,"endpoint":"main","model":"m1","#,
@@ -157,8 +160,8 @@ struct JobViewTests {
     let result = try #require(detail.result)
     let empty = StoredResult(
       analysisID: result.analysisID, answeredAt: nil, finishedAt: result.finishedAt, conditionsJSON: "[]",
-      isPotentiallySerious: false, recommendsConsultation: false, calls: 1, callMilliseconds: nil, model: nil,
-      endpoint: nil, version: nil, attempt: 1)
+      isSerious: nil, advisesConsultation: nil, endpointSaysSerious: nil, endpointAdvisesConsultation: nil,
+      calls: 1, callMilliseconds: nil, model: nil, endpoint: nil, version: nil, attempt: 1)
     let text = Fixed.text(
       JobDetail(summary: detail.summary, attempts: [], result: empty, death: nil))
     #expect(text.hasSuffix("No condition was found.\n"))

@@ -17,7 +17,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ('keep_results', '24 months', 'for ever', 'how long results and cancellations are kept, with their jobs'),
     ('keep_dead', '24 months', 'for ever', 'how long dead jobs are kept'),
     ('keep_audit', '6 years', 'for ever', 'how long entries of the audit are kept; a year at least'),
-    ('keep_usage', '', 'for ever', 'how long the counters of months are kept')
+    ('keep_usage', '', 'for ever', 'how long the counters of months are kept'),
+    ('consult_from', '0.4', NULL, 'the confidence from which a condition makes an analysis serious or advises a doctor')
 $$;
 
 -- The settings as they are.
@@ -41,6 +42,7 @@ DECLARE
     WHEN p_name LIKE 'max\_%' THEN p_name || ' is a whole number, or empty for no limit'
     WHEN p_name = 'lane_shares' THEN
       'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
+    WHEN p_name = 'consult_from' THEN 'consult_from is a confidence from 0 to 1, for instance 0.4'
     WHEN p_name = 'statement_grace' THEN 'statement_grace is a time from 0 to 100 years, for instance 3 days'
     WHEN p_name = 'keep_audit' THEN
       'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
@@ -59,6 +61,7 @@ BEGIN
       WHEN p_name LIKE 'max\_%' THEN p_value ~ '^([0-9]{1,18})?$'
       -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
       WHEN p_name = 'lane_shares' THEN p_value ~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$'
+      WHEN p_name = 'consult_from' THEN p_value ~ '^(0(\.[0-9]{1,15})?|1(\.0{1,15})?)$'
       WHEN p_name = 'statement_grace' THEN p_value::interval BETWEEN interval '0' AND interval '100 years'
       WHEN p_value = '' THEN true
       -- By the calendar: as an interval a year is as long as 360 days.

@@ -76,7 +76,8 @@ BEGIN
   GET DIAGNOSTICS o_jobs = ROW_COUNT;
 
   UPDATE analysis.result r
-  SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL, answered_at = NULL,
+  SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL,
+    endpoint_serious = NULL, endpoint_consult = NULL, answered_at = NULL,
       primary_id = NULL, primary_name = NULL, primary_confidence = NULL, primary_band = NULL, primary_normal = NULL,
       secondary_id = NULL, secondary_name = NULL, secondary_confidence = NULL, secondary_band = NULL, secondary_normal = NULL
   WHERE r.shard = p_shard AND r.period = p_period AND r.user_id = p_user_id AND r.outcome = 1 AND r.condition_count IS NOT NULL;

@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import Glibc
 
 /// The files of a folder that may be images. Blocks: call it where a thread may wait.
@@ -15,16 +16,17 @@ struct FolderListing: Sendable, Equatable {
   ]
 
   init(_ folder: String) throws(CommandFailure) {
-    guard let stream = opendir(folder) else {
+    guard let stream = opendir(FileName.cString(folder)) else {
       throw CommandFailure(
-        .unreadableInput, "the folder \(folder) cannot be read: \(String(cString: strerror(errno)))")
+        .unreadableInput,
+        "the folder \(FileName.shown(folder)) cannot be read: \(String(cString: strerror(errno)))")
     }
     defer { closedir(stream) }
     var names: [String] = []
     var others = 0
     while let entry = readdir(stream) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        FileName.text(bytes.prefix { $0 != 0 })
       }
       guard !name.hasPrefix(".") else { continue }
       let path = Self.join(folder, name)

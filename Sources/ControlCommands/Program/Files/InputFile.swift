@@ -1,4 +1,5 @@
 import CommandLineTool
+import Formatting
 import Glibc
 import System
 
@@ -26,7 +27,7 @@ enum InputFile {
   /// The bytes of a regular file of at most `limit` bytes.
   static func read(_ path: String, limit: Int) throws(Fault) -> [UInt8] {
     // Not blocking, or opening a named pipe would wait for a writer.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = open(FileName.cString(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw unreadable(errno) }
     defer { close(descriptor) }
     var status = stat()
@@ -45,7 +46,8 @@ enum InputFile {
     do {
       return try read(path, limit: limit)
     } catch {
-      throw CommandFailure(.unreadableInput, "\(path): \(error.sentence)", advice: error.advice)
+      throw CommandFailure(
+        .unreadableInput, "\(FileName.shown(path)): \(error.sentence)", advice: error.advice)
     }
   }
 
@@ -61,7 +63,7 @@ enum InputFile {
   /// Whether a path leads to a folder; false also where it leads nowhere.
   static func isFolder(_ path: String) -> Bool {
     var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    return stat(FileName.cString(path), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   static func tooLarge(_ size: Int?, limit: Int) -> Fault {

@@ -2,6 +2,7 @@ import CommandLineTool
 import EventLoop
 import Formatting
 import Glibc
+import PostgreSQL
 
 /// Asks whoever sits at the terminal before something is changed that cannot be taken back, or that others rely on.
 enum Confirmation {
