@@ -34,7 +34,8 @@ struct SubmitArguments: Sendable {
     files = try values[SubmitCommand.files]
     urls = try values[SubmitCommand.urls]
     remote = try RemoteImageArguments(values)
-    limits = ImageLimits(maxDimension: try values[SubmitCommand.maxDimension])
+    limits = ImageLimits(
+      maxDimension: try values[SubmitCommand.maxDimension], minSide: try values[SubmitCommand.minSide])
     let timeout = try values[SubmitCommand.timeout]
     let waits = try values[SubmitCommand.wait]
     waiting = waits ? timeout.map { .atMost($0) } ?? .untilAllEnd : .none

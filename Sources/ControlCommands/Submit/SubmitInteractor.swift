@@ -99,7 +99,11 @@ struct SubmitInteractor: Sendable {
     }
     for (index, outcome) in answered.withLock({ $0 }) { outcomes[places[index]] = Self.outcome(outcome) }
     // With several shards a later item may be answered and an earlier one not: both are told.
-    let results = zip(chunk, outcomes).map { SubmitResult($0.item, $1 ?? .notReached) }
+    let results = zip(chunk, outcomes).map { prepared, outcome in
+      var result = SubmitResult(prepared.item, outcome ?? .notReached)
+      if case .success(let image) = prepared.image { result.isBelowModelSide = image.isBelowModelSide }
+      return result
+    }
     return (results, failure)
   }
 

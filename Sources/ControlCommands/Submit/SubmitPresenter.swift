@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import Formatting
+import Images
 
 /// Puts results of a submit into words.
 enum SubmitPresenter: Presenter {
@@ -32,6 +33,15 @@ enum SubmitPresenter: Presenter {
     case (.created(let job, _), let state?), (.duplicate(let job), let state?):
       "\(paint(state.rawValue, state.colour)) \(job) \(name)\n"
     }
+  }
+
+  /// What to know of images that were scaled too far.
+  static func warning(_ tally: SubmitTally) -> String? {
+    guard tally.belowModelSide > 0 else { return nil }
+    let side = ImageLimits.modelSide
+    return
+      "\(tally.belowModelSide) scaled to less than \(side) pixels on the shorter side. The endpoint's models "
+      + "enlarge such images again, which can change a diagnosis: give --min-side \(side) instead."
   }
 
   /// What it came to, for standard error.

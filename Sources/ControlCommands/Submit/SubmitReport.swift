@@ -68,6 +68,7 @@ final class SubmitReport: SubmitInteractor.Audience {
     for result in held { write(result) }
     let console = view.console
     for line in advice { console.say(line) }
+    if let warning = SubmitPresenter.warning(response.tally) { console.say(warning) }
     console.say(SubmitPresenter.summary(response.tally))
     if response.tally.notReached > 0 {
       console.say("To submit the rest, and nothing twice, repeat the command with --key \(printable(runKey))")

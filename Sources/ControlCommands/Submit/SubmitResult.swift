@@ -20,6 +20,8 @@ struct SubmitResult: Sendable, Equatable {
   let outcome: Outcome
   /// Where the job was at the end of the waiting; nil when nobody waited.
   var state: JobState?
+  /// Whether its image was scaled to fewer pixels than the endpoint's models see.
+  var isBelowModelSide = false
 
   init(_ item: SubmitItem, _ outcome: Outcome) {
     name = item.name

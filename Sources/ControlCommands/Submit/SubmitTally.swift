@@ -14,6 +14,8 @@ struct SubmitTally: Sendable, Equatable {
   var failed = 0
   /// Jobs that had not ended when the waiting did.
   var unfinished = 0
+  /// Submitted images that were scaled to fewer pixels than the endpoint's models see.
+  var belowModelSide = 0
 
   init() {}
 
@@ -30,6 +32,7 @@ struct SubmitTally: Sendable, Equatable {
       if refusal.code == InputFile.unreadableCode { unreadable += 1 }
     case .notReached: notReached += 1
     }
+    if result.job != nil, result.isBelowModelSide { belowModelSide += 1 }
     switch result.state {
     case .dead, .cancelled: failed += 1
     case .waiting, .scheduled, .running: unfinished += 1
