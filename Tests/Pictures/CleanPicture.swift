@@ -30,12 +30,18 @@ import Images
     let clean = try ImageCleaner(limits: limits).clean(file)
     let time = ContinuousClock.now - begin
     try Data(clean.bytes).write(to: URL(filePath: arguments[2]))
-    var usage = rusage()
-    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     let report = Report(
       bytes: clean.bytes.count, width: clean.width, height: clean.height, reencoded: clean.changes.reencoded,
       converted: clean.changes.converted, scaled: clean.changes.scaled, seconds: time / .seconds(1),
-      peakMegabytes: usage.ru_maxrss / 1_000)
+      peakMegabytes: try peakMegabytes())
     print(String(decoding: try JSONEncoder().encode(report), as: UTF8.self))
+  }
+
+  /// The most memory that the process had. What getrusage says includes that of the process which started it.
+  private static func peakMegabytes() throws -> Int {
+    let status = try String(contentsOf: URL(filePath: "/proc/self/status"), encoding: .utf8)
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    let kilobytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+    return (kilobytes ?? 0) / 1_000
   }
 }

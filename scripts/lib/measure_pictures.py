@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from PIL import Image, ImageCms, ImageMath
+from PIL import Image, ImageCms, ImageFilter, ImageMath, JpegImagePlugin
 
 import colour_profiles
 import draw_photos
@@ -18,6 +18,12 @@ from difference import ciede2000
 ICC = "/usr/share/color/icc/"
 LIMIT = 5_242_879
 SAMPLES = 30_000
+
+# The standard's table for brightness at quality 50.
+BRIGHTNESS = [
+    16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87,
+    80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92, 49, 64, 78, 87, 103, 121, 120, 101, 72, 92,
+    95, 98, 112, 100, 103, 99]
 
 
 def main(program, words):
@@ -34,7 +40,8 @@ def main(program, words):
 
 def photo(width, height, seed=1):
     chance = random.Random(seed)
-    return draw_photos.finish(draw_photos.throat(chance, (width, height)), chance)
+    # The noise of a sensor is softened by its own program.
+    return draw_photos.finish(draw_photos.throat(chance, (width, height)), chance).filter(ImageFilter.GaussianBlur(.7))
 
 
 def jpeg(picture, **options):
@@ -111,19 +118,13 @@ def became(report, after):
 
 def quality(picture):
     """The quality and the sampling of a JPEG that libjpeg wrote, by its table for brightness."""
-    standard = [16, 11, 10, 16, 24, 40, 51, 61]
-    for number in range(100, 0, -1):
+    for number in range(1, 101):
         scale = 5000 // number if number < 50 else 200 - number * 2
-        table = [min(max((value * scale + 50) // 100, 1), 255) for value in standard]
-        if list(picture.quantization[0][:3]) == table[:3] and sum(picture.quantization[0][:1]) == table[0]:
+        table = [min(max((value * scale + 50) // 100, 1), 255) for value in BRIGHTNESS]
+        if sorted(picture.quantization[0]) == sorted(table):
             break
-    sampling = {0: "4:4:4", 2: "4:2:0"}.get(sampling_of(picture), "grey")
+    sampling = {0: "4:4:4", 2: "4:2:0"}.get(JpegImagePlugin.get_sampling(picture), "grey")
     return f"{number}, {sampling}"
-
-
-def sampling_of(picture):
-    from PIL import JpegImagePlugin
-    return JpegImagePlugin.get_sampling(picture)
 
 
 def upright(picture, orientation):
@@ -193,7 +194,7 @@ def kinds():
     usual, large = (1600, 1200), (4032, 3024)
     p3, cmyk = colour_profiles.P3.profile(), profile("ghostscript/default_cmyk.icc")
     adobe, prophoto = profile("colord/AdobeRGB1998.icc"), profile("colord/ProPhotoRGB.icc")
-    grey = profile("ghostscript/default_gray.icc")
+    grey = profile("Gray.icc")
     side = lambda number: {"exif": picture_metadata.exif(number)}
 
     yield Kind("JPEG, no profile", lambda: jpeg(photo(*usual)))
@@ -214,8 +215,8 @@ def kinds():
                lambda: jpeg(picture_metadata.stored(photo(1601, 1203), 6), **side(6)), None, 6)
     yield Kind("JPEG, 12 MP, on its side", lambda: jpeg(picture_metadata.stored(photo(*large), 6), **side(6)),
                None, 6)
-    yield Kind("JPEG, 12 MP, a little too large", lambda: too_large(photo(*large), 1))
-    yield Kind("JPEG, 12 MP, 7 MB", lambda: too_large(photo(*large), 2_000_000))
+    yield Kind("JPEG, 12 MP, a little too large", lambda: too_large(photo(*large)))
+    yield Kind("JPEG, 12 MP, much too large", lambda: jpeg(photo(*large), quality=98, subsampling=0))
     yield Kind("JPEG, 48 MP", lambda: jpeg(photo(8064, 6048), quality=80))
     yield Kind("JPEG, 12 MP, `--min-side 224`", lambda: jpeg(photo(*large)), bounds=(None, 224))
     yield Kind("JPEG, 12 MP, `--max-dimension 224`", lambda: jpeg(photo(*large)), bounds=(224, None))
@@ -226,17 +227,16 @@ def clear(picture):
     return picture
 
 
-def too_large(picture, more):
-    """A JPEG with at least so many bytes more than may go out: the lowest quality that has."""
-    wanted = LIMIT + more
-    low, high = 1, 99
-    while low < high:
-        quality = (low + high) // 2
-        if len(jpeg(picture, quality=quality)) < wanted:
-            low = quality + 1
-        else:
-            high = quality
-    return jpeg(picture, quality=low)
+def too_large(picture):
+    """A JPEG that is larger than what may go out, by some rows of blocks."""
+    size = len(jpeg(picture, quality=99))
+    assert size > LIMIT, size
+    height = picture.height * LIMIT // size // 16 * 16
+    while True:
+        content = jpeg(picture.crop((0, 0, picture.width, height)), quality=99)
+        if len(content) > LIMIT:
+            return content
+        height += 16
 
 
 def edges(program):

@@ -68,7 +68,8 @@ final class ColourProfile {
     let isGreyProfile = space == cmsSigGrayData
     if layout != .inks, try meansSRGB(isGreyProfile) { return nil }
     let standard = try ColourProfile { cmsCreate_sRGBProfileTHR($0) }
-    let flags = UInt32(cmsFLAGS_HIGHRESPRECALC)
+    // The table that lcms2 makes of a long way; for four inks its usual one is fine enough.
+    let flags = layout == .inks ? 0 : UInt32(cmsFLAGS_HIGHRESPRECALC)
     if isGreyProfile {
       let table = try transform(lcms_grey_8, to: standard.handle, lcms_rgb_8, flags)
       return .grey(table.ofAllGreys)
