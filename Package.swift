@@ -47,6 +47,8 @@ let fuzzers: [Target] = [
     swiftSettings: strict + fuzzed),
   fuzzer("FuzzAnswer", ["ModelClient", "AnalysisCore", "HTTPTransfer"]),
   fuzzer("FuzzImage", ["Images"]),
+  fuzzer("FuzzProfile", ["Images"]),
+  fuzzer("FuzzRepack", ["Images"]),
   fuzzer("FuzzManifest", ["ControlCommands", "CommandLineTool"]),
   fuzzer("FuzzConfiguration", ["System"]),
   fuzzer("FuzzAddress", ["RemoteImages", "HTTPTransfer"]),
@@ -74,6 +76,8 @@ let package = Package(
     systemLibrary("Cturbojpeg", "libturbojpeg", "libturbojpeg0-dev"),
     systemLibrary("Cpng", "libpng", "libpng-dev"),
     systemLibrary("Cexif", "libexif", "libexif-dev"),
+    systemLibrary("Clcms2", "lcms2", "liblcms2-dev"),
+    systemLibrary("Czlib", "zlib", "zlib1g-dev"),
     systemLibrary("Csodium", "libsodium", "libsodium-dev"),
     systemLibrary("Ccrypto", "libcrypto", "libssl-dev"),
 
@@ -93,7 +97,7 @@ let package = Package(
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
-    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif"]),
+    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
@@ -160,7 +164,7 @@ let package = Package(
     tests("SystemTests", ["Formatting", "System", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
-    tests("ImagesTests", ["Images", "System", "TestSupport"]),
+    tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
@@ -211,6 +215,10 @@ let package = Package(
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
         "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
+
+    // Cleans one picture, for `scripts/measure-pictures`.
+    .executableTarget(
+      name: "clean-picture", dependencies: ["Images"], path: "Tests/Pictures", swiftSettings: strict),
 
     // The torture run, by `scripts/torture`.
     .target(

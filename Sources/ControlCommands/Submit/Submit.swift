@@ -34,6 +34,9 @@ enum SubmitCommand {
   static let maxDimension = Option<Int?>(
     "max-dimension", .int(in: 16...65_500), key: "max-dimension",
     help: "Scale images down so that neither side has more pixels; the endpoint advises 224.")
+  static let minSide = Option<Int?>(
+    "min-side", .int(in: 16...65_500), key: "min-side",
+    help: "Scale images down so that the shorter side has no more pixels; the endpoint's models see 224.")
   static let files = Argument(
     repeating: "file", .path,
     help: "Images, folders of images (not what is in folders below), or - for one image on standard input.")
@@ -59,7 +62,7 @@ enum SubmitCommand {
     ],
     inputs: [
       user, kind, priority, at, expires, key, manifest, urls, RemoteImageOptions.hosts,
-      RemoteImageOptions.cache, RemoteImageOptions.cacheSize, wait, timeout, maxDimension,
+      RemoteImageOptions.cache, RemoteImageOptions.cacheSize, wait, timeout, maxDimension, minSide,
       KeyFileOption.path, files,
     ],
     exitCodes: [

@@ -35,7 +35,8 @@ struct SubmitArguments: Sendable {
     files = try context[SubmitCommand.files]
     urls = try context[SubmitCommand.urls]
     remote = try RemoteImageArguments(context)
-    limits = ImageLimits(maxDimension: try context[SubmitCommand.maxDimension])
+    limits = ImageLimits(
+      maxDimension: try context[SubmitCommand.maxDimension], minSide: try context[SubmitCommand.minSide])
     let timeout = try context[SubmitCommand.timeout]
     let waits = try context[SubmitCommand.wait]
     waiting = waits ? timeout.map { .atMost($0) } ?? .untilAllEnd : .none

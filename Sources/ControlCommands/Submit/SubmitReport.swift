@@ -73,6 +73,7 @@ final class SubmitReport: Sendable {
     for result in held { write(result) }
     let console = view.console
     for line in advice { console.say(line) }
+    if let warning = response.tally.warning { console.say(warning) }
     console.say(response.tally.summary)
     if response.tally.notReached > 0 {
       console.say("To submit the rest, and nothing twice, repeat the command with --key \(printable(runKey))")

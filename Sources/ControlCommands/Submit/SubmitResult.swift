@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import Formatting
+import Images
 
 /// What became of one image.
 struct SubmitResult: Sendable, Equatable, Presentable {
@@ -18,6 +19,8 @@ struct SubmitResult: Sendable, Equatable, Presentable {
   let outcome: Outcome
   /// Where the job was at the end of the waiting; nil when nobody waited.
   var state: JobState?
+  /// Whether its image was scaled to fewer pixels than the endpoint's models see.
+  var isBelowModelSide = false
 
   init(_ item: SubmitItem, _ outcome: Outcome) {
     self.item = item
@@ -104,6 +107,8 @@ struct SubmitTally: Sendable, Equatable {
   var failed = 0
   /// Jobs that had not ended when the waiting did.
   var unfinished = 0
+  /// Submitted images that were scaled to fewer pixels than the endpoint's models see.
+  var belowModelSide = 0
 
   init() {}
 
@@ -120,6 +125,7 @@ struct SubmitTally: Sendable, Equatable {
       if refusal.code == InputFile.unreadableCode { unreadable += 1 }
     case .notReached: notReached += 1
     }
+    if result.job != nil, result.isBelowModelSide { belowModelSide += 1 }
     switch result.state {
     case .dead, .cancelled: failed += 1
     case .waiting, .scheduled, .running: unfinished += 1
@@ -135,6 +141,15 @@ struct SubmitTally: Sendable, Equatable {
     if unreadable > 0 { return .unreadableInput }
     if refusedOtherwise > 0 { return .refused }
     return refusedByQuota > 0 ? .quotaRefused : .done
+  }
+
+  /// What to know of images that were scaled too far; nil where there are none.
+  var warning: String? {
+    guard belowModelSide > 0 else { return nil }
+    let side = ImageLimits.modelSide
+    return
+      "\(belowModelSide) scaled to less than \(side) pixels on the shorter side. The endpoint's models "
+      + "enlarge such images again, which can change a diagnosis: give --min-side \(side) instead."
   }
 
   /// What it came to, for standard error.

@@ -94,7 +94,11 @@ struct SubmitRun: Sendable {
     }
     for (index, outcome) in answered.withLock({ $0 }) { outcomes[indices[index]] = Self.outcome(outcome) }
     // With several shards a later item may be answered and an earlier one not: both are reported.
-    let results = zip(chunk, outcomes).map { SubmitResult($0.item, $1 ?? .notReached) }
+    let results = zip(chunk, outcomes).map { prepared, outcome in
+      var result = SubmitResult(prepared.item, outcome ?? .notReached)
+      if case .success(let image) = prepared.image { result.isBelowModelSide = image.isBelowModelSide }
+      return result
+    }
     return (results, failure)
   }
 

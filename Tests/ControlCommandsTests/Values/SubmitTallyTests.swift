@@ -63,4 +63,18 @@ struct SubmitTallyTests {
         == "1 submitted, 5 submitted before, 1 refused by the monthly limit, 1 refused, 1 not submitted, "
         + "2 failed, 1 not finished.")
   }
+
+  @Test("images that were scaled below what models see are warned of, once and if they were submitted")
+  func belowModelSide() {
+    let results = Part.allCases.map(\.result).map { result in
+      var result = result
+      result.isBelowModelSide = true
+      return result
+    }
+    #expect(SubmitPresenter.warning(SubmitTally(Part.allCases.map(\.result))) == nil)
+    #expect(
+      SubmitPresenter.warning(SubmitTally(results))
+        == "6 scaled to less than 224 pixels on the shorter side. The endpoint's models enlarge such images "
+        + "again, which can change a diagnosis: give --min-side 224 instead.")
+  }
 }

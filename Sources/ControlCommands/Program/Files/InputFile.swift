@@ -11,11 +11,14 @@ enum InputFile {
     let code: String
     let sentence: String
     let advice: String?
+    /// How many bytes a file has that is too large, where that is known.
+    let size: Int?
 
-    init(_ code: String, _ sentence: String, advice: String? = nil) {
+    init(_ code: String, _ sentence: String, advice: String? = nil, size: Int? = nil) {
       self.code = code
       self.sentence = sentence
       self.advice = advice
+      self.size = size
     }
   }
 
@@ -67,8 +70,8 @@ enum InputFile {
   }
 
   static func tooLarge(_ size: Int?, limit: Int) -> Fault {
-    let found = size.map { "It has \($0) bytes" } ?? "It is too large"
-    return Fault("file_too_large", "\(found); at most \(limit) are accepted.")
+    let found = size.map { "\($0)" } ?? "more than \(limit)"
+    return Fault("file_too_large", "The file has \(found) bytes; at most \(limit) are accepted.", size: size)
   }
 
   static func unreadable(_ number: Int32) -> Fault {
