@@ -51,7 +51,8 @@ struct InputFileTests {
     longer.fileHandleForWriting.write(Data([1, 2, 3, 4]))
     try longer.fileHandleForWriting.close()
     #expect(
-      throws: CommandFailure(.unreadableInput, "input: The file has more than 3 bytes; at most 3 are accepted.")
+      throws: CommandFailure(
+        .unreadableInput, "input: The file has more than 3 bytes; at most 3 are accepted.")
     ) {
       try InputFile.read(descriptor: longer.fileHandleForReading.fileDescriptor, name: "input", limit: 3)
     }

@@ -71,9 +71,9 @@ struct SubmitTallyTests {
       result.isBelowModelSide = true
       return result
     }
-    #expect(SubmitPresenter.warning(SubmitTally(Part.allCases.map(\.result))) == nil)
+    #expect(SubmitTally(Part.allCases.map(\.result)).warning == nil)
     #expect(
-      SubmitPresenter.warning(SubmitTally(results))
+      SubmitTally(results).warning
         == "6 scaled to less than 224 pixels on the shorter side. The endpoint's models enlarge such images "
         + "again, which can change a diagnosis: give --min-side 224 instead.")
   }
