@@ -12,7 +12,7 @@ enum SettingsCommand {
       """,
     examples: [
       Example("analysisctl settings", "The settings, and what each means."),
-      Example("analysisctl settings set keep_images '90 days'", "Keep images longer."),
+      Example("analysisctl settings set max_waiting_per_user 50000", "Let a user have fewer jobs waiting."),
     ],
     subcommands: [list, SettingsSetCommand.command],
     exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]

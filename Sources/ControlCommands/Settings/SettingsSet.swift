@@ -6,7 +6,7 @@ import System
 /// `analysisctl settings set`.
 enum SettingsSetCommand {
   static let name = Argument("name", .string, help: "The setting's name.")
-  static let value = Argument("value", .string, help: "Its new value; '' where it may be empty.")
+  static let value = Argument("value", .settingValue, help: "Its new value; '' where it may be empty.")
   static let dryRun = Flag("dry-run", help: "Say what would be changed, and change nothing.")
 
   static let command = ControlCommand(
@@ -16,8 +16,8 @@ enum SettingsSetCommand {
       new value holds from the next submit, claim, report or purge on.
       """,
     examples: [
-      Example("analysisctl settings set keep_images '90 days'", "Keep images for 90 days."),
-      Example("analysisctl settings set max_waiting_per_user '' --dry-run", "What would be changed."),
+      Example("analysisctl settings set lane_shares 4,3,1", "Give normal jobs more of the claims."),
+      Example("analysisctl settings set max_waiting_per_user 50000 --dry-run", "What would be changed."),
       Example("analysisctl settings set zone Asia/Jakarta --yes --reason moved", "From a script."),
     ],
     inputs: [dryRun, Confirmation.yes, ReasonOption.reason, name, value],
@@ -52,6 +52,13 @@ enum SettingsSetCommand {
     return CommandFailure(
       .refused, "There is no setting \(name).",
       advice: near.map { "Is \($0) meant?" } ?? "See which there are with analysisctl settings.")
+  }
+}
+
+extension ValueFormat where Value == String {
+  /// A setting's value; the database knows which it may have.
+  fileprivate static var settingValue: Self {
+    ValueFormat(name: "VALUE", parse: { (given: String) throws(ValueError) -> String in given }, text: { $0 })
   }
 }
 

@@ -72,8 +72,8 @@ struct SettingsTests {
   @Test(
     "A name or a value that cannot be is refused with the rule",
     arguments: [
-      ("keep_image", "1 day", "There is no setting keep_image. Is keep_images meant?"),
-      ("colour", "blue", "There is no setting colour. See which there are with analysisctl settings."),
+      ("keep_image", "1 day", "There is no setting keep_image.\nIs keep_images meant?"),
+      ("colour", "blue", "There is no setting colour.\nSee which there are with analysisctl settings."),
       ("keep_images", "for ever", "keep_images is a time from 1 hour to 100 years, for instance 30 days"),
       ("zone", "Mars/Phobos", "zone is an IANA time zone"),
       ("shards", "0", "shards is a number from 1 to 1024"),
