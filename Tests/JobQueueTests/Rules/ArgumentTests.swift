@@ -79,7 +79,8 @@ struct ArgumentTests {
         shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{a,a}'::text[]",
         "'{NULL,NULL}'::timestamptz[]", "'{[],[]}'::jsonb[]", "'{0,0}'::smallint[]", "NULL", "NULL", "NULL",
         "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "'{-1,-1}'", "'{-1,-1}'",
-        "'{false,false}'", "'{false,false}'", "'{1,1}'::smallint[]", "'{1,1}'::int[]", "NULL", "NULL", "'test'",
+        "'{false,false}'", "'{false,false}'", "'{1,1}'::smallint[]", "'{1,1}'::int[]", "NULL", "NULL",
+        "'test'",
       ],
       hostile: [
         0: noShard, 1: ["NULL::bigint"], 2: jobLists, 3: jobLists, 4: lists("a", "text"),
