@@ -9,7 +9,8 @@ extension RuleQueue {
   }
 
   /// Submits jobs in one call, by the pool or within a transaction.
-  package func submit(_ asks: [Ask], maxAttempts: Int16 = 3, on queryable: (any Queryable)? = nil) async throws
+  package func submit(_ asks: [Ask], maxAttempts: Int16 = 3, on queryable: (any Queryable)? = nil)
+    async throws
     -> [Answer]
   {
     let rows = try await (queryable ?? pool).query(

@@ -78,18 +78,22 @@ extension RuleQueue {
     return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
   }
 
-  package func release(_ jobs: [Int64], worker: Int64 = 1, leases: [Int64], delay: Int64 = 0) async throws -> Set<
-    Int64
-  > {
+  package func release(_ jobs: [Int64], worker: Int64 = 1, leases: [Int64], delay: Int64 = 0) async throws
+    -> Set<
+      Int64
+    >
+  {
     let rows = try await pool.query(
       "SELECT unnest(h.o_back) FROM analysis.release(0::smallint, $1, $2, $3, $4) h",
       [.int64(worker), .array(Self.each(leases, of: jobs)), .array(jobs), .int64(delay)])
     return Set(try rows.map { try $0.int64(0) })
   }
 
-  package func heartbeat(_ leases: [Int64], worker: Int64 = 1, leaseDuration: Int32 = 60_000) async throws -> Set<
-    Int64
-  > {
+  package func heartbeat(_ leases: [Int64], worker: Int64 = 1, leaseDuration: Int32 = 60_000) async throws
+    -> Set<
+      Int64
+    >
+  {
     let rows = try await pool.query(
       "SELECT h FROM analysis.heartbeat(0::smallint, $1, $2, $3, 'host', 1, 'test', 0) h",
       [.int64(worker), .array(leases), .int32(leaseDuration)])

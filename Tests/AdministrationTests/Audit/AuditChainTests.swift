@@ -1,4 +1,3 @@
-@testable import Administration
 import EventLoop
 import PostgreSQL
 import QueueTestSupport
@@ -6,6 +5,7 @@ import System
 import TestSupport
 import Testing
 
+@testable import Administration
 @testable import JobQueue
 
 @Suite("The audit is one chain")

@@ -35,7 +35,9 @@ struct FunctionOrderTests {
       made.insert(name)
       // The server looks into no other body before it is run.
       guard text.contains("LANGUAGE sql") || text.contains(" VIEW ") else { continue }
-      let code = text.split(separator: "\n").map { $0.prefix(upTo: $0.firstRange(of: "--")?.lowerBound ?? $0.endIndex) }
+      let code = text.split(separator: "\n").map {
+        $0.prefix(upTo: $0.firstRange(of: "--")?.lowerBound ?? $0.endIndex)
+      }
       for call in code.joined(separator: "\n").matches(of: #/analysis\.(\w+)\(/#) {
         let called = String(call.output.1)
         guard all.contains(called) else { continue }

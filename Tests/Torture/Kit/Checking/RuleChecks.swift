@@ -25,7 +25,8 @@ struct RuleChecks {
     for (rule, rows) in byRule.sorted(by: { $0.key < $1.key })
     where !Self.promises.contains(where: { $0.rule == rule }) {
       findings.append(
-        Finding("\(rule) (database)", "see sql/functions/70_reports/queue_check.sql", broken: rows.map(\.detail)))
+        Finding(
+          "\(rule) (database)", "see sql/functions/70_reports/queue_check.sql", broken: rows.map(\.detail)))
     }
     findings.append(
       Finding("reconcile", "counters agree with the jobs", broken: facts.differences))
