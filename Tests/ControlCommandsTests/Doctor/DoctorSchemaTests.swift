@@ -70,7 +70,8 @@ struct DoctorSchemaTests {
       _ = await installed.control("migrate")
       #expect(try await installed.doctor().found.state("schema.functions") == "ok")
 
-      try await installed.execute("UPDATE analysis.schema_function SET checksum = 'x' WHERE name = '50_queue/claim'")
+      try await installed.execute(
+        "UPDATE analysis.schema_function SET checksum = 'x' WHERE name = '50_queue/claim'")
       let drifted = try await installed.doctor().found.of("schema.functions")
       #expect(drifted.map(\.state) == ["warning"] && drifted[0].seen.hasSuffix(": 50_queue/claim"))
     }
