@@ -1,24 +1,24 @@
 -- The settings: what there is, what each may be, and how one is changed.
 
 -- Each setting with the value that it has until somebody changes it (as migration 0001 puts it there), what an empty value
--- means (NULL: it may not be empty), and what it is for.
+-- means (NULL: it may not be empty), and what it is for, in so few words that a terminal of 80 columns shows them.
 CREATE OR REPLACE FUNCTION analysis.setting_definitions()
 RETURNS TABLE (o_name text, o_default text, o_empty text, o_meaning text)
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   VALUES
-    ('zone', 'UTC', NULL, 'billing zone of users that name none'),
-    ('shards', '1', NULL, 'logical shards; fixed once there are users'),
-    ('max_waiting_per_user', '100000', 'no limit', 'waiting jobs of a user above which a submit is refused'),
-    ('max_waiting', '20000000', 'no limit', 'waiting jobs in all above which a submit is refused'),
-    ('max_database_bytes', '', 'no limit', 'size of the database above which a submit is refused'),
-    ('lane_shares', '5,2,1', NULL, 'how many claims begin with urgent, normal and bulk jobs'),
-    ('statement_grace', '3 days', NULL, 'how long after its end a month stays open'),
-    ('keep_images', '30 days', 'for ever', 'how long an image is kept after its last job has ended'),
-    ('keep_results', '24 months', 'for ever', 'how long results and cancellations are kept, with their jobs'),
-    ('keep_dead', '24 months', 'for ever', 'how long dead jobs are kept'),
-    ('keep_audit', '6 years', 'for ever', 'how long entries of the audit are kept; a year at least'),
-    ('keep_usage', '', 'for ever', 'how long the counters of months are kept'),
-    ('consult_from', '0.4', NULL, 'the confidence from which a condition makes an analysis serious or advises a doctor')
+    ('zone', 'UTC', NULL, 'billing zone of users without one'),
+    ('shards', '1', NULL, 'fixed once there are users'),
+    ('max_waiting_per_user', '100000', 'no limit', 'most waiting jobs of a user'),
+    ('max_waiting', '20000000', 'no limit', 'most waiting jobs of all users'),
+    ('max_database_bytes', '', 'no limit', 'largest database that takes jobs'),
+    ('lane_shares', '5,2,1', NULL, 'claims of urgent, normal, bulk jobs'),
+    ('statement_grace', '3 days', NULL, 'a month is closed so long after it'),
+    ('keep_images', '30 days', 'for ever', 'after the last job of an image'),
+    ('keep_results', '24 months', 'for ever', 'results and cancelled jobs'),
+    ('keep_dead', '24 months', 'for ever', 'dead jobs'),
+    ('keep_audit', '6 years', 'for ever', 'the audit; a year at least'),
+    ('keep_usage', '', 'for ever', 'counters of months'),
+    ('consult_from', '0.4', NULL, 'confidence that makes a job serious')
 $$;
 
 -- The settings as they are.
