@@ -16,8 +16,8 @@ let strict: [SwiftSetting] = [
 let isFuzzing = Context.environment["ANALYSIS_FUZZ"] != nil
 let fuzzed: [SwiftSetting] = isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer,address", "-enable-testing"])] : []
 
-/// A library module with its imports, which run one way only: executables, then `Worker` and
-/// `Reports`, then the queue, the client and the images, then the two transports, then the loop.
+/// A library module with its imports, which run one way only: executables, then `ControlCommands` and `Worker`, then
+/// `Doctor` and `Reports`, then the queue, the client and the images, then the two transports, then the loop.
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], plugins: [Target.PluginUsage] = []
 ) -> Target {
@@ -47,7 +47,9 @@ let fuzzers: [Target] = [
     swiftSettings: strict + fuzzed),
   fuzzer("FuzzAnswer", ["ModelClient", "AnalysisCore", "HTTPTransfer"]),
   fuzzer("FuzzImage", ["Images"]),
-  fuzzer("FuzzManifest", ["ControlCommands"]),
+  fuzzer("FuzzProfile", ["Images"]),
+  fuzzer("FuzzRepack", ["Images"]),
+  fuzzer("FuzzManifest", ["ControlCommands", "CommandLineTool"]),
   fuzzer("FuzzConfiguration", ["System"]),
   fuzzer("FuzzAddress", ["RemoteImages", "HTTPTransfer"]),
 ]
@@ -74,6 +76,8 @@ let package = Package(
     systemLibrary("Cturbojpeg", "libturbojpeg", "libturbojpeg0-dev"),
     systemLibrary("Cpng", "libpng", "libpng-dev"),
     systemLibrary("Cexif", "libexif", "libexif-dev"),
+    systemLibrary("Clcms2", "lcms2", "liblcms2-dev"),
+    systemLibrary("Czlib", "zlib", "zlib1g-dev"),
     systemLibrary("Csodium", "libsodium", "libsodium-dev"),
     systemLibrary("Ccrypto", "libcrypto", "libssl-dev"),
 
@@ -93,7 +97,7 @@ let package = Package(
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
-    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif"]),
+    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
@@ -113,18 +117,23 @@ let package = Package(
         "ModelClient", "Images", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
+    module("ExitCodes", ["System", "ImageEncryption", "CommandLineTool"]),
     module(
       "WorkerSettings",
       [
-        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ImageEncryption", "ModelClient",
-        "CommandLineTool",
+        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool",
+      ]),
+    module(
+      "Doctor",
+      [
+        "AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles", "JobQueue", "Administration",
+        "ImageEncryption", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
       ]),
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue",
-        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "HTTPTransfer",
-        "ModelClient", "WorkerSettings",
+        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
+        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "ExitCodes",
         "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
@@ -134,7 +143,7 @@ let package = Package(
       "analysis-worker",
       [
         "AnalysisCore", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
-        "ModelClient", "Worker", "WorkerSettings", "CommandLineTool",
+        "ModelClient", "Worker", "WorkerSettings", "ExitCodes", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
@@ -155,7 +164,7 @@ let package = Package(
     tests("SystemTests", ["Formatting", "System", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
-    tests("ImagesTests", ["Images", "System", "TestSupport"]),
+    tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
@@ -164,7 +173,7 @@ let package = Package(
       "ModelClientTests",
       [
         "ModelClient", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "HTTPTransfer",
-        "TestSupport",
+        "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "JobQueueTests",
@@ -189,13 +198,13 @@ let package = Package(
         "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
+    tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "Administration", "CommandLineTool", "AnalysisCore", "Formatting", "Logging",
-        "System", "EventLoop",
-        "PostgreSQL", "JobQueue", "Images", "ImageEncryption", "RemoteImages", "WorkerSettings",
-        "TestSupport",
+        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
+        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
+        "WorkerSettings", "DevelopmentEndpoint", "TestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests",
@@ -206,6 +215,10 @@ let package = Package(
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
         "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
+
+    // Cleans one picture, for `scripts/measure-pictures`.
+    .executableTarget(
+      name: "clean-picture", dependencies: ["Images"], path: "Tests/Pictures", swiftSettings: strict),
 
     // The torture run, by `scripts/torture`.
     .target(

@@ -35,9 +35,32 @@ public struct Analysis: Equatable, Sendable {
   /// The second condition.
   public var secondary: Condition? { conditions.count > 1 ? conditions[1] : nil }
 
-  /// Whether any condition may be serious.
-  public var isPotentiallySerious: Bool { conditions.contains { $0.isPotentiallySerious == true } }
+  /// Whether any condition may be serious; nil when none says.
+  public var isPotentiallySerious: Bool? { combined { $0.isPotentiallySerious } }
 
-  /// Whether seeing a doctor is recommended for any condition.
-  public var recommendsConsultation: Bool { conditions.contains { $0.recommendsConsultation == true } }
+  /// Whether seeing a doctor is recommended for any condition; nil when none says.
+  public var recommendsConsultation: Bool? { combined { $0.recommendsConsultation } }
+
+  /// The highest confidence of a condition that may be serious and is not normal; -1 when there is none, nil when no
+  /// condition says.
+  public var seriousConfidence: Double? { confidence(of: { $0.isPotentiallySerious }) }
+
+  /// The highest confidence of a condition for which seeing a doctor is recommended and that is not normal; -1 when there
+  /// is none, nil when no condition says.
+  public var consultationConfidence: Double? { confidence(of: { $0.recommendsConsultation }) }
+
+  private func combined(_ flag: (Condition) -> Bool?) -> Bool? {
+    var found: Bool?
+    for condition in conditions {
+      if let isSet = flag(condition) { found = isSet || found == true }
+    }
+    return found
+  }
+
+  private func confidence(of flag: (Condition) -> Bool?) -> Double? {
+    guard combined(flag) != nil else { return nil }
+    return conditions.reduce(-1.0) { highest, condition in
+      flag(condition) == true && !condition.isNormal ? max(highest, condition.confidence.value) : highest
+    }
+  }
 }

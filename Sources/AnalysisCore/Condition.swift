@@ -16,6 +16,8 @@ public struct Condition: Equatable, Sendable {
   public var recommendsConsultation: Bool?
   /// What may be done about it; nil when the model did not say.
   public var treatment: String?
+  /// What newer models recommend, which may come beside the treatment; nil when the model did not say.
+  public var recommendation: String?
   /// Whether this is the absence of a finding, by its id: such a condition has a band like any other
   /// but is shown neutrally and counted apart.
   public var isNormal: Bool
@@ -24,7 +26,7 @@ public struct Condition: Equatable, Sendable {
   public init(
     id: String, name: String, confidence: Confidence, explanation: String? = nil, symptoms: [String]? = nil,
     isPotentiallySerious: Bool? = nil, recommendsConsultation: Bool? = nil, treatment: String? = nil,
-    isNormal: Bool = false
+    recommendation: String? = nil, isNormal: Bool = false
   ) {
     self.id = id
     self.name = name
@@ -34,6 +36,7 @@ public struct Condition: Equatable, Sendable {
     self.isPotentiallySerious = isPotentiallySerious
     self.recommendsConsultation = recommendsConsultation
     self.treatment = treatment
+    self.recommendation = recommendation
     self.isNormal = isNormal
   }
 

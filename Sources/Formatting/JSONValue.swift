@@ -34,6 +34,9 @@ public enum JSONValue: Equatable, Sendable {
   /// A text, or null.
   public static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
+  /// Yes, no, or null.
+  public static func flag(_ value: Bool?) -> JSONValue { value.map(JSONValue.bool) ?? .null }
+
   /// A whole number, or null.
   public static func count(_ number: (some BinaryInteger)?) -> JSONValue {
     number.map { .integer(Int64($0)) } ?? .null

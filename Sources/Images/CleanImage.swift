@@ -17,6 +17,9 @@ public struct CleanImage: Sendable {
 
   /// `sha256` in 64 lower-case hexadecimal digits.
   public var sha256Hex: String { Hexadecimal.text(of: sha256) }
+
+  /// Whether it was scaled to fewer pixels on the shorter side than the endpoint's models see.
+  public var isBelowModelSide: Bool { changes.scaled && min(width, height) < ImageLimits.modelSide }
 }
 
 extension CleanImage {
@@ -27,6 +30,8 @@ extension CleanImage {
     /// Whether the pixels were decoded and encoded anew. If false, the picture is the submitted one
     /// without loss.
     public let reencoded: Bool
+    /// Whether the colours were converted to sRGB from a profile that is not.
+    public let converted: Bool
     /// Whether the picture has fewer pixels than the submitted one.
     public let scaled: Bool
     /// Bytes of metadata (EXIF, XMP, IPTC, colour profiles, comments and all other application

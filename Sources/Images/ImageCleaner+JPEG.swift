@@ -2,33 +2,48 @@ extension ImageCleaner {
   func cleanJPEG(_ bytes: UnsafeRawBufferPointer) throws(ImageRefusal) -> CleanImage {
     let structure = JPEGStructure(bytes)
     try refuseRareKinds(structure)
+    if let size = structure.size {
+      try limits.check(size)
+      try limits.check(size, scans: structure.scans)
+    }
     let handle = try TurboHandle(.transform)
     let header = try JPEGHeader(bytes, handle)
     let size = PixelSize(header.width, header.height)
-    guard size.pixels <= limits.maxPixels else {
-      throw .tooManyPixels(width: size.width, height: size.height, limit: limits.maxPixels)
+    try limits.check(size)
+    let conversion = try structure.profile.profile(bytes).flatMap { profile throws(ImageRefusal) in
+      try ColourProfile(icc: profile).conversion(header.layout, isGrey: header.colours == .grey)
     }
-    let orientation =
-      structure.exif.map { Orientation(exif: UnsafeRawBufferPointer(rebasing: bytes[$0])) } ?? .upright
+    let orientation = Orientation(exif: structure.exif.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) })
     let removed = structure.metadataBytes + (structure.end.map { bytes.count - $0 } ?? 0)
-    let fitter = OutputFitter(limits: limits)
-    let wanted = fitter.allowed(size)
+    let wanted = limits.allowed(size)
 
-    if wanted == size, header.canBeTurnedWithoutLoss(orientation) {
-      let turned = try LosslessTurn.turn(bytes, orientation, handle)
-      if turned.count <= limits.maxOutputBytes {
-        return CleanImage(
-          bytes: turned, size: size.exchanged(orientation.exchangesSides), source: .jpeg,
-          changes: CleanImage.Changes(
-            orientation: orientation.rawValue, reencoded: false, scaled: false,
-            metadataBytesRemoved: removed))
-      }
+    if wanted == size, conversion == nil, header.canBeTurnedWithoutLoss(orientation),
+      let turned = try turnedWithoutLoss(bytes, orientation, handle)
+    {
+      return CleanImage(
+        bytes: turned, size: size.exchanged(orientation.exchangesSides), source: .jpeg,
+        changes: CleanImage.Changes(
+          orientation: orientation.rawValue, reencoded: false, converted: false, scaled: false,
+          metadataBytesRemoved: removed))
     }
-    let pixels = try JPEGDecoder.decode(bytes, header, atLeast: wanted, handle)
-      .finished(wanted, orientation)
-    let fitted = try fitter.encode(
-      pixels, scaled: wanted != size, subsampling(of: header, turned: orientation))
-    return CleanImage(fitted, .jpeg, orientation, removed: removed)
+    var pixels = try JPEGDecoder.decode(bytes, header, handle)
+    pixels.finishColours(conversion)
+    let isGrey = header.colours == .grey && conversion == nil
+    let fitted = try OutputFitter(limits: limits).encode(
+      try pixels.finished(wanted, orientation), isGrey ? .grey : .none)
+    return CleanImage(
+      fitted, .jpeg, orientation, of: size, converted: conversion != nil, removed: removed)
+  }
+
+  /// The turned picture with every pixel as it was, or nil if that has too many bytes.
+  private func turnedWithoutLoss(
+    _ bytes: UnsafeRawBufferPointer, _ orientation: Orientation, _ handle: borrowing TurboHandle
+  ) throws(ImageRefusal) -> [UInt8]? {
+    for packing in [LosslessTurn.Packing.plain, .small] {
+      let turned = try LosslessTurn.turn(bytes, orientation, handle, packing)
+      if turned.count <= limits.maxOutputBytes { return turned }
+    }
+    return nil
   }
 
   /// The kinds of JPEG that libturbojpeg cannot read, told from the frame header.
@@ -39,17 +54,6 @@ extension ImageCleaner {
     case .some where structure.precision > 8 && structure.precision <= 16:
       throw .unsupportedVariant("a JPEG with \(structure.precision) bits a sample")
     default: break
-    }
-  }
-
-  /// A picture that is encoded anew keeps its own sampling, so that its colours stay as sharp as they
-  /// were; where it has none that fits, none is coarsened.
-  private func subsampling(of header: JPEGHeader, turned orientation: Orientation) -> Subsampling {
-    switch header.colours {
-    case .grey: .grey
-    case .yCbCr:
-      header.subsampling.map { orientation.exchangesSides ? $0.onItsSide : $0 } ?? .none
-    case .rgb, .inks: .none
     }
   }
 }

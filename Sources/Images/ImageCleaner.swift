@@ -36,25 +36,19 @@ public struct ImageCleaner: Sendable {
       throw .unknownFormat
     }
   }
-
-  func cleanPNG(_ bytes: UnsafeRawBufferPointer) throws(ImageRefusal) -> CleanImage {
-    let structure = try PNGStructure(bytes, maxPixels: limits.maxPixels)
-    let orientation = structure.exif.map { Orientation(tiff: Array(bytes[$0])) } ?? .upright
-    let fitter = OutputFitter(limits: limits)
-    let wanted = fitter.allowed(structure.size)
-    let pixels = try PNGDecoder.decode(bytes, size: structure.size).finished(wanted, orientation)
-    let fitted = try fitter.encode(pixels, scaled: wanted != structure.size, .none)
-    return CleanImage(fitted, .png, orientation, removed: structure.metadataBytes)
-  }
 }
 
 extension CleanImage {
-  init(_ fitted: OutputFitter.Fitted, _ source: SourceFormat, _ orientation: Orientation, removed: Int) {
+  /// A picture of the given size that was encoded anew.
+  init(
+    _ fitted: OutputFitter.Fitted, _ source: SourceFormat, _ orientation: Orientation, of size: PixelSize,
+    converted: Bool, removed: Int
+  ) {
     self.init(
       bytes: fitted.bytes, size: fitted.size, source: source,
       changes: Changes(
-        orientation: orientation.rawValue, reencoded: true, scaled: fitted.scaled,
-        metadataBytesRemoved: removed))
+        orientation: orientation.rawValue, reencoded: true, converted: converted,
+        scaled: fitted.size != size.exchanged(orientation.exchangesSides), metadataBytesRemoved: removed))
   }
 
   init(bytes: [UInt8], size: PixelSize, source: SourceFormat, changes: Changes) {

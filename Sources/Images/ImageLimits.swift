@@ -11,25 +11,58 @@ public struct ImageLimits: Sendable, Hashable {
   /// The most bytes a cleaned picture will have. The analysis backend's API refuses 5,242,880 bytes
   /// and more, so one less by default.
   public var maxOutputBytes: Int
-  /// The longest side of a cleaned picture in pixels, or nil for as large as it came.
+  /// The most pixels of a cleaned picture's longer side, or nil for as many as it came with.
   public var maxDimension: Int?
-  /// JPEG quality, 1 to 100, of pictures that are scaled down: 80 by default, as the analysis
-  /// backend's API advises.
-  public var jpegQuality: Int
-  /// JPEG quality, 1 to 100, of pictures that keep their size but must be encoded anew (PNG, CMYK, a
-  /// turn that cannot be lossless), where nothing may be seen to be lost.
-  public var fullSizeQuality: Int
+  /// The most pixels of a cleaned picture's shorter side, or nil for as many as it came with.
+  public var minSide: Int?
 
   /// Makes limits; every value left out is the default that its property names.
   public init(
     maxBytes: Int = ImageSize.maximum, maxPixels: Int = 50_000_000, maxOutputBytes: Int = 5_242_879,
-    maxDimension: Int? = nil, jpegQuality: Int = 80, fullSizeQuality: Int = 92
+    maxDimension: Int? = nil, minSide: Int? = nil
   ) {
     self.maxBytes = maxBytes
     self.maxPixels = maxPixels
     self.maxOutputBytes = maxOutputBytes
     self.maxDimension = maxDimension
-    self.jpegQuality = min(max(jpegQuality, 1), 100)
-    self.fullSizeQuality = min(max(fullSizeQuality, 1), 100)
+    self.minSide = minSide
+  }
+
+  /// The side in pixels that the endpoint's models see a picture with. A picture whose shorter side is below it
+  /// is enlarged again there, which changes diagnoses.
+  public static let modelSide = 224
+
+  /// The longest side that libturbojpeg reads and writes.
+  static let longestSide = 65_500
+  /// The most scans of a JPEG, and the most pixels that all its scans may go over: each scan costs as much as
+  /// decoding the picture, and takes but a few bytes of the file.
+  static let maxScans = 100
+  static let maxScannedPixels = 500_000_000
+
+  // MARK: - Rules
+
+  /// The size that a picture of this size is scaled down to.
+  func allowed(_ size: PixelSize) -> PixelSize {
+    let byLonger = maxDimension.map { Double($0) / Double(size.longestSide) } ?? 1
+    let byShorter = minSide.map { Double($0) / Double(size.shortestSide) } ?? 1
+    let factor = min(byLonger, byShorter)
+    return factor < 1 ? size.scaled(by: max(factor, 0)) : size
+  }
+
+  /// Refuses a picture with too many pixels or too long a side.
+  func check(_ size: PixelSize) throws(ImageRefusal) {
+    guard size.pixels <= maxPixels else {
+      throw .tooManyPixels(width: size.width, height: size.height, limit: maxPixels)
+    }
+    guard size.longestSide <= Self.longestSide else {
+      throw .sideTooLong(width: size.width, height: size.height)
+    }
+  }
+
+  /// Refuses a JPEG that would keep the decoder busy for too long.
+  func check(_ size: PixelSize, scans: Int) throws(ImageRefusal) {
+    guard scans <= Self.maxScans, scans * size.pixels <= Self.maxScannedPixels else {
+      throw .unsupportedVariant("a JPEG of \(size.width) by \(size.height) pixels in \(scans) scans")
+    }
   }
 }

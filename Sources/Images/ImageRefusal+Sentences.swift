@@ -2,10 +2,12 @@ extension ImageRefusal {
   static let empty = ImageRefusal(
     .empty, "The file is empty. Check that it was saved or copied whole, and submit it again.")
 
-  static func fileTooLarge(bytes: Int, limit: Int) -> ImageRefusal {
-    ImageRefusal(
+  /// A file, or what came by its address, with more bytes than are accepted; how many is not always known.
+  public static func fileTooLarge(bytes: Int?, limit: Int) -> ImageRefusal {
+    let found = bytes.map { grouped($0) } ?? "more than \(grouped(limit))"
+    return ImageRefusal(
       .fileTooLarge,
-      "The file has \(grouped(bytes)) bytes; at most \(grouped(limit)) are accepted. "
+      "The file has \(found) bytes; at most \(grouped(limit)) are accepted. "
         + "Save the picture smaller or with a lower JPEG quality, and submit it again.")
   }
 
@@ -14,6 +16,19 @@ extension ImageRefusal {
       .tooManyPixels,
       "The picture is \(grouped(width)) by \(grouped(height)) pixels; at most \(grouped(limit)) pixels "
         + "in all are accepted. Scale it down and submit it again.")
+  }
+
+  static func sideTooLong(width: Int, height: Int) -> ImageRefusal {
+    ImageRefusal(
+      .tooManyPixels,
+      "The picture is \(grouped(width)) by \(grouped(height)) pixels; neither side may have more than "
+        + "\(grouped(ImageLimits.longestSide)). Scale it down and submit it again.")
+  }
+
+  static func colourProfile(_ reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .colourProfile,
+      "The picture's colours are not known: \(reason). Open it, save it again as sRGB, and submit that.")
   }
 
   static func truncated(_ format: SourceFormat, reason: String) -> ImageRefusal {

@@ -29,6 +29,7 @@ extension ImageRefusal {
       case truncated
       case damaged
       case tooManyPixels = "too_many_pixels"
+      case colourProfile = "colour_profile"
       case cannotFit = "cannot_fit"
       case notProcessed = "not_processed"
     }
@@ -41,14 +42,16 @@ extension ImageRefusal {
     public static let fileTooLarge = Code(kind: .fileTooLarge)
     /// The file is neither JPEG nor PNG, whatever it is called.
     public static let unsupportedFormat = Code(kind: .unsupportedFormat)
-    /// A JPEG of a rare kind that is not read: 12 bits a sample, lossless, hierarchical.
+    /// A JPEG of a rare kind that is not read: 12 bits a sample, lossless, hierarchical, far too many scans.
     public static let unsupportedVariant = Code(kind: .unsupportedVariant)
     /// The file ends before the picture does.
     public static let truncated = Code(kind: .truncated)
     /// The file's content contradicts itself.
     public static let damaged = Code(kind: .damaged)
-    /// The picture has more pixels than `ImageLimits.maxPixels`.
+    /// The picture has more pixels than `ImageLimits.maxPixels`, or a side that no JPEG can have.
     public static let tooManyPixels = Code(kind: .tooManyPixels)
+    /// The picture's colour profile cannot be read or applied.
+    public static let colourProfile = Code(kind: .colourProfile)
     /// No smaller form of the picture came below `ImageLimits.maxOutputBytes`.
     public static let cannotFit = Code(kind: .cannotFit)
     /// The picture may be good, but this machine could not process it: out of memory, say.

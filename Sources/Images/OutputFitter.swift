@@ -1,43 +1,65 @@
-/// Encodes a picture so that it stays within the limits of what goes out.
+/// Encodes a picture so that it stays within the limit of what goes out, and loses as little as possible.
 struct OutputFitter {
+  /// The quality that a picture is written with where it fits. At 98 no diagnosis of the real pictures that were
+  /// tried changed; at 92 three of 24 did.
+  static let best = 98
+  /// The lowest quality; below it the picture is made smaller instead.
+  static let least = 80
+
   let limits: ImageLimits
 
-  /// A picture within the limits, and whether it was scaled for that.
+  /// A picture within the limits.
   struct Fitted {
     let bytes: [UInt8]
     let size: PixelSize
-    let scaled: Bool
   }
 
-  /// The longest side that the limits let a picture of this size have.
-  func allowed(_ size: PixelSize) -> PixelSize {
-    guard let longest = limits.maxDimension, longest < size.longestSide else { return size }
-    return size.scaled(longestSide: longest)
-  }
-
-  /// Encodes at full quality first, then at the ordinary one, then smaller and smaller. Each step scales
-  /// the given picture itself and aims a little below the limit by what the last one came to.
+  /// Encodes at the best quality if that fits, else at the highest that does; then with coarser colour, and
+  /// then smaller and smaller. Each smaller picture is scaled from the given one itself and aims a little below the
+  /// limit by what the last one came to.
   func encode(
-    _ pixels: borrowing PixelBuffer, scaled: Bool, _ subsampling: Subsampling
+    _ pixels: consuming PixelBuffer, _ subsampling: Subsampling
   ) throws(ImageRefusal) -> Fitted {
-    if !scaled {
-      let bytes = try JPEGEncoder.encode(pixels, quality: limits.fullSizeQuality, subsampling)
-      if bytes.count <= limits.maxOutputBytes {
-        return Fitted(bytes: bytes, size: pixels.size, scaled: false)
+    let bytes = try JPEGEncoder.encode(pixels, quality: Self.best, subsampling)
+    if fits(bytes) { return Fitted(bytes: bytes, size: pixels.size) }
+    let coarse = subsampling == .grey ? Subsampling.grey : .halfBoth
+    for subsampling in subsampling == coarse ? [coarse] : [subsampling, coarse] {
+      if let bytes = try highestQuality(pixels, subsampling) {
+        return Fitted(bytes: bytes, size: pixels.size)
       }
     }
-    let coarse = subsampling == .grey ? Subsampling.grey : .halfBoth
-    var bytes = try JPEGEncoder.encode(pixels, quality: limits.jpegQuality, coarse)
+    var smallest = try JPEGEncoder.encode(pixels, quality: Self.least, coarse)
     var size = pixels.size
-    while bytes.count > limits.maxOutputBytes {
-      guard let smaller = nextSize(after: size, bytes: bytes.count, of: pixels.size) else {
+    while !fits(smallest) {
+      guard let smaller = nextSize(after: size, bytes: smallest.count, of: pixels.size) else {
         throw .cannotFit(limit: limits.maxOutputBytes)
       }
       size = smaller
-      let reduced = try pixels.scaled(to: size)
-      bytes = try JPEGEncoder.encode(reduced, quality: limits.jpegQuality, coarse)
+      smallest = try JPEGEncoder.encode(try pixels.scaled(to: size), quality: Self.least, coarse)
     }
-    return Fitted(bytes: bytes, size: size, scaled: scaled || size != pixels.size)
+    return Fitted(bytes: smallest, size: size)
+  }
+
+  private func fits(_ bytes: [UInt8]) -> Bool { bytes.count <= limits.maxOutputBytes }
+
+  /// The picture at the highest quality below the best that fits, or nil if none does. Halving the 18 that there
+  /// are takes five encodings, so that with the best one no more than six are made.
+  private func highestQuality(
+    _ pixels: borrowing PixelBuffer, _ subsampling: Subsampling
+  ) throws(ImageRefusal) -> [UInt8]? {
+    var (low, high) = (Self.least, Self.best - 1)
+    var found: [UInt8]?
+    while low <= high {
+      let quality = (low + high) / 2
+      let bytes = try JPEGEncoder.encode(pixels, quality: quality, subsampling)
+      if fits(bytes) {
+        found = bytes
+        low = quality + 1
+      } else {
+        high = quality - 1
+      }
+    }
+    return found
   }
 
   /// The size to try after one that came to too many bytes, or nil if there is none smaller. Bytes go
@@ -47,6 +69,6 @@ struct OutputFitter {
     guard size.longestSide > 1 else { return nil }
     let share = (Double(max(limits.maxOutputBytes, 0)) / Double(bytes)).squareRoot() * 0.97
     let side = Int(Double(size.longestSide) * min(max(share, 0.25), 0.9))
-    return full.scaled(longestSide: max(side, 1))
+    return full.scaled(by: Double(max(side, 1)) / Double(full.longestSide))
   }
 }

@@ -123,8 +123,8 @@ public struct Reporter: Sendable {
     }
   }
 
-  /// Records in the audit who reads a report about people, and answers by what its rows are read then; nil for another
-  /// report. What else the report needs to read is asked for first, so that a refusal leaves no entry.
+  /// Records in the audit who reads a report with diagnoses, and returns the statement that reads its rows then; nil
+  /// for another report. Whatever else the report reads is asked for first, so that a refusal leaves no entry.
   private func open(
     _ request: ReportRequest, _ actor: SQLStatement?, _ detail: String?
   ) async throws -> String? {

@@ -1,6 +1,6 @@
 /// The text of the package's `sql/` folder, compiled in, so that a binary needs no file beside it.
 public enum SQLFiles {
-  /// A file's text by its path below `sql/`, for instance `"reports/usage.sql"`; nil if there is none.
+  /// A file's text by its path below `sql/`, for instance `"server/clock.sql"`; nil if there is none.
   public static func text(_ path: String) -> String? {
     embeddedSQL[path]
   }

@@ -183,7 +183,7 @@ struct WorkerRun {
 
   private static let lastTicks = 20
 
-  /// Takes this worker off the list of those that live. Only a courtesy: without an answer it stays listed
+  /// Lists this worker as ended. Without an answer it stays listed
   /// with its last sign of life.
   private func retire() async {
     for shard in await pipeline.shardsHeardIn.sorted() {

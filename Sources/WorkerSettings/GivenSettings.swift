@@ -5,7 +5,7 @@ public import ModelClient
 public import PostgreSQL
 import System
 
-/// What a worker was told, as it takes it: for the worker itself, and for whoever checks what a worker uses.
+/// The settings of a worker as it uses them: for the worker itself, and for `doctor`, which checks what a worker uses.
 public struct GivenSettings: Sendable {
   /// What was given.
   public let values: Values
@@ -88,7 +88,7 @@ public struct GivenSettings: Sendable {
   /// - Throws: `CommandFailure` for an address to which no request may go.
   public func endpoint(_ address: String) throws -> Endpoint {
     do {
-      // Told at the start; at the first call it would cost attempts.
+      // Checked at the start; at the first call a fault would cost attempts.
       try transfer().check(address)
     } catch let error as TransferError {
       throw CommandFailure(.usage, "The endpoint cannot be used: \(error)")

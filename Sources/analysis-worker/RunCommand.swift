@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import EventLoop
+import ExitCodes
 import FoundationEssentials
 import Glibc
 import HTTPTransfer

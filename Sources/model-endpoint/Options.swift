@@ -12,9 +12,9 @@ enum Options {
     "threads", .int(in: 1...64), default: 1, help: "Threads that serve connections.")
   static let delay = Option<Duration>(
     "delay", milliseconds, default: .zero, help: "Time from the end of an upload to its answer.")
-  static let dialect = Option<EndpointConfiguration.LoginDialect>(
-    "login-dialect", .choice(EndpointConfiguration.LoginDialect.self), default: .token,
-    help: "How log-in names its token: token, or accessToken and refreshToken.")
+  static let dialect = Option<EndpointConfiguration.Dialect>(
+    "dialect", .choice(EndpointConfiguration.Dialect.self), default: .server,
+    help: "The variant of the API: as the real server does, or as its guide says.")
   static let tokenLifetime = Option<Duration>(
     "token-lifetime", .duration, default: .seconds(3600), help: "Life of an access token.")
   static let refreshLifetime = Option<Duration>(
@@ -74,7 +74,7 @@ enum Options {
     configuration.port = UInt16(try values[port])
     configuration.threads = try values[threads]
     configuration.delay = try values[delay]
-    configuration.loginDialect = try values[dialect]
+    configuration.dialect = try values[dialect]
     configuration.tokenLifetime = try values[tokenLifetime]
     configuration.refreshLifetime = try values[refreshLifetime]
     configuration.requiresToken = try values[requireAuth]

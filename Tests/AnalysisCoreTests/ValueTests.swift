@@ -73,8 +73,8 @@ struct ValueTests {
     let analysis = Analysis(id: "1", kind: .ear, conditions: [first, second])
     #expect(analysis.primary == first)
     #expect(analysis.secondary == second)
-    #expect(analysis.isPotentiallySerious)
-    #expect(!analysis.recommendsConsultation)
+    #expect(analysis.isPotentiallySerious == true && analysis.seriousConfidence == 0.5)
+    #expect(analysis.recommendsConsultation == nil && analysis.consultationConfidence == nil)
     #expect(Analysis(id: "2", kind: .ear, conditions: []).primary == nil)
   }
 }

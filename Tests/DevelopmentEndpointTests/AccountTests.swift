@@ -13,10 +13,9 @@ struct AccountTests {
     let new = ["email": "Grace@example.org", "password": "p", "name": "Grace"]
     let answer = try endpoint.call("POST", "/api/register", json: new)
     #expect(answer.status == 201)
-    let token = try #require(answer.json["token"] as? String)
+    let token = try #require(answer.json["accessToken"] as? String)
     let user = try #require(answer.json["user"] as? [String: Any])
     #expect(user["subscription"] as? String == "free")
-    #expect(user["analysisCount"] as? Int == 0)
     #expect(try endpoint.call("GET", "/api/user-profile", token: token).status == 200)
     #expect(try endpoint.call("POST", "/api/register", json: new).status == 409)
     #expect(
@@ -24,13 +23,17 @@ struct AccountTests {
         == 200)
   }
 
-  @Test("Log-in names its token as the dialect says")
+  @Test("Log-in names its token and describes its account as the dialect does")
   func dialects() throws {
-    let plain = try TestEndpoint().call("POST", "/api/login", json: credentials).json
-    #expect(plain["token"] is String && plain["accessToken"] == nil && plain["refreshToken"] == nil)
-    let other = try TestEndpoint { $0.loginDialect = .accessToken }
-      .call("POST", "/api/login", json: credentials).json
-    #expect(other["accessToken"] is String && other["refreshToken"] is String && other["token"] == nil)
+    let guide = try TestEndpoint { $0.dialect = .guide }.call("POST", "/api/login", json: credentials).json
+    #expect(Set(guide.keys) == ["token", "user"])
+    let described = try #require(guide["user"] as? [String: Any])
+    #expect(described["analysisCount"] as? Int == 0 && described["lastResetDate"] is String)
+    let server = try TestEndpoint().call("POST", "/api/login", json: credentials).json
+    #expect(Set(server.keys) == ["message", "user", "accessToken", "refreshToken", "tokenExpiration"])
+    #expect(server["tokenExpiration"] as? String == "1h")
+    let user = try #require(server["user"] as? [String: Any])
+    #expect(Set(user.keys) == ["id", "email", "name", "subscription"])
   }
 
   @Test("A wrong password or address is refused with a code")
@@ -85,7 +88,6 @@ struct AccountTests {
   func refresh() throws {
     let clock = ManualClock(1_742_646_896)
     let endpoint = try TestEndpoint(clock: clock.clock) {
-      $0.loginDialect = .accessToken
       $0.refreshLifetime = .seconds(100)
     }
     func refresh(_ token: String) throws -> RawClient.Response {
@@ -129,7 +131,7 @@ struct AccountTests {
     #expect(refused.json["code"] as? String == "ANALYSIS_LIMIT_EXCEEDED")
     clock.advance(1800)
     #expect(try statuses(3) == [200, 200, 429])
-    let premium = ["subscription": "premium"]
+    let premium = ["subscription_level": "premium"]
     #expect(try endpoint.call("POST", "/api/update-subscription", token: token, json: premium).status == 200)
     #expect(try statuses(2) == [200, 200])
   }

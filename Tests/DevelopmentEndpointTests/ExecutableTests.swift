@@ -28,7 +28,7 @@ struct ExecutableTests {
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
     try Data(#"{"seed": 7, "faults": {"503": "1@1"}}"#.utf8).write(to: URL(filePath: faults))
     let process = try start([
-      "--port", "0", "--account", "ada@example.org:\(password)", "--login-dialect", "access-token",
+      "--port", "0", "--account", "ada@example.org:\(password)", "--dialect", "server",
       "--require-auth", "--faults", faults, "--delay", "1",
     ])
     defer { process.send(SIGKILL) }

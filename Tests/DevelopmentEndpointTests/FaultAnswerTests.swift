@@ -156,6 +156,17 @@ struct FaultAnswerTests {
     #expect(conditions[0]["symptoms"] == nil)
   }
 
+  @Test("A made-up answer is a 200 whose one condition looks well but for its note")
+  func fallback() throws {
+    let answer = try TestEndpoint.failing(.fallback).upload(TestPicture.jpeg())
+    let conditions = try #require(answer.json["conditions"] as? [[String: Any]])
+    #expect(answer.status == 200)
+    #expect(conditions.map { $0["id"] as? String } == ["infected"])
+    #expect(conditions[0]["confidence"] as? Double == 0.5)
+    #expect(conditions[0]["error"] as? String == "")
+    #expect(conditions[0]["error_note"] as? String == "This is a fallback result due to an error")
+  }
+
   @Test("A bad confidence is above 1, below 0, no number or a text, by the key")
   func badConfidence() throws {
     let endpoint = try TestEndpoint.failing(.badConfidence)
@@ -193,7 +204,8 @@ struct FaultAnswerTests {
     #expect((createdAt["created_at"] as? String)?.contains(".") == false)
     #expect((try answer(.noFindings)["conditions"] as? [Any])?.isEmpty == true)
     let sparse = try #require(try answer(.sparse)["conditions"] as? [[String: Any]])
-    #expect(sparse.allSatisfy { $0["symptoms"] == nil && $0["confidence"] is NSNumber })
+    #expect(sparse.allSatisfy { Set($0.keys) == ["id", "name", "confidence", "description"] })
+    #expect((try answer(.negativeTime)["debug_info"] as? [String: Any])?["processing_time"] as? Double == -1)
     let newer = try #require(try answer(.newerModel)["conditions"] as? [[String: Any]])
     #expect(newer.map { $0["id"] as? String } == ["normal"])
   }

@@ -13,17 +13,44 @@ struct RouteTests {
   @Test(
     "Routes of an account need a token",
     arguments: [
-      ("POST", "/api/analyses/save"), ("POST", "/api/save-analysis"), ("GET", "/api/analyses"),
-      ("DELETE", "/api/analyses/saved-1"), ("GET", "/api/user-profile"), ("PUT", "/api/update-profile"),
-      ("POST", "/api/update-subscription"),
-    ])
-  func needToken(_ method: String, _ path: String) throws {
-    #expect(try TestEndpoint().call(method, path, json: [:]).status == 401)
+      (.guide, "POST", "/api/analyses/save"), (.server, "POST", "/api/save-analysis"),
+      (.guide, "GET", "/api/analyses"), (.server, "GET", "/api/analysis-history"),
+      (.guide, "DELETE", "/api/analyses/saved-1"), (.server, "DELETE", "/api/analysis/saved-1"),
+      (.guide, "GET", "/api/user-profile"), (.server, "PUT", "/api/update-profile"),
+      (.server, "POST", "/api/update-subscription"),
+    ] as [(EndpointConfiguration.Dialect, String, String)])
+  func needToken(_ dialect: EndpointConfiguration.Dialect, _ method: String, _ path: String) throws {
+    #expect(try TestEndpoint { $0.dialect = dialect }.call(method, path, json: [:]).status == 401)
   }
 
-  @Test("Unknown paths and methods are refused")
-  func unknown() throws {
+  @Test(
+    "The real server answers a GET that it does not know with a page and 200, all else with a page and 404",
+    arguments: [
+      ("GET", "/api/analyses", 200), ("GET", "/wrong/api/health", 200), ("GET", "/api/analyze", 200),
+      ("GET", "/api/analysis/saved-1", 200), ("DELETE", "/api/analyses/saved-1", 404),
+      ("POST", "/api/analyses/save", 404), ("POST", "/api/health", 404),
+    ])
+  func pages(_ method: String, _ path: String, _ status: Int) throws {
+    let answer = try TestEndpoint().call(method, path)
+    #expect(answer.status == status)
+    #expect(answer.headers["content-type"] == "text/html")
+    #expect(answer.text.hasPrefix("<!DOCTYPE html>"))
+  }
+
+  @Test(
+    "The real server takes a body that is no JSON for a failure of its own", arguments: ["{", "x", "{}}"])
+  func badJSON(_ body: String) throws {
     let endpoint = try TestEndpoint()
+    let answer = try endpoint.client().request("POST", "/api/login", body: Array(body.utf8))
+    #expect(answer.status == 500)
+    #expect(answer.json["message"] as? String == "Internal server error")
+    let guide = try TestEndpoint { $0.dialect = .guide }
+    #expect(try guide.client().request("POST", "/api/login", body: Array(body.utf8)).status == 400)
+  }
+
+  @Test("Unknown paths and methods are refused in the guide's dialect")
+  func unknown() throws {
+    let endpoint = try TestEndpoint { $0.dialect = .guide }
     #expect(try endpoint.call("GET", "/api/nothing").status == 404)
     #expect(try endpoint.call("DELETE", "/api/analyses/").status == 404)
     let wrong = try endpoint.call("GET", "/api/analyze")
@@ -51,10 +78,18 @@ struct RouteTests {
   }
 
   @Test(
-    "Saving stores under the server's id, in both spellings of the path",
-    arguments: ["/api/analyses/save", "/api/save-analysis"])
-  func save(_ path: String) throws {
-    let endpoint = try TestEndpoint { $0.limitPerUser = 5 }
+    "Saving stores under the server's id, in both dialects",
+    arguments: [
+      (.guide, "/api/analyses/save", "/api/analyses/", 201, "lastResetDate"),
+      (.server, "/api/save-analysis", "/api/analysis/", 200, "last_reset_date"),
+    ] as [(EndpointConfiguration.Dialect, String, String, Int, String)])
+  func save(
+    _ dialect: EndpointConfiguration.Dialect, _ path: String, _ one: String, _ code: Int, _ date: String
+  ) throws {
+    let endpoint = try TestEndpoint {
+      $0.limitPerUser = 5
+      $0.dialect = dialect
+    }
     let token = try endpoint.token()
     _ = try endpoint.upload(TestPicture.jpeg(), token: token)
     let conditions: [[String: Any]] = [
@@ -63,7 +98,7 @@ struct RouteTests {
     let body: [String: Any] = ["id": "mine", "type": "ear", "conditions": conditions]
     let first = try endpoint.call("POST", path, token: token, json: body)
     let second = try endpoint.call("POST", path, token: token, json: body)
-    #expect(first.status == 201)
+    #expect(first.status == code)
     #expect(first.json["message"] is String)
     let saved = try #require(first.json["analysis"] as? [String: Any])
     #expect(saved["type"] as? String == "ear")
@@ -75,10 +110,11 @@ struct RouteTests {
     #expect(status["analysisCount"] as? Int == 1)
     #expect(status["analysisLimit"] as? Int == 5)
     #expect(status["analysisRemaining"] as? Int == 4)
-    #expect(status["lastResetDate"] is String)
+    #expect(status[date] is String)
+    #expect(status.count == 5)
     #expect(try list(endpoint, token).count == 2)
-    #expect(try endpoint.call("DELETE", "/api/analyses/\(id)", token: token).status == 200)
-    #expect(try endpoint.call("DELETE", "/api/analyses/\(id)", token: token).status == 404)
+    #expect(try endpoint.call("DELETE", "\(one)\(id)", token: token).status == 200)
+    #expect(try endpoint.call("DELETE", "\(one)\(id)", token: token).status == 404)
     #expect(try list(endpoint, token).count == 1)
   }
 
@@ -86,16 +122,20 @@ struct RouteTests {
   func premiumLimit() throws {
     let endpoint = try TestEndpoint { $0.limitPerUser = 5 }
     let token = try endpoint.token()
-    _ = try endpoint.call("POST", "/api/update-subscription", token: token, json: ["subscription": "premium"])
+    let premium = ["subscription_level": "premium"]
+    _ = try endpoint.call("POST", "/api/update-subscription", token: token, json: premium)
     let body: [String: Any] = ["id": "x", "type": "ear", "conditions": []]
-    let answer = try endpoint.call("POST", "/api/analyses/save", token: token, json: body)
+    let answer = try endpoint.call("POST", "/api/save-analysis", token: token, json: body)
     let status = try #require(answer.json["subscription"] as? [String: Any])
     #expect(status["analysisLimit"] is NSNull && status["analysisRemaining"] is NSNull)
   }
 
-  @Test("The plan changes in both dialects of its field", arguments: ["subscription", "subscription_level"])
-  func subscription(_ field: String) throws {
-    let endpoint = try TestEndpoint()
+  @Test(
+    "The plan changes by the dialect's field",
+    arguments: [(.guide, "subscription"), (.server, "subscription_level")]
+      as [(EndpointConfiguration.Dialect, String)])
+  func subscription(_ dialect: EndpointConfiguration.Dialect, _ field: String) throws {
+    let endpoint = try TestEndpoint { $0.dialect = dialect }
     let token = try endpoint.token()
     let body = [field: "premium", "paymentToken": "t", "payment_token": "t"]
     let answer = try endpoint.call("POST", "/api/update-subscription", token: token, json: body)
@@ -132,6 +172,10 @@ struct RouteTests {
   }
 
   private func list(_ endpoint: TestEndpoint, _ token: String) throws -> [Any] {
-    try #require(try endpoint.call("GET", "/api/analyses", token: token).json["analyses"] as? [Any])
+    for (path, name) in [("/api/analyses", "analyses"), ("/api/analysis-history", "history")] {
+      let answer = try endpoint.call("GET", path, token: token)
+      if let list = answer.json[name] as? [Any] { return list }
+    }
+    throw RawClient.Failure(what: "no list")
   }
 }

@@ -29,7 +29,7 @@ struct UploadTests {
       let confidence = try #require(condition["confidence"] as? Double)
       #expect((0...1).contains(confidence))
       #expect((condition["description"] as? String)?.contains("not a medical finding") == true)
-      for name in ["id", "name", "treatmentInfo"] { #expect(condition[name] is String) }
+      for name in ["id", "name", "treatmentInfo", "recommendationText"] { #expect(condition[name] is String) }
       for name in ["isPotentiallySerious", "recommendConsultation"] { #expect(condition[name] is Bool) }
       #expect(condition["symptoms"] is [String])
     }
@@ -82,6 +82,71 @@ struct UploadTests {
     #expect(try code(TestEndpoint.form(picture).dropLast(20)) == "MISSING_REQUEST_BODY")
     #expect(try code(Array("{}".utf8), ["Content-Type": "application/json"]) == "MISSING_REQUEST_BODY")
     #expect(try code(TestEndpoint.form(Array("GIF89a...".utf8))) == "INVALID_IMAGE_FORMAT")
+  }
+
+  @Test(
+    "What the real server's parser takes is taken",
+    arguments: [
+      "multipart/form-data; Boundary=b0undary", "Multipart/Form-Data;BOUNDARY=\"b0undary\"",
+      "multipart/form-data; boundary=b0undary; charset=utf-8",
+      "multipart/form-data; charset=utf-8; boundary=b0undary",
+    ])
+  func contentTypes(_ type: String) throws {
+    let form =
+      try Array("a preamble\r\n".utf8) + TestEndpoint.form(TestPicture.jpeg())
+      + Array("an epilogue\r\n--x".utf8)
+    let endpoint = try TestEndpoint()
+    let answer = try endpoint.client().request(
+      "POST", "/api/analyze", headers: ["Content-Type": type], body: form)
+    #expect(answer.status == 200, "\(answer.text)")
+  }
+
+  @Test("A form is read the same however it is cut", arguments: [1, 2, 3, 7, 64, 1000])
+  func cuts(_ size: Int) throws {
+    var image = try TestPicture.jpeg()
+    // Almost a delimiter, again and again.
+    image += Array(String(repeating: "\r\n--b0undar\r\n--b0undar", count: 20).utf8)
+    let form = TestEndpoint.form(image, type: "ear")
+    let type = "multipart/form-data; boundary=b0undary"
+    let upload = try #require(MultipartUpload(contentType: type, buffer: []))
+    for start in stride(from: 0, to: form.count, by: size) {
+      #expect(!upload.isWhole || start > form.count - 4)
+      form[start..<min(start + size, form.count)].withUnsafeBytes { upload.receive($0) }
+    }
+    #expect(upload.isWhole && upload.images == 1 && !upload.hasUnknownFile)
+    #expect(upload.image == image)
+    #expect(upload.kind.map { String(decoding: $0, as: UTF8.self) } == "ear")
+  }
+
+  @Test("Two images are refused")
+  func twoImages() throws {
+    let picture = try TestPicture.jpeg()
+    let form = TestEndpoint.form(picture).dropLast("--b0undary--\r\n".utf8.count) + TestEndpoint.form(picture)
+    let endpoint = try TestEndpoint()
+    let answer = try endpoint.client().request(
+      "POST", "/api/analyze", headers: TestEndpoint.uploadHeaders(), body: Array(form))
+    #expect(answer.status == 400)
+    #expect(answer.json["code"] as? String == "INVALID_FIELD_NAME")
+  }
+
+  @Test("Of 1000 good answers some have a processing time of -1, in the server's dialect only")
+  func negativeTimes() throws {
+    for dialect in EndpointConfiguration.Dialect.allCases {
+      let endpoint = try TestEndpoint {
+        $0.dialect = dialect
+        $0.decodesPictures = false
+      }
+      let client = try endpoint.client()
+      let form = TestEndpoint.form([0xff, 0xd8, 0xff, 1])
+      var negative = 0
+      for number in 0..<1000 {
+        let headers = TestEndpoint.uploadHeaders(key: "key-\(number)")
+        let answer = try client.request("POST", "/api/analyze", headers: headers, body: form)
+        let debug = try #require(answer.json["debug_info"] as? [String: Any])
+        if debug["processing_time"] as? Double == -1 { negative += 1 }
+      }
+      #expect(dialect == .guide ? negative == 0 : (1...25).contains(negative), "\(negative)")
+    }
   }
 
   @Test("Many uploads go over one connection")

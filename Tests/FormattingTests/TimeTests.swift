@@ -22,6 +22,17 @@ struct TimeTests {
     #expect(time.text == expected)
   }
 
+  @Test("every millisecond that a double holds is shown as it is")
+  func milliseconds() {
+    for second in [0, 1_742_646_896, 1_790_787_600, 4_107_542_399] {
+      for millisecond in 0..<1000 {
+        let digits = String(1000 + millisecond).dropFirst()
+        let time = Double("\(second).\(digits)").map { UnixTime(secondsSince1970: $0).rfc3339 } ?? ""
+        #expect(time.hasSuffix(".\(digits)Z"), "\(second).\(digits) is shown as \(time)")
+      }
+    }
+  }
+
   @Test("the part below a second is dropped, before 1970 too")
   func fractions() {
     #expect(LocalTime(microseconds: 1_999_999, local: 1_999_999).text == "1970-01-01T00:00:01+00:00")

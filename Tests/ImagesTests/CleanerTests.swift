@@ -13,7 +13,8 @@ struct CleanerTests {
     #expect(twice.sha256 == once.sha256)
     #expect(
       twice.changes
-        == CleanImage.Changes(orientation: 1, reencoded: false, scaled: false, metadataBytesRemoved: 0))
+        == CleanImage.Changes(
+          orientation: 1, reencoded: false, converted: false, scaled: false, metadataBytesRemoved: 0))
   }
 
   @Test("Many threads at once get what one gets")

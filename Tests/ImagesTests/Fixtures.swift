@@ -29,12 +29,20 @@ enum Fixtures {
       (1...8).map { "turn-\(kind)-\($0).jpg" }
     } + (1...8).map { "turn-png-\($0).png" }
     + ["cmyk", "ycck", "rgb-adobe", "grey", "progressive", "metadata", "photo", "wide"].map { $0 + ".jpg" }
-    + pngKinds + ["metadata.png", "photo-lossless.png", "wide-lossless.png"]
+    + pngKinds + colours + ["metadata.png", "photo-lossless.png", "wide-lossless.png"]
 
   static let pngKinds = [
     "rgb", "rgba", "grey", "grey-alpha", "palette", "palette-transparent", "one-bit", "rgb-16", "grey-16",
     "interlaced",
   ].map { "kind-\($0).png" }
+
+  /// The same scene in many colour spaces.
+  static let colours =
+    ["none", "srgb", "p3", "adobe", "prophoto", "long", "grey", "inks"].map { "colour-\($0)-jpeg.jpg" }
+    + [
+      "srgb", "p3", "adobe", "prophoto", "clear", "grey", "described", "cicp-p3", "cicp-2020", "cicp-srgb",
+      "cicp-first", "iccp-second", "srgb-third",
+    ].map { "colour-\($0)-png.png" }
 
   private static let drawn = DrawnSamples(["--fixtures"])
 

@@ -71,9 +71,45 @@ struct OrientationTests {
     #expect(Orientation(tiff: tiff(bigEndian: true, value: value)) == .upright)
   }
 
-  @Test("An orientation of another type than a short counts as upright", arguments: [1, 2, 4, 7, 99])
-  func wrongType(type: Int) {
+  @Test("An orientation stored as any whole number is read", arguments: [1, 3, 4, 6, 8, 9], [false, true])
+  func wholeNumbers(type: Int, bigEndian: Bool) {
+    let block = tiff(bigEndian: bigEndian, type: type, value: 6)
+    #expect(Orientation(tiff: block) == .quarterTurnRight)
+  }
+
+  @Test("An orientation that is no whole number counts as upright", arguments: [2, 7, 99])
+  func otherTypes(type: Int) {
     #expect(Orientation(tiff: tiff(bigEndian: false, type: type, value: 6)) == .upright)
+  }
+
+  /// What exiftool reads of the same files: the first block that has an orientation, whatever it says.
+  @Test(
+    "The first EXIF block with an orientation counts",
+    arguments: [
+      ([nil, 6], .quarterTurnRight), ([6, 3], .quarterTurnRight), ([3, nil], .halfTurn), ([0, 6], .upright),
+      ([9, 6], .upright), ([6, 3, 8], .quarterTurnRight),
+    ] as [([Int?], Orientation)])
+  func severalBlocks(values: [Int?], expected: Orientation) async throws {
+    let blocks = values.map { value in
+      value.map { exif(tiff(bigEndian: true, value: $0)) } ?? exif(Array("not TIFF".utf8))
+    }
+    let file = try await Fixtures.bytes("photo.jpg")
+    let clean = try ImageCleaner().clean(Array(file.prefix(2)) + blocks.joined() + file.dropFirst(2))
+    #expect(clean.changes.orientation == expected.rawValue)
+  }
+
+  @Test("An EXIF block behind the first scan is ignored")
+  func afterScan() async throws {
+    let file = try await Fixtures.bytes("photo.jpg")
+    let clean = try ImageCleaner().clean(
+      file.dropLast(2) + exif(tiff(bigEndian: true, value: 6)) + [0xFF, 0xD9])
+    #expect(clean.changes.orientation == 1)
+  }
+
+  /// An APP1 segment.
+  private func exif(_ tiff: [UInt8]) -> [UInt8] {
+    let content = Array("Exif\0\0".utf8) + tiff
+    return [0xFF, 0xE1, 0, UInt8(content.count + 2)] + content
   }
 
   @Test("An EXIF block cut off at any byte is no crash and never another orientation")
@@ -120,7 +156,13 @@ struct OrientationTests {
         ? short(number >> 16) + short(number & 0xFFFF) : short(number & 0xFFFF) + short(number >> 16)
     }
     let mark = Array((bigEndian ? "MM" : "II").utf8)
-    let entry = short(0x0112) + short(type) + long(1) + short(value) + short(0)
+    let content =
+      switch type {
+      case 1, 6: [UInt8(value), 0, 0, 0]
+      case 4, 9: long(value)
+      default: short(value) + short(0)
+      }
+    let entry = short(0x0112) + short(type) + long(1) + content
     return mark + short(42) + long(8) + short(1) + entry + long(0)
   }
 }

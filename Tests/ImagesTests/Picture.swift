@@ -34,12 +34,19 @@ struct Picture {
     (width, height, samples) = try jpeg.withUnsafeBytes { bytes in
       let handle = try TurboHandle(.transform)
       let header = try JPEGHeader(bytes, handle)
-      let size = PixelSize(header.width, header.height)
-      let pixels = try JPEGDecoder.decode(bytes, header, atLeast: size, handle)
-      return (
-        size.width, size.height, Array(UnsafeBufferPointer(start: pixels.start, count: size.pixels * 3))
-      )
+      var pixels = try JPEGDecoder.decode(bytes, header, handle)
+      pixels.finishColours(nil)
+      return (header.width, header.height, Self.samples(pixels))
     }
+  }
+
+  /// Takes decoded pixels.
+  init(_ pixels: borrowing PixelBuffer) {
+    (width, height, samples) = (pixels.size.width, pixels.size.height, Self.samples(pixels))
+  }
+
+  private static func samples(_ pixels: borrowing PixelBuffer) -> [UInt8] {
+    Array(UnsafeBufferPointer(start: pixels.start, count: pixels.size.pixels * 3))
   }
 
   /// The mean difference of a sample, 0 to 255; nil for pictures of different sizes.

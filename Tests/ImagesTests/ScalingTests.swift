@@ -2,7 +2,7 @@ import Testing
 
 @testable import Images
 
-@Suite("Scaling averages areas")
+@Suite("Scaling averages the light of areas")
 struct ScalingTests {
   /// One row of grey values, and what it becomes at another width.
   struct Row: Sendable, CustomTestStringConvertible {
@@ -12,15 +12,16 @@ struct ScalingTests {
   }
 
   static let rows = [
-    Row(values: [0, 100, 200, 100], expected: [50, 150]),
-    Row(values: [10, 20, 30], expected: [20]),
-    Row(values: [0, 90, 240], expected: [30, 190]),  // two thirds and one third
+    Row(values: [0, 255], expected: [188]),  // half the light of white
+    Row(values: [0, 100, 200, 100], expected: [71, 160]),
+    Row(values: [10, 20, 30], expected: [21]),
+    Row(values: [0, 90, 240], expected: [52, 206]),  // two thirds and one third
     Row(values: [255, 255, 255, 255, 255], expected: [255, 255, 255]),
     Row(values: [0, 0, 0, 0, 0], expected: [0, 0]),
     Row(values: [7, 9], expected: [7, 9]),
   ]
 
-  @Test("A row becomes the weighted means of what each pixel covers", arguments: rows)
+  @Test("A row becomes the weighted mean light of what each pixel covers", arguments: rows)
   func row(_ row: Row) throws {
     #expect(
       try grey(scale(row.values, PixelSize(row.values.count, 1), PixelSize(row.expected.count, 1)))
@@ -42,11 +43,30 @@ struct ScalingTests {
 
   @Test("Sizes keep their proportions and no side vanishes")
   func proportions() {
-    #expect(PixelSize(4000, 3000).scaled(longestSide: 224) == PixelSize(224, 168))
-    #expect(PixelSize(3000, 4000).scaled(longestSide: 224) == PixelSize(168, 224))
-    #expect(PixelSize(10_000, 3).scaled(longestSide: 100) == PixelSize(100, 1))
-    #expect(PixelSize(5, 5).scaled(longestSide: 0) == PixelSize(1, 1))
+    let bounded = { (limits: ImageLimits, width: Int, height: Int) in
+      limits.allowed(PixelSize(width, height))
+    }
+    let longer = ImageLimits(maxDimension: 224)
+    #expect(bounded(longer, 4000, 3000) == PixelSize(224, 168))
+    #expect(bounded(longer, 3000, 4000) == PixelSize(168, 224))
+    #expect(bounded(ImageLimits(maxDimension: 100), 10_000, 3) == PixelSize(100, 1))
+    #expect(bounded(ImageLimits(maxDimension: 0), 5, 5) == PixelSize(1, 1))
+    let shorter = ImageLimits(minSide: 224)
+    #expect(bounded(shorter, 4000, 3000) == PixelSize(299, 224))
+    #expect(bounded(shorter, 3000, 4000) == PixelSize(224, 299))
+    #expect(bounded(shorter, 4000, 224) == PixelSize(4000, 224))
+    // With both, both hold.
+    #expect(bounded(ImageLimits(maxDimension: 250, minSide: 224), 4000, 3000) == PixelSize(250, 188))
     #expect(PixelSize(.max, 2).pixels == .max)
+  }
+
+  @Test(
+    "Only what was scaled below the side that models see is told", arguments: [(40, true), (120, false)])
+  func below(side: Int, expected: Bool) async throws {
+    // 160 by 120 pixels are fewer already.
+    let file = try await Fixtures.bytes("photo.jpg")
+    let clean = try ImageCleaner(limits: ImageLimits(minSide: side)).clean(file)
+    #expect(clean.isBelowModelSide == expected)
   }
 
   private func scale(_ values: [UInt8], _ size: PixelSize, _ wanted: PixelSize) throws -> PixelBuffer {

@@ -13,7 +13,7 @@ struct TokenRenewalsTests {
   private func session(_ seconds: Int, at now: Double) throws -> Result<Session, CallFailure> {
     let answer = try JSONReader.read(Array(#"{"token":"t","expiresIn":\#(seconds)}"#.utf8))
     return .success(
-      try Session(FieldReader(answer, path: ""), Endpoint.Fields(.server), receivedAt: now, readsUser: false))
+      try Session(FieldReader(answer, path: ""), Endpoint.Fields(.server), receivedAt: now))
   }
 
   @Test("that fails ahead of time leaves the token in use until it ends")

@@ -41,7 +41,7 @@ extension RuleQueue {
         array_fill('[{"id": "tonsillitis"}]'::jsonb, ARRAY[$5]), array_fill(1::smallint, ARRAY[$5]),
         array_fill('tonsillitis'::text, ARRAY[$5]), array_fill('Tonsillitis'::text, ARRAY[$5]), $4,
         array_fill(4::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]),
-        NULL, NULL, NULL, NULL, NULL, array_fill(false, ARRAY[$5]), array_fill(false, ARRAY[$5]),
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         array_fill(1::smallint, ARRAY[$5]), array_fill(12, ARRAY[$5]), NULL, NULL, 'test', $6) c
       """,
       [

@@ -8,6 +8,7 @@ import zlib
 
 from PIL import Image, ImageDraw
 
+import draw_colours
 import picture_metadata
 from picture_metadata import segment
 
@@ -20,6 +21,7 @@ def draw(folder):
     made.with_metadata()
     made.photos()
     made.bombs()
+    draw_colours.draw(made)
     return made.count
 
 

@@ -37,7 +37,7 @@ install_packages() {
 
 # What the executables are built from and what runs beside them in the demo and the tests.
 BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libpng-dev
-  libexif-dev libsodium-dev libssl-dev)
+  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev)
 RUN_PACKAGES=(postgresql python3 python3-pil util-linux)
 
 # What the tests need besides: judges of what we write, and tools that make faults.

@@ -1,6 +1,8 @@
 """What phones write beside a picture, and how a picture is stored that is to be shown turned."""
 from PIL import Image
 
+import colour_profiles
+
 # What must be done to an upright picture so that the EXIF orientation shows it upright again.
 STORED = {
     1: None, 2: Image.FLIP_LEFT_RIGHT, 3: Image.ROTATE_180, 4: Image.FLIP_TOP_BOTTOM, 5: Image.TRANSPOSE,
@@ -34,7 +36,7 @@ def segment(marker, content):
 XMP = (b"http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF>"
        b"<place>XMP-WORD</place></rdf:RDF></x:xmpmeta>")
 IPTC = b"Photoshop 3.0\x008BIM\x04\x04\0\0\0\0\0\x0e\x1c\x02\x5a\0\x09IPTC-WORD"
-ICC = b"ICC_PROFILE\0\x01\x01" + b"PROFILE-WORD".ljust(128, b"\0")
+ICC = b"ICC_PROFILE\0\x01\x01" + colour_profiles.SRGB.profile("PROFILE-WORD")
 WORDS = [b"MAKER-WORD", b"SERIAL-WORD", b"DATUM-WORD", b"XMP-WORD", b"IPTC-WORD", b"PROFILE-WORD",
          b"COMMENT-WORD", b"TRAILING-WORD", b"TEXT-WORD"]
 

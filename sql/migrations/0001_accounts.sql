@@ -19,6 +19,7 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('keep_results', '24 months'),        -- results and cancellations, with their jobs and attempts
   ('keep_dead', '24 months'),           -- jobs that died, with their attempts
   ('keep_audit', '6 years'),
+  ('consult_from', '0.4'),              -- the confidence from which a condition's flags count: our choice
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 
 -- Refuses a wrong value when it is set. The trigger needs the function; what it checks is in

@@ -25,8 +25,12 @@ CREATE TABLE analysis.result (
   secondary_band       smallint,
   primary_normal       boolean,
   secondary_normal     boolean,
+  -- Ours: whether a condition with the flag, that is not normal, has a confidence of at least consult_from.
+  -- Then the answer's own: whether any condition has the flag. NULL: no condition says.
   serious              boolean,
   consult              boolean,
+  endpoint_serious     boolean,
+  endpoint_consult     boolean,
   analysis_id          text,
   primary_id           text,
   primary_name         text,
@@ -35,7 +39,8 @@ CREATE TABLE analysis.result (
   endpoint             text,
   model                text,
   version              text,
-  -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?} each
+  -- {id, name, confidence, band, normal, description?, symptoms?, serious?, consult?, treatment?,
+  -- recommendation?} each
   conditions           jsonb,
   PRIMARY KEY (shard, period, job_id),
   CONSTRAINT result_analysis_whole CHECK (
@@ -61,7 +66,10 @@ CREATE TABLE analysis.result (
         secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal) = 0
       END IS TRUE))
   PARTITION BY RANGE (period);
-CREATE INDEX result_user ON analysis.result (shard, user_id, period);
+-- The user stands first: behind the shard, a planner without statistics takes this index, which is small
+-- where few users have many results, for the look-up of a job's result, which then reads the shard's whole
+-- month.
+CREATE INDEX result_user ON analysis.result (user_id, shard, period);
 -- Few of the results are cancellations, and only those are in this index.
 CREATE INDEX result_cancelled ON analysis.result (shard, period, job_id) WHERE outcome = 2;
 

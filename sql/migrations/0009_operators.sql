@@ -9,6 +9,7 @@ CREATE TABLE analysis.worker (
   id           bigint NOT NULL,
   started_at   timestamptz NOT NULL,
   heartbeat_at timestamptz NOT NULL,
+  ended_at     timestamptz,
   reported_at  timestamptz,
   in_flight    int NOT NULL,
   host         text NOT NULL CHECK (length(host) <= 255),

@@ -20,7 +20,7 @@ public final class EndpointProcess: Sendable {
     process = try MeasuredProcess(
       settings.program("model-endpoint"),
       [
-        "--port", "0", "--no-decode", "--threads", "\(threads)", "--delay",
+        "--port", "0", "--dialect", "guide", "--no-decode", "--threads", "\(threads)", "--delay",
         "\(Int(delay / .milliseconds(1)))ms",
       ] + arguments)
     try await process.wait(for: "listening") { output, _ in output.contains("\n") }

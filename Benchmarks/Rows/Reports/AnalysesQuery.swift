@@ -16,7 +16,7 @@ enum AnalysesQuery {
     SELECT r.job_id, a.user_ref, r.kind, \
     r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal, \
     r.secondary_id, r.secondary_name, r.secondary_confidence, r.secondary_band, r.secondary_normal, \
-    r.condition_count, r.serious, r.consult, r.attempt, r.calls, r.analysis_id, r.endpoint, r.model, \
+    r.condition_count, r.serious, r.consult, r.endpoint_serious, r.endpoint_consult, r.attempt, r.calls, r.analysis_id, r.endpoint, r.model, \
     r.answered_at, timezone(a.zone, r.answered_at) AS answered_local, \
     r.finished_at, timezone(a.zone, r.finished_at) AS finished_local \
     FROM analysis.result r JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id \

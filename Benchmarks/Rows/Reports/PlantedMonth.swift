@@ -58,14 +58,14 @@ struct PlantedMonth: Sendable {
   private static let analyses = """
     INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, answered_at,
       primary_confidence, secondary_confidence, call_ms, attempt, calls, condition_count, primary_band, secondary_band,
-      primary_normal, secondary_normal, serious, consult, analysis_id, primary_id, primary_name, secondary_id,
+      primary_normal, secondary_normal, serious, consult, endpoint_serious, endpoint_consult, analysis_id, primary_id, primary_name, secondary_id,
       secondary_name, endpoint, model, version, conditions)
     SELECT 0, $1, n % 2 + 1, 1, n + 1, u.user_id, f.at, f.at - interval '20 ms',
       f.first, f.second, 30 + n % 50, 1, 1, CASE WHEN f.first IS NULL THEN 0 ELSE 2 END,
       CASE WHEN f.first >= 0.8 THEN 4 WHEN f.first >= 0.6 THEN 3 WHEN f.first >= 0.4 THEN 2 WHEN f.first >= 0 THEN 1 END,
       CASE WHEN f.second >= 0.4 THEN 2 WHEN f.second >= 0 THEN 1 END,
       CASE WHEN f.first >= 0 THEN false END, CASE WHEN f.second >= 0 THEN false END,
-      coalesce(f.first > 0.7, false), coalesce(f.first > 0.5, false),
+      coalesce(f.first > 0.7, false), coalesce(f.first > 0.5, false), f.first >= 0, f.first >= 0,
       'analysis-' || lpad(to_hex(n * 2654435761), 16, '0'),
       CASE WHEN f.first >= 0 THEN 'white_patches' END, CASE WHEN f.first >= 0 THEN 'Pale patches (tonsillitis-like)' END,
       CASE WHEN f.second >= 0 THEN 'throat_redness' END,

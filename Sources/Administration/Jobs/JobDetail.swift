@@ -78,10 +78,14 @@ public struct StoredResult: Sendable, Equatable {
   public let finishedAt: Double
   /// The conditions, as the JSON array that is stored.
   public let conditionsJSON: String
-  /// Whether any condition may be serious.
-  public let isPotentiallySerious: Bool
-  /// Whether seeing a doctor is recommended.
-  public let recommendsConsultation: Bool
+  /// Whether it is serious by the setting `consult_from`; nil when no condition says.
+  public let isSerious: Bool?
+  /// Whether it advises a doctor by the setting `consult_from`; nil when no condition says.
+  public let advisesConsultation: Bool?
+  /// Whether the endpoint says so of any condition; nil when it says of none.
+  public let endpointSaysSerious: Bool?
+  /// Whether the endpoint recommends a doctor for any condition; nil when it says of none.
+  public let endpointAdvisesConsultation: Bool?
   /// Calls of the endpoint in the attempt that succeeded.
   public let calls: Int
   /// How long the call took, in milliseconds.
@@ -98,8 +102,8 @@ public struct StoredResult: Sendable, Equatable {
 
 extension StoredResult {
   static let function = SQLFunction(
-    "results_of", 2, "analysis_id", "answered_at", "finished_at", "conditions", "serious", "consult", "calls",
-    "call_ms", "model", "endpoint", "version", "attempt")
+    "results_of", 2, "analysis_id", "answered_at", "finished_at", "conditions", "serious", "consult",
+    "endpoint_serious", "endpoint_consult", "calls", "call_ms", "model", "endpoint", "version", "attempt")
 
   /// Reads a row of it.
   init(_ row: Row) throws {
@@ -107,8 +111,10 @@ extension StoredResult {
     answeredAt = try row.secondsIfPresent("answered_at")
     finishedAt = try row.seconds("finished_at")
     conditionsJSON = try row.jsonTextIfPresent("conditions") ?? "[]"
-    isPotentiallySerious = try row.boolIfPresent("serious") ?? false
-    recommendsConsultation = try row.boolIfPresent("consult") ?? false
+    isSerious = try row.boolIfPresent("serious")
+    advisesConsultation = try row.boolIfPresent("consult")
+    endpointSaysSerious = try row.boolIfPresent("endpoint_serious")
+    endpointAdvisesConsultation = try row.boolIfPresent("endpoint_consult")
     calls = Int(try row.int16IfPresent("calls") ?? 0)
     callMilliseconds = try row.int32IfPresent("call_ms").map(Int.init)
     model = try row.stringIfPresent("model")

@@ -1,3 +1,4 @@
+import Formatting
 public import JobQueue
 import PostgreSQL
 import SQLFiles
@@ -46,5 +47,15 @@ extension PauseDirectory {
     ) { rows in
       try rows.single().bool("resume")
     }.run(on: database, as: actor)
+  }
+}
+
+extension OperatorPause {
+  /// `ear: paused by postgres since 2026-11-21 10:00:00Z until …: model upgrade`.
+  public var line: String {
+    var line = "\(scope): paused by \(by) since \(Moment.short(since))"
+    if let until { line += " until \(Moment.short(until))" }
+    if let reason { line += ": \(reason)" }
+    return printable(line)
   }
 }

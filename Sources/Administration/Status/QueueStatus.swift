@@ -16,7 +16,7 @@ public struct QueueStatus: Sendable, Equatable {
     public internal(set) var oldestWaitingSeconds: Double?
   }
 
-  /// A worker that was heard of in the last day.
+  /// A worker that was heard of in the last hour.
   public struct WorkerStatus: Sendable, Equatable {
     /// The worker's random number.
     public let id: Int64
@@ -34,6 +34,22 @@ public struct QueueStatus: Sendable, Equatable {
     public internal(set) var inFlight: Int
     /// What it says of itself; nil from a worker that has said nothing yet, or of a version that says nothing.
     public internal(set) var report: WorkerReport?
+    /// Whether it has ended in order.
+    public internal(set) var hasEnded = false
+
+    /// Whether it lives, was lost or has ended.
+    public var state: State {
+      if hasEnded { return .ended }
+      return heartbeatAgo > Self.silence ? .lost : .alive
+    }
+
+    /// After so many seconds without a heartbeat a worker is lost: its leases have passed, and others take its jobs.
+    private static let silence = 15.0
+
+    /// What has become of a worker.
+    public enum State: String, Sendable {
+      case alive, lost, ended
+    }
   }
 
   /// The lanes, by number.
@@ -126,6 +142,7 @@ public struct QueueStatus: Sendable, Equatable {
       workers[place].heartbeatAgo = min(workers[place].heartbeatAgo, other.heartbeatAgo)
       workers[place].inFlight += other.inFlight
       workers[place].report = workers[place].report ?? other.report
+      workers[place].hasEnded = workers[place].hasEnded && other.hasEnded
     }
   }
 }

@@ -53,15 +53,16 @@ struct StatusReader: Sendable {
     Statement(
       SQLFunction(
         "status_of_workers", 1, "o_worker", "o_host", "o_pid", "o_version", "o_started_at",
-        "o_silent_seconds",
-        "o_in_flight", "o_report"), [.int16(shard)], while: "reading the workers"
+        "o_silent_seconds", "o_in_flight", "o_report", "o_has_ended"),
+      [.int16(shard)], while: "reading the workers"
     ) { rows in
       try rows.map {
         QueueStatus.WorkerStatus(
           id: try $0.int64("o_worker"), host: try $0.string("o_host"), pid: try $0.int32("o_pid"),
           version: try $0.string("o_version"), startedAt: try $0.seconds("o_started_at"),
           heartbeatAgo: try $0.double("o_silent_seconds"), inFlight: try $0.int("o_in_flight"),
-          report: try $0.jsonTextIfPresent("o_report").flatMap(WorkerReport.init(json:)))
+          report: try $0.jsonTextIfPresent("o_report").flatMap(WorkerReport.init(json:)),
+          hasEnded: try $0.bool("o_has_ended"))
       }
     }
   }

@@ -1,4 +1,4 @@
-/// What a finished program tells the one that started it.
+/// How a program ended, for the one that started it.
 ///
 /// The codes from 64 are those of `sysexits.h`.
 public struct ExitCode: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import Formatting
+
 /// What a command was given, from whatever source, each value checked before the command ran.
 public struct Values: Sendable {
   struct Resolved: Sendable {
@@ -57,5 +59,30 @@ public struct Values: Sendable {
     return UsageError(
       .invalidValue(input: definition.spelling, text: text, reason: error.reason, source: found.source),
       path: path)
+  }
+}
+
+/// Where a value came from.
+public enum ValueSource: Sendable, Equatable, CustomStringConvertible {
+  /// It was typed.
+  case commandLine
+  /// An environment variable, by name.
+  case environment(String)
+  /// A configuration file and the key in it.
+  case configuration(path: String, key: String)
+  /// The default.
+  case standard
+  /// Nothing gave it and there is no default.
+  case absent
+
+  /// The source as a message names it.
+  public var description: String {
+    switch self {
+    case .commandLine: "the command line"
+    case .environment(let name): "the environment variable \(name)"
+    case .configuration(let path, let key): "\(key) in \(printable(path))"
+    case .standard: "the default"
+    case .absent: "nothing"
+    }
   }
 }

@@ -14,6 +14,11 @@ public struct CommandFailure: Error, Sendable, Equatable, CustomStringConvertibl
     self.advice = advice
   }
 
+  /// Options or arguments that contradict each other, or one that is missing.
+  public static func usage(_ message: String, advice: String? = nil) -> CommandFailure {
+    CommandFailure(.usage, message, advice: advice)
+  }
+
   /// The message, and the advice on a line of its own.
   public var description: String {
     advice.map { "\(message)\n\($0)" } ?? message

@@ -1,3 +1,4 @@
+import Formatting
 import FoundationEssentials
 import Glibc
 
@@ -26,7 +27,12 @@ extension Tool {
   /// Runs with the process's own arguments, environment and descriptors, then ends the process.
   public func main() async -> Never {
     let environment = ProcessInfo.processInfo.environment
-    let arguments = Array(CommandLine.arguments.dropFirst())
+    // As bytes: a file's name need not be UTF-8.
+    let arguments = (1..<max(1, Int(CommandLine.argc))).compactMap { index in
+      CommandLine.unsafeArgv[index].map {
+        FileName.text(UnsafeBufferPointer(start: $0, count: strlen($0)).map { UInt8(bitPattern: $0) })
+      }
+    }
     let code = await run(arguments, environment: environment, console: .standard(environment: environment))
     exit(code.code)
   }

@@ -5,7 +5,7 @@ public struct Tool: Sendable {
   let configuration: ConfigurationSource?
   let failure: @Sendable (any Error) -> CommandFailure?
 
-  /// Makes a tool. `failure` gives your modules' errors an exit code and words; an error that it does not
+  /// Makes a tool. `failure` gives your modules' errors an exit code and a message; an error that it does not
   /// know ends the program with 70.
   public init(
     _ root: Command, version: String, configuration: ConfigurationSource? = nil,

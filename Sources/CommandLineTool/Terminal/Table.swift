@@ -27,7 +27,7 @@ public struct Table: Sendable {
   private let columns: [Column]
   private var rows: [[Cell]] = []
   private static let gap = 2
-  /// A column is never cut below this, so that something can still be told from it.
+  /// A column is never cut below this, so that something of it can still be read.
   private static let narrowest = 8
 
   /// Makes an empty table.
@@ -76,5 +76,27 @@ public struct Table: Sendable {
       case .left: return index == last ? painted : painted + space
       }
     }.joined(separator: String(repeating: " ", count: Self.gap))
+  }
+}
+
+/// One cell of a table.
+public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+  let text: String
+  let colour: Paint.Colour?
+
+  /// A text, perhaps in a colour.
+  public init(_ text: String, _ colour: Paint.Colour? = nil) {
+    self.text = printable(text)
+    self.colour = colour
+  }
+
+  /// A number, perhaps in a colour.
+  public init(_ number: some BinaryInteger, _ colour: Paint.Colour? = nil) {
+    self.init(String(number), colour)
+  }
+
+  /// A text.
+  public init(stringLiteral text: String) {
+    self.init(text)
   }
 }

@@ -36,3 +36,26 @@ public struct ValueFormat<Value: Sendable>: Sendable {
       text: text)
   }
 }
+
+/// What a shell may offer while a value is being typed.
+public enum CompletionHint: Sendable, Equatable {
+  /// Nothing can be offered.
+  case none
+  /// Files and folders.
+  case files
+  /// Folders only.
+  case folders
+  /// These words.
+  case words([String])
+}
+
+/// Why a text is not a value of the wanted kind, as a message for the person who typed it.
+public struct ValueError: Error, Sendable, Equatable {
+  /// What is wrong and what is accepted, to stand after the text itself: "is not a whole number".
+  public let reason: String
+
+  /// Makes an error with its reason.
+  public init(_ reason: String) {
+    self.reason = reason
+  }
+}

@@ -1,3 +1,4 @@
+public import EventLoop
 public import RemoteImages
 public import System
 
@@ -7,7 +8,9 @@ public struct Dependencies: Sendable {
   public var interruptions: @Sendable () throws -> AsyncStream<Signal>
   /// Reads standard input to its end; the number is the most bytes that are accepted.
   public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
-  /// A key that no run before had.
+  /// A line that is typed at the terminal; nil where there is no terminal to ask at.
+  public var typedLine: @Sendable (EventLoop) async throws -> String?
+  /// A key for a run of `submit` that no run before had.
   public var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
   public var network: NetworkDependencies
@@ -18,19 +21,22 @@ public struct Dependencies: Sendable {
   public init(
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
+    typedLine: @escaping @Sendable (EventLoop) async throws -> String? = { _ in nil },
     runKey: @escaping @Sendable () -> String, network: NetworkDependencies = .system,
     owner: @escaping @Sendable () -> ProcessOwner = ProcessOwner.current
   ) {
     self.interruptions = interruptions
     self.standardInput = standardInput
+    self.typedLine = typedLine
     self.runKey = runKey
     self.network = network
     self.owner = owner
   }
 
-  /// The process's own.
+  /// The process's own. A run's key is 128 random bits as 32 hexadecimal digits.
   public static let process = Dependencies(
     interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
     standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
-    runKey: { RunKey.random() })
+    typedLine: { loop in try await ControlCommands.typedLine(on: loop) },
+    runKey: { Hexadecimal.text(of: (0..<16).map { _ in UInt8.random(in: .min ... .max) }) })
 }

@@ -1,4 +1,7 @@
+import CommandLineTool
 import JobQueue
+import PostgreSQL
+import Reports
 
 /// Which roles may run which command. The owner of the schema and a superuser may run all of them.
 enum CommandRoles {
@@ -43,6 +46,9 @@ enum CommandRoles {
     Entry(command: "report usage", roles: [.reporter, .auditor]),
     Entry(command: "resume", roles: [.operator]),
     Entry(command: "roles check", roles: any),
+    Entry(command: "settings", roles: any),
+    Entry(command: "settings list", roles: any),
+    Entry(command: "settings set", roles: [.administrator]),
     Entry(command: "status", roles: [.operator, .auditor, .worker]),
     Entry(command: "submit", roles: [.submitter]),
     Entry(command: "users add", roles: [.administrator]),
@@ -64,5 +70,30 @@ enum CommandRoles {
   /// The commands that a login with some roles may run.
   static func commands(for roles: Set<DatabaseRole>) -> [String] {
     all.filter { roles.contains(.owner) || !roles.isDisjoint(with: $0.roles) }.map(\.command)
+  }
+}
+
+// MARK: - Refusals
+
+extension CommandRoles {
+  /// Runs a part of a command. Where the server refuses it to a login that lacks a role, the error names the role and
+  /// who can grant it.
+  static func naming<R>(
+    _ command: String, _ database: ConnectionPool, _ body: () async throws -> R
+  ) async throws -> R {
+    do {
+      return try await body()
+    } catch {
+      guard server(error)?.lacksRole == true, let login = try? await DatabaseLogin.read(database) else {
+        throw error
+      }
+      let (message, advice) = login.refusal(of: "analysisctl \(command)", needing: roles(for: command))
+      throw CommandFailure(.permission, message, advice: advice)
+    }
+  }
+
+  private static func server(_ error: any Error) -> PostgreSQLError? {
+    error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
+      ?? (error as? ReportsError)?.underlying as? PostgreSQLError
   }
 }

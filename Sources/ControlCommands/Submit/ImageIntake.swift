@@ -19,6 +19,7 @@ struct ImageIntake: Sendable {
     let sha256: [UInt8]
     let width: Int
     let height: Int
+    let isBelowModelSide: Bool
     let storedKey: StoredKey?
   }
 
@@ -65,16 +66,16 @@ struct ImageIntake: Sendable {
         while running < width, next < items.endIndex, bytes < chunkBytes,
           next - items.startIndex < chunkCount, !isStopped()
         {
-          let (place, item) = (next, items[next])
+          let (index, item) = (next, items[next])
           // Reading blocks and cleaning takes long: neither may keep the event loop's thread.
-          group.addTask(executorPreference: globalConcurrentExecutor) { (place, await prepare(item)) }
+          group.addTask(executorPreference: globalConcurrentExecutor) { (index, await prepare(item)) }
           next += 1
           running += 1
         }
-        guard let (place, prepared) = await group.next() else { break }
+        guard let (index, prepared) = await group.next() else { break }
         running -= 1
         if case .success(let image) = prepared.image { bytes += image.bytes.count }
-        done.append((place, prepared))
+        done.append((index, prepared))
       }
       return done.sorted { $0.0 < $1.0 }.map(\.1)
     }
@@ -91,12 +92,14 @@ struct ImageIntake: Sendable {
   private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
     guard let keys, let user = item.user else {
       return ReadyImage(
-        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height, storedKey: nil)
+        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        isBelowModelSide: image.isBelowModelSide, storedKey: nil)
     }
     do throws(ImageEncryptionError) {
       let encrypted = try keys.encrypt(image.bytes, ImageBinding(user: user, sha256: image.sha256))
       return ReadyImage(
         bytes: encrypted.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        isBelowModelSide: image.isBelowModelSide,
         storedKey: StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes))
     } catch {
       throw Refused(
@@ -116,6 +119,10 @@ struct ImageIntake: Sendable {
       }
     } catch let refused as Refused {
       throw refused
+    } catch let fault as InputFile.Fault where fault.code == ImageRefusal.Code.fileTooLarge.name {
+      // The same words as for what came from elsewhere.
+      let refusal = ImageRefusal.fileTooLarge(bytes: fault.size, limit: cleaner.limits.maxBytes)
+      throw Refused(refusal: ItemRefusal(code: fault.code, sentence: refusal.message, advice: nil))
     } catch let fault as InputFile.Fault {
       throw Refused(
         refusal: ItemRefusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Where a progress bar shares the terminal with the lines, they are held back until its end. An output that
 /// cannot be written to, since its reader is gone or the disk is full, does not stop the submitting.
-final class SubmitReport: SubmitInteractor.Audience {
+final class SubmitReport: Sendable {
   private struct State {
     var bar: ProgressBar?
     var held: [SubmitResult] = []
@@ -32,13 +32,15 @@ final class SubmitReport: SubmitInteractor.Audience {
     state = Mutex(State(bar: ProgressBar("submitting", total: total, console: view.console)))
   }
 
+  /// An image was submitted, refused or not reached. Without waiting its result is final.
   func submitted(_ result: SubmitResult) {
     let bar = state.withLock { $0.bar }
     bar?.advance()
     if isWaiting, result.job != nil { return }
-    tell(result)
+    add(result)
   }
 
+  /// All images have been submitted, and so many jobs are waited for.
   func waiting(for jobs: Int) {
     let bar = state.withLock { state in
       let old = state.bar
@@ -48,16 +50,19 @@ final class SubmitReport: SubmitInteractor.Audience {
     bar?.finish()
   }
 
-  func isAway(_ error: JobQueueError) {
+  /// The database is away, and is waited for too.
+  func databaseUnavailable(_ error: JobQueueError) {
     view.console.say("\(error.message) The jobs are waited for all the same.")
   }
 
-  func sawEnd() {
+  /// One of the jobs has ended.
+  func jobFinished() {
     state.withLock { $0.bar }?.advance()
   }
 
+  /// The final state of a job that was waited for.
   func ended(_ result: SubmitResult) {
-    tell(result)
+    add(result)
   }
 
   /// Ends the bar, writes what was held back, and the summary. Throws where results could not be written; a
@@ -68,14 +73,15 @@ final class SubmitReport: SubmitInteractor.Audience {
     for result in held { write(result) }
     let console = view.console
     for line in advice { console.say(line) }
-    console.say(SubmitPresenter.summary(response.tally))
+    if let warning = response.tally.warning { console.say(warning) }
+    console.say(response.tally.summary)
     if response.tally.notReached > 0 {
       console.say("To submit the rest, and nothing twice, repeat the command with --key \(printable(runKey))")
     }
     if let failure = state.withLock({ $0.failure }), !failure.isBrokenPipe { throw failure }
   }
 
-  private func tell(_ result: SubmitResult) {
+  private func add(_ result: SubmitResult) {
     if case .refused(let refusal) = result.outcome, let advice = refusal.advice {
       state.withLock { if !$0.advice.contains(advice) { $0.advice.append(advice) } }
     }
@@ -88,12 +94,12 @@ final class SubmitReport: SubmitInteractor.Audience {
     if !view.isJSON, result.outcome == .notReached { return }
     guard view.isJSON || result.job != nil else {
       let paint = Paint(view.console.messagesTerminal)
-      view.console.show(painted: String(SubmitPresenter.text(result, width: nil, paint: paint).dropLast()))
+      view.console.show(painted: String(result.text(width: nil, paint: paint).dropLast()))
       return
     }
     guard state.withLock({ $0.failure == nil }) else { return }
     do {
-      try view.show(result, by: SubmitPresenter.self)
+      try view.show(result)
     } catch {
       state.withLock { $0.failure = error }
     }

@@ -22,10 +22,22 @@ struct Account: Sendable {
     }
   }
 
-  var profile: UserProfile {
-    UserProfile(
-      id: id, email: email, name: name, subscription: subscription, analysisCount: analysisCount,
-      lastResetDate: UnixTime(secondsSince1970: lastReset).rfc3339)
+  /// The account as a dialect shows it: the real server's answers have no count.
+  func profile(_ dialect: EndpointConfiguration.Dialect) -> UserProfile {
+    let isGuide = dialect == .guide
+    return UserProfile(
+      id: id, email: email, name: name, subscription: subscription,
+      analysisCount: isGuide ? analysisCount : nil,
+      lastResetDate: isGuide ? UnixTime(secondsSince1970: lastReset).rfc3339 : nil)
+  }
+
+  /// What the month leaves of a limit.
+  func status(limit: Int?, _ dialect: EndpointConfiguration.Dialect) -> SubscriptionStatus {
+    let limit = subscription == .free ? limit : nil
+    return SubscriptionStatus(
+      subscription: subscription, analysisCount: analysisCount, analysisLimit: limit,
+      analysisRemaining: limit.map { max(0, $0 - analysisCount) },
+      lastResetDate: UnixTime(secondsSince1970: lastReset).rfc3339, dialect: dialect)
   }
 }
 
@@ -35,6 +47,6 @@ struct UserProfile: Sendable, Encodable {
   let email: String
   let name: String
   let subscription: Subscription
-  let analysisCount: Int
-  let lastResetDate: String
+  let analysisCount: Int?
+  let lastResetDate: String?
 }

@@ -32,13 +32,15 @@ final class AccountDirectory: Sendable {
   private let tokenLifetime: Double
   private let refreshLifetime: Double
   /// Analyses a month of a free account; nil is no limit.
-  let limit: Int?
+  private let limit: Int?
+  private let dialect: EndpointConfiguration.Dialect
 
   init(configuration: EndpointConfiguration, clock: EndpointClock) throws(EndpointError) {
     self.clock = clock
     tokenLifetime = configuration.tokenLifetime.inSeconds
     refreshLifetime = configuration.refreshLifetime.inSeconds
     limit = configuration.limitPerUser
+    dialect = configuration.dialect
     for account in configuration.accounts where register(account) == nil {
       throw EndpointError(.configuration, "two accounts are given with the same address; give each once")
     }
@@ -119,17 +121,15 @@ final class AccountDirectory: Sendable {
       return state.nextAnalysis - 1
     }
     let saved = SavedAnalysis(id: "saved-\(number)", type: type, conditions: conditions, createdAt: createdAt)
-    return change(id) { [limit] account in
+    return change(id) { [limit, dialect] account in
       account.saved.append(saved)
-      let limit = account.subscription == .free ? limit : nil
-      let profile = account.profile
-      return (
-        saved,
-        SubscriptionStatus(
-          subscription: profile.subscription, analysisCount: profile.analysisCount, analysisLimit: limit,
-          analysisRemaining: limit.map { max(0, $0 - profile.analysisCount) },
-          lastResetDate: profile.lastResetDate)
-      )
+      return (saved, account.status(limit: limit, dialect))
+    }
+  }
+
+  /// The analyses that an account has saved, the latest first, and what they leave of the month.
+  func saved(_ id: String) -> ([SavedAnalysis], SubscriptionStatus)? {
+    change(id) { [limit, dialect] account in (account.saved.reversed(), account.status(limit: limit, dialect))
     }
   }
 

@@ -13,7 +13,7 @@ struct SavedAnalysis: Sendable, Encodable {
   }
 }
 
-/// What a saved analysis leaves of the month.
+/// What saved analyses leave of the month.
 struct SubscriptionStatus: Sendable, Encodable {
   let subscription: Subscription
   let analysisCount: Int
@@ -21,9 +21,12 @@ struct SubscriptionStatus: Sendable, Encodable {
   let analysisLimit: Int?
   let analysisRemaining: Int?
   let lastResetDate: String
+  /// The real server writes the date's name in snake case.
+  let dialect: EndpointConfiguration.Dialect
 
   private enum CodingKeys: String, CodingKey {
     case subscription, analysisCount, analysisLimit, analysisRemaining, lastResetDate
+    case snakeCaseResetDate = "last_reset_date"
   }
 
   func encode(to encoder: any Encoder) throws {
@@ -32,6 +35,6 @@ struct SubscriptionStatus: Sendable, Encodable {
     try container.encode(analysisCount, forKey: .analysisCount)
     try container.encode(analysisLimit, forKey: .analysisLimit)
     try container.encode(analysisRemaining, forKey: .analysisRemaining)
-    try container.encode(lastResetDate, forKey: .lastResetDate)
+    try container.encode(lastResetDate, forKey: dialect == .guide ? .lastResetDate : .snakeCaseResetDate)
   }
 }

@@ -7,11 +7,12 @@ struct Analysis: Sendable {
   /// `conditions` as a JSON array.
   let conditionsJSON: [UInt8]
 
-  init(kind: AnalysisKind, conditions: [Condition]) {
+  /// - Parameter advises: whether a condition has a recommendation beside its treatment.
+  init(kind: AnalysisKind, conditions: [Condition], advises: Bool) {
     self.kind = kind
     self.conditions = conditions
     var writer = JSONWriter()
-    writer.array(conditions) { $0.condition($1) }
+    writer.array(conditions) { $0.condition($1, advises: advises) }
     conditionsJSON = writer.bytes
   }
 }

@@ -17,10 +17,12 @@ final class AnalysisCache: Sendable {
   private let capacity: Int
 
   private let decodes: Bool
+  private let advises: Bool
 
-  init(capacity: Int, decodes: Bool = true) {
+  init(capacity: Int, decodes: Bool = true, advises: Bool = false) {
     self.capacity = max(1, capacity / 2)
     self.decodes = decodes
+    self.advises = advises
   }
 
   /// The analysis of a picture, nil if it cannot be decoded.
@@ -32,7 +34,7 @@ final class AnalysisCache: Sendable {
       ? bytes.withUnsafeBufferPointer { PictureDecoder.statistics(jpeg: $0) }
       : bytes.starts(with: [0xff, 0xd8, 0xff]) ? ColourStatistics(drawnFrom: digest) : nil
     let analysis = statistics.map {
-      Analysis(kind: kind, conditions: ConditionCatalogue.conditions(kind, $0))
+      Analysis(kind: kind, conditions: ConditionCatalogue.conditions(kind, $0), advises: advises)
     }
     generations.withLock { generations in
       Self.insert(analysis, key, &generations, capacity)

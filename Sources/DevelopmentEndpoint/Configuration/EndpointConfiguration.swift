@@ -1,11 +1,11 @@
 /// Everything the development endpoint can be told before it starts.
 public struct EndpointConfiguration: Sendable {
-  /// How a log-in answer names its token.
-  public enum LoginDialect: String, Sendable, CaseIterable {
-    /// `{token, user}`, without a refresh token.
-    case token
-    /// `{accessToken, refreshToken, user}`.
-    case accessToken = "access-token"
+  /// The variants of the API.
+  public enum Dialect: String, Sendable, CaseIterable {
+    /// As the backend's integration guide says; without refresh tokens.
+    case guide
+    /// As the backend's own server does, its odd values included.
+    case server
   }
 
   /// The certificate and private key of a TLS listener, both PEM text.
@@ -31,8 +31,8 @@ public struct EndpointConfiguration: Sendable {
   public var threads = 1
   /// Time between the end of an upload and its answer; it holds no thread.
   public var delay: Duration = .zero
-  /// How a log-in answer names its token.
-  public var loginDialect = LoginDialect.token
+  /// Which variant of the API it speaks.
+  public var dialect = Dialect.server
   /// Life of an access token. The backend's own live one hour.
   public var tokenLifetime: Duration = .seconds(3600)
   /// Life of a refresh token. The backend's own live seven days.

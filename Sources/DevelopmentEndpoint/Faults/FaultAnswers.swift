@@ -35,6 +35,8 @@ struct FaultAnswers {
     case .errorFalse: changed.extra = ",\"error\":false"
     case .secondsTimestamp: changed.stamp = .seconds
     case .createdAt: changed.stamp = .createdAt
+    case .negativeTime: changed.duration = .milliseconds(-1)
+    case .fallback: changed.conditions = Array(Self.fallbackConditions.utf8)
     case .huge: changed.extra = ",\"padding\":\"\(String(repeating: "x", count: 2 << 20))\""
     case .truncated: delivery = .truncated(missing: 100)
     case .slow: delivery = .dripped(piece: 32, pause: configuration.dripInterval)
@@ -77,10 +79,10 @@ struct FaultAnswers {
     case .tooManyRetryAfter: return waiting(429, String(configuration.retryAfter))
     case .tooManyRetryAfterDate: return waiting(429, retryDate)
     case .serverError: return .failure(500, "Internal server error.", code: "SERVER_ERROR")
-    case .badGateway: return page(502, "Bad Gateway")
+    case .badGateway: return .page(502, "Bad Gateway")
     case .unavailable: return .failure(503, "The service is not available.")
     case .unavailableRetryAfter: return waiting(503, String(configuration.retryAfter))
-    case .gatewayTimeout: return page(504, "Gateway Timeout")
+    case .gatewayTimeout: return .page(504, "Gateway Timeout")
     case .criticalError:
       return .failure(500, "The image could not be processed.", code: "CRITICAL_ERROR") {
         $0.raw(",\"category\":\"processing\",\"recovery_action\":\"retry\",\"error_id\":\"err-0001\"")
@@ -99,7 +101,7 @@ struct FaultAnswers {
 
   private func body(_ fault: FaultClass) -> Answer? {
     switch fault {
-    case .html: return page(200, "Maintenance")
+    case .html: return .page(200, "Maintenance")
     case .badJSON: return Answer(body: Array("{\"id\":\"analysis-1\",\"type\":\"thr".utf8))
     case .empty: return Answer(body: [])
     case .gzipBomb:
@@ -131,11 +133,10 @@ struct FaultAnswers {
     return answer
   }
 
-  private func page(_ status: Int, _ title: String) -> Answer {
-    let html =
-      "<!DOCTYPE html><html><head><title>\(title)</title></head><body><h1>\(title)</h1></body></html>\n"
-    return Answer(status: status, contentType: "text/html", body: Array(html.utf8))
-  }
+  private static let fallbackConditions = """
+    [{"id":"infected","name":"Infected","confidence":0.5,"description":"\(ConditionCatalogue.notice)","error":"",\
+    "error_note":"This is a fallback result due to an error"}]
+    """
 
   private static let newerModelConditions = """
     [{"id":"normal","name":"Normal","confidence":0.95,"description":"\(ConditionCatalogue.notice)",\

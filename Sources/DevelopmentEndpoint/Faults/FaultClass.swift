@@ -53,6 +53,8 @@ public enum FaultClass: String, Sendable, CaseIterable {
   case errorTrueImageFormat = "error-true-image-format"
   /// The one condition is `analysis_error`.
   case analysisError = "analysis-error"
+  /// The one condition is made up, with an empty `error` and an `error_note`.
+  case fallback
   /// A confidence of 1.5, -0.1, NaN, or text.
   case badConfidence = "bad-confidence"
   /// The other kind of analysis than the one asked for.
@@ -67,10 +69,12 @@ public enum FaultClass: String, Sendable, CaseIterable {
   case secondsTimestamp = "seconds-timestamp"
   /// `created_at` in place of `timestamp`, without fractional seconds.
   case createdAt = "created-at"
-  /// Conditions without symptoms, consultation advice and treatment.
+  /// Conditions without flags, symptoms and treatment.
   case sparse
   /// No condition at all.
   case noFindings = "no-findings"
+  /// A processing time of -1 ms.
+  case negativeTime = "negative-time"
   /// The one condition `normal` with `recommendationText` and `attention_map`.
   case newerModel = "newer-model"
 }

@@ -2,8 +2,14 @@
 struct AccountRoutes {
   let core: EndpointCore
 
+  private var dialect: EndpointConfiguration.Dialect { core.configuration.dialect }
+
   func answer(_ exchange: Exchange) -> Answer {
     if exchange.bodyTooLarge { return .failure(413, "The request body is too large.") }
+    // The real server's reader of bodies comes before its routes, and its failures are the server's.
+    if dialect == .server, !exchange.body.isEmpty, !RequestBody.isJSON(exchange.body) {
+      return .failure(500, "Internal server error")
+    }
     switch exchange.route {
     case .health: return .json(["status": "ok"])
     case .statistics: return .json(core.statistics.snapshot(of: core))
@@ -11,6 +17,8 @@ struct AccountRoutes {
     case .logIn: return logIn(exchange.body)
     case .refresh: return refresh(exchange.body)
     case .unknown, .analyze: return .failure(404, "There is nothing at this path.")
+    case .page: return .page(200, "SymptomSentryAI")
+    case .noPage: return .page(404, "Error")
     case .wrongMethod(let allowed):
       var answer = Answer.failure(405, "This path answers \(allowed) only.")
       answer.headers.append(("Allow", allowed))
@@ -26,13 +34,13 @@ struct AccountRoutes {
   private func authenticated(_ exchange: Exchange, _ account: Account) -> Answer {
     switch exchange.route {
     case .save: return save(exchange.body, account)
-    case .list: return .json(["analyses": account.saved])
+    case .list: return list(account)
     case .delete(let id):
       return core.accounts.delete(account.id, analysis: id)
         ? .json(["message": "Analysis deleted"]) : .failure(404, "There is no such analysis.")
     case .updateProfile: return updateProfile(exchange.body, account)
     case .updateSubscription: return updateSubscription(exchange.body, account)
-    default: return .json(["user": account.profile])
+    default: return .json(["user": account.profile(dialect)])
     }
   }
 
@@ -59,16 +67,20 @@ struct AccountRoutes {
     var refreshToken: String?
     var user: UserProfile?
     var error: Bool?
+    var message: String?
+    var tokenExpiration: String?
   }
 
   private func tokens(for account: Account, status: Int) -> Answer {
     let tokens = core.accounts.issueTokens(for: account)
-    var answer = TokenAnswer(user: account.profile)
-    switch core.configuration.loginDialect {
-    case .token: answer.token = tokens.access
-    case .accessToken:
+    var answer = TokenAnswer(user: account.profile(dialect))
+    switch dialect {
+    case .guide: answer.token = tokens.access
+    case .server:
+      answer.message = status == 201 ? "User registered successfully" : "Login successful"
       answer.accessToken = tokens.access
       answer.refreshToken = tokens.refresh
+      answer.tokenExpiration = "1h"
     }
     return .json(answer, status: status)
   }
@@ -97,7 +109,20 @@ struct AccountRoutes {
     else { return .unauthorized }
     return .json(
       SaveAnswer(message: "Analysis saved successfully", analysis: analysis, subscription: status),
-      status: 201)
+      status: dialect == .guide ? 201 : 200)
+  }
+
+  private struct HistoryAnswer: Encodable {
+    let history: [SavedAnalysis]
+    let subscription: SubscriptionStatus
+  }
+
+  private func list(_ account: Account) -> Answer {
+    guard let (analyses, status) = core.accounts.saved(account.id) else { return .unauthorized }
+    switch dialect {
+    case .guide: return .json(["analyses": analyses])
+    case .server: return .json(HistoryAnswer(history: Array(analyses.prefix(20)), subscription: status))
+    }
   }
 
   private func updateProfile(_ body: [UInt8], _ account: Account) -> Answer {
@@ -105,16 +130,16 @@ struct AccountRoutes {
     guard let changed = core.accounts.update(account.id, name: request.name, email: request.email) else {
       return .failure(409, "An account with this address exists.")
     }
-    return .json(["user": changed.profile])
+    return .json(["user": changed.profile(dialect)])
   }
 
   private func updateSubscription(_ body: [UInt8], _ account: Account) -> Answer {
     guard let request = RequestBody.decode(RequestBody.Plan.self, body) else { return missingBody }
-    guard let level = request.level else {
+    guard let level = request.level(dialect) else {
       return .failure(400, "The subscription is neither free nor premium.")
     }
     guard let changed = core.accounts.update(account.id, subscription: level) else { return .unauthorized }
-    return .json(["user": changed.profile])
+    return .json(["user": changed.profile(dialect)])
   }
 
   private var missingBody: Answer {

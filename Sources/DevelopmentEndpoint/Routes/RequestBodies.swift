@@ -24,7 +24,7 @@ enum RequestBody {
     let email: String?
   }
 
-  /// Both dialects: `subscription` of the guide, `subscription_level` of the code.
+  /// `subscription` of the guide, or `subscription_level` of the real server.
   struct Plan: Decodable {
     let subscription: String?
     let subscriptionLevel: String?
@@ -34,8 +34,13 @@ enum RequestBody {
       case subscriptionLevel = "subscription_level"
     }
 
-    var level: Subscription? { (subscription ?? subscriptionLevel).flatMap(Subscription.init(rawValue:)) }
+    func level(_ dialect: EndpointConfiguration.Dialect) -> Subscription? {
+      (dialect == .guide ? subscription : subscriptionLevel).flatMap(Subscription.init(rawValue:))
+    }
   }
+
+  /// Whether a body is JSON at all.
+  static func isJSON(_ bytes: [UInt8]) -> Bool { decode(JSONValue.self, bytes) != nil }
 
   /// The body of a request, or nil if it is not of that form.
   static func decode<Body: Decodable>(_ type: Body.Type, _ bytes: [UInt8]) -> Body? {

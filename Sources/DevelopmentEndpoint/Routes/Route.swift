@@ -9,32 +9,44 @@ enum Route: Equatable, Sendable {
   /// The path is known, the method is not; `allowed` is.
   case wrongMethod(allowed: String)
   case unknown
+  /// What the real server does not know: it answers each GET with its application's page.
+  case page, noPage
 
-  init(method: String, path: String) {
-    if let (allowed, route) = Self.fixed[path] {
-      self = method == allowed ? route : .wrongMethod(allowed: allowed)
-    } else if path.hasPrefix(Self.analyses), path.utf8.count > Self.analyses.utf8.count {
-      let id = String(path.dropFirst(Self.analyses.count))
-      self = method == "DELETE" ? .delete(id) : .wrongMethod(allowed: "DELETE")
+  init(method: String, path: String, _ dialect: EndpointConfiguration.Dialect) {
+    let saved = dialect == .guide ? "/api/analyses/" : "/api/analysis/"
+    let (allowed, route): (String, Route)
+    if let known = Self.common[path] ?? (dialect == .guide ? Self.guide : Self.server)[path] {
+      (allowed, route) = known
+    } else if path.hasPrefix(saved), path.utf8.count > saved.utf8.count {
+      (allowed, route) = ("DELETE", .delete(String(path.dropFirst(saved.count))))
     } else {
-      self = .unknown
+      (allowed, route) = ("", .unknown)
     }
+    self =
+      switch dialect {
+      case _ where method == allowed: route
+      case .guide: allowed.isEmpty ? .unknown : .wrongMethod(allowed: allowed)
+      case .server: method == "GET" || method == "HEAD" ? .page : .noPage
+      }
   }
 
-  private static let analyses = "/api/analyses/"
-
-  private static let fixed: [String: (String, Route)] = [
+  private static let common: [String: (String, Route)] = [
     "/api/analyze": ("POST", .analyze),
     "/api/register": ("POST", .register),
     "/api/login": ("POST", .logIn),
     "/api/refresh-token": ("POST", .refresh),
-    "/api/analyses/save": ("POST", .save),
-    "/api/save-analysis": ("POST", .save),
-    "/api/analyses": ("GET", .list),
     "/api/user-profile": ("GET", .profile),
     "/api/update-profile": ("PUT", .updateProfile),
     "/api/update-subscription": ("POST", .updateSubscription),
     "/api/health": ("GET", .health),
     "/api/stats": ("GET", .statistics),
+  ]
+
+  private static let guide: [String: (String, Route)] = [
+    "/api/analyses/save": ("POST", .save), "/api/analyses": ("GET", .list),
+  ]
+
+  private static let server: [String: (String, Route)] = [
+    "/api/save-analysis": ("POST", .save), "/api/analysis-history": ("GET", .list),
   ]
 }

@@ -28,6 +28,13 @@ extension Answer {
     return Answer(status: status, body: text.bytes)
   }
 
+  /// A page of HTML.
+  static func page(_ status: Int, _ title: String) -> Answer {
+    let html =
+      "<!DOCTYPE html><html><head><title>\(title)</title></head><body><h1>\(title)</h1></body></html>\n"
+    return Answer(status: status, contentType: "text/html", body: Array(html.utf8))
+  }
+
   /// 413 as the upload limit answers it.
   static var imageTooLarge: Answer {
     failure(413, "The image is too large. The limit is 5 MB.", code: "LIMIT_FILE_SIZE") {

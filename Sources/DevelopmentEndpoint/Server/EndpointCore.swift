@@ -17,7 +17,8 @@ final class EndpointCore: Sendable {
     self.clock = clock
     accounts = try AccountDirectory(configuration: configuration, clock: clock)
     cache = AnalysisCache(
-      capacity: configuration.cacheCapacity, decodes: configuration.decodesPictures)
+      capacity: configuration.cacheCapacity, decodes: configuration.decodesPictures,
+      advises: configuration.dialect == .server)
     log = try configuration.logPath.map { path throws(EndpointError) in try UploadLog(path: path) }
     held = try HeldConnections()
   }

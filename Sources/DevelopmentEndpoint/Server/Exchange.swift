@@ -31,18 +31,19 @@ final class Exchange {
     let authorization = mhd_header(connection, "Authorization").map { String(cString: $0) }
     token = authorization.map { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : "" }
     idempotencyKey = mhd_header(connection, "Idempotency-Key").map { String(cString: $0) }
+    let contentType = mhd_header(connection, "Content-Type").map { String(cString: $0) } ?? ""
     upload =
-      route == .analyze
-      ? MultipartUpload(connection: connection, buffer: buffers.take()) : nil
+      route == .analyze ? MultipartUpload(contentType: contentType, buffer: buffers.take()) : nil
   }
 
   /// Takes the next bytes of the body.
   func receive(_ bytes: UnsafePointer<CChar>, _ count: Int) {
-    if let upload { return upload.receive(bytes, count) }
+    let bytes = UnsafeRawBufferPointer(start: bytes, count: count)
+    if let upload { return upload.receive(bytes) }
     if body.count + count > Self.bodyLimit {
       bodyTooLarge = true
     } else {
-      body.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
+      body.append(contentsOf: bytes)
     }
   }
 }

@@ -8,7 +8,8 @@ struct RequestHandler {
   /// The first line and the headers are there.
   func begin(_ connection: OpaquePointer, method: String, path: String) -> Exchange {
     let exchange = Exchange(
-      route: Route(method: method, path: path), connection: connection, buffers: core.buffers)
+      route: Route(method: method, path: path, core.configuration.dialect), connection: connection,
+      buffers: core.buffers)
     if exchange.route == .analyze { exchange.inFlight = core.statistics.began() }
     return exchange
   }

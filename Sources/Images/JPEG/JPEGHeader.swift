@@ -19,6 +19,9 @@ struct JPEGHeader {
     case inks
   }
 
+  /// How the decoded samples lie.
+  var layout: PixelLayout { colours == .inks ? .inks : .rgb }
+
   /// Whether the picture can be turned upright block by block, without loss, and be understood without
   /// any application segment afterwards. Grey pictures stay grey: every JPEG reader shows them, and
   /// nothing is lost.

@@ -1,12 +1,18 @@
 /// The segments of a JPEG, walked without decoding: where the metadata is and where the picture ends.
 /// It judges nothing; whether the stream is sound is libturbojpeg's to say.
 struct JPEGStructure {
-  /// The EXIF block of the first APP1 segment that holds one: its offsets in the file.
-  private(set) var exif: Range<Int>?
+  /// The EXIF blocks before the first scan, as exiftool reads them: their offsets in the file.
+  private(set) var exif: [Range<Int>] = []
+  /// The parts of the colour profile before the first scan.
+  private(set) var profile = JPEGProfileParts()
   /// The number of the frame header's marker, `0xC0` for a baseline picture.
   private(set) var frameMarker: UInt8?
   /// Bits a sample, from the frame header.
   private(set) var precision = 8
+  /// Width and height, from the frame header.
+  private(set) var size: PixelSize?
+  /// How often the decoder goes over the picture.
+  private(set) var scans = 0
   /// Bytes of application and comment segments but the JFIF header, their markers included.
   private(set) var metadataBytes = 0
   /// The offset behind the end marker, or nil if there is none.
@@ -33,19 +39,29 @@ struct JPEGStructure {
 
   private mutating func note(_ marker: UInt8, _ bytes: UnsafeRawBufferPointer, content: Range<Int>) {
     switch marker {
+    case 0xDA:
+      scans += 1
     case 0xE0 where content.count == 14 && bytes[content].starts(with: [0x4A, 0x46, 0x49, 0x46, 0]):
       break  // a JFIF header without a preview, such as every clean picture has as well
     case 0xE0...0xEF, 0xFE:
       metadataBytes += content.count + 4
-      if marker == 0xE1, exif == nil, bytes[content].starts(with: [0x45, 0x78, 0x69, 0x66, 0, 0]) {
-        exif = content
-      }
+      if scans == 0 { noteMetadata(marker, bytes, content) }
     case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker) && frameMarker == nil:
       frameMarker = marker
-      if let first = content.first { precision = Int(bytes[first]) }
+      guard content.count >= 5 else { return }
+      let header = bytes[content].prefix(5).map(Int.init)
+      precision = header[0]
+      size = PixelSize(header[3] << 8 | header[4], header[1] << 8 | header[2])
     default:
       break
     }
+  }
+
+  private mutating func noteMetadata(
+    _ marker: UInt8, _ bytes: UnsafeRawBufferPointer, _ content: Range<Int>
+  ) {
+    if marker == 0xE1, bytes[content].starts(with: [0x45, 0x78, 0x69, 0x66, 0, 0]) { exif.append(content) }
+    if marker == 0xE2 { profile.note(bytes, content) }
   }
 
   /// Goes on to the next marker, over entropy-coded data, stuffed zeroes and fill bytes, and leaves the

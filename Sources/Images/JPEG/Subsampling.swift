@@ -25,14 +25,4 @@ enum Subsampling: Int32 {
     case .halfBoth, .halfDown: 16
     }
   }
-
-  /// The sampling of the same picture lying on its side, or the next finer one.
-  var onItsSide: Subsampling {
-    switch self {
-    case .halfAcross: .halfDown
-    case .halfDown: .halfAcross
-    case .quarterAcross: .none
-    case .none, .halfBoth, .grey: self
-    }
-  }
 }

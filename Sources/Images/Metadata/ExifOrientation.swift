@@ -1,19 +1,21 @@
 import Cexif
 
 extension Orientation {
-  /// Reads the orientation of an EXIF block (`Exif`, two zeroes, then TIFF) with libexif. A block that
-  /// cannot be read, or holds no orientation or an impossible one, counts as upright, as every viewer
-  /// takes it; the block itself is removed in any case.
-  init(exif block: UnsafeRawBufferPointer) {
-    self = Self.read(block) ?? .upright
+  /// Reads the orientation of EXIF blocks (`Exif`, two zeroes, then TIFF) with libexif. The first block that
+  /// holds one counts, as exiftool reads it. Where none does, or the value is impossible, the picture counts as
+  /// upright, as every viewer takes it; the blocks themselves are removed in any case.
+  init(exif blocks: [UnsafeRawBufferPointer]) {
+    let value = blocks.lazy.compactMap(Self.value).first
+    self = value.flatMap { Orientation(rawValue: $0) } ?? .upright
   }
 
   /// The same for the bare TIFF block of a PNG's eXIf chunk.
   init(tiff block: [UInt8]) {
-    self = (Array("Exif\0\0".utf8) + block).withUnsafeBytes { Orientation(exif: $0) }
+    self = (Array("Exif\0\0".utf8) + block).withUnsafeBytes { Orientation(exif: [$0]) }
   }
 
-  private static func read(_ block: UnsafeRawBufferPointer) -> Orientation? {
+  /// The value of a block's orientation tag, whatever whole number it is stored as.
+  private static func value(_ block: UnsafeRawBufferPointer) -> Int? {
     guard let length = UInt32(exactly: block.count), let data = exif_data_new() else { return nil }
     defer { exif_data_unref(data) }
     // Nothing is to be mended or added: only what is there counts.
@@ -21,9 +23,15 @@ extension Orientation {
     exif_data_load_data(data, block.baseAddress?.assumingMemoryBound(to: UInt8.self), length)
     let directory = data.pointee.ifd.0
     guard let entry = exif_content_get_entry(directory, EXIF_TAG_ORIENTATION),
-      entry.pointee.format == EXIF_FORMAT_SHORT, entry.pointee.components >= 1,
-      entry.pointee.size >= 2, let value = entry.pointee.data
+      entry.pointee.components >= 1, let value = entry.pointee.data,
+      entry.pointee.size >= UInt32(exif_format_get_size(entry.pointee.format))
     else { return nil }
-    return Orientation(rawValue: Int(exif_get_short(value, exif_data_get_byte_order(data))))
+    let order = exif_data_get_byte_order(data)
+    return switch entry.pointee.format {
+    case EXIF_FORMAT_BYTE, EXIF_FORMAT_SBYTE: Int(value[0])
+    case EXIF_FORMAT_SHORT, EXIF_FORMAT_SSHORT: Int(exif_get_short(value, order))
+    case EXIF_FORMAT_LONG, EXIF_FORMAT_SLONG: Int(exif_get_long(value, order))
+    default: nil
+    }
   }
 }

@@ -4,10 +4,18 @@ struct PNGStructure {
   static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
   let size: PixelSize
+  /// Whether the picture has no colour but grey.
+  let isGrey: Bool
+  /// How the samples lie when decoded.
+  private(set) var layout: PixelLayout
   /// Offsets of the TIFF block of the first eXIf chunk.
   private(set) var exif: Range<Int>?
   /// Bytes of ancillary chunks and behind the end chunk.
   private(set) var metadataBytes = 0
+  /// What is said of the colours.
+  private(set) var colours = PNGColours()
+  /// Where the chunks are that libpng needs.
+  private var picture: [Range<Int>] = []
 
   /// Reads the header alone.
   private init(header bytes: UnsafeRawBufferPointer) throws(ImageRefusal) {
@@ -21,15 +29,17 @@ struct PNGStructure {
       throw .damaged(.png, reason: "its header gives a picture without width or height")
     }
     size = PixelSize(width, height)
+    let (hasColour, hasAlpha) = (bytes[25] & 2 != 0, bytes[25] & 4 != 0)
+    isGrey = !hasColour
+    layout = hasAlpha ? .rgba : .rgb
   }
 
   /// Reads the header, refuses a picture beyond the limit, and walks the chunks to the end chunk.
-  init(_ bytes: UnsafeRawBufferPointer, maxPixels: Int) throws(ImageRefusal) {
+  init(_ bytes: UnsafeRawBufferPointer, limits: ImageLimits) throws(ImageRefusal) {
     try self.init(header: bytes)
-    guard size.pixels <= maxPixels else {
-      throw .tooManyPixels(width: size.width, height: size.height, limit: maxPixels)
-    }
+    try limits.check(size)
     var position = Self.signature.count
+    var isBeforeData = true
     while true {
       guard position + 12 <= bytes.count else { throw Self.cutOff }
       let length = Self.number(bytes, position)
@@ -43,13 +53,35 @@ struct PNGStructure {
       guard CRC32.of(checked) == UInt32(Self.number(bytes, end - 4)) else {
         throw .damaged(.png, reason: "the checksum of its \(name) chunk at byte \(position) is wrong")
       }
-      // A lower-case first letter is an ancillary chunk.
-      if bytes[position + 4] & 0x20 != 0 { metadataBytes += end - position }
+      // A lower-case first letter is an ancillary chunk. Of those, only transparency is the picture's.
+      let isAncillary = bytes[position + 4] & 0x20 != 0
+      if isAncillary, name != "tRNS" {
+        metadataBytes += end - position
+      } else {
+        picture.append(position..<end)
+      }
+      if name == "tRNS" { layout = .rgba }
+      if name == "IDAT" { isBeforeData = false }
+      if isBeforeData { colours.note(name, position + 8..<end - 4) }
       if name == "eXIf", exif == nil { exif = position + 8..<end - 4 }
       position = end
       if name == "IEND" { break }
     }
     metadataBytes += bytes.count - position
+  }
+
+  /// A copy of the file with the chunks that libpng needs and no others; the caller deallocates it.
+  func pictureAlone(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawBufferPointer {
+    let parts = [0..<Self.signature.count] + picture
+    let copy = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: parts.reduce(0) { $0 + $1.count }, alignment: 1)
+    var position = 0
+    for part in parts {
+      UnsafeMutableRawBufferPointer(rebasing: copy[position..<position + part.count])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[part]))
+      position += part.count
+    }
+    return copy
   }
 
   private static let cutOff = ImageRefusal.truncated(.png, reason: "it ends before the picture does")

@@ -1,6 +1,6 @@
 extension PixelBuffer {
-  /// The picture scaled down: each new pixel is the average of the area it covers, its edges weighted
-  /// by how much of them it covers. Nothing is scaled up.
+  /// The picture scaled down: each new pixel has the average light of the area it covers, its edges weighted
+  /// by how much of them it covers. Averages of the samples themselves would be too dark. Nothing is scaled up.
   borrowing func scaled(to wanted: PixelSize) throws(ImageRefusal) -> PixelBuffer {
     let target = PixelSize(min(wanted.width, size.width), min(wanted.height, size.height))
     let result = try PixelBuffer(target)
@@ -10,32 +10,37 @@ extension PixelBuffer {
     var sums = [Float](repeating: 0, count: values)
     var line = [Float](repeating: 0, count: values)
     var lineRow = -1
+    let light = LinearLight.ofSample
+    let samples = LinearLight.sample
+    let steps = Float(LinearLight.steps)
     for (targetRow, coverage) in rows.enumerated() {
       for index in 0..<values { sums[index] = 0 }
       for (step, weight) in coverage.weights.enumerated() {
         let row = coverage.first + step
         if row != lineRow {
           // A row on the border of two areas is needed twice running; it is made once.
-          squeeze(row: row, by: columns, into: &line)
+          squeeze(row: row, by: columns, light, into: &line)
           lineRow = row
         }
         for index in 0..<values { sums[index] += line[index] * weight }
       }
       let to = result.start + targetRow * values
-      for index in 0..<values { to[index] = UInt8(min(max(sums[index] + 0.5, 0), 255)) }
+      for index in 0..<values { to[index] = samples[Int(min(max(sums[index], 0), 1) * steps + 0.5)] }
     }
     return result
   }
 
-  private borrowing func squeeze(row: Int, by columns: [Coverage], into line: inout [Float]) {
+  private borrowing func squeeze(
+    row: Int, by columns: [Coverage], _ light: [Float], into line: inout [Float]
+  ) {
     let from = start + row * size.width * 3
     for (column, coverage) in columns.enumerated() {
       var (red, green, blue): (Float, Float, Float) = (0, 0, 0)
       var pixel = from + coverage.first * 3
       for weight in coverage.weights {
-        red += Float(pixel[0]) * weight
-        green += Float(pixel[1]) * weight
-        blue += Float(pixel[2]) * weight
+        red += light[Int(pixel[0])] * weight
+        green += light[Int(pixel[1])] * weight
+        blue += light[Int(pixel[2])] * weight
         pixel += 3
       }
       line[column * 3] = red

@@ -1,29 +1,53 @@
-/// A decoded picture: 8-bit RGB, row after row without gaps. The memory is plain, not an array's, so
-/// that a large picture is neither zeroed before it is decoded nor copied by accident, and running out
-/// of it is a refusal instead of a crash.
+/// A decoded picture, row after row without gaps. The memory is plain, not an array's, so that a large
+/// picture is neither zeroed before it is decoded nor copied by accident, and running out of it is a
+/// refusal instead of a crash.
 struct PixelBuffer: ~Copyable {
   let size: PixelSize
-  /// Samples a pixel that there is room for: 3, or 4 while CMYK is decoded.
-  private let samples: Int
+  /// RGB, unless it is being decoded.
+  var layout: PixelLayout
   let start: UnsafeMutablePointer<UInt8>
 
-  init(_ size: PixelSize, samples: Int = 3) throws(ImageRefusal) {
-    let (count, overflow) = size.pixels.multipliedReportingOverflow(by: samples)
+  init(_ size: PixelSize, _ layout: PixelLayout = .rgb) throws(ImageRefusal) {
+    let (count, overflow) = size.pixels.multipliedReportingOverflow(by: layout.samples)
     guard size.width > 0, size.height > 0, !overflow, let memory = Self.allocate(count) else {
       throw .notProcessed("memory is short")
     }
     self.size = size
-    self.samples = samples
+    self.layout = layout
     start = memory
   }
 
   deinit { Self.release(start) }
 
-  /// Semaphore four ink samples a pixel into three of light, in place. Inks in JPEG follow Adobe's custom,
-  /// with or without its marker: 255 is no ink. This is the plain conversion that browsers make when
-  /// they do not apply a profile.
-  mutating func convertInksToRGB() {
-    guard samples == 4 else { return }
+  /// Makes opaque RGB in sRGB of what was decoded: by the conversion, if there is one.
+  mutating func finishColours(_ conversion: ColourConversion?) {
+    if let conversion { convert(by: conversion) }
+    switch layout {
+    case .rgb: break
+    case .rgba: layOnWhite()
+    case .inks: convertInksToRGB()
+    }
+    layout = .rgb
+  }
+
+  /// Lays what is transparent on white, in place, on the samples as they are, as browsers do, and not in
+  /// linear light.
+  private func layOnWhite() {
+    for pixel in 0..<size.pixels {
+      let from = start + pixel * 4
+      let to = start + pixel * 3
+      let opaque = Int(from[3])
+      let white = (255 - opaque) * 255 + 127
+      let (red, green, blue) = (Int(from[0]), Int(from[1]), Int(from[2]))
+      to[0] = UInt8((red * opaque + white) / 255)
+      to[1] = UInt8((green * opaque + white) / 255)
+      to[2] = UInt8((blue * opaque + white) / 255)
+    }
+  }
+
+  /// Makes four ink samples a pixel into three of light, in place: the plain conversion that browsers make
+  /// where there is no profile.
+  private func convertInksToRGB() {
     for pixel in 0..<size.pixels {
       let from = start + pixel * 4
       let to = start + pixel * 3

@@ -9,16 +9,16 @@ struct PixelSize: Equatable {
   }
 
   var longestSide: Int { max(width, height) }
+  var shortestSide: Int { min(width, height) }
   /// The number of pixels; the greatest integer where it would overflow.
   var pixels: Int {
     let (product, overflow) = width.multipliedReportingOverflow(by: height)
     return overflow ? .max : product
   }
 
-  /// The size whose longest side is the given one, in the same proportions; no side is below 1.
-  func scaled(longestSide: Int) -> PixelSize {
-    let factor = Double(max(longestSide, 1)) / Double(self.longestSide)
-    return PixelSize(
+  /// The size in the same proportions; no side is below 1.
+  func scaled(by factor: Double) -> PixelSize {
+    PixelSize(
       max(Int((Double(width) * factor).rounded()), 1), max(Int((Double(height) * factor).rounded()), 1))
   }
 

@@ -4,8 +4,8 @@ import Formatting
 /// Writes conditions as the JSON that the database keeps, straight to UTF-8.
 ///
 /// An object holds `id`, `name`, `confidence`, `band` (its number) and `normal`, and of `description`,
-/// `symptoms`, `serious`, `consult` and `treatment` those that the model gave: what it did not say stays
-/// absent. A confidence is always finite, so every number is valid JSON.
+/// `symptoms`, `serious`, `consult`, `treatment` and `recommendation` those that the model gave: what it did not say
+/// stays absent. A confidence is always finite, so every number is valid JSON.
 enum ConditionsWriter {
   /// The JSON array of some conditions.
   static func json(_ conditions: [Condition]) -> [UInt8] {
@@ -45,6 +45,10 @@ enum ConditionsWriter {
     if let treatment = condition.treatment {
       json.raw(",\"treatment\":")
       json.string(treatment)
+    }
+    if let recommendation = condition.recommendation {
+      json.raw(",\"recommendation\":")
+      json.string(recommendation)
     }
     json.raw("}")
   }

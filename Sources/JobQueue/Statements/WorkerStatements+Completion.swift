@@ -3,7 +3,7 @@ import PostgreSQL
 import SQLFiles
 
 extension WorkerStatements {
-  private static let completion = SQLFunction("complete", 26, "o_stored", "o_busy")
+  private static let completion = SQLFunction("complete", 28, "o_stored", "o_busy")
 
   /// Stores analyses, of one or many leases. Answers the jobs whose result was stored by this call, not
   /// those whose lease is gone or that were cancelled meanwhile; and those that are busy.
@@ -18,6 +18,8 @@ extension WorkerStatements {
         .array(jobs.map { Self.json($0.analysis.conditions) }),
         .array(jobs.map { Int16(clamping: $0.analysis.conditions.count) }),
       ] + Self.columns(jobs.map(\.analysis.primary)) + Self.columns(jobs.map(\.analysis.secondary)) + [
+        .array(jobs.map(\.analysis.seriousConfidence)),
+        .array(jobs.map(\.analysis.consultationConfidence)),
         .array(jobs.map(\.analysis.isPotentiallySerious)),
         .array(jobs.map(\.analysis.recommendsConsultation)),
         .array(jobs.map { Int16(clamping: $0.calls) }),

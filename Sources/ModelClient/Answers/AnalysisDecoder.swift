@@ -2,6 +2,9 @@ public import AnalysisCore
 import Formatting
 
 /// Reads the answer to an analysis call, and accepts it whole or not at all.
+///
+/// Only what makes the diagnosis can be a fault: the answer's id and type, and each condition's id, name and confidence.
+/// Every other field is nil where it is missing or odd: it can never cost a diagnosis.
 public enum AnalysisDecoder {
   private static let greatestConditionCount = 100
   private static let greatestSymptomCount = 100
@@ -36,26 +39,18 @@ public enum AnalysisDecoder {
     guard found == kind else {
       throw DecodingFailure("type", "is \(found.rawValue), but the job's is \(kind.rawValue)")
     }
-    let debug = try fields["debug_info"].map { value throws(DecodingFailure) in
-      try FieldReader(value, path: "debug_info")
-    }
+    let debug = fields.optional("debug_info")
     return Analysis(
       id: id, kind: kind, conditions: try conditions(fields, normalIDs),
-      answeredAt: try fields.time("timestamp", "created_at"),
-      backendUser: try user(fields),
-      model: try debug?.text("data_source", limit: FieldReader.shortLimit),
-      processingMilliseconds: try debug.flatMap { fields throws(DecodingFailure) in
-        try processingTime(fields)
-      })
+      answeredAt: fields.time("timestamp", "created_at"), backendUser: user(fields),
+      model: debug?.text("data_source", limit: FieldReader.shortLimit),
+      processingMilliseconds: debug?["processing_time"]?.number.flatMap { $0 >= 0 ? $0 : nil })
   }
 
   /// The account that the backend names: by its id, or as the whole of its profile, of which only the id is
   /// kept.
-  private static func user(_ fields: FieldReader) throws(DecodingFailure) -> String? {
-    guard case .object? = fields["user"], let profile = fields["user"] else {
-      return try fields.identifier("user", or: "user_id")
-    }
-    return try FieldReader(profile, path: "user").requiredIdentifier("id")
+  private static func user(_ fields: FieldReader) -> String? {
+    fields.optional("user")?.identifier("id") ?? fields.identifier("user") ?? fields.identifier("user_id")
   }
 
   /// The kind that an object names.
@@ -71,9 +66,7 @@ public enum AnalysisDecoder {
   static func conditions(
     _ fields: FieldReader, _ normalIDs: Set<String>
   ) throws(DecodingFailure) -> [Condition] {
-    guard let elements = try fields.list("conditions", limit: greatestConditionCount) else {
-      throw fields.missing("conditions")
-    }
+    let elements = try fields.requiredList("conditions", limit: greatestConditionCount)
     var conditions: [Condition] = []
     conditions.reserveCapacity(elements.count)
     let path = fields.place("conditions")
@@ -89,11 +82,11 @@ public enum AnalysisDecoder {
     let id = try fields.requiredText("id")
     return Condition(
       id: id, name: try fields.requiredText("name"), confidence: try confidence(fields),
-      explanation: try fields.text("description"), symptoms: try symptoms(fields),
-      isPotentiallySerious: try fields.bool("isPotentiallySerious"),
-      recommendsConsultation: try fields.bool("recommendConsultation"),
-      // Newer models give their advice under the second name.
-      treatment: try fields.text("treatmentInfo", or: "recommendationText"),
+      explanation: fields.text("description"),
+      symptoms: fields.texts("symptoms", limit: greatestSymptomCount),
+      isPotentiallySerious: fields.bool("isPotentiallySerious"),
+      recommendsConsultation: fields.bool("recommendConsultation"),
+      treatment: fields.text("treatmentInfo"), recommendation: fields.text("recommendationText"),
       isNormal: normalIDs.contains(id))
   }
 
@@ -103,25 +96,5 @@ public enum AnalysisDecoder {
       throw DecodingFailure(fields.place("confidence"), "is not a number from 0 to 1")
     }
     return confidence
-  }
-
-  private static func symptoms(_ fields: FieldReader) throws(DecodingFailure) -> [String]? {
-    guard let elements = try fields.list("symptoms", limit: greatestSymptomCount) else { return nil }
-    var symptoms: [String] = []
-    symptoms.reserveCapacity(elements.count)
-    for (index, element) in elements.enumerated() {
-      symptoms.append(
-        try FieldReader.text(
-          element, "\(fields.place("symptoms"))[\(index)]", limit: FieldReader.longLimit))
-    }
-    return symptoms
-  }
-
-  private static func processingTime(_ fields: FieldReader) throws(DecodingFailure) -> Double? {
-    guard let value = fields["processing_time"] else { return nil }
-    guard let number = value.number, number >= 0 else {
-      throw DecodingFailure(fields.place("processing_time"), "is not a number from 0")
-    }
-    return number
   }
 }

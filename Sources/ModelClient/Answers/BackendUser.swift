@@ -6,18 +6,18 @@ public struct BackendUser: Sendable, Equatable, CustomStringConvertible {
   public var id: String
   /// Its e-mail address.
   public var email: String
-  /// Its holder's name.
-  public var name: String
+  /// Its holder's name; nil when the backend does not say.
+  public var name: String?
   /// Its subscription.
   public var subscription: Subscription
-  /// How many analyses the backend has counted.
-  public var analysisCount: Int
+  /// How many analyses the backend has counted; nil when it does not say.
+  public var analysisCount: Int?
   /// When the backend's count last began anew, in seconds since 1970; nil when it does not say.
   public var lastResetDate: Double?
 
   /// An account with all that is known of it.
   public init(
-    id: String, email: String, name: String, subscription: Subscription, analysisCount: Int,
+    id: String, email: String, name: String?, subscription: Subscription, analysisCount: Int? = nil,
     lastResetDate: Double? = nil
   ) {
     self.id = id
@@ -31,14 +31,17 @@ public struct BackendUser: Sendable, Equatable, CustomStringConvertible {
   init(_ fields: FieldReader) throws(DecodingFailure) {
     id = try fields.requiredIdentifier("id")
     email = try fields.requiredText("email")
-    guard let name = try fields.text("name", limit: FieldReader.shortLimit) else {
-      throw fields.missing("name")
-    }
-    self.name = name
+    name = fields.text("name", limit: FieldReader.shortLimit)
     subscription = try Subscription(fields)
-    guard let count = try fields.count("analysisCount") else { throw fields.missing("analysisCount") }
-    analysisCount = count
-    lastResetDate = try fields.time("lastResetDate")
+    analysisCount = fields.count("analysisCount")
+    lastResetDate = fields.time("lastResetDate", "last_reset_date")
+  }
+
+  /// The account that an answer describes under `user`; nil where it describes none, or not as it should.
+  init?(in answer: FieldReader) {
+    guard let fields = answer.optional("user") else { return nil }
+    guard let user = try? BackendUser(fields) else { return nil }
+    self = user
   }
 
   /// The id and the subscription; neither address nor name.

@@ -1,6 +1,9 @@
 import Formatting
 
-/// Reads the fields of one object of an answer, each checked, and knows the object's place for messages.
+/// Reads the fields of one object of an answer, and knows the object's place for messages.
+///
+/// A field that must be there throws where it is missing or wrong. One that need not be there is nil where it is absent,
+/// null or not what it should be.
 struct FieldReader {
   /// The longest id or name, in Unicode scalars.
   static let shortLimit = 200
@@ -33,28 +36,19 @@ struct FieldReader {
 
   func missing(_ name: String) -> DecodingFailure { DecodingFailure(place(name), "is missing") }
 
-  /// A text without control characters, or nil when it is absent or null.
-  func text(_ name: String, limit: Int = longLimit) throws(DecodingFailure) -> String? {
-    guard let value = self[name] else { return nil }
-    return try Self.text(value, place(name), limit: limit)
-  }
-
-  /// A text under either of two names.
-  func text(_ name: String, or other: String) throws(DecodingFailure) -> String? {
-    self[name] == nil ? try text(other) : try text(name)
-  }
+  // MARK: Fields that must be there
 
   /// A text that must be there and not be blank.
   func requiredText(_ name: String) throws(DecodingFailure) -> String {
-    guard let text = try text(name, limit: Self.shortLimit) else { throw missing(name) }
+    guard let value = self[name] else { throw missing(name) }
+    let text = try Self.text(value, place(name), limit: Self.shortLimit)
     guard Self.hasInk(text) else { throw DecodingFailure(place(name), "is empty") }
     return text
   }
 
-  /// An id: a text that is not blank, or a whole number, which some databases give out.
-  func identifier(_ name: String) throws(DecodingFailure) -> String? {
-    guard let value = self[name] else { return nil }
-    guard case .number(let number) = value else { return try requiredText(name) }
+  /// An id that must be there: a text that is not blank, or a whole number, which some databases give out.
+  func requiredIdentifier(_ name: String) throws(DecodingFailure) -> String {
+    guard case .number(let number)? = self[name] else { return try requiredText(name) }
     // Beyond 2^53 a number of JSON has lost digits, and two ids could fall together.
     guard let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 else {
       throw DecodingFailure(place(name), "is not a whole number")
@@ -62,50 +56,9 @@ struct FieldReader {
     return String(whole)
   }
 
-  /// An id under either of two names.
-  func identifier(_ name: String, or other: String) throws(DecodingFailure) -> String? {
-    self[name] == nil ? try identifier(other) : try identifier(name)
-  }
-
-  /// An id that must be there.
-  func requiredIdentifier(_ name: String) throws(DecodingFailure) -> String {
-    guard let id = try identifier(name) else { throw missing(name) }
-    return id
-  }
-
-  /// A truth value, or nil when it is absent or null.
-  func bool(_ name: String) throws(DecodingFailure) -> Bool? {
-    switch self[name] {
-    case nil: return nil
-    case .bool(let bool)?: return bool
-    default: throw DecodingFailure(place(name), "is not true or false")
-    }
-  }
-
-  /// A whole number from 0, or nil when it is absent or null.
-  func count(_ name: String) throws(DecodingFailure) -> Int? {
-    guard let value = self[name] else { return nil }
-    guard let number = value.number, let whole = Int(exactly: number), whole >= 0 else {
-      throw DecodingFailure(place(name), "is not a whole number from 0")
-    }
-    return whole
-  }
-
-  /// The time under the first of some names that is there, or nil.
-  func time(_ names: String...) throws(DecodingFailure) -> Double? {
-    for name in names {
-      guard let value = self[name] else { continue }
-      guard let time = Timestamp.read(value) else {
-        throw DecodingFailure(place(name), "is not a time (ISO 8601 with its zone, or seconds since 1970)")
-      }
-      return time
-    }
-    return nil
-  }
-
-  /// The elements of a list, or nil when it is absent or null.
-  func list(_ name: String, limit: Int) throws(DecodingFailure) -> [JSONValue]? {
-    guard let value = self[name] else { return nil }
+  /// The elements of a list that must be there.
+  func requiredList(_ name: String, limit: Int) throws(DecodingFailure) -> [JSONValue] {
+    guard let value = self[name] else { throw missing(name) }
     guard case .array(let elements) = value else { throw DecodingFailure(place(name), "is not a list") }
     guard elements.count <= limit else {
       throw DecodingFailure(place(name), "has more than \(limit) entries")
@@ -113,8 +66,51 @@ struct FieldReader {
     return elements
   }
 
+  // MARK: Fields that need not be there
+
+  /// The reader of an object within this one.
+  func optional(_ name: String) -> FieldReader? {
+    guard let value = self[name] else { return nil }
+    return try? FieldReader(value, path: place(name))
+  }
+
   /// A text without control characters.
-  static func text(
+  func text(_ name: String, limit: Int = longLimit) -> String? {
+    guard let value = self[name] else { return nil }
+    return try? Self.text(value, place(name), limit: limit)
+  }
+
+  /// A list of texts: of all, or of none where one of them is odd, since a part of them could mislead.
+  func texts(_ name: String, limit: Int) -> [String]? {
+    guard case .array(let elements)? = self[name], elements.count <= limit else { return nil }
+    let texts = elements.compactMap { try? Self.text($0, "", limit: Self.longLimit) }
+    return texts.count == elements.count ? texts : nil
+  }
+
+  /// An id.
+  func identifier(_ name: String) -> String? { try? requiredIdentifier(name) }
+
+  /// A truth value.
+  func bool(_ name: String) -> Bool? {
+    guard case .bool(let bool)? = self[name] else { return nil }
+    return bool
+  }
+
+  /// A whole number from 0.
+  func count(_ name: String) -> Int? {
+    guard let number = self[name]?.number, let whole = Int(exactly: number), whole >= 0 else { return nil }
+    return whole
+  }
+
+  /// The time under the first of some names that has one.
+  func time(_ names: String...) -> Double? {
+    names.lazy.compactMap { self[$0].flatMap(Timestamp.read) }.first
+  }
+
+  // MARK: Texts
+
+  /// A text without control characters.
+  private static func text(
     _ value: JSONValue, _ place: @autoclosure () -> String, limit: Int
   ) throws(DecodingFailure) -> String {
     guard let text = value.text else { throw DecodingFailure(place(), "is not a text") }

@@ -2,7 +2,8 @@ import Formatting
 
 /// A failure that an answer's body reports, whatever its status.
 struct ReportedFailure: Equatable {
-  /// The condition by which a failed inference hides in an answer that otherwise looks well.
+  /// The condition by which a failed inference hides in an answer that otherwise looks well, and the code of every
+  /// failure that comes as a condition.
   static let conditionID = "analysis_error"
 
   var code: String?
@@ -32,6 +33,7 @@ struct ReportedFailure: Equatable {
     code = Self.symbol(body["code"] ?? nested?["code"])
     errorID = Self.symbol(body["error_id"] ?? nested?["error_id"])
     message = body["message"]?.text ?? nested?["message"]?.text ?? nested?.text
+    if message ?? "" == "" { message = body["error_note"]?.text }
   }
 
   private static func isError(_ value: JSONValue?) -> Bool {
@@ -43,7 +45,11 @@ struct ReportedFailure: Equatable {
 
   private static func failedCondition(_ answer: JSONValue) -> JSONValue? {
     guard case .array(let conditions)? = answer["conditions"] else { return nil }
-    return conditions.first { $0["id"]?.text == conditionID || $0["isError"] == .bool(true) }
+    return conditions.first { condition in
+      condition["id"]?.text == conditionID || condition["isError"] == .bool(true)
+        // A condition that was made up after a failure: of it the backend knows nothing.
+        || condition["error_note"] != nil || isError(condition["error"])
+    }
   }
 
   /// A code or id as programs write them. Anything else is not kept: it could be a sentence, a name or an

@@ -15,6 +15,6 @@ public struct SavedAnalysis: Sendable, Equatable {
     id = try fields.requiredIdentifier("id")
     kind = try AnalysisDecoder.kind(fields)
     conditions = try AnalysisDecoder.conditions(fields, normalIDs)
-    createdAt = try fields.time("created_at", "timestamp")
+    createdAt = fields.time("created_at", "timestamp")
   }
 }

@@ -1,34 +1,29 @@
 import Formatting
 public import System
 
-/// What a login, a registration or a refresh brings.
+/// What a login or a refresh brings.
 public struct Session: Sendable, Equatable {
   /// The token for authenticated calls.
   public var token: Secret
   /// The token by which the next one may be had; nil where the deployment has none.
   public var refreshToken: Secret?
-  /// The account; nil after a refresh.
+  /// The account; nil after a refresh, and where the answer does not describe it.
   public var user: BackendUser?
   /// When the token ends by this machine's clock, in seconds since 1970; nil when nothing says so.
   public var expiresAt: Double?
 
   /// Reads a session.
   ///
-  /// - Parameters:
-  ///   - receivedAt: The present time.
-  ///   - readsUser: Whether the account is wanted: then an account that is not valid is a failure.
-  init(
-    _ fields: FieldReader, _ names: Endpoint.Fields, receivedAt: Double, readsUser: Bool
-  ) throws(DecodingFailure) {
+  /// - Parameter receivedAt: The present time.
+  init(_ fields: FieldReader, _ names: Endpoint.Fields, receivedAt: Double) throws(DecodingFailure) {
     var token: String?
     for name in names.token where token == nil { token = try Self.token(fields, name) }
     guard let token else { throw fields.missing(names.token.first ?? "token") }
     self.token = Secret(token)
-    refreshToken = try Self.token(fields, names.refreshToken).map { Secret($0) }
+    // Without one that can be sent, the next token comes by a login.
+    refreshToken = try? Self.token(fields, names.refreshToken).map { Secret($0) }
     expiresAt = TokenExpiry.of(token, answer: fields.object, receivedAt: receivedAt)
-    if readsUser, let value = fields["user"] {
-      user = try BackendUser(FieldReader(value, path: "user"))
-    }
+    user = BackendUser(in: fields)
   }
 
   /// A token goes into a header, so it must fit there: visible ASCII.

@@ -2,8 +2,8 @@
 public struct SubscriptionStatus: Sendable, Equatable {
   /// The subscription.
   public var subscription: Subscription
-  /// How many analyses the backend has counted.
-  public var analysisCount: Int
+  /// How many analyses the backend has counted; nil when it does not say.
+  public var analysisCount: Int?
   /// How many a month allows; nil for any number.
   public var analysisLimit: Int?
   /// How many are left; nil for any number.
@@ -13,10 +13,9 @@ public struct SubscriptionStatus: Sendable, Equatable {
 
   init(_ fields: FieldReader) throws(DecodingFailure) {
     subscription = try Subscription(fields)
-    guard let count = try fields.count("analysisCount") else { throw fields.missing("analysisCount") }
-    analysisCount = count
-    analysisLimit = try fields.count("analysisLimit")
-    analysisRemaining = try fields.count("analysisRemaining")
-    lastResetDate = try fields.time("lastResetDate")
+    analysisCount = fields.count("analysisCount")
+    analysisLimit = fields.count("analysisLimit")
+    analysisRemaining = fields.count("analysisRemaining")
+    lastResetDate = fields.time("lastResetDate", "last_reset_date")
   }
 }

@@ -7,16 +7,21 @@ internal import System
 struct AccountCalls: Sendable {
   let transport: Transport
 
-  func register(email: String, password: Secret, name: String) async throws(CallFailure) -> Session {
+  func register(email: String, password: Secret, name: String) async throws(CallFailure) -> Registration {
     let body: JSONValue = [
       "email": .string(email), "password": .string(password.reveal()), "name": .string(name),
     ]
-    return try await session(transport.endpoint.paths.register, body, mayBeRepeated: false, readsUser: true)
+    let answer = try await transport.call(
+      .post, transport.endpoint.paths.register, token: nil, body: body, mayBeRepeated: false)
+    let fields = try? FieldReader(answer, path: "")
+    return Registration(session: try? session(answer), user: fields.flatMap(BackendUser.init(in:)))
   }
 
-  func login(email: String, password: Secret, readsUser: Bool) async throws(CallFailure) -> Session {
+  func login(email: String, password: Secret) async throws(CallFailure) -> Session {
     let body: JSONValue = ["email": .string(email), "password": .string(password.reveal())]
-    return try await session(transport.endpoint.paths.login, body, mayBeRepeated: true, readsUser: readsUser)
+    return try session(
+      try await transport.call(
+        .post, transport.endpoint.paths.login, token: nil, body: body, mayBeRepeated: true))
   }
 
   /// A refresh token may be good for one use only, so that the call is never repeated by itself.
@@ -24,18 +29,15 @@ struct AccountCalls: Sendable {
     let body: JSONValue = .object([
       JSONValue.Member(name: transport.endpoint.fields.refreshToken, value: .string(token.reveal()))
     ])
-    return try await session(transport.endpoint.paths.refresh, body, mayBeRepeated: false, readsUser: false)
+    return try session(
+      try await transport.call(
+        .post, transport.endpoint.paths.refresh, token: nil, body: body, mayBeRepeated: false))
   }
 
-  private func session(
-    _ path: String, _ body: JSONValue, mayBeRepeated: Bool, readsUser: Bool
-  ) async throws(CallFailure) -> Session {
-    let value = try await transport.call(
-      .post, path, token: nil, body: body, mayBeRepeated: mayBeRepeated)
-    return try transport.read { () throws(DecodingFailure) in
+  private func session(_ answer: JSONValue) throws(CallFailure) -> Session {
+    try transport.read { () throws(DecodingFailure) in
       try Session(
-        FieldReader(value, path: ""), transport.endpoint.fields, receivedAt: transport.clock.now(),
-        readsUser: readsUser)
+        FieldReader(answer, path: ""), transport.endpoint.fields, receivedAt: transport.clock.now())
     }
   }
 }

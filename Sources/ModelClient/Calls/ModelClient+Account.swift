@@ -5,13 +5,15 @@ public import System
 
 extension ModelClient {
   /// Makes an account.
-  public func register(email: String, password: Secret, name: String) async throws(CallFailure) -> Session {
+  public func register(
+    email: String, password: Secret, name: String
+  ) async throws(CallFailure) -> Registration {
     try await accounts.register(email: email, password: password, name: name)
   }
 
   /// Gets a token for an account. The client's own token is not touched.
   public func login(email: String, password: Secret) async throws(CallFailure) -> Session {
-    try await accounts.login(email: email, password: password, readsUser: true)
+    try await accounts.login(email: email, password: password)
   }
 
   /// Gets a token for a refresh token. The client's own token is not touched.
@@ -19,13 +21,18 @@ extension ModelClient {
     try await accounts.refresh(refreshToken)
   }
 
-  /// Whether the backend is up: returns when it answers with a status of 2xx.
+  /// Whether the backend is up: returns when it answers with a status of 2xx, and neither with a page nor with the
+  /// report of a failure.
   @discardableResult
   public func health() async throws(CallFailure) -> HealthAnswer {
     let request = Request(.get, endpoint.url(endpoint.paths.health), headers: transport.headers(nil))
     let response = try await transport.send(request, deadline: endpoint.deadlines.health)
-    // A health answer may be any text, so only its status counts.
-    if !(200...299).contains(response.status) { _ = try transport.checked(response) }
+    // It may be any text but a page; what is JSON must not report a failure.
+    let text = response.body.first { !" \t\r\n".utf8.contains($0) }
+    let isPage = text == UInt8(ascii: "<") || response.headers["Content-Type"]?.hasPrefix("text/html") == true
+    if !(200...299).contains(response.status) || isPage || text == UInt8(ascii: "{") {
+      _ = try transport.checked(response)
+    }
     let now = transport.clock.now()
     let date = response.headers["Date"].flatMap { RetryAfter.date($0, now: now) }
     return HealthAnswer(
@@ -35,23 +42,34 @@ extension ModelClient {
 
   /// The service account.
   public func profile() async throws(CallFailure) -> BackendUser {
-    try await user(.get, endpoint.paths.profile, body: nil)
+    let value = try await authenticated(.get, endpoint.paths.profile)
+    return try transport.read { () throws(DecodingFailure) in
+      let fields = try FieldReader(value, path: "")
+      guard let user = fields["user"] else { throw fields.missing("user") }
+      return try BackendUser(FieldReader(user, path: "user"))
+    }
   }
 
   /// Changes the service account's name or address; what is nil stays.
-  public func updateProfile(name: String? = nil, email: String? = nil) async throws(CallFailure)
-    -> BackendUser
-  {
+  ///
+  /// - Returns: The account after the change; nil where the answer does not describe it.
+  @discardableResult
+  public func updateProfile(
+    name: String? = nil, email: String? = nil
+  ) async throws(CallFailure) -> BackendUser? {
     var members: [JSONValue.Member] = []
     if let name { members.append(JSONValue.Member(name: "name", value: .string(name))) }
     if let email { members.append(JSONValue.Member(name: "email", value: .string(email))) }
-    return try await user(.put, endpoint.paths.updateProfile, body: .object(members))
+    return try await change(.put, endpoint.paths.updateProfile, .object(members))
   }
 
   /// Changes the service account's subscription.
+  ///
+  /// - Returns: The account after the change; nil where the answer does not describe it.
+  @discardableResult
   public func updateSubscription(
     _ subscription: Subscription, paymentToken: Secret? = nil
-  ) async throws(CallFailure) -> BackendUser {
+  ) async throws(CallFailure) -> BackendUser? {
     var members = [
       JSONValue.Member(name: endpoint.fields.subscription, value: .string(subscription.rawValue))
     ]
@@ -59,18 +77,15 @@ extension ModelClient {
       members.append(
         JSONValue.Member(name: endpoint.fields.paymentToken, value: .string(paymentToken.reveal())))
     }
-    return try await user(.post, endpoint.paths.updateSubscription, body: .object(members))
+    return try await change(.post, endpoint.paths.updateSubscription, .object(members))
   }
 
-  private func user(_ method: Method, _ path: String, body: JSONValue?) async throws(CallFailure)
-    -> BackendUser
-  {
-    let value = try await authenticated(method, path, body: body)
-    return try transport.read { () throws(DecodingFailure) in
-      let fields = try FieldReader(value, path: "")
-      guard let user = fields["user"] else { throw fields.missing("user") }
-      return try BackendUser(FieldReader(user, path: "user"))
-    }
+  /// Makes a change, after which nothing in the answer can be a failure.
+  private func change(
+    _ method: Method, _ path: String, _ body: JSONValue
+  ) async throws(CallFailure) -> BackendUser? {
+    let answer = try await authenticated(method, path, body: body)
+    return (try? FieldReader(answer, path: "")).flatMap(BackendUser.init(in:))
   }
 
   /// Makes a call with the service account's token; when that has ended, once more with a new one.

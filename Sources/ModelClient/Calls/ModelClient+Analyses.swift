@@ -7,20 +7,18 @@ extension ModelClient {
   /// backend gives out ids of its own.
   public func save(_ analysis: Analysis) async throws(CallFailure) -> SaveReceipt {
     let value = try await authenticated(.post, endpoint.paths.save, body: Self.saved(analysis))
-    return try transport.read { () throws(DecodingFailure) in try SaveReceipt(FieldReader(value, path: "")) }
+    return SaveReceipt(value)
   }
 
-  /// The analyses that the backend keeps with the service account.
+  /// The analyses that the backend keeps with the service account; some backends answer the latest 20 only.
   public func analyses() async throws(CallFailure) -> [SavedAnalysis] {
     let value = try await authenticated(.get, endpoint.paths.analyses)
     return try transport.read { () throws(DecodingFailure) in
       let fields = try FieldReader(value, path: "")
-      guard let elements = try fields.list("analyses", limit: 100_000) else {
-        throw fields.missing("analyses")
-      }
+      let name = endpoint.fields.analyses
       var analyses: [SavedAnalysis] = []
-      for (index, element) in elements.enumerated() {
-        let fields = try FieldReader(element, path: "analyses[\(index)]")
+      for (index, element) in try fields.requiredList(name, limit: 100_000).enumerated() {
+        let fields = try FieldReader(element, path: name, at: index)
         analyses.append(try SavedAnalysis(fields, normalIDs: endpoint.normalIDs))
       }
       return analyses
@@ -32,7 +30,7 @@ extension ModelClient {
     guard !id.isEmpty, id != ".", id != ".." else {
       throw CallFailure(.permanent, "An analysis without an id cannot be deleted.")
     }
-    _ = try await authenticated(.delete, "\(endpoint.paths.analyses)/\(Self.pathSegment(id))")
+    _ = try await authenticated(.delete, "\(endpoint.paths.analysis)/\(Self.pathSegment(id))")
   }
 
   private static func saved(_ analysis: Analysis) -> JSONValue {
@@ -52,6 +50,7 @@ extension ModelClient {
       ("isPotentiallySerious", condition.isPotentiallySerious.map { .bool($0) }),
       ("recommendConsultation", condition.recommendsConsultation.map { .bool($0) }),
       ("treatmentInfo", condition.treatment.map { .string($0) }),
+      ("recommendationText", condition.recommendation.map { .string($0) }),
     ]
     return .object(
       fields.compactMap { name, value in value.map { JSONValue.Member(name: name, value: $0) } })

@@ -9,6 +9,8 @@ extension Endpoint {
     public var subscription: String
     /// The payment token, in the request to change the subscription.
     public var paymentToken: String
+    /// The list in the answer with the account's analyses.
+    public var analyses: String
     /// The header of the key that is the same for each attempt of a job.
     public var idempotencyKey = "Idempotency-Key"
 
@@ -16,6 +18,7 @@ extension Endpoint {
     public init(_ dialect: Dialect) {
       subscription = dialect == .guide ? "subscription" : "subscription_level"
       paymentToken = dialect == .guide ? "paymentToken" : "payment_token"
+      analyses = dialect == .guide ? "analyses" : "history"
     }
   }
 }

@@ -11,8 +11,10 @@ extension Endpoint {
     public var analyze = "/api/analyze"
     /// Keep an analysis with the account.
     public var save: String
-    /// The account's analyses; one of them is below it, by its id.
-    public var analyses = "/api/analyses"
+    /// The account's analyses.
+    public var analyses: String
+    /// One of the account's analyses is below this, by its id.
+    public var analysis: String
     /// The account.
     public var profile = "/api/user-profile"
     /// Change the account.
@@ -24,7 +26,16 @@ extension Endpoint {
 
     /// The paths of a variant.
     public init(_ dialect: Dialect) {
-      save = dialect == .guide ? "/api/analyses/save" : "/api/save-analysis"
+      switch dialect {
+      case .guide:
+        save = "/api/analyses/save"
+        analyses = "/api/analyses"
+        analysis = "/api/analyses"
+      case .server:
+        save = "/api/save-analysis"
+        analyses = "/api/analysis-history"
+        analysis = "/api/analysis"
+      }
     }
   }
 }

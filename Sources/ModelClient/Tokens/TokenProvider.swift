@@ -1,8 +1,8 @@
 internal import AnalysisCore
 internal import System
 
-/// Keeps the service account's token: logs in, refreshes ahead of time, and does each once for all callers
-/// that wait, however many they are. What it decides by is ``TokenRenewals``.
+/// Keeps the service account's token: logs in, refreshes ahead of time or when the token is refused, and does each once
+/// for all callers that wait, however many they are. What it decides by is ``TokenRenewals``.
 public actor TokenProvider {
   typealias Borrowed = TokenRenewals.Borrowed
 
@@ -109,7 +109,7 @@ public actor TokenProvider {
     }
     do throws(CallFailure) {
       return .success(
-        try await accounts.login(email: credentials.email, password: credentials.password, readsUser: false))
+        try await accounts.login(email: credentials.email, password: credentials.password))
     } catch {
       return .failure(error)
     }

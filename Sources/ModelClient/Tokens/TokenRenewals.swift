@@ -17,7 +17,7 @@ struct TokenRenewals {
     case use(Borrowed)
     /// A renewal is under way.
     case wait
-    /// Renew for all who wait, by a login or, where there is a refresh token, by that.
+    /// Renew for all who wait: by the refresh token, where there is one and no login is needed.
     case renew(byLogin: Bool)
     case fail(CallFailure)
   }
@@ -27,9 +27,13 @@ struct TokenRenewals {
     let obtainedAt: Double
     let generation: Int
 
-    /// When the next token is asked for: when a tenth of the life is left, or a minute of a long one.
+    /// When the next token is asked for: when a tenth of the life is left, or a minute of a long one. A JWT counts
+    /// whole seconds and so may end up to a second early: that much is left at least, or half of a life of less than two.
     var refreshAt: Double? {
-      session.expiresAt.map { $0 - min(60, max(0, $0 - obtainedAt) / 10) }
+      session.expiresAt.map { end in
+        let life = max(0, end - obtainedAt)
+        return end - max(min(60, life / 10), min(1, life / 2))
+      }
     }
 
     var borrowed: Borrowed { Borrowed(token: session.token, generation: generation) }
@@ -38,6 +42,8 @@ struct TokenRenewals {
   private var held: Held?
   private var isRenewing = false
   private var pause = LoginPause()
+  /// Whether the backend refused a token as soon as it was new: then a refresh would bring no better one.
+  private var needsLogin = false
 
   /// The number of the present token, counted from 1; 0 before the first login.
   var generation: Int { held?.generation ?? 0 }
@@ -53,12 +59,11 @@ struct TokenRenewals {
   mutating func ask(
     after refused: Int?, now: Double, at instant: ContinuousClock.Instant
   ) -> Decision {
-    let isRefused = isRefused(refused)
-    if let held, !isRefused, held.refreshAt.map({ now < $0 }) ?? true { return .use(held.borrowed) }
+    if let held, !isRefused(refused), held.refreshAt.map({ now < $0 }) ?? true { return .use(held.borrowed) }
     if isRenewing { return .wait }
     if let failure = pause.failure(at: instant) { return outcome(failure, after: refused, now: now) }
     isRenewing = true
-    return .renew(byLogin: isRefused)
+    return .renew(byLogin: needsLogin)
   }
 
   /// Takes in what the renewal brought.
@@ -70,6 +75,7 @@ struct TokenRenewals {
     case .success(let session):
       held = Held(session: session, obtainedAt: now, generation: generation + 1)
       pause.loginSucceeded(at: instant)
+      needsLogin = false
     case .failure(let failure):
       pause.loginFailed(failure, at: instant)
     }
@@ -94,6 +100,7 @@ struct TokenRenewals {
   /// helps nothing.
   mutating func newTokenWasRefused(_ generation: Int, at instant: ContinuousClock.Instant) {
     guard held?.generation == generation else { return }
+    needsLogin = true
     pause.tokenRefused(generation, at: instant)
   }
 

@@ -16,6 +16,8 @@ enum AnalysesReport: Report {
       .number("conditions", "Conditions", for: .programs),
       .words("serious", "Serious"),
       .words("consult", "Consult"),
+      .words("endpoint_serious", "Endpoint serious"),
+      .words("endpoint_consult", "Endpoint consult"),
       .number("attempt", "Attempt", for: .programs),
       .number("calls", "Calls", for: .programs),
       .words("analysis", "Analysis", for: .programs),
@@ -32,8 +34,10 @@ enum AnalysesReport: Report {
     putFinding(row.primary, into: &cells)
     putFinding(row.secondary, into: &cells)
     cells.append(.integer(row.conditionCount))
-    cells.append(.boolean(row.isSerious))
-    cells.append(.boolean(row.recommendsConsultation))
+    cells.append(Cell(row.isSerious))
+    cells.append(Cell(row.advisesConsultation))
+    cells.append(Cell(row.endpointSaysSerious))
+    cells.append(Cell(row.endpointAdvisesConsultation))
     cells.append(.integer(row.attempt))
     cells.append(.integer(row.calls))
     cells.append(Cell(row.analysisID))
@@ -104,10 +108,9 @@ enum AnalysesReport: Report {
   private static let function = SQLFunction(
     "report_analyses", 6, "job_id", "user_ref", "kind", "primary_id", "primary_name", "primary_confidence",
     "primary_band", "primary_normal", "secondary_id", "secondary_name", "secondary_confidence",
-    "secondary_band",
-    "secondary_normal", "condition_count", "serious", "consult", "attempt", "calls", "analysis_id",
-    "endpoint", "model",
-    "answered_at", "answered_local", "finished_at", "finished_local")
+    "secondary_band", "secondary_normal", "condition_count", "serious", "consult", "endpoint_serious",
+    "endpoint_consult", "attempt", "calls", "analysis_id", "endpoint", "model", "answered_at",
+    "answered_local", "finished_at", "finished_local")
 
   /// What is asked for each page, with what the server has quoted, since a COPY takes no parameters.
   private struct Page {
@@ -147,8 +150,9 @@ enum AnalysesReport: Report {
     AnalysesRow(
       job: JobID(try fields.int64()), user: try fields.text(), kind: try fields.kind(),
       primary: try fields.finding(), secondary: try fields.finding(),
-      conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent() ?? false,
-      recommendsConsultation: try fields.boolIfPresent() ?? false, attempt: try fields.int64(),
+      conditionCount: try fields.int64(), isSerious: try fields.boolIfPresent(),
+      advisesConsultation: try fields.boolIfPresent(), endpointSaysSerious: try fields.boolIfPresent(),
+      endpointAdvisesConsultation: try fields.boolIfPresent(), attempt: try fields.int64(),
       calls: try fields.int64(), analysisID: try fields.textIfPresent(),
       endpoint: try fields.textIfPresent(), model: try fields.textIfPresent(),
       answeredAt: try fields.localTimeIfPresent(), finishedAt: try fields.localTime())
@@ -174,8 +178,12 @@ struct AnalysesRow: Equatable, Sendable {
   let primary: Finding?
   let secondary: Finding?
   let conditionCount: Int64
-  let isSerious: Bool
-  let recommendsConsultation: Bool
+  /// By the setting `consult_from`; nil when no condition says, like the next three.
+  let isSerious: Bool?
+  let advisesConsultation: Bool?
+  /// The endpoint's own.
+  let endpointSaysSerious: Bool?
+  let endpointAdvisesConsultation: Bool?
   /// The number of the attempt that brought the result.
   let attempt: Int64
   /// Calls of the endpoint for that attempt.

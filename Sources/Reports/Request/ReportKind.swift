@@ -12,5 +12,5 @@ public enum ReportKind: String, Sendable, CaseIterable {
 
 extension ReportKind {
   /// Whether it tells what was found in people's pictures, so that it has to be recorded who reads it.
-  public var tellsDiagnoses: Bool { self == .analyses || self == .conditions }
+  public var hasDiagnoses: Bool { self == .analyses || self == .conditions }
 }

@@ -1,5 +1,5 @@
 /// The known key nearest to a misspelt one, if it is near enough to be meant: at most a third of it differs.
-func nearestKey(to typed: String, among keys: Set<String>) -> String? {
+public func nearestKey(to typed: String, among keys: Set<String>) -> String? {
   let typed = Array(typed.lowercased().unicodeScalars.prefix(64))
   let measured = keys.sorted().map { key in
     (key: key, distance: distance(typed, Array(key.lowercased().unicodeScalars)))

@@ -87,7 +87,7 @@ struct AuditChainTests {
     }
   }
 
-  @Test("Who has lost the head is told, and what is done meanwhile stays to be chained")
+  @Test("A chain without its head is reported, and what is recorded meanwhile stays to be chained")
   func headless() async throws {
     try await RuleQueue.run { queue in
       try await prepare(queue)

@@ -6,7 +6,7 @@ import QueueTestSupport
 
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {
-  case cancel, retry, plan, zone, limit, pause, resume
+  case cancel, retry, plan, zone, limit, setting, pause, resume
   case result, report, export, erasure
   case rotate, removeKey
   case workerStart, workerStop
@@ -34,6 +34,9 @@ enum AuditedAction: String, CaseIterable {
     case .limit:
       try await PlanDirectory(pool).setLimit(plan: "free", limit: 7, by: actor)
       return ("set_limit", "plan:free")
+    case .setting:
+      _ = try await SettingDirectory(pool).set("keep_images", value: "90 days", before: "30 days", by: actor)
+      return ("set_setting", "setting:keep_images")
     case .pause:
       _ = try await PauseDirectory(pool).pause(.kind(.ear), reason: actor.reason, until: nil, by: actor)
       return ("pause", "type:ear")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A reading is in the audit before anything is read")
 struct ReadingRecordTests {
-  /// What tells of persons: the role that reads it, the call that opens it, and the call that gives rows, in which `$` is
+  /// What shows something of persons: the role that reads it, the call that opens it, and the call that gives rows, in which `$` is
   /// what the first answered.
   struct Reading: Sendable, CustomTestStringConvertible {
     let role: String

@@ -50,6 +50,7 @@ struct HelpSnapshotTests {
           clinics      Add clinics, give users to them, and say which database role sees
                        which.
           plans        Show the plans, and set their monthly limits.
+          settings     Show the settings of the installation, and change them.
           keys         Make, list, change and remove the keys under which images are
                        encrypted.
           report       Print a month's usage, analyses, conditions or totals.
@@ -225,6 +226,9 @@ struct HelpSnapshotTests {
               --max-dimension <N>         Scale images down so that neither side has
                                           more pixels; the endpoint advises 224.
                                           (configuration: max-dimension)
+              --min-side <N>              Scale images down so that the shorter side has
+                                          no more pixels; the endpoint's models see 224.
+                                          (configuration: min-side)
               --key-file <FILE>           File (mode 0600) with the keys of encrypted
                                           images; a bare name is a service credential.
                                           (environment: ANALYSIS_KEY_FILE;

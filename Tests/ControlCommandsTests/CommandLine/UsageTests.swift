@@ -152,7 +152,8 @@ struct UsageTests {
       "migrate", "migrate --dry-run", "status", "jobs list", "jobs show 1", "jobs cancel 1", "jobs retry 1",
       "users add u", "users show u", "users list", "users set-plan u free", "users set-zone u UTC",
       "users set-photo u --remove", "plans",
-      "plans list", "plans set-limit free 1", "report usage", "report analyses", "report conditions",
+      "plans list", "plans set-limit free 1", "settings", "settings list", "settings set zone UTC --yes",
+      "report usage", "report analyses", "report conditions",
       "report summary", "reconcile", "audit list", "audit verify", "purge", "purge --dry-run",
     ])
   func unreachable(line: String) async {

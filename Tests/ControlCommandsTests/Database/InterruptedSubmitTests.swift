@@ -17,14 +17,22 @@ struct InterruptedSubmitTests {
     }
   }
 
-  /// Counts what it is told, and is a signal when the first image was submitted.
-  private struct Interrupting: SubmitInteractor.Audience {
+  /// Is a signal when the first result is written.
+  private struct Interrupting: TextWriter {
     let interruption: Interruption
-    func submitted(_ result: SubmitResult) { if !interruption.isAsked { interruption.signalArrived() } }
-    func ended(_ result: SubmitResult) {}
-    func waiting(for jobs: Int) {}
-    func isAway(_ error: JobQueueError) {}
-    func sawEnd() {}
+    func write(_ text: String) { if !interruption.isAsked { interruption.signalArrived() } }
+  }
+
+  private func run(
+    _ items: [SubmitItem], on installed: Installed, _ interruption: Interruption,
+    output: any TextWriter = MemoryWriter()
+  ) async -> SubmitResponse {
+    let console = Console(output: output, messages: MemoryWriter())
+    let report = SubmitReport(
+      view: View(console: console, isJSON: false), total: items.count, isWaiting: false)
+    return await SubmitRun(
+      items: items, database: installed.pool, interruption: interruption, report: report
+    ).run()
   }
 
   @Test("before the first call: nothing is submitted, code 75, and the way to go on is told")
@@ -38,8 +46,9 @@ struct InterruptedSubmitTests {
       let interruption = Interruption()
       interruption.signalArrived()
       let report = SubmitReport(view: View(console: console, isJSON: false), total: 2, isWaiting: false)
-      let response = await SubmitInteractor(database: installed.pool, interruption: interruption)
-        .answer(SubmitRequest(items: items), telling: report)
+      let response = await SubmitRun(
+        items: items, database: installed.pool, interruption: interruption, report: report
+      ).run()
       try report.finish(response, runKey: "the-run")
       withExtendedLifetime(files) {}
       #expect(response.isInterrupted && response.failure == nil)
@@ -57,30 +66,20 @@ struct InterruptedSubmitTests {
     try await Installed.with { (installed) async throws in
       try await installed.addUser("u1")
       let files = try Files()
-      let request = SubmitRequest(items: try items(450, in: files))
+      let items = try items(450, in: files)
       let interruption = Interruption()
-      let first = await SubmitInteractor(database: installed.pool, interruption: interruption)
-        .answer(request, telling: Interrupting(interruption: interruption))
+      let first = await run(
+        items, on: installed, interruption, output: Interrupting(interruption: interruption))
       #expect(first.isInterrupted && first.failure == nil)
       #expect(first.tally.created > 0 && first.tally.notReached > 0)
       #expect(first.tally.created + first.tally.notReached == 450)
       #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == first.tally.created)
 
-      let calm = Interruption()
-      let second = await SubmitInteractor(database: installed.pool, interruption: calm)
-        .answer(request, telling: Quiet())
+      let second = await run(items, on: installed, Interruption())
       #expect(second.tally.duplicates == first.tally.created)
       #expect(second.tally.created == first.tally.notReached)
       #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 450)
     }
-  }
-
-  private struct Quiet: SubmitInteractor.Audience {
-    func submitted(_ result: SubmitResult) {}
-    func ended(_ result: SubmitResult) {}
-    func waiting(for jobs: Int) {}
-    func isAway(_ error: JobQueueError) {}
-    func sawEnd() {}
   }
 
   @Test("while it waits: the jobs stay, code 75")

@@ -137,6 +137,8 @@ struct RolesTests {
             analysisctl report summary
             analysisctl report usage
             analysisctl roles check
+            analysisctl settings
+            analysisctl settings list
             analysisctl users list
 
           auditor_beta (beta_auditor)
@@ -148,7 +150,8 @@ struct RolesTests {
         alice.output
           == #"[{"login":"alice","superuser":false,"roles":[],"commands":[]},"#
           + #"{"login":"worker_beta","superuser":false,"roles":["beta_worker"],"commands":["analysis-worker","#
-          + #""analysisctl doctor","analysisctl keys list","analysisctl roles check","analysisctl status"]}]"#
+          + #""analysisctl doctor","analysisctl keys list","analysisctl roles check","analysisctl settings","#
+          + #""analysisctl settings list","analysisctl status"]}]"#
           + "\n")
       let unknown = await control("roles", "check", "bob")
       #expect(unknown.code == .refused && unknown.messages.contains("there is no login bob"))

@@ -1,4 +1,5 @@
 import CommandLineTool
+import DevelopmentEndpoint
 import Foundation
 import TestSupport
 import Testing
@@ -37,6 +38,27 @@ struct DoctorEndpointTests {
       ])
     #expect(backend.calls.isEmpty)
     #expect(backend.accountCalls.map(\.target) == ["/api/health", "/api/login"])
+  }
+
+  @Test("that the real server is well, whose accounts have no count; below a wrong address it answers a page")
+  func realServer() async throws {
+    let files = try Files()
+    var configuration = EndpointConfiguration()
+    configuration.accounts = [
+      NewAccount(email: "service@example.org", password: Self.password, subscription: .premium)
+    ]
+    let server = try EndpointServer(configuration)
+    defer { server.stop() }
+    let found = try await diagnose(["--endpoint", server.baseURL, "--credentials", try account(files)])
+    #expect(found.of("endpoint.health").map(\.state) == ["ok"])
+    #expect(
+      found.of("credentials.login").map(\.seen) == [
+        "the log-in at \(server.baseURL) works: account user-1 (premium)"
+      ])
+    #expect(found.state("credentials.login") == "ok")
+    let wrong = try await diagnose(["--endpoint", server.baseURL + "/wrong"])
+    #expect(wrong.state("endpoint.health") == "wrong")
+    #expect(wrong.of("endpoint.health")[0].advice?.contains("The address") == true)
   }
 
   @Test("a wrong password")

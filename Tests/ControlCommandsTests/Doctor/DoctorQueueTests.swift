@@ -50,7 +50,7 @@ struct DoctorQueueTests {
       let found = try await installed.doctor().found
       #expect(
         found.of("workers.silent").map(\.seen) == [
-          "worker gone 42 was last heard of 5 min ago and did not take its leave"
+          "worker gone 42 was last heard of 5 min ago and did not end in order"
         ])
       #expect(found.state("workers.versions") == "warning")
     }

@@ -27,15 +27,6 @@ struct DoctorSchemaTests {
     }
   }
 
-  @Test("that it is older by one, which works")
-  func older() throws {
-    let applied = (1...10).map { SchemaStatus.Applied(number: $0, name: "\($0)", checksum: "", at: 0) }
-    let status = SchemaStatus(applied: applied, pending: ["0011_next"], outdatedFunctions: [], unknown: [])
-    let found = SchemaChecks.judge(SchemaChecks.Facts(status: status, altered: []))
-    #expect(found.first?.state == .warning)
-    #expect(found.first?.seen.hasPrefix("the schema is at version 10, one before") == true)
-  }
-
   @Test("that it is a part of the baseline, or from before version 1.0, neither of which works")
   func unreleased() async throws {
     for change in [

@@ -103,9 +103,10 @@ struct DocumentTests {
     .subtracting(["--help", "--version"])
     #expect(options.count > 25)
     for option in options { #expect(page.contains("`\(option)"), "\(option)") }
-    let rules = try Self.text("sql/functions/20_values/settings.sql").matches(
-      of: /WHEN ('[a-z_']+(?:, '[a-z_]+')*) THEN/)
-    let settings = rules.flatMap { $0.output.1.matches(of: /[a-z_]+/).map(\.output) }
+    // Each with its default and the meaning of an empty value.
+    let settings = try Self.text("sql/functions/20_values/settings.sql").matches(
+      of: /\n +\('([a-z_]+)', '[^']*', (?:NULL|'[a-z ]+'),/
+    ).map(\.output.1)
     #expect(settings.count > 10)
     for name in settings { #expect(page.contains("| `\(name)` |"), "\(name)") }
   }

@@ -19,6 +19,8 @@ struct Control: Sendable {
 
   var environment: [String: String] = [:]
   var input: [UInt8] = []
+  /// What is typed at the terminal; nil where there is none.
+  var typed: String?
   var runKey = "test-run"
   /// In place of a writer that keeps what is written.
   var brokenOutput: (any TextWriter)?
@@ -40,13 +42,16 @@ struct Control: Sendable {
     let (output, messages) = (MemoryWriter(), MemoryWriter())
     let console = Console(
       output: brokenOutput ?? output, messages: messages, outputTerminal: outputTerminal)
-    let (input, interruptions, runKey, network) = (input, interruptions, runKey, network)
+    let (input, typed, interruptions, runKey, network) = (input, typed, interruptions, runKey, network)
     let dependencies = Dependencies(
       interruptions: { interruptions() },
       standardInput: { limit in
-        guard input.count <= limit else { throw ControlError(.unreadableInput, "standard input is too long") }
+        guard input.count <= limit else {
+          throw CommandFailure(.unreadableInput, "standard input is too long")
+        }
         return input
-      }, runKey: { runKey }, network: network, owner: { ProcessOwner(user: "olga", host: "ops-1") })
+      }, typedLine: { _ in typed }, runKey: { runKey }, network: network,
+      owner: { ProcessOwner(user: "olga", host: "ops-1") })
     let code = await ControlProgram.tool(dependencies).run(
       arguments, environment: environment, console: console)
     return Ran(code: code, output: output.text, messages: messages.text)

@@ -18,6 +18,21 @@ struct FolderListingTests {
     #expect(listing.others == 2)
   }
 
+  @Test("a name that is not UTF-8 is listed and read; two such names stay apart")
+  func notUTF8() throws {
+    let files = try Files()
+    for (byte, content) in [(UInt8(0xE9), "one"), (0xE8, "two")] {
+      let path = Array(files("caf").utf8) + [byte] + Array(".jpg\0".utf8)
+      let file = try #require(fopen(path.map { CChar(bitPattern: $0) }, "w"))
+      fputs(content, file)
+      fclose(file)
+    }
+    let listing = try FolderListing(files.path)
+    #expect(listing.images.count == 2)
+    let contents = try listing.images.map { try InputFile.read($0, limit: 100) }
+    #expect(contents.map { String(decoding: $0, as: UTF8.self) } == ["two", "one"])
+  }
+
   @Test("a slash at the end of the folder's name is not doubled")
   func slash() throws {
     let files = try Files(["a.jpg": []])

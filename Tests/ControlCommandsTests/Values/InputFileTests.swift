@@ -27,7 +27,7 @@ struct InputFileTests {
     let files = try Files(["x": [UInt8](repeating: 1, count: 101)])
     #expect(fault(files("x"), limit: 101) == nil)
     #expect(fault(files("x"))?.code == "file_too_large")
-    #expect(fault(files("x"))?.sentence == "It has 101 bytes; at most 100 are accepted.")
+    #expect(fault(files("x"))?.sentence == "The file has 101 bytes; at most 100 are accepted.")
   }
 
   @Test("and not what is no file")
@@ -50,7 +50,10 @@ struct InputFileTests {
     let longer = Pipe()
     longer.fileHandleForWriting.write(Data([1, 2, 3, 4]))
     try longer.fileHandleForWriting.close()
-    #expect(throws: ControlError(.unreadableInput, "input: It is too large; at most 3 are accepted.")) {
+    #expect(
+      throws: CommandFailure(
+        .unreadableInput, "input: The file has more than 3 bytes; at most 3 are accepted.")
+    ) {
       try InputFile.read(descriptor: longer.fileHandleForReading.fileDescriptor, name: "input", limit: 3)
     }
   }

@@ -47,7 +47,7 @@ struct KeyMakerTests {
 
   @Test("random run keys differ and are 32 hexadecimal digits")
   func random() {
-    let keys = (0..<50).map { _ in RunKey.random() }
+    let keys = (0..<50).map { _ in Dependencies.process.runKey() }
     #expect(Set(keys).count == 50)
     #expect(keys.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
   }

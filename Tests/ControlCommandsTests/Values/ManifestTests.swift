@@ -10,7 +10,7 @@ struct ManifestTests {
     try Manifest.rows(Array(text.utf8), name: name)
   }
 
-  private func fault(_ text: String, name: String = "batch.csv") -> ControlError? {
+  private func fault(_ text: String, name: String = "batch.csv") -> CommandFailure? {
     do {
       _ = try Manifest.rows(Array(text.utf8), name: name)
       return nil

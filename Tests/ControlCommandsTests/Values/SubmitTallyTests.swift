@@ -56,11 +56,25 @@ struct SubmitTallyTests {
 
   @Test("the summary names what there was and nothing else")
   func summary() {
-    #expect(SubmitPresenter.summary(SubmitTally()) == "0 submitted.")
+    #expect(SubmitTally().summary == "0 submitted.")
     let all = SubmitTally(Part.allCases.map(\.result))
     #expect(
-      SubmitPresenter.summary(all)
+      all.summary
         == "1 submitted, 5 submitted before, 1 refused by the monthly limit, 1 refused, 1 not submitted, "
         + "2 failed, 1 not finished.")
+  }
+
+  @Test("images that were scaled below what models see are warned of, once and if they were submitted")
+  func belowModelSide() {
+    let results = Part.allCases.map(\.result).map { result in
+      var result = result
+      result.isBelowModelSide = true
+      return result
+    }
+    #expect(SubmitTally(Part.allCases.map(\.result)).warning == nil)
+    #expect(
+      SubmitTally(results).warning
+        == "6 scaled to less than 224 pixels on the shorter side. The endpoint's models enlarge such images "
+        + "again, which can change a diagnosis: give --min-side 224 instead.")
   }
 }

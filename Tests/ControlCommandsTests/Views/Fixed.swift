@@ -14,12 +14,10 @@ enum Fixed {
     try #require(Period(text))
   }
 
-  /// What a presenter shows people who do not watch: no colours, as wide as needed.
-  static func text<P: Presenter>(_ response: P.Response, _ presenter: P.Type, width: Int? = nil) -> String {
-    P.text(response, width: width, paint: Paint(false))
+  /// What people who do not watch are shown: no colours, as wide as needed.
+  static func text(_ response: some Presentable, width: Int? = nil) -> String {
+    response.text(width: width, paint: Paint(false))
   }
 
-  static func json<P: Presenter>(_ response: P.Response, _ presenter: P.Type) -> String {
-    P.json(response).json
-  }
+  static func json(_ response: some Presentable) -> String { response.json.json }
 }

@@ -6,6 +6,7 @@ import Testing
 
 @testable import Administration
 @testable import ControlCommands
+@testable import Doctor
 @testable import JobQueue
 
 @Suite("No view lets a hostile text fool its reader")
@@ -24,15 +25,16 @@ struct HostileViewTests {
     let conditions: JSONValue = [["id": .string(text), "name": .string(text), "confidence": .number(0.5)]]
     let result = StoredResult(
       analysisID: text, answeredAt: nil, finishedAt: Fixed.moment, conditionsJSON: conditions.json,
-      isPotentiallySerious: true, recommendsConsultation: true, calls: 1, callMilliseconds: 52, model: text,
-      endpoint: text, version: text, attempt: 2)
+      isSerious: true, advisesConsultation: true, endpointSaysSerious: true,
+      endpointAdvisesConsultation: true,
+      calls: 1, callMilliseconds: 52, model: text, endpoint: text, version: text, attempt: 2)
     let death = JobDeath(
       attempts: 1, failureClass: text, code: text, message: text, failedAt: Fixed.moment, calls: 1)
-    check(JobPage(jobs: [summary], next: nil, isCutShort: false), JobsListPresenter.self)
+    check(JobPage(jobs: [summary], next: nil, isCutShort: false))
     check(
-      JobDetail(summary: summary, attempts: [attempt], result: result, death: death), JobsShowPresenter.self)
+      JobDetail(summary: summary, attempts: [attempt], result: result, death: death))
     check(
-      JobsChangeResponse(lines: [.init(job: JobID(1), outcome: .untouched(text))]), JobsChangePresenter.self)
+      JobsChangeResponse(lines: [.init(job: JobID(1), outcome: .untouched(text))]))
   }
 
   @Test("results of a submit", arguments: HostileText.all)
@@ -44,7 +46,7 @@ struct HostileViewTests {
     for outcome: SubmitResult.Outcome in [
       .created(JobID(7), try Fixed.month()), .refused(refusal), .notReached,
     ] {
-      check(SubmitResult(item, outcome), SubmitPresenter.self)
+      check(SubmitResult(item, outcome))
     }
   }
 
@@ -58,18 +60,16 @@ struct HostileViewTests {
       reference: text, shard: 0, userID: 9, zone: text, createdAt: Fixed.moment, plan: text,
       planDisplayName: text, planHistory: [PlanEntry(plan: text, from: nil)], period: try Fixed.month(),
       limit: 5, used: 3, refunded: 1, refused: 2, analysed: 2, profile: profile)
-    check(user, UsersShowPresenter.self)
+    check(user)
     let summary = UserSummary(
       reference: text, zone: text, plan: text, limit: 5, used: 5, period: try Fixed.month())
-    check(UsersListResponse(users: [summary], isFull: true), UsersListPresenter.self)
+    check(UsersListResponse(users: [summary], isFull: true))
     check(
-      UsersImportResponse(lines: [.init(line: 3, user: text, outcome: .refused(text))]),
-      UsersImportPresenter.self)
-    check([Plan(name: text, displayName: text, cost: 10, limits: [])], PlansPresenter.self)
+      UsersImportResponse(lines: [.init(line: 3, user: text, outcome: .refused(text))]))
+    check(PlansResponse(plans: [Plan(name: text, displayName: text, cost: 10, limits: [])]))
     check(
       ClinicsResponse(
-        clinics: [Clinic(id: 1, name: text, users: 2)], viewers: [ClinicViewer(role: text, clinics: [text])]),
-      ClinicsPresenter.self)
+        clinics: [Clinic(id: 1, name: text, users: 2)], viewers: [ClinicViewer(role: text, clinics: [text])]))
   }
 
   @Test("workers, endpoints and pauses", arguments: HostileText.all)
@@ -89,7 +89,7 @@ struct HostileViewTests {
     ]
     let pause = OperatorPause(.endpoint(text), reason: text, by: text, since: Fixed.moment, until: nil)
     queue.pauses = [pause]
-    check(StatusResponse(queue: queue, schemaVersion: 4), StatusPresenter.self)
+    check(StatusResponse(queue: queue, schemaVersion: 4))
   }
 
   @Test("the audit, and what the doctor finds", arguments: HostileText.all)
@@ -97,14 +97,14 @@ struct HostileViewTests {
     let text = hostile.text
     let detail: JSONValue = [text: .string(text)]
     check(
-      [
+      AuditListResponse(entries: [
         AuditEntry(
           id: 1, at: Fixed.moment, role: text, user: text, host: text, address: text, action: text,
           object: text,
           reason: text, detail: detail.json, hash: text)
-      ], AuditListPresenter.self)
+      ]))
     check(
-      DoctorResponse(findings: [.warning("a.b", text, text)], isDatabaseReached: true), DoctorPresenter.self)
+      DoctorReport(findings: [.warning("a.b", text, text)], isDatabaseReached: true))
   }
 
   @Test("a message about what was typed", arguments: HostileText.all)
@@ -118,11 +118,8 @@ struct HostileViewTests {
   }
 
   /// Nothing hostile is in what people see, nor in the JSON.
-  private func check<P: Presenter>(
-    _ response: P.Response, _ presenter: P.Type, _ location: SourceLocation = #_sourceLocation
-  ) {
-    let shown = Fixed.text(response, presenter)
-    #expect(HostileText.found(in: shown, except: "\n") == [], sourceLocation: location)
-    #expect(HostileText.found(in: Fixed.json(response, presenter)) == [], sourceLocation: location)
+  private func check(_ response: some Presentable, _ location: SourceLocation = #_sourceLocation) {
+    #expect(HostileText.found(in: Fixed.text(response), except: "\n") == [], sourceLocation: location)
+    #expect(HostileText.found(in: Fixed.json(response)) == [], sourceLocation: location)
   }
 }

@@ -89,7 +89,7 @@ struct SubmitReportTests {
     report.submitted(refused)
     #expect(output.text == "" && messages.text.hasPrefix("refused"))
     report.waiting(for: 1)
-    report.sawEnd()
+    report.jobFinished()
     job.state = .succeeded
     report.ended(job)
     #expect(output.text == "succeeded 7 a.jpg\n")

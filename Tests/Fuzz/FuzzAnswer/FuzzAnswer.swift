@@ -28,7 +28,8 @@ import HTTPTransfer
     for condition in analysis.conditions {
       require((0...1).contains(condition.confidence.value), "a confidence from 0 to 1")
       require(!condition.id.isEmpty && !condition.name.isEmpty, "a condition has an id and a name")
-      for text in [condition.id, condition.name] + (condition.symptoms ?? []) {
+      let further = [condition.explanation, condition.treatment, condition.recommendation].compactMap { $0 }
+      for text in [condition.id, condition.name] + (condition.symptoms ?? []) + further {
         requireShowable(text, limit: FieldReader.longLimit, "a condition's text")
       }
     }

@@ -1,3 +1,4 @@
+import CommandLineTool
 import FuzzSupport
 
 @testable import ControlCommands
@@ -15,7 +16,7 @@ import FuzzSupport
 
   private static func readManifest(_ bytes: [UInt8], name: String) {
     let lineCount = bytes.count { $0 == UInt8(ascii: "\n") } + 1
-    do throws(ControlError) {
+    do throws(CommandFailure) {
       var last = 0
       for row in try Manifest.rows(bytes, name: name) {
         require(row.line > last && row.line <= lineCount, "rows stand in the order of their lines")
@@ -23,7 +24,7 @@ import FuzzSupport
         switch row.content {
         case .success(let content):
           switch content.source {
-          case .file(let place), .url(let place): require(!place.isEmpty, "a row names a file or a URL")
+          case .file(let name), .url(let name): require(!name.isEmpty, "a row names a file or a URL")
           }
           require((content.key ?? "").unicodeScalars.count <= 200, "a key is bounded")
           require(content.at?.isFinite ?? true, "a time is a time")
@@ -31,7 +32,7 @@ import FuzzSupport
         }
       }
     } catch {
-      requireShowable("\(error)", limit: 1000, "the error")
+      requireShowable(error.message, limit: 1000, "the error")
     }
   }
 
@@ -45,8 +46,8 @@ import FuzzSupport
     // By bytes: a quotation mark and an accent behind it are one character.
     var text: [UInt8] = []
     for cells in rows {
-      for (place, cell) in cells.enumerated() {
-        if place > 0 { text.append(UInt8(ascii: ",")) }
+      for (index, cell) in cells.enumerated() {
+        if index > 0 { text.append(UInt8(ascii: ",")) }
         text.append(UInt8(ascii: "\""))
         for byte in cell.utf8 { text += byte == UInt8(ascii: "\"") ? [byte, byte] : [byte] }
         text.append(UInt8(ascii: "\""))

@@ -162,6 +162,12 @@ struct ErasureProcessTests {
       #expect(
         jobs.count == 2 && jobs.allSatisfy { ($0["file"] as? String)?.hasPrefix("zita-mouth-") == true })
       #expect(jobs.allSatisfy { ($0["attempts"] as? [Any])?.isEmpty == false })
+      for analysis in jobs.compactMap({ $0["analysis"] as? [String: Any] }) {
+        let conditions = try #require(analysis["conditions"] as? [[String: Any]])
+        let bands = conditions.compactMap { $0["band"] as? String }
+        #expect(bands.count == conditions.count)
+        #expect(bands.allSatisfy { ["green", "yellow", "orange", "red"].contains($0) })
+      }
       let images = try #require(object["images"] as? [[String: Any]])
       #expect(images.count == 2)
       for job in jobs {
@@ -189,6 +195,27 @@ struct ErasureProcessTests {
       let again = try await Executable("analysisctl", export + keys, environment: installation.environment)
         .ended()
       #expect(again.code == 4 && again.messages.contains("is there already"))
+
+      // A picture that was damaged is listed, and the rest written.
+      let damaged = try await installation.number(
+        """
+        UPDATE analysis.image i SET bytes = overlay(i.bytes PLACING '\\x0000000000000000' FROM 60)
+        WHERE i.id = (SELECT min(k.id) FROM analysis.image k JOIN analysis.account a USING (shard, user_id)
+                      WHERE a.user_ref = '\(Self.user)')
+        RETURNING i.id::int
+        """)
+      let partly = try await Executable(
+        "analysisctl", ["users", "export", Self.user, "--out", out + "-2"] + keys,
+        environment: installation.environment
+      ).ended()
+      #expect(partly.code == 4, "\(partly.messages)")
+      #expect(partly.output.contains("1 images cannot be read"))
+      let rest = try JSONSerialization.jsonObject(
+        with: Data(contentsOf: URL(fileURLWithPath: out + "-2/data.json")))
+      let listed = try #require((rest as? [String: Any])?["images"] as? [[String: Any]])
+      #expect(listed.count == 2)
+      #expect(listed.filter { $0["unreadable"] is String }.map { $0["image"] as? Int } == [damaged])
+      #expect(try FileManager.default.contentsOfDirectory(atPath: out + "-2/images").count == 1)
     }
   }
 }

@@ -10,7 +10,7 @@ extension QueueModel {
       guard let quota = group.quota else { return false }
       return (usage[group.account]?.used ?? 0) + wanted[group.account, default: 0] > quota
     }
-    if isTight { for account in wanted.keys { settle(account) } }
+    if isTight { for account in wanted.keys { applyRefunds(account) } }
     return groups.map { group in
       let used = usage[group.account]?.used ?? 0
       let granted = group.quota.map { max(0, min(group.wanted, $0 - used)) } ?? group.wanted
@@ -27,7 +27,7 @@ extension QueueModel {
       for place in given.prefix(limit) { applyFreed(place.user, source: source, lane: place.lane) }
     }
     let accounts = refunds.keys.sorted { ($0.user, $0.period) < ($1.user, $1.period) }.prefix(limit)
-    return accounts.reduce(0) { $0 + settle($1) }
+    return accounts.reduce(0) { $0 + applyRefunds($1) }
   }
 
   /// A unit is owed for a job that ended without a result.
@@ -36,7 +36,7 @@ extension QueueModel {
   }
 
   @discardableResult
-  private mutating func settle(_ account: Account) -> Int {
+  private mutating func applyRefunds(_ account: Account) -> Int {
     guard let owed = refunds.removeValue(forKey: account)?.count else { return 0 }
     usage[account, default: Usage()].used -= owed
     usage[account, default: Usage()].refunded += owed

@@ -170,7 +170,7 @@ extension QueueModel {
     zip(leases, jobs).reduce(into: [:]) { $0[$1.0, default: []].insert($1.1) }
   }
 
-  /// Takes settled jobs out of the leases; a lease of which nothing is left goes.
+  /// Takes ended jobs out of the leases; a lease of which nothing is left goes.
   private mutating func release(worker: Int64, _ asked: [Int64], _ given: [Int64]) {
     for (id, named) in Self.grouped(asked, given) {
       guard let lease = leases[id], lease.worker == worker else { continue }

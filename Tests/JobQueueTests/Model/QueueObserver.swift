@@ -93,10 +93,10 @@ struct QueueObserver {
       let isHeld =
         life.holder.map { named[job, default: []].contains($0) && leases[$0]?.worker == worker } ?? false
       let isTaken = taken.contains(job)
-      try hold(isHeld || !isTaken, "I6: job \(job) was settled by worker \(worker), who does not hold it")
+      try hold(isHeld || !isTaken, "I6: job \(job) was ended by worker \(worker), who does not hold it")
       try hold(
         isTaken || !isHeld || life.end != nil,
-        "I1: job \(job) is held by worker \(worker) and was not settled")
+        "I1: job \(job) is held by worker \(worker) and was not ended")
       if isHeld { lives[job]?.holder = nil }
       if isTaken, let end { try ended(job, end) }
       try hold(life.consumed <= life.maxAttempts, "I7: \(life.consumed) attempts of \(life.maxAttempts)")

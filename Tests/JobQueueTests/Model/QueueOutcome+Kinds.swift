@@ -18,7 +18,7 @@ extension QueueOutcome {
     case (.rescue, .rescued(let rescued)):
       (rescued.requeued > 0 ? ["rescued"] : []) + (rescued.dead > 0 ? ["rescued dead"] : [])
     case (.promote, .count(let count)): count > 0 ? ["promoted"] : []
-    case (.applyRefunds, .count(let count)): count > 0 ? ["settled"] : []
+    case (.applyRefunds, .count(let count)): count > 0 ? ["refunds applied"] : []
     case (.tick, .marks(let marks)): marks.values.contains { $0 > 0 } ? ["mark published"] : []
     case (.heartbeat, .held(let leases)): leases.isEmpty ? [] : ["kept alive"]
     default: []

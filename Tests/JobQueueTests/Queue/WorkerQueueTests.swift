@@ -33,6 +33,66 @@ struct WorkerQueueTests {
     }
   }
 
+  /// What one analysis says of being serious, and what is stored of it.
+  struct Flags: Sendable {
+    let name: String
+    /// The conditions' confidences, flags and whether they are normal.
+    let conditions: [(Double, Bool?, isNormal: Bool)]
+    let serious: Bool?
+    let endpoint: Bool?
+  }
+
+  static let flags = [
+    Flags(name: "no condition", conditions: [], serious: nil, endpoint: nil),
+    Flags(name: "no flag", conditions: [(0.9, nil, false)], serious: nil, endpoint: nil),
+    Flags(
+      name: "false alone", conditions: [(0.9, false, false), (0.5, nil, false)], serious: false,
+      endpoint: false),
+    Flags(name: "at the threshold", conditions: [(0.4, true, false)], serious: true, endpoint: true),
+    Flags(name: "below it", conditions: [(0.3999999999999999, true, false)], serious: false, endpoint: true),
+    Flags(
+      name: "normal 98 %, otitis 1.3 %", conditions: [(0.98, false, true), (0.013, true, false)],
+      serious: false,
+      endpoint: true),
+    Flags(name: "a normal condition", conditions: [(0.98, true, true)], serious: false, endpoint: true),
+    Flags(
+      name: "any of several", conditions: [(0.5, false, false), (0.2, true, false), (0.45, true, false)],
+      serious: true, endpoint: true),
+  ]
+
+  @Test("keep the endpoint's flags, and ours by the setting consult_from")
+  func flags() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      // Once by the default, once by a setting that nothing here reaches.
+      for (setting, isReached) in [("0.4", true), ("0.95", false)] {
+        _ = try await queue.pool.query(
+          "UPDATE analysis.setting SET value = '\(setting)' WHERE name = 'consult_from'")
+        let jobs = try await queue.submitted(Self.flags.count)
+        let results = try zip(try await queue.claim(lease: isReached ? 1000 : 2000), Self.flags).map {
+          job, flags in
+          var result = try queue.completed(job)
+          result.analysis.conditions = try flags.conditions.enumerated().map { number, condition in
+            Condition(
+              id: "c\(number)", name: "C", confidence: try #require(Confidence(condition.0)),
+              isPotentiallySerious: condition.1, recommendsConsultation: condition.1,
+              isNormal: condition.isNormal)
+          }
+          return result
+        }
+        let outcome = try await WorkerQueue(queue.statements).complete(results, on: queue.pool)
+        #expect(outcome.stored == Set(jobs))
+        for (job, flags) in zip(jobs, Self.flags) {
+          let result = try #require(try await JobDirectory(queue.pool).show(job)?.result)
+          let serious = isReached ? flags.serious : flags.serious.map { _ in false }
+          #expect(result.isSerious == serious && result.advisesConsultation == serious, "\(flags.name)")
+          #expect(result.endpointSaysSerious == flags.endpoint, "\(flags.name)")
+          #expect(result.endpointAdvisesConsultation == flags.endpoint, "\(flags.name)")
+        }
+      }
+    }
+  }
+
   @Test("store results of several leases, each once")
   func complete() async throws {
     try await withQueue { queue async throws in
@@ -54,8 +114,8 @@ struct WorkerQueueTests {
       let result = try #require(detail.result)
       #expect(result.analysisID == "analysis-\(jobs[0])")
       #expect(result.answeredAt == 1_700_000_000.5)
-      #expect(result.isPotentiallySerious)
-      #expect(!result.recommendsConsultation)
+      #expect(result.isSerious == true && result.endpointSaysSerious == true)
+      #expect(result.advisesConsultation == nil && result.endpointAdvisesConsultation == nil)
       #expect(result.model == "stand-in")
       let stored = try await queue.pool.query(
         """
@@ -123,7 +183,7 @@ struct WorkerQueueTests {
     }
   }
 
-  @Test("let the lease of a job run out of which nothing can be recorded, and settle the others")
+  @Test("let the lease of a job run out of which nothing can be recorded, and record the others")
   func unrecordable() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
@@ -250,7 +310,7 @@ struct WorkerQueueTests {
     }
   }
 
-  @Test("publish marks, promote, settle refunds and take turns")
+  @Test("publish marks, promote, apply refunds and take turns")
   func maintenance() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic", plan: "free")

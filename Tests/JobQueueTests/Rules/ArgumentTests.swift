@@ -78,12 +78,14 @@ struct ArgumentTests {
       arguments: [
         shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{a,a}'::text[]",
         "'{NULL,NULL}'::timestamptz[]", "'{[],[]}'::jsonb[]", "'{0,0}'::smallint[]", "NULL", "NULL", "NULL",
-        "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "'{false,false}'", "'{false,false}'",
-        "'{1,1}'::smallint[]", "'{1,1}'::int[]", "NULL", "NULL", "'test'",
+        "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "'{-1,-1}'", "'{-1,-1}'",
+        "'{false,false}'", "'{false,false}'", "'{1,1}'::smallint[]", "'{1,1}'::int[]", "NULL", "NULL",
+        "'test'",
       ],
       hostile: [
         0: noShard, 1: ["NULL::bigint"], 2: jobLists, 3: jobLists, 4: lists("a", "text"),
-        7: lists("0", "smallint"), 20: lists("1", "smallint"), 23: lists("a", "text"),
+        7: lists("0", "smallint"), 18: lists("1", "float8"), 20: lists("true", "boolean"),
+        22: lists("1", "smallint"), 25: lists("a", "text"),
       ]),
     Call(
       function: "fail",
@@ -115,7 +117,7 @@ struct ArgumentTests {
       function: "record_report", arguments: [shard, "1", "'{}'::jsonb"],
       hostile: [
         0: noShard, 1: ["NULL::bigint"],
-        2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 65536))"],
+        2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 20000))"],
       ]),
     Call(
       function: "audit_list",

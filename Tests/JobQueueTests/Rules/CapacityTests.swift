@@ -263,7 +263,8 @@ struct CapacityTests {
   }
 
   @Test(
-    "A back-end submits within its own transaction: committed or rolled back with it, and its image is raw")
+    "A back-end submits within its own transaction: committed or rolled back with it, and its image is unsanitized"
+  )
   func backEnd() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("user")

@@ -111,7 +111,7 @@ struct FairShareTests {
   }
 
   @Test("What was given up is applied by the maintenance too, and passed over where a submit is open")
-  func settledPlaces() async throws {
+  func givenUpPlaces() async throws {
     try await RuleQueue.run { queue in
       try await queue.add("a")
       try await queue.add("b")

@@ -150,6 +150,34 @@ struct PlanTests {
     }
   }
 
+  @Test(
+    "A mass is cancelled at the same cost to its end, by a plan that was made when its first jobs had just ended"
+  )
+  func cancelledMass() async throws {
+    try await RuleQueue.run { queue in
+      try await queue.add("user")
+      try await queue.pool.withConnection { connection in
+        try await fill(queue, on: connection, 4000)
+        let jobs = try await connection.query("SELECT id FROM analysis.job ORDER BY id").map {
+          try $0.int64("id")
+        }
+        for first in stride(from: 0, to: jobs.count, by: 1000) {
+          try await connection.execute(script: "BEGIN")
+          let before = try await read("result_p%", on: connection)
+          let answers = try await connection.query(
+            "SELECT o_outcome FROM analysis.cancel(0::smallint, $1)",
+            [.array(Array(jobs[first..<first + 1000]))])
+          #expect(try answers.filter { try $0.string("o_outcome") == "cancelled" }.count == 1000)
+          let results = try await read("result_p%", on: connection) - before
+          #expect(results.bySequence == 0)
+          #expect(results.byIndex <= 3000, "\(results.byIndex) rows read behind \(first) cancelled jobs")
+          try await connection.execute(script: "COMMIT")
+        }
+      }
+      try await queue.execute("TRUNCATE analysis.ready, analysis.job, analysis.result, analysis.refund")
+    }
+  }
+
   @Test("A plan for images that was made in an empty month reaches each by its key, and its user")
   func images() async throws {
     try await RuleQueue.run { queue in

@@ -62,7 +62,7 @@ struct QuotaRaceTests {
       #expect(try await queue.cancel([jobs[4]]) == [jobs[4]: "cancelled"])
       #expect(try await queue.number("SELECT count(*) FROM analysis.refund") == 3)
 
-      // No settling ran: the submit that meets the limit ends first.
+      // No refunds were applied: the submit that meets the limit ends first.
       let answers = try await queue.submit(Ask("free") * 4)
       #expect(answers.map(\.outcome) == ["created", "created", "created", "refused"])
       #expect(try await queue.usage("free") == RuleQueue.Usage(used: 5, refunded: 3, refused: 1))
@@ -70,8 +70,8 @@ struct QuotaRaceTests {
     }
   }
 
-  @Test("Two who settle at the same time settle each refund once, and leave users with an open submit alone")
-  func settling() async throws {
+  @Test("Two who apply refunds at the same time apply each once, and leave users with an open submit alone")
+  func refundsApplied() async throws {
     try await RuleQueue.run(clients: 6) { queue in
       for number in 0..<5 { try await queue.add("user-\(number)") }
       let jobs = try await queue.create((0..<5).flatMap { Ask("user-\($0)") * 20 })

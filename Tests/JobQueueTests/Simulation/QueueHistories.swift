@@ -67,7 +67,7 @@ struct QueueHistories {
     "failed: retried", "failed: dead", "failed: stale", "cancel: cancelled", "cancel: finished",
     "cancel: dead",
     "cancel: unknown", "retry: requeued", "retry: quota", "retry: not_dead", "rescued", "rescued dead",
-    "promoted", "settled", "mark published", "kept alive",
+    "promoted", "refunds applied", "mark published", "kept alive",
   ]
 
   /// The faults stop: everything that was accepted ends within a few rounds.

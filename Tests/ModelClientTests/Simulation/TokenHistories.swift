@@ -21,6 +21,8 @@ struct TokenHistories {
     var waiting: [Int?] = []
     var logins = 0
     var failedAt: ContinuousClock.Instant?
+    /// Whether the present token was refused as soon as it was new.
+    var refusedNew = false
 
     mutating func pass(_ seconds: Double) {
       now += seconds
@@ -42,8 +44,7 @@ struct TokenHistories {
         waiting.append(refused)
       case .renew(let byLogin):
         try hold(renewal == nil, "two renewals are under way")
-        let isRefused = refused.map { $0 >= before } ?? false
-        try hold(byLogin == isRefused, "a login is for the present token that was refused, and for no other")
+        try hold(byLogin == refusedNew, "a login is for a token that was refused as soon as it was new")
         if let failedAt {
           try hold(instant >= failedAt + .seconds(1), "a login \(instant - failedAt) after one failed")
         }
@@ -59,6 +60,13 @@ struct TokenHistories {
       }
     }
 
+    /// A call with the present token is refused although the token is new.
+    mutating func refuse() {
+      guard renewals.generation > 0, renewal == nil else { return }
+      renewals.newTokenWasRefused(renewals.generation, at: instant)
+      refusedNew = true
+    }
+
     /// The renewal ends; everybody who waited hears of it.
     mutating func finish(_ result: Result<Session, CallFailure>) throws {
       let before = renewals.generation
@@ -67,7 +75,12 @@ struct TokenHistories {
       let isNew =
         if case .success(let session) = result { session.expiresAt ?? .infinity } else { Double?.none }
       try hold(renewals.generation == before + (isNew == nil ? 0 : 1), "generations are numbered in turn")
-      if let isNew { ends = isNew } else { failedAt = instant }
+      if let isNew {
+        ends = isNew
+        refusedNew = false
+      } else {
+        failedAt = instant
+      }
       for refused in waiting {
         switch renewals.waited(result, after: refused, now: now) {
         case .success(let borrowed):
@@ -89,7 +102,7 @@ struct TokenHistories {
     let life = life.map { #","expiresIn":\#($0)"# } ?? ""
     let answer = try JSONReader.read(Array(#"{"token":"t","refreshToken":"r"\#(life)}"#.utf8))
     return try Session(
-      FieldReader(answer, path: "login"), Endpoint.Fields(.server), receivedAt: now, readsUser: false)
+      FieldReader(answer, path: "login"), Endpoint.Fields(.server), receivedAt: now)
   }
 
   @Test(

@@ -3,8 +3,8 @@ import ModelClient
 
 extension ModelClient {
   /// The failure of an analysis call; nil when it succeeds.
-  func failure(_ kind: AnalysisKind = .throat) async -> CallFailure? {
-    switch await analyze(image: [1, 2, 3], kind: kind, idempotencyKey: "key") {
+  func failure(_ kind: AnalysisKind = .throat, image: [UInt8] = [1, 2, 3]) async -> CallFailure? {
+    switch await analyze(image: image, kind: kind, idempotencyKey: "key") {
     case .success: nil
     case .failure(let failure): failure
     }

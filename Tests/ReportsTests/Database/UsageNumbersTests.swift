@@ -103,7 +103,7 @@ struct UsageNumbersTests {
         array_agg('a' || j.id), array_agg(NULL::timestamptz), array_agg('[]'::jsonb), array_agg(0::smallint),
         array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8), array_agg(NULL::smallint),
         array_agg(NULL::boolean), array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8),
-        array_agg(NULL::smallint), array_agg(NULL::boolean), array_agg(false), array_agg(false),
+        array_agg(NULL::smallint), array_agg(NULL::boolean), NULL, NULL, NULL, NULL,
         array_agg(1::smallint), array_agg(10), array_agg(NULL::text), array_agg('main'::text), '1.0')
       FROM (
         SELECT b.id AS lease, unnest(b.job_ids[1:1]) AS id FROM analysis.lease b WHERE b.id = 100

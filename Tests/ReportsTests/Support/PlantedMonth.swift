@@ -6,8 +6,8 @@
 /// | job | user | what became of it |
 /// |---|---|---|
 /// | 101 | ana | throat: tonsillitis 0.85, pharyngitis 0.45; serious, consultation advised |
-/// | 102 | ana | throat: normal 0.95 |
-/// | 103 | ana | ear: otitis 0.7999, tonsillitis 0.3; at the third attempt, with two calls |
+/// | 102 | ana | throat: normal 0.95; the endpoint says not serious, and advises a consultation all the same |
+/// | 103 | ana | ear: otitis 0.7999, tonsillitis 0.3, which the endpoint calls serious; at the third attempt, with two calls |
 /// | 104 | ana | cancelled, its unit given back |
 /// | 105 | ana | dead after two calls, its refund not applied yet |
 /// | 106 | ana | open |
@@ -52,10 +52,12 @@ enum PlantedMonth {
        "serious": true, "consult": true},
       {"id": "pharyngitis", "name": "Pharyngitis", "confidence": 0.45, "band": 2, "normal": false}]'),
     (24321, 102, 1, 1, 1, 1, '2026-10-02T00:00:00Z', NULL, NULL, '[
-      {"id": "normal", "name": "Normal", "confidence": 0.95, "band": 4, "normal": true}]'),
+      {"id": "normal", "name": "Normal", "confidence": 0.95, "band": 4, "normal": true,
+       "serious": false, "consult": true}]'),
     (24321, 103, 1, 2, 3, 2, '2026-10-03T00:00:00Z', NULL, 'm2', '[
       {"id": "otitis", "name": "Otitis media", "confidence": 0.7999, "band": 3, "normal": false},
-      {"id": "tonsillitis", "name": "Tonsillitis", "confidence": 0.3, "band": 1, "normal": false}]'),
+      {"id": "tonsillitis", "name": "Tonsillitis", "confidence": 0.3, "band": 1, "normal": false,
+       "serious": true}]'),
     (24321, 201, 2, 2, 1, 1, '2026-10-31T12:00:00Z', NULL, NULL, '[]'),
     (24321, 202, 2, 1, 2, 1, '2026-11-02T12:00:00Z', '2026-11-02T11:59:59Z', NULL, '[
       {"id": "tonsillitis", "name": "Tonsillitis acuta", "confidence": 0.6, "band": 3, "normal": false},
@@ -71,15 +73,22 @@ enum PlantedMonth {
     INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at,
       answered_at, analysis_id, model, endpoint, version, call_ms, condition_count, conditions,
       primary_id, primary_name, primary_confidence, primary_band, primary_normal,
-      secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal, serious, consult)
+      secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal, serious, consult,
+      endpoint_serious, endpoint_consult)
     SELECT 0, period, job, person, kind, 1, attempt, calls, finished::timestamptz, answered::timestamptz,
       'a-' || job, model, 'main', '1.0', 50, jsonb_array_length(conditions), conditions,
       p ->> 'id', p ->> 'name', (p ->> 'confidence')::float8, (p ->> 'band')::smallint,
       (p ->> 'normal')::boolean,
       s ->> 'id', s ->> 'name', (s ->> 'confidence')::float8, (s ->> 'band')::smallint,
       (s ->> 'normal')::boolean,
-      jsonb_path_exists(conditions, '$[*] ? (@.serious == true)'),
-      jsonb_path_exists(conditions, '$[*] ? (@.consult == true)')
+      CASE WHEN jsonb_path_exists(conditions, '$[*].serious')
+        THEN jsonb_path_exists(conditions, '$[*] ? (@.serious == true && @.confidence >= 0.4 && @.normal == false)') END,
+      CASE WHEN jsonb_path_exists(conditions, '$[*].consult')
+        THEN jsonb_path_exists(conditions, '$[*] ? (@.consult == true && @.confidence >= 0.4 && @.normal == false)') END,
+      CASE WHEN jsonb_path_exists(conditions, '$[*].serious')
+        THEN jsonb_path_exists(conditions, '$[*] ? (@.serious == true)') END,
+      CASE WHEN jsonb_path_exists(conditions, '$[*].consult')
+        THEN jsonb_path_exists(conditions, '$[*] ? (@.consult == true)') END
     FROM planted, LATERAL (SELECT conditions -> 0 AS p, conditions -> 1 AS s) c;
     DROP TABLE planted;
     INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)

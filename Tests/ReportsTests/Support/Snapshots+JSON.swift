@@ -31,39 +31,45 @@ extension Snapshots {
       "primary_confidence":0.85,"primary_percentage":"85%","primary_band":"red","primary_normal":false,\#
       "secondary_id":"pharyngitis","secondary_name":"Pharyngitis","secondary_confidence":0.45,\#
       "secondary_percentage":"45%","secondary_band":"yellow","secondary_normal":false,"conditions":2,\#
-      "serious":true,"consult":true,"attempt":1,"calls":1,"analysis":"a-101","endpoint":"main",\#
+      "serious":true,"consult":true,\#
+      "endpoint_serious":true,"endpoint_consult":true,"attempt":1,"calls":1,"analysis":"a-101","endpoint":"main",\#
       "model":"m1","answered_at":"2026-10-31T18:29:59+00:00","finished_at":"2026-10-31T18:30:00+00:00"},
       {"job":"102","user":"ana","kind":"throat","primary_id":"normal","primary_name":"Normal",\#
       "primary_confidence":0.95,"primary_percentage":"95%","primary_band":"red","primary_normal":true,\#
       "secondary_id":null,"secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
       "secondary_band":null,"secondary_normal":null,"conditions":1,"serious":false,"consult":false,\#
+      "endpoint_serious":false,"endpoint_consult":true,\#
       "attempt":1,"calls":1,"analysis":"a-102","endpoint":"main","model":null,"answered_at":null,\#
       "finished_at":"2026-10-02T00:00:00+00:00"},
       {"job":"103","user":"ana","kind":"ear","primary_id":"otitis","primary_name":"Otitis media",\#
       "primary_confidence":0.7999,"primary_percentage":"79%","primary_band":"orange",\#
       "primary_normal":false,"secondary_id":"tonsillitis","secondary_name":"Tonsillitis",\#
       "secondary_confidence":0.3,"secondary_percentage":"30%","secondary_band":"green",\#
-      "secondary_normal":false,"conditions":2,"serious":false,"consult":false,"attempt":3,"calls":2,\#
+      "secondary_normal":false,"conditions":2,"serious":false,"consult":null,\#
+      "endpoint_serious":true,"endpoint_consult":null,"attempt":3,"calls":2,\#
       "analysis":"a-103","endpoint":"main","model":"m2","answered_at":null,\#
       "finished_at":"2026-10-03T00:00:00+00:00"},
       {"job":"201","user":"bob","kind":"ear","primary_id":null,"primary_name":null,\#
       "primary_confidence":null,"primary_percentage":null,"primary_band":null,"primary_normal":null,\#
       "secondary_id":null,"secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
-      "secondary_band":null,"secondary_normal":null,"conditions":0,"serious":false,"consult":false,\#
+      "secondary_band":null,"secondary_normal":null,"conditions":0,"serious":null,"consult":null,\#
+      "endpoint_serious":null,"endpoint_consult":null,\#
       "attempt":1,"calls":1,"analysis":"a-201","endpoint":"main","model":null,"answered_at":null,\#
       "finished_at":"2026-10-31T12:00:00+00:00"},
       {"job":"202","user":"bob","kind":"throat","primary_id":"tonsillitis",\#
       "primary_name":"Tonsillitis acuta","primary_confidence":0.6,"primary_percentage":"60%",\#
       "primary_band":"orange","primary_normal":false,"secondary_id":"pharyngitis",\#
       "secondary_name":"Pharyngitis","secondary_confidence":0.1,"secondary_percentage":"10%",\#
-      "secondary_band":"green","secondary_normal":false,"conditions":3,"serious":false,"consult":false,\#
+      "secondary_band":"green","secondary_normal":false,"conditions":3,"serious":null,"consult":null,\#
+      "endpoint_serious":null,"endpoint_consult":null,\#
       "attempt":2,"calls":1,"analysis":"a-202","endpoint":"main","model":null,\#
       "answered_at":"2026-11-02T11:59:59+00:00","finished_at":"2026-11-02T12:00:00+00:00"},
       {"job":"301","user":"=1+1","kind":"ear","primary_id":"otitis",\#
       "primary_name":"=HYPERLINK(\"http://x\",\"y\")","primary_confidence":0.8,\#
       "primary_percentage":"80%","primary_band":"red","primary_normal":false,"secondary_id":null,\#
       "secondary_name":null,"secondary_confidence":null,"secondary_percentage":null,\#
-      "secondary_band":null,"secondary_normal":null,"conditions":1,"serious":false,"consult":true,\#
+      "secondary_band":null,"secondary_normal":null,"conditions":1,"serious":null,"consult":true,\#
+      "endpoint_serious":null,"endpoint_consult":true,\#
       "attempt":1,"calls":1,"analysis":"a-301","endpoint":"main","model":null,"answered_at":null,\#
       "finished_at":"2026-10-20T00:00:00+00:00"}
       ],

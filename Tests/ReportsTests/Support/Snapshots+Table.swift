@@ -24,21 +24,21 @@ extension Snapshots {
     case .analyses:
       #"""
       Job  User  Kind    Primary                       %  Band    Secondary      %  Band    Serious  \#
-      Consult  Finished
+      Consult  Endpoint serious  Endpoint consult  Finished
       ---  ----  ------  --------------------------  ---  ------  -----------  ---  ------  -------  \#
-      -------  -------------------------
+      -------  ----------------  ----------------  -------------------------
       101  ana   throat  Tonsillitis                 85%  red     Pharyngitis  45%  yellow  yes      \#
-      yes      2026-11-01T01:30:00+07:00
+      yes      yes               yes               2026-11-01T01:30:00+07:00
       102  ana   throat  Normal                      95%  normal                            no       \#
-      no       2026-10-02T07:00:00+07:00
+      no       no                yes               2026-10-02T07:00:00+07:00
       103  ana   ear     Otitis media                79%  orange  Tonsillitis  30%  green   no       \#
-      no       2026-10-03T07:00:00+07:00
-      201  bob   ear                                                                        no       \#
-      no       2026-10-31T08:00:00-04:00
-      202  bob   throat  Tonsillitis acuta           60%  orange  Pharyngitis  10%  green   no       \#
-      no       2026-11-02T07:00:00-05:00
-      301  =1+1  ear     =HYPERLINK("http://x","y")  80%  red                               no       \#
-      yes      2026-10-20T00:00:00+00:00
+               yes                                 2026-10-03T07:00:00+07:00
+      201  bob   ear                                                                                 \#
+                                                   2026-10-31T08:00:00-04:00
+      202  bob   throat  Tonsillitis acuta           60%  orange  Pharyngitis  10%  green            \#
+                                                   2026-11-02T07:00:00-05:00
+      301  =1+1  ear     =HYPERLINK("http://x","y")  80%  red                                        \#
+      yes                        yes               2026-10-20T00:00:00+00:00
 
       analyses of 2026-10, draft, 6 rows, times in each user's zone
 

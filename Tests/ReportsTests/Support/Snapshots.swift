@@ -17,18 +17,18 @@ enum Snapshots {
       """
       job,user,kind,primary_id,primary_name,primary_confidence,primary_percentage,primary_band,primary_normal,\
       secondary_id,secondary_name,secondary_confidence,secondary_percentage,secondary_band,secondary_normal,\
-      conditions,serious,consult,attempt,calls,analysis,endpoint,model,answered_at,finished_at
+      conditions,serious,consult,endpoint_serious,endpoint_consult,attempt,calls,analysis,endpoint,model,answered_at,finished_at
       101,ana,throat,tonsillitis,Tonsillitis,0.85,85%,red,false,pharyngitis,Pharyngitis,0.45,45%,yellow,false,\
-      2,true,true,1,1,a-101,main,m1,2026-11-01T01:29:59+07:00,2026-11-01T01:30:00+07:00
-      102,ana,throat,normal,Normal,0.95,95%,red,true,,,,,,,1,false,false,1,1,a-102,main,,,\
+      2,true,true,true,true,1,1,a-101,main,m1,2026-11-01T01:29:59+07:00,2026-11-01T01:30:00+07:00
+      102,ana,throat,normal,Normal,0.95,95%,red,true,,,,,,,1,false,false,false,true,1,1,a-102,main,,,\
       2026-10-02T07:00:00+07:00
       103,ana,ear,otitis,Otitis media,0.7999,79%,orange,false,tonsillitis,Tonsillitis,0.3,30%,green,false,\
-      2,false,false,3,2,a-103,main,m2,,2026-10-03T07:00:00+07:00
-      201,bob,ear,,,,,,,,,,,,,0,false,false,1,1,a-201,main,,,2026-10-31T08:00:00-04:00
+      2,false,,true,,3,2,a-103,main,m2,,2026-10-03T07:00:00+07:00
+      201,bob,ear,,,,,,,,,,,,,0,,,,,1,1,a-201,main,,,2026-10-31T08:00:00-04:00
       202,bob,throat,tonsillitis,Tonsillitis acuta,0.6,60%,orange,false,pharyngitis,Pharyngitis,0.1,10%,green,\
-      false,3,false,false,2,1,a-202,main,,2026-11-02T06:59:59-05:00,2026-11-02T07:00:00-05:00
+      false,3,,,,,2,1,a-202,main,,2026-11-02T06:59:59-05:00,2026-11-02T07:00:00-05:00
       301,'=1+1,ear,otitis,"'=HYPERLINK(""http://x"",""y"")",0.8,80%,red,false,,,,,,,\
-      1,false,true,1,1,a-301,main,,,2026-10-20T00:00:00+00:00
+      1,,true,,true,1,1,a-301,main,,,2026-10-20T00:00:00+00:00
       """
     case .conditions:
       """

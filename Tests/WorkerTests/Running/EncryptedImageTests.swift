@@ -32,7 +32,7 @@ struct EncryptedImageTests {
     }
   }
 
-  @Test("that are raw are cleaned after they are decrypted")
+  @Test("that are unsanitized are cleaned after they are decrypted")
   func unsanitized() async throws {
     try await Queue.with { queue in
       try await queue.addUser()

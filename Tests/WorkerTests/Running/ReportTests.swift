@@ -44,7 +44,7 @@ struct ReportTests {
         try await queue.number("SELECT count(*)::int FROM analysis.worker WHERE report IS NOT NULL") == 1)
       worker.stop()
       _ = try await worker.summary()
-      #expect(try await queue.number("SELECT count(*)::int FROM analysis.worker") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.worker WHERE ended_at IS NULL") == 0)
     }
   }
 

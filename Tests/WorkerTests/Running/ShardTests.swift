@@ -125,7 +125,7 @@ struct ShardTests {
       for _ in 0..<4 { gate.open() }
       worker.stop()
       #expect(try await worker.summary().completed == 4)
-      #expect(try await queue.number("SELECT count(*)::int FROM analysis.worker") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.worker WHERE ended_at IS NULL") == 0)
     }
   }
 

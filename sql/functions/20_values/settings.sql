@@ -1,60 +1,38 @@
--- What the settings may be.
+-- The settings: what there is, what each may be, and how one is changed.
 
--- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be
--- here.) It runs as the owner, whoever sets it.
-CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  v_now timestamptz := clock_timestamp();
-BEGIN
-  CASE NEW.name
-    WHEN 'shards' THEN
-      IF NEW.value !~ '^[0-9]{1,4}$' OR NEW.value::int NOT BETWEEN 1 AND 1024 THEN
-        RAISE EXCEPTION 'shards is a number from 1 to 1024' USING ERRCODE = '22023';
-      ELSIF NEW.value IS DISTINCT FROM OLD.value AND EXISTS (SELECT 1 FROM analysis.account) THEN
-        RAISE EXCEPTION 'the number of shards is fixed once there are users: each has its shard by it'
-          USING ERRCODE = '22023';
-      END IF;
-    WHEN 'zone' THEN
-      IF NOT EXISTS (SELECT 1 FROM pg_timezone_names z WHERE z.name = NEW.value) THEN
-        RAISE EXCEPTION 'zone is an IANA time zone, for instance Asia/Jakarta' USING ERRCODE = '22023';
-      END IF;
-    WHEN 'max_waiting_per_user', 'max_waiting', 'max_database_bytes' THEN
-      IF NEW.value !~ '^([0-9]{1,18})?$' THEN
-        RAISE EXCEPTION '% is a whole number, or empty for no limit', NEW.name USING ERRCODE = '22023';
-      END IF;
-    WHEN 'lane_shares' THEN
-      -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
-      IF NEW.value !~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$' THEN
-        RAISE EXCEPTION
-          'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
-          USING ERRCODE = '22023';
-      END IF;
-    WHEN 'statement_grace' THEN
-      IF NEW.value::interval NOT BETWEEN interval '0' AND interval '100 years' THEN
-        RAISE EXCEPTION 'statement_grace is a time from 0 to 100 years, for instance 3 days'
-        USING ERRCODE = '22023';
-      END IF;
-    WHEN 'keep_audit' THEN
-      -- By the calendar: as an interval a year is as long as 360 days.
-      IF NEW.value <> '' AND v_now + NEW.value::interval
-           NOT BETWEEN v_now + interval '1 year' AND v_now + interval '100 years' THEN
-        RAISE EXCEPTION
-          'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
-          USING ERRCODE = '22023';
-      END IF;
-    WHEN 'keep_images', 'keep_results', 'keep_dead', 'keep_usage' THEN
-      -- An hour at least: what is removed is gone, and a slip of the hand should not be all it takes.
-      IF NEW.value <> '' AND NEW.value::interval NOT BETWEEN interval '1 hour' AND interval '100 years' THEN
-        RAISE EXCEPTION '% is a time from 1 hour to 100 years, for instance 30 days, or empty for ever',
-          NEW.name
-          USING ERRCODE = '22023';
-      END IF;
-    ELSE
-      RAISE EXCEPTION 'there is no setting %', NEW.name USING ERRCODE = '22023';
-  END CASE;
-  RETURN NEW;
-END $$;
+-- Each setting with the value that it has until somebody changes it (as migration 0001 puts it there), what
+-- an empty value means (NULL: it may not be empty), and what it is for, in so few words that a terminal of 80
+-- columns shows them.
+CREATE OR REPLACE FUNCTION analysis.setting_definitions()
+RETURNS TABLE (o_name text, o_default text, o_empty text, o_meaning text)
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+  VALUES
+    ('zone', 'UTC', NULL, 'billing zone of users without one'),
+    ('shards', '1', NULL, 'fixed once there are users'),
+    ('max_waiting_per_user', '100000', 'no limit', 'most waiting jobs of a user'),
+    ('max_waiting', '20000000', 'no limit', 'most waiting jobs of all users'),
+    ('max_database_bytes', '', 'no limit', 'largest database that takes jobs'),
+    ('lane_shares', '5,2,1', NULL, 'claims of urgent, normal, bulk jobs'),
+    ('statement_grace', '3 days', NULL, 'a month is closed so long after it'),
+    ('keep_images', '30 days', 'for ever', 'after the last job of an image'),
+    ('keep_results', '24 months', 'for ever', 'results and cancelled jobs'),
+    ('keep_dead', '24 months', 'for ever', 'dead jobs'),
+    ('keep_audit', '6 years', 'for ever', 'the audit; a year at least'),
+    ('keep_usage', '', 'for ever', 'counters of months'),
+    ('consult_from', '0.4', NULL, 'confidence that makes a job serious')
+$$;
+
+-- The settings as they are.
+CREATE OR REPLACE FUNCTION analysis.list_settings()
+RETURNS TABLE (o_name text, o_value text, o_default text, o_empty text, o_meaning text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT d.o_name, s.value, d.o_default, d.o_empty, d.o_meaning
+  FROM analysis.setting_definitions() WITH ORDINALITY d(o_name, o_default, o_empty, o_meaning, position)
+  JOIN analysis.setting s ON s.name = d.o_name
+  ORDER BY d.position
+$$;
+COMMENT ON FUNCTION analysis.list_settings IS
+  'Answers the settings with their values, and what each is for.';
 
 -- A setting's value; NULL where there is none of that name.
 CREATE OR REPLACE FUNCTION analysis.setting_value(p_name text) RETURNS text
@@ -65,3 +43,88 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION analysis.setting_value IS
   'Answers a setting of the installation.';
+
+-- Refuses a value that a setting cannot have.
+CREATE OR REPLACE FUNCTION analysis.check_setting_value(p_name text, p_value text, p_before text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_rule text := CASE
+    WHEN p_name = 'shards' THEN 'shards is a number from 1 to 1024'
+    WHEN p_name = 'zone' THEN 'zone is an IANA time zone, for instance Asia/Jakarta'
+    WHEN p_name LIKE 'max\_%' THEN p_name || ' is a whole number, or empty for no limit'
+    WHEN p_name = 'lane_shares' THEN
+      'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
+    WHEN p_name = 'consult_from' THEN 'consult_from is a confidence from 0 to 1, for instance 0.4'
+    WHEN p_name = 'statement_grace' THEN 'statement_grace is a time from 0 to 100 years, for instance 3 days'
+    WHEN p_name = 'keep_audit' THEN
+      'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
+    -- An hour at least: what is removed is gone, and a slip of the hand should not be all it takes.
+    WHEN p_name LIKE 'keep\_%' THEN
+      p_name || ' is a time from 1 hour to 100 years, for instance 30 days, or empty for ever' END;
+  v_is_sound boolean;
+BEGIN
+  IF NOT EXISTS (SELECT FROM analysis.setting_definitions() d WHERE d.o_name = p_name) THEN
+    RAISE EXCEPTION 'there is no setting %', p_name USING ERRCODE = '22023';
+  END IF;
+  BEGIN
+    v_is_sound := CASE
+      WHEN p_name = 'shards' THEN p_value ~ '^[0-9]{1,4}$' AND p_value::int BETWEEN 1 AND 1024
+      WHEN p_name = 'zone' THEN EXISTS (SELECT FROM pg_timezone_names z WHERE z.name = p_value)
+      WHEN p_name LIKE 'max\_%' THEN p_value ~ '^([0-9]{1,18})?$'
+      -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
+      WHEN p_name = 'lane_shares' THEN p_value ~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$'
+      WHEN p_name = 'consult_from' THEN p_value ~ '^(0(\.[0-9]{1,15})?|1(\.0{1,15})?)$'
+      WHEN p_name = 'statement_grace' THEN p_value::interval BETWEEN interval '0' AND interval '100 years'
+      WHEN p_value = '' THEN true
+      -- By the calendar: as an interval a year is as long as 360 days.
+      WHEN p_name = 'keep_audit' THEN
+        v_now + p_value::interval BETWEEN v_now + interval '1 year' AND v_now + interval '100 years'
+      ELSE p_value::interval BETWEEN interval '1 hour' AND interval '100 years' END;
+  EXCEPTION WHEN data_exception THEN
+    v_is_sound := false;
+  END;
+  PERFORM analysis.require_argument(v_is_sound AND length(p_value) <= 200, v_rule);
+  IF p_name = 'shards' AND p_value IS DISTINCT FROM p_before AND EXISTS (SELECT FROM analysis.account) THEN
+    RAISE EXCEPTION 'the number of shards is fixed once there are users: each has its shard by it'
+      USING ERRCODE = '22023';
+  END IF;
+END $$;
+
+-- A wrong value is refused when it is set, not at every submit after it, and a change is recorded, whoever
+-- makes it and how. (No hot table: a trigger may be here.) It runs as the owner, whoever sets it.
+CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.check_setting_value(NEW.name, NEW.value, OLD.value);
+  IF TG_OP = 'UPDATE' AND NEW.value <> OLD.value THEN
+    PERFORM analysis.audit_add(
+      'set_setting', 'setting:' || NEW.name, jsonb_build_object('before', OLD.value, 'after', NEW.value));
+  END IF;
+  RETURN NEW;
+END $$;
+
+-- What a setting is now, where it could be changed to a value; a value that it cannot have is refused.
+CREATE OR REPLACE FUNCTION analysis.preview_setting(p_name text, p_value text) RETURNS text
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_before text := (SELECT s.value FROM analysis.setting s WHERE s.name = p_name);
+BEGIN
+  PERFORM analysis.check_setting_value(p_name, p_value, v_before);
+  RETURN v_before;
+END $$;
+COMMENT ON FUNCTION analysis.preview_setting IS
+  'Answers what a setting is now, where it could be changed to a value.';
+
+-- Changes a setting. False, and nothing is changed, where it is not any more what it was when somebody
+-- decided on it.
+CREATE OR REPLACE FUNCTION analysis.set_setting(p_name text, p_value text, p_before text) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.preview_setting(p_name, p_value);
+  UPDATE analysis.setting s SET value = p_value
+  WHERE s.name = p_name AND s.value = p_before;
+  RETURN FOUND;
+END $$;
+COMMENT ON FUNCTION analysis.set_setting IS
+  'Changes a setting; answers whether it was still as expected.';

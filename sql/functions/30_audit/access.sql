@@ -112,8 +112,15 @@ BEGIN
       'image', i.id, 'sha256', encode(i.sha256, 'hex'), 'width', i.width, 'height', i.height) END,
     'analysis', CASE WHEN r.outcome = 1 THEN jsonb_build_object(
       'analysis', r.analysis_id, 'answered_at', r.answered_at, 'serious', r.serious, 'consult', r.consult,
-      'model', r.model,
-      'conditions', r.conditions) END,
+      'endpoint_serious', r.endpoint_serious, 'endpoint_consult', r.endpoint_consult, 'model', r.model,
+      'conditions', (
+        SELECT coalesce(
+          jsonb_agg(
+            c.condition || jsonb_build_object(
+              'band', (ARRAY['green', 'yellow', 'orange', 'red'])[(c.condition ->> 'band')::int])
+            ORDER BY c.position),
+          '[]')
+        FROM jsonb_array_elements(r.conditions) WITH ORDINALITY c(condition, position))) END,
     'failure', CASE WHEN d.job_id IS NOT NULL
       THEN jsonb_build_object('class', d.class, 'code', d.code, 'message', d.message) END,
     'attempts', (

@@ -4,6 +4,10 @@
 -- lease, or not in a lease of this worker, or was cancelled first, is not stored. A row that breaks a
 -- constraint fails the whole call.
 --
+-- p_serious[i] is the highest confidence of a condition that has the flag and is not normal: from the
+-- setting consult_from on the analysis is serious. It is -1 where there is no such condition, and NULL where
+-- no condition says. p_consult is alike. The endpoint's flags are stored as they are given.
+--
 -- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its
 -- lease, and the caller comes again. The call waits for such a transaction once, for as long as
 -- lock_timeout says, and then stores the others. p_known_busy: it does not wait at all, for jobs that were
@@ -15,7 +19,8 @@ CREATE OR REPLACE FUNCTION analysis.complete(
   p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[],
   p_secondary_id text[],
   p_secondary_name text[], p_secondary_confidence double precision[], p_secondary_band smallint[],
-  p_secondary_normal boolean[], p_serious boolean[], p_consult boolean[], p_calls smallint[], p_call_ms int[],
+  p_secondary_normal boolean[], p_serious double precision[], p_consult double precision[],
+  p_endpoint_serious boolean[], p_endpoint_consult boolean[], p_calls smallint[], p_call_ms int[],
   p_model text[], p_endpoint text[], p_version text, p_known_busy boolean DEFAULT false,
   OUT o_stored bigint[], OUT o_busy bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
@@ -29,6 +34,7 @@ DECLARE
   v_looks boolean := p_known_busy;     -- whether what is to be left out is looked for
   v_left int;                          -- how many are not left out, and how many were not the last time
   v_before int;
+  v_from float8 := (SELECT s.value::float8 FROM analysis.setting s WHERE s.name = 'consult_from');
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
@@ -38,7 +44,7 @@ BEGIN
         array_dims(p_primary_confidence), array_dims(p_primary_band), array_dims(p_primary_normal),
         array_dims(p_secondary_id), array_dims(p_secondary_name), array_dims(p_secondary_confidence),
         array_dims(p_secondary_band), array_dims(p_secondary_normal), array_dims(p_serious),
-        array_dims(p_consult),
+        array_dims(p_consult), array_dims(p_endpoint_serious), array_dims(p_endpoint_consult),
         array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)]))
           IS NOT FALSE
       AND cardinality(p_leases) = cardinality(p_jobs)) IS NOT TRUE THEN
@@ -89,12 +95,14 @@ BEGIN
           answered_at,
           primary_id, primary_name, primary_confidence, primary_band, primary_normal,
           secondary_id, secondary_name, secondary_confidence, secondary_band, secondary_normal,
-          serious, consult, condition_count, conditions, endpoint, model, version, call_ms)
+          serious, consult, endpoint_serious, endpoint_consult, condition_count, conditions, endpoint, model,
+          version, call_ms)
         SELECT p_shard, h.period, h.job_id, h.user_id, analysis.kind_of(h.lane), 1,
           (analysis.attempts_of(h.tries) + 1)::smallint, g.calls, v_now, g.analysis_id, g.answered_at,
           g.primary_id, g.primary_name, g.primary_confidence, g.primary_band, g.primary_normal,
           g.secondary_id, g.secondary_name, g.secondary_confidence, g.secondary_band, g.secondary_normal,
-          g.serious, g.consult, g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms
+          g.serious >= v_from, g.consult >= v_from, g.endpoint_serious, g.endpoint_consult,
+          g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms
         FROM (
           SELECT unnest(p_jobs) AS job_id, unnest(v_of) AS lease_id, unnest(p_analysis_id) AS analysis_id,
             unnest(p_answered_at) AS answered_at, unnest(p_conditions) AS conditions,
@@ -105,7 +113,9 @@ BEGIN
             unnest(p_secondary_name) AS secondary_name,
             unnest(p_secondary_confidence) AS secondary_confidence,
             unnest(p_secondary_band) AS secondary_band, unnest(p_secondary_normal) AS secondary_normal,
-            unnest(p_serious) AS serious, unnest(p_consult) AS consult, unnest(p_calls) AS calls,
+            unnest(p_serious) AS serious, unnest(p_consult) AS consult,
+            unnest(p_endpoint_serious) AS endpoint_serious, unnest(p_endpoint_consult) AS endpoint_consult,
+            unnest(p_calls) AS calls,
             unnest(p_call_ms) AS call_ms, unnest(p_model) AS model, unnest(p_endpoint) AS endpoint) g
         JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
         ORDER BY h.job_id

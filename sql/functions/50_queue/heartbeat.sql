@@ -48,13 +48,15 @@ END $$;
 COMMENT ON FUNCTION analysis.heartbeat IS
   'Moves the deadlines of a worker''s leases ahead; answers the leases that it still holds.';
 
--- A worker that ends in order is forgotten; one that is lost stays listed with its last sign of life.
+-- Says that a worker has ended in order; of one that was lost nothing is heard any more. refresh_gauges
+-- removes both after a day.
 CREATE OR REPLACE FUNCTION analysis.retire(p_shard smallint, p_worker bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  DELETE FROM analysis.worker w WHERE w.shard = p_shard AND w.id = p_worker
+  UPDATE analysis.worker w SET ended_at = clock_timestamp(), in_flight = 0
+  WHERE w.shard = p_shard AND w.id = p_worker
 $$;
 COMMENT ON FUNCTION analysis.retire IS
-  'Takes a worker that ends in order off the list of workers.';
+  'Records that a worker has ended in order.';
 
 -- Keeps what a worker says of itself, and answers the server's clock in seconds since 1970, by which the
 -- worker measures its own; NULL when the worker has given no sign of life yet.
@@ -64,8 +66,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_worker IS NOT NULL AND jsonb_typeof(p_report) = 'object'
-      AND octet_length(p_report::text) <= 65536,
-    'a report names a shard and a worker, and is a JSON object of at most 64 KiB');
+      AND octet_length(p_report::text) <= 20000,
+    'a report names a shard and a worker, and is a JSON object of at most 20000 bytes');
   UPDATE analysis.worker w SET report = p_report, reported_at = clock_timestamp()
   WHERE w.shard = p_shard AND w.id = p_worker;
   RETURN CASE WHEN FOUND THEN extract(epoch FROM clock_timestamp())::float8 END;

@@ -41,10 +41,12 @@ CREATE OR REPLACE FUNCTION analysis.refresh_gauges() RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   INSERT INTO analysis.gauge AS g (name, value, at)
   SELECT n, analysis.measure(n), clock_timestamp() FROM unnest(ARRAY['database_bytes', 'waiting']) n
-  ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at
+  ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at;
+  -- Workers that ended or were lost a day ago: nobody lists them any more.
+  DELETE FROM analysis.worker w WHERE w.heartbeat_at < clock_timestamp() - interval '1 day'
 $$;
 COMMENT ON FUNCTION analysis.refresh_gauges IS
-  'Measures anew how much waits and how large the database is.';
+  'Measures anew how much waits and how large the database is; removes workers gone for a day.';
 
 -- Makes the months' partitions that are not there yet; answers how many months were made. A partition is
 -- created apart and then attached, which stops neither claims nor submits.

@@ -43,8 +43,8 @@ CREATE OR REPLACE FUNCTION analysis.results_of(p_user text, p_reading text) RETU
   primary_normal boolean,
   secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band text,
   secondary_normal boolean,
-  serious boolean, consult boolean, condition_count smallint, conditions jsonb, endpoint text, model text,
-  version text,
+  serious boolean, consult boolean, endpoint_serious boolean, endpoint_consult boolean,
+  condition_count smallint, conditions jsonb, endpoint text, model text, version text,
   attempt smallint, calls smallint, call_ms int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
@@ -63,8 +63,8 @@ BEGIN
     (ARRAY['green', 'yellow', 'orange', 'red'])[r.primary_band], r.primary_normal,
     r.secondary_id, r.secondary_name, r.secondary_confidence,
     (ARRAY['green', 'yellow', 'orange', 'red'])[r.secondary_band], r.secondary_normal,
-    r.serious, r.consult, r.condition_count, r.conditions, r.endpoint, r.model, r.version, r.attempt, r.calls,
-    r.call_ms
+    r.serious, r.consult, r.endpoint_serious, r.endpoint_consult, r.condition_count, r.conditions, r.endpoint,
+    r.model, r.version, r.attempt, r.calls, r.call_ms
   FROM analysis.locate(
     v_shard, ARRAY(SELECT j::bigint FROM jsonb_array_elements_text(v_detail -> 'jobs') j)) l
   CROSS JOIN LATERAL (

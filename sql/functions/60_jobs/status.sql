@@ -55,14 +55,15 @@ $$;
 COMMENT ON FUNCTION analysis.status_of_shard IS
   'Answers how many jobs of a shard are scheduled and dead, up to a bound.';
 
--- The workers of one shard that were heard of in the last hour.
+-- The workers of one shard that were heard of in the last hour, those that have ended too.
 CREATE OR REPLACE FUNCTION analysis.status_of_workers(p_shard smallint)
 RETURNS TABLE (
   o_worker bigint, o_host text, o_pid int, o_version text, o_started_at timestamptz, o_silent_seconds float8,
-  o_in_flight int, o_report jsonb)
+  o_in_flight int, o_report jsonb, o_has_ended boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT w.id, w.host, w.pid, w.version, w.started_at,
-    extract(epoch FROM clock_timestamp() - w.heartbeat_at)::float8, w.in_flight, w.report
+    extract(epoch FROM clock_timestamp() - w.heartbeat_at)::float8, w.in_flight, w.report,
+    w.ended_at IS NOT NULL
   FROM analysis.worker w
   WHERE w.shard = p_shard AND w.heartbeat_at > clock_timestamp() - interval '1 hour'
   ORDER BY w.host, w.pid, w.id

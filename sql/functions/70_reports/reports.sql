@@ -274,8 +274,8 @@ RETURNS TABLE (
   primary_id text, primary_name text, primary_confidence double precision, primary_band smallint,
   primary_normal boolean,
   secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band smallint,
-  secondary_normal boolean, condition_count smallint, serious boolean, consult boolean, attempt smallint,
-  calls smallint,
+  secondary_normal boolean, condition_count smallint, serious boolean, consult boolean,
+  endpoint_serious boolean, endpoint_consult boolean, attempt smallint, calls smallint,
   analysis_id text, endpoint text, model text, answered_at timestamptz, answered_local timestamp,
   finished_at timestamptz,
   finished_local timestamp)
@@ -289,7 +289,8 @@ BEGIN
   SELECT r.job_id, a.user_ref, r.kind,
     r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal,
     r.secondary_id, r.secondary_name, r.secondary_confidence, r.secondary_band, r.secondary_normal,
-    r.condition_count, r.serious, r.consult, r.attempt, r.calls, r.analysis_id, r.endpoint, r.model,
+    r.condition_count, r.serious, r.consult, r.endpoint_serious, r.endpoint_consult, r.attempt, r.calls,
+    r.analysis_id, r.endpoint, r.model,
     r.answered_at, timezone(coalesce(p_zone, a.zone), r.answered_at),
     r.finished_at, timezone(coalesce(p_zone, a.zone), r.finished_at)
   FROM analysis.result r

@@ -23,8 +23,9 @@ COMMENT ON FUNCTION analysis.role_prefix IS
 --   worker         what analysis-worker does
 --   reporter       the reports of usage, conditions and totals, which are counts; closes months
 --   clinician      jobs with their results and failures, and the report of analyses
--- operator looks at the queue and the causes of failures, pauses, retries, cancels, recounts; no diagnosis
---   administrator  users, plans and clinics
+--   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts;
+--                  no diagnosis
+--   administrator  users, plans, clinics and settings
 --   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit;
 --                  no picture, no diagnosis, no name
 --   privacy        erases persons, and exports what is kept of one, with the images
@@ -95,8 +96,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
         'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
         'list_clinics', 'list_clinic_viewers', 'add_clinic', 'assign_clinic', 'grant_clinics',
-        'revoke_clinics', 'lift_clinics',
-        'await_submits', 'audit_key'],
+        'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key', 'preview_setting', 'set_setting'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']
@@ -121,9 +121,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
     g.functions || ARRAY[
-      'shard_of', 'shards_of', 'setting_value', 'months', 'period_of', 'image_keys', 'role_prefix',
-      'role_rights', 'missing_rights', 'act_as',
-      'chain_audit', 'clinics_seen', 'users_seen'],
+      'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'image_keys',
+      'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;

@@ -76,10 +76,11 @@ struct InvalidAnswerTests {
       "101 conditions", 200,
       Answers.analysis(
         conditions: "[\(Array(repeating: Answers.condition(), count: 101).joined(separator: ","))]")),
-    Row("a time that is none", 200, Answers.analysis(time: #""timestamp":"yesterday""#)),
     Row(
-      "a flag that is neither true nor false", 200,
-      Answers.analysis(conditions: "[\(Answers.condition(further: #""isPotentiallySerious":"yes""#))]")),
+      "a condition that was made up", 200,
+      Answers.analysis(
+        conditions: "[\(Answers.condition(further: #""error":"","error_note":"This is a fallback result""#))]"
+      )),
     Row("the condition analysis_error") { .analysisError($0) },
     Row(
       "a condition with isError", 200,

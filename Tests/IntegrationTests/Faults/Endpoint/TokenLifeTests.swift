@@ -5,14 +5,14 @@ import Testing
 
 @Suite("The account's token in a long queue")
 struct TokenLifeTests {
-  @Test("ends many times on the way, and no job notices", arguments: ["token", "access-token"])
+  @Test("ends many times on the way, and no job notices", arguments: ["guide", "server"])
   func shortLived(dialect: String) async throws {
     let folder = try TemporaryFolder()
     try Data(Trial.password.utf8).write(to: URL(filePath: folder.path("password")))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("password"))
     let options = [
       "--require-auth", "--account", "\(Trial.email):\(folder.path("password"))", "--token-lifetime", "5s",
-      "--login-dialect", dialect, "--delay", "200ms",
+      "--dialect", dialect, "--delay", "200ms",
     ]
     try await RunningEndpoint.with(options) { endpoint async throws in
       // Three lifetimes at least.

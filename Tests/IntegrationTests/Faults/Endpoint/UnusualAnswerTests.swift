@@ -28,7 +28,11 @@ struct UnusualAnswerTests {
     Valid(
       "the newer model's normal at 0.95 is red by its confidence, and marked as normal",
       one("normal", "0.95", #""recommendationText":"No action needed.","attention_map":[[0,1],[1,0]]"#),
-      stored: "primary_band = 4 AND primary_normal AND conditions->0->>'treatment' = 'No action needed.'"),
+      stored: "primary_band = 4 AND primary_normal AND conditions->0->>'recommendation' = 'No action needed.'"
+    ),
+    Valid(
+      "a time that is none is absent", Answers.analysis(time: #""timestamp":"yesterday""#),
+      stored: "answered_at IS NULL"),
     Valid(
       "healthy is normal too", one("healthy", "0.2"), stored: "primary_band = 1 AND primary_normal"),
     Valid(
@@ -36,7 +40,7 @@ struct UnusualAnswerTests {
     Valid(
       "what is absent of a condition is absent, not false or empty", one("strep_throat", "0.5"),
       stored: """
-        NOT serious AND NOT consult AND NOT conditions->0 ?| ARRAY['symptoms', 'serious', 'consult',
+        num_nonnulls(serious, consult, endpoint_serious, endpoint_consult) = 0 AND NOT conditions->0 ?| ARRAY['symptoms', 'serious', 'consult',
         'treatment', 'description']
         """),
     Valid(
@@ -45,8 +49,8 @@ struct UnusualAnswerTests {
         "x", "0.5",
         #""symptoms":null,"recommendConsultation":null,"treatmentInfo":null,"isPotentiallySerious":false"#),
       stored: """
-        conditions->0->>'serious' = 'false'
-        AND NOT conditions->0 ?| ARRAY['symptoms', 'consult', 'treatment']
+        conditions->0->>'serious' = 'false' AND NOT serious AND NOT endpoint_serious AND consult IS NULL
+        AND NOT conditions->0 ?| ARRAY['symptoms', 'consult', 'treatment', 'recommendation']
         """),
     Valid(
       "no condition is an answer without a finding", Answers.analysis(conditions: "[]"),

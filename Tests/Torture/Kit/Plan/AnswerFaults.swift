@@ -27,7 +27,8 @@ enum AnswerFaults {
     .requestTimeout, .tooMany, .tooManyRetryAfter, .tooManyRetryAfterDate, .serverError, .badGateway,
     .unavailable, .unavailableRetryAfter, .gatewayTimeout, .criticalError, .errorString, .reset, .timeout,
     .slow,
-    .truncated, .html, .badJSON, .empty, .huge, .gzipBomb, .errorTrue, .analysisError, .badConfidence,
+    .truncated, .html, .badJSON, .empty, .huge, .gzipBomb, .errorTrue, .analysisError, .fallback,
+    .badConfidence,
     .wrongType,
     .missingID, .missingConditions,
   ]
@@ -39,6 +40,6 @@ enum AnswerFaults {
 
   /// Unusual answers that are analyses all the same: no faults.
   static let valid: [FaultClass] = [
-    .errorFalse, .secondsTimestamp, .createdAt, .sparse, .noFindings, .newerModel,
+    .errorFalse, .secondsTimestamp, .createdAt, .sparse, .noFindings, .negativeTime, .newerModel,
   ]
 }

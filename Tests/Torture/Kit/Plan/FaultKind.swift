@@ -82,7 +82,7 @@ enum WorkerFault: String, CaseIterable, Sendable {
   case stoppedAtOnce = "worker-stopped-at-once"
   /// One more worker for a while.
   case added = "worker-added"
-  /// One more worker that is told to drain and stopped soon, several times in a row.
+  /// One more worker that runs with `--drain` and is stopped soon, several times in a row.
   case drainsShortly = "worker-drains-shortly"
 }
 

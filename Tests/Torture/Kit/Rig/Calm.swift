@@ -85,8 +85,8 @@ struct Calm {
     ).single().bool(0)
   }
 
-  /// How many rows of the hot table were read so far, and entries of its index. Whoever reads tells of it when they
-  /// disconnect.
+  /// How many rows of the hot table were read so far, and entries of its index. A session
+  /// reports its reads when it disconnects.
   private func rowsRead() async throws -> Int {
     let patience = ContinuousClock.now + .seconds(30)
     while try await rig.owner.query(

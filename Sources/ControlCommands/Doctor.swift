@@ -1,0 +1,128 @@
+import CommandLineTool
+import Doctor
+import Formatting
+
+/// `analysisctl doctor`.
+enum DoctorCommand {
+  static let workerConfiguration = Option<String?>(
+    "worker-config", .path,
+    help: "A worker's configuration file: database, endpoints and the rest are taken from it.")
+  static let endpoint = Option<String?>(
+    "endpoint", .string, valueName: "url", help: "Base address of the endpoint.")
+  static let credentials = Option<String?>(
+    "credentials", .path, help: "File (mode 0600) with the service account's email and password.")
+  static let dialect = Option<DoctorRequest.Dialect?>(
+    "dialect", .choice(DoctorRequest.Dialect.self), help: "Which of the endpoint's two spellings to speak.")
+  static let authorities = Option<String?>(
+    "ca-file", .path, help: "Certificate authorities to trust for the endpoint, instead of the system's.")
+  static let plainHTTP = Flag(
+    "allow-plain-http", help: "Allow an endpoint without TLS that is not this machine.")
+  static let deep = Flag("deep", help: "Recount everybody's use too, which reads all jobs.")
+  static let longTransaction = Option(
+    "long-transaction", .duration(in: .zero...(.seconds(86_400))), default: .seconds(300),
+    help: "How long a transaction may last before it is told of.")
+
+  static let command = ControlCommand(
+    "doctor", abstract: "Look for what is wrong with the database, the workers and the endpoint.",
+    discussion: """
+      Each check says what it saw and what to do about it. Nothing is changed; at the endpoint one health call \
+      and one log-in are made, and no analysis. Given --worker-config, what that worker uses is looked at; \
+      options come before its file.
+
+      Exit codes: 0 when nothing is wrong (warnings there may be), 1 when something is, 69 when the database \
+      cannot be reached; the endpoint is looked at all the same.
+      """,
+    examples: [
+      Example("analysisctl doctor", "The database, the schema and the workers."),
+      Example(
+        "analysisctl doctor --worker-config /etc/analysis/worker.conf",
+        "What that worker uses, its endpoint too."),
+      Example(
+        "analysisctl doctor --endpoint https://model.example.org --credentials account",
+        "The endpoint and the account as well."),
+      Example("analysisctl doctor --deep --json", "Everything, for a program."),
+    ],
+    inputs: [
+      workerConfiguration, endpoint, credentials, dialect, authorities, plainHTTP, KeyFileOption.path, deep,
+      longTransaction,
+    ],
+    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater]
+  ) { context in
+    let request = try request(context)
+    return try await context.withSession(schema: .nothing, database: request.database) { session in
+      let checkup = Checkup(request, database: session.database, environment: context.environment)
+      let report = try await checkup.run()
+      try session.view.show(report)
+      return report.exitCode
+    }
+  }
+
+  private static func request(_ context: ControlContext) throws -> DoctorRequest {
+    var named = DoctorRequest.Named()
+    named.workerConfiguration = try context[workerConfiguration]
+    named.endpoint = try context[endpoint]
+    named.credentials = try context[credentials]
+    named.dialect = try context[dialect]
+    named.authorities = try context[authorities]
+    named.plainHTTP = try context[plainHTTP]
+    named.keyFile = try context[KeyFileOption.path]
+    named.isDatabaseGiven = context.values.source(of: CommonOptions.database) == .commandLine
+    named.isDeep = try context[deep]
+    named.longTransaction = try context[longTransaction]
+    return try DoctorRequest(named, environment: context.environment)
+  }
+}
+
+extension DoctorReport: Presentable {
+  /// 69 without the database, 1 when something is wrong; warnings are no failure.
+  var exitCode: ExitCode {
+    guard isDatabaseReached else { return .unreachable }
+    return count(.wrong) > 0 ? .jobFailed : .done
+  }
+
+  var json: JSONValue {
+    [
+      "database_reached": .bool(isDatabaseReached),
+      "counts": .object(
+        Finding.State.allCases.map { .init(name: $0.rawValue, value: .count(count($0))) }),
+      "findings": .array(
+        findings.map { finding in
+          [
+            "check": .string(finding.check), "state": .string(finding.state.rawValue),
+            "seen": .string(finding.seen), "advice": .text(finding.advice),
+          ]
+        }),
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    let states = findings.map(\.state.rawValue.count).max() ?? 0
+    let checks = findings.map(\.check.count).max() ?? 0
+    let lines = findings.map { finding in
+      let state =
+        finding.state.rawValue + String(repeating: " ", count: states - finding.state.rawValue.count)
+      let check = finding.check + String(repeating: " ", count: checks - finding.check.count)
+      let shown = finding.state.colour.map { paint(state, $0) } ?? state
+      let advice =
+        finding.advice.map { String(repeating: " ", count: states + 2) + "-> \(printable($0))\n" } ?? ""
+      return "\(shown)  \(check)  \(printable(finding.seen))\n\(advice)"
+    }
+    return lines.joined() + "\n" + summary
+  }
+
+  private var summary: String {
+    let states: [Finding.State] = [.wrong, .warning, .ok, .skipped]
+    return states.map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ") + "\n"
+  }
+}
+
+extension Finding.State {
+  fileprivate var colour: Paint.Colour? {
+    switch self {
+    case .ok: .green
+    case .warning: .yellow
+    case .wrong: .red
+    case .skipped: nil
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import Administration
+import AnalysisCore
+import CommandLineTool
+import PostgreSQL
+
+/// `analysisctl jobs`.
+enum JobsCommand {
+  /// Said where job numbers are shown.
+  static let numbers = """
+    A job's number is its own, and numbers jump: each connection to the database draws 64 at once and drops what it \
+    does not use. A gap is no lost job.
+    """
+
+  static let command = ControlCommand(
+    "jobs", abstract: "List jobs, look at one, retry or cancel some.",
+    examples: [
+      Example("analysisctl jobs list --user u1 --state dead", "What died."),
+      Example("analysisctl jobs show 123", "One job with its attempts and its result."),
+      Example("analysisctl jobs retry --state dead --month current --dry-run", "What a retry would take."),
+      Example("analysisctl jobs cancel 123 124", "Cancel two jobs and give their units back."),
+    ],
+    subcommands: [
+      JobsListCommand.command, JobsShowCommand.command, JobsRetryCommand.command, JobsCancelCommand.command,
+    ])
+}
+
+/// The options by which jobs are chosen.
+enum JobFilterOptions {
+  static let user = Option<String?>("user", short: "u", .string, help: "Only this user's.")
+  static let state = Option<JobState?>("state", .choice(JobState.self), help: "Only those in this state.")
+  static let month = Option<MonthChoice?>("month", .monthChoice, help: "Only those that count in this month.")
+  static let kind = Option<AnalysisKind?>(
+    "type", short: "t", .choice(AnalysisKind.self), help: "Only of this type.")
+
+  static let all: [any Input] = [user, state, month, kind]
+}
+
+/// Which jobs are meant, the month still as it was asked for.
+struct JobSelection: Sendable, Equatable {
+  var user: String?
+  var state: JobState?
+  var month: MonthChoice?
+  var kind: AnalysisKind?
+
+  init(user: String? = nil, state: JobState? = nil, month: MonthChoice? = nil, kind: AnalysisKind? = nil) {
+    self.user = user
+    self.state = state
+    self.month = month
+    self.kind = kind
+  }
+
+  init(_ context: ControlContext) throws(UsageError) {
+    user = try context[JobFilterOptions.user]
+    state = try context[JobFilterOptions.state]
+    month = try context[JobFilterOptions.month]
+    kind = try context[JobFilterOptions.kind]
+  }
+
+  /// Whether nothing narrows the choice.
+  var isOfAll: Bool { self == JobSelection() }
+
+  /// The choice, with the month that it means.
+  func filter(_ database: ConnectionPool) async throws -> JobFilter {
+    JobFilter(user: user, state: state, month: try await month?.period(database), kind: kind)
+  }
+}

@@ -1,0 +1,18 @@
+import CommandLineTool
+
+/// `analysisctl jobs retry`.
+enum JobsRetryCommand {
+  static let command = ControlCommand(
+    "retry", abstract: "Queue dead jobs again.",
+    discussion: """
+      Each takes a unit of the present month of its user, the lowest numbers first; those for which the limit \
+      has none left stay dead, and the exit code is 3.
+      """,
+    examples: [
+      Example("analysisctl jobs retry 123", "One job."),
+      Example("analysisctl jobs retry --user u1 --month previous", "What failed for a user last month."),
+    ],
+    inputs: JobsChange.inputs,
+    exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
+  ) { context in try await JobsChange.retry.run(context) }
+}

@@ -1,0 +1,53 @@
+import CommandLineTool
+import EventLoop
+import Formatting
+import Glibc
+import PostgreSQL
+
+/// Asks whoever sits at the terminal before something is changed that cannot be taken back, or that others rely on.
+enum Confirmation {
+  static let yes = Flag("yes", help: "Do it without asking; needed where there is no terminal to ask at.")
+
+  /// Returns when the question was answered with yes, or need not be asked.
+  ///
+  /// - Throws: `CommandFailure` with `refused` when the answer is anything else, and with `usage` where nobody can be asked.
+  static func require(_ question: String, _ session: ControlSession) async throws {
+    if try session.context[yes] { return }
+    try? session.console.messages.write(printable(question, keeping: "\n") + " [y/N] ")
+    guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
+      session.console.say("")
+      throw CommandFailure.usage(
+        "this asks before it changes anything, and there is no terminal to ask at",
+        advice: "Give --yes to do it without being asked; nothing was changed.")
+    }
+    guard ["y", "yes"].contains(answer.lowercased()) else {
+      throw CommandFailure(.refused, "Nothing was changed, since the answer was not yes.")
+    }
+  }
+}
+
+/// A line that is typed at the terminal, without its end; nil where standard input is no terminal or has ended.
+///
+/// - Throws: `CancellationError` when the task is cancelled before the line has come.
+func typedLine(on loop: EventLoop) async throws -> String? {
+  guard isatty(0) == 1 else { return nil }
+  let (lines, arrived) = AsyncStream.makeStream(of: Void.self)
+  try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+    loop.execute {
+      do {
+        try loop.watch(0, .read) { _ in
+          loop.unwatch(0)
+          arrived.finish()
+        }
+        continuation.resume()
+      } catch {
+        continuation.resume(throwing: error)
+      }
+    }
+  }
+  defer { loop.execute { loop.unwatch(0) } }
+  for await _ in lines {}
+  try Task.checkCancellation()
+  // The terminal gives a whole line at once, and this one has come.
+  return readLine()
+}

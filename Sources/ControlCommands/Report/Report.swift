@@ -1,0 +1,218 @@
+import AnalysisCore
+import CommandLineTool
+import Formatting
+import JobQueue
+import Reports
+
+/// `analysisctl report`.
+enum ReportCommand {
+  static let month = Option(
+    "month", .monthChoice, default: MonthChoice.current, help: "YYYY-MM, current or previous.")
+  static let zone = Option<String?>(
+    "zone", .string,
+    help: "The IANA time zone in which times are shown; each user's own unless given. It changes "
+      + "no number.")
+  static let format = Option<ReportFormat?>(
+    "format", .choice(ReportFormat.self),
+    help: "How it is written; by --out's ending, else table, unless given.")
+  static let excel = Flag("excel", help: "Begin a CSV with the mark by which spreadsheets know UTF-8.")
+  static let out = Option<String?>(
+    "out", short: "o", .path,
+    help: "Write to this file: whole or not at all, readable by you alone; beside it "
+      + "FILE.json says what it holds.")
+  static let due = Option<String?>(
+    "due", .folder,
+    help: "Write usage-YYYY-MM.csv to this folder for every month that can be closed and whose "
+      + "file is missing or differs.")
+
+  static let command = ControlCommand(
+    "report", abstract: "Print a month's usage, analyses, conditions or totals.",
+    examples: [
+      Example("analysisctl report usage", "What everybody has used this month."),
+      Example(
+        "analysisctl report usage --month previous --out usage.csv", "Last month's for the accounts."),
+      Example("analysisctl report usage --due /var/lib/analysis/reports", "What cron runs."),
+      Example("analysisctl report conditions --month 2026-10 --json", "What was found, for a program."),
+    ],
+    subcommands: [
+      usage,
+      leaf(
+        .analyses, abstract: "A row an analysis: what was found, and how surely.",
+        example: "analysisctl report analyses --month previous --out analyses.csv --excel"),
+      leaf(
+        .conditions, abstract: "A row a condition: how often it was found in each band.",
+        example: "analysisctl report conditions --month 2026-10"),
+      leaf(
+        .summary, abstract: "A row a number: the month's totals.",
+        example: "analysisctl report summary"),
+    ])
+
+  private static func leaf(
+    _ kind: ReportKind, abstract: String, example: String
+  ) -> ControlCommand {
+    let inputs: [any Input] = [month, zone, format, excel, out]
+    return ControlCommand(
+      kind.rawValue, abstract: abstract,
+      discussion: kind.hasDiagnoses
+        ? "Who reads it, and why, is recorded first: see analysisctl audit. A standby cannot, and refuses it."
+        : "",
+      examples: [Example(example, "This report.")],
+      inputs: kind.hasDiagnoses ? inputs + [ReasonOption.reason] : inputs,
+      exitCodes: [.done, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
+    ) { context in
+      try await run(try ReportArguments(kind, context), context)
+    }
+  }
+
+  private static let usage = ControlCommand(
+    "usage", abstract: "A row a user: plan, limit, and what was used, refunded and refused.",
+    discussion: """
+      The report of a month is a draft until the time of grace after its end is over (3 days after the month has \
+      ended everywhere). The first report after that closes the month: from then on it comes out the same for ever. \
+      What changes later is an adjustment in a later month. Exit code 6 says that the month is over and jobs of it \
+      are still open; 5 that the file was there already and is the same.
+
+      With --due every month is looked at that is over: 0 says that a file was written, and 5 that there was \
+      nothing to do. 6 says that nothing was written and a month that is over could not be closed yet, since its \
+      time of grace is running. Jobs that are still open when the grace is over do not hold the month up.
+      """,
+    examples: [
+      Example("analysisctl report usage --month 2026-10", "On the terminal."),
+      Example("analysisctl report usage --month previous --out usage.csv", "For the accounts."),
+      Example("analysisctl report usage --due /var/lib/analysis/reports", "What cron runs."),
+    ],
+    inputs: [month, zone, format, excel, out, due],
+    exitCodes: [.done, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
+  ) { context in
+    let arguments = try ReportArguments(.usage, context)
+    guard let folder = try context[due] else { return try await run(arguments, context) }
+    try arguments.checkAlone(context.values)
+    return try await context.withSession { session in
+      let statements = DueStatements(folder: folder, zone: arguments.zone, excel: arguments.excel)
+      let response = try await statements.write(Reporter(session.database))
+      try session.view.show(response)
+      return response.exitCode
+    }
+  }
+
+  private static func run(
+    _ arguments: ReportArguments, _ context: ControlContext
+  ) async throws -> ExitCode {
+    try await context.withSession { session in
+      try await ReportRun(arguments: arguments, session: session).run()
+    }
+  }
+}
+
+/// What the command line asks of a report.
+struct ReportArguments: Sendable {
+  let kind: ReportKind
+  let month: MonthChoice
+  let zone: String?
+  let format: ReportFormat
+  let excel: Bool
+  let out: String?
+  /// Why it is read, for the audit.
+  let reason: String?
+
+  init(_ kind: ReportKind, _ context: ControlContext) throws {
+    self.kind = kind
+    month = try context[ReportCommand.month]
+    zone = try context[ReportCommand.zone]
+    excel = try context[ReportCommand.excel]
+    // A dash is standard output, as it is without the option.
+    out = try context[ReportCommand.out].flatMap { $0 == "-" ? nil : $0 }
+    reason = try kind.hasDiagnoses ? context[ReasonOption.reason] : nil
+    let given = try context[ReportCommand.format]
+    let isJSON = context.view.isJSON
+    if isJSON, let given, given != .json {
+      throw CommandFailure.usage("--json and --format \(given.rawValue) contradict each other")
+    }
+    let isDue = try kind == .usage && context[ReportCommand.due] != nil
+    format = try given ?? (isJSON ? .json : isDue ? .csv : Self.format(of: out))
+    if excel, format != .csv, !isDue {
+      throw CommandFailure.usage("--excel is of use only with --format csv")
+    }
+  }
+
+  /// A file's ending says how it is to be written.
+  private static func format(of file: String?) throws(CommandFailure) -> ReportFormat {
+    guard let file else { return .table }
+    switch file.lowercased().split(separator: ".").last {
+    case "csv": return .csv
+    case "json": return .json
+    case "txt": return .table
+    default:
+      throw .usage(
+        "the ending of \(printable(file)) does not say how to write it",
+        advice: "Name a file that ends in .csv, .json or .txt (a table), or give --format.")
+    }
+  }
+
+  /// `--due` decides months, form and files by itself.
+  func checkAlone(_ values: Values) throws(CommandFailure) {
+    let others: [(String, ValueSource)] = [
+      ("--month", values.source(of: ReportCommand.month)),
+      ("--format", values.source(of: ReportCommand.format)),
+      ("--out", values.source(of: ReportCommand.out)),
+    ]
+    for (name, source) in others where source == .commandLine {
+      throw .usage("--due and \(name) cannot be given together")
+    }
+  }
+}
+
+/// Writes one report to standard output or a file, and says what it wrote. The module `Reports` makes the rows.
+private struct ReportRun {
+  let arguments: ReportArguments
+  let session: ControlSession
+
+  func run() async throws -> ExitCode {
+    let month = try await arguments.month.period(session.database)
+    let request = ReportRequest(
+      arguments.kind, month: month, zone: arguments.zone, format: arguments.format, excel: arguments.excel,
+      width: arguments.out == nil ? session.view.width : nil)
+    let console = session.console
+    let bar = arguments.out.map { _ in ProgressBar("rows", total: nil, console: console) }
+    defer { bar?.finish() }
+    let outcome: ReportOutcome
+    do {
+      outcome = try await Reporter(session.database).run(
+        request, to: destination, by: session.actor(arguments.reason).statement,
+        detail: (["format": .string(arguments.format.rawValue), "file": .bool(arguments.out != nil)]
+          as JSONValue)
+          .json,
+        progress: { rows in bar?.update(done: rows, total: nil) })
+    } catch {
+      // Whoever reads our output has read enough: that is said in its own way.
+      throw error.underlying as? WriteError ?? error
+    }
+    bar?.finish()
+    if let out = arguments.out { console.say(Self.sentence(outcome, month: month, file: out)) }
+    if let since = outcome.removedSince {
+      console.say(
+        "Results of \(month) have been removed since \(Moment.short(since)), after the time for which they are kept "
+          + "(keep_results); this report holds what is left of them.")
+    }
+    switch outcome.kind {
+    case .written: return .done
+    case .nothingToDo: return .nothingToDo
+    case .openJobs:
+      console.say("\(outcome.openJobs) jobs of \(month) are still open; this is a draft.")
+      return .jobsStillOpen
+    }
+  }
+
+  private var destination: ReportDestination {
+    if let out = arguments.out { return .file(out) }
+    let console = session.console
+    return .stream { chunk in try console.output.write(String(decoding: chunk, as: UTF8.self)) }
+  }
+
+  private static func sentence(_ outcome: ReportOutcome, month: Period, file: String) -> String {
+    let facts =
+      "\(outcome.rows) rows, \(outcome.state.rawValue)\(outcome.sha256.map { ", sha256 \($0)" } ?? "")"
+    let done = outcome.kind == .nothingToDo ? "is there already" : "written"
+    return "\(printable(file)) \(done): \(month), \(facts)"
+  }
+}

@@ -1,0 +1,67 @@
+import Administration
+import CommandLineTool
+import RemoteImages
+
+/// `analysisctl users set-photo`.
+enum UsersSetPhotoCommand {
+  static let url = Argument(
+    optional: "url", .string,
+    help: "The photo's https address, or - to read it from standard input, where other users of this machine "
+      + "cannot see it.")
+  static let remove = Flag("remove", help: "Say that there is none any more.")
+
+  /// The most bytes of an address on standard input.
+  private static let longest = 8192
+
+  static let command = ControlCommand(
+    "set-photo", abstract: "Set where a user's photo is.",
+    discussion: """
+      The photo is not fetched now, only its host looked at, which must be one of --url-hosts. No command shows \
+      more of the address than the host.
+      """,
+    examples: [
+      Example(
+        "analysisctl users set-photo u1 https://img.example.org/u1.jpg",
+        "A photo, where --url-hosts allows its host."),
+      Example("analysisctl users set-photo u1 - < address.txt", "One whose address is a secret."),
+      Example("analysisctl users set-photo u1 --remove", "None."),
+    ],
+    inputs: [remove, RemoteImageOptions.hosts, UsersCommand.user, url],
+    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater]
+  ) { context in
+    let user = try context[UsersCommand.user]
+    let address = try await address(context)
+    return try await context.withSession { session in
+      try await UserDirectory(session.database).setPhoto(user, url: address)
+      let host = address.flatMap { RemoteAddress.host(of: $0) } ?? "none"
+      try session.view.show(UsersSetResponse(user: user, name: "photo", value: host, from: nil))
+      return .done
+    }
+  }
+
+  /// The address, checked; nil for none.
+  private static func address(_ context: ControlContext) async throws -> String? {
+    let given = try context[url]
+    if try context[remove] {
+      guard given == nil else {
+        throw CommandFailure.usage("an address and --remove cannot be given together")
+      }
+      return nil
+    }
+    guard let given else { throw CommandFailure.usage("neither an address nor --remove is given") }
+    let hosts = try context[RemoteImageOptions.hosts]
+    guard !hosts.isEmpty else { throw RemoteImageArguments.off }
+    let address = given == "-" ? try await standardInput(context.dependencies) : given
+    _ = try RemoteAddress(address, among: hosts)
+    return address
+  }
+
+  private static func standardInput(_ dependencies: Dependencies) async throws -> String {
+    // Reading blocks, so it is done where threads may wait.
+    let reading = Task(executorPreference: globalConcurrentExecutor) {
+      try dependencies.standardInput(longest)
+    }
+    let text = String(decoding: try await reading.value, as: UTF8.self)
+    return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+  }
+}

@@ -1,0 +1,83 @@
+import Administration
+import AnalysisCore
+import CommandLineTool
+import Formatting
+import RemoteImages
+
+/// `analysisctl users show`.
+enum UsersShowCommand {
+  static let command = ControlCommand(
+    "show", abstract: "Show a user's plan, limit, use and profile.",
+    examples: [Example("analysisctl users show u1", "One user.")],
+    inputs: [UsersCommand.user], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+  ) { context in
+    let user = try context[UsersCommand.user]
+    return try await context.withSession { session in
+      guard let detail = try await UserDirectory(session.database).show(user) else {
+        throw CommandFailure(
+          .refused, "there is no user \(printable(user))", advice: "Look with analysisctl users list.")
+      }
+      try session.view.show(detail)
+      return .done
+    }
+  }
+}
+
+/// Shows all that is kept of a user.
+extension UserDetail: Presentable {
+  var json: JSONValue {
+    [
+      "user": .string(reference), "id": .string(String(userID)), "shard": .count(shard),
+      "zone": .string(zone), "clinic": .text(clinic), "created_at": .time(createdAt),
+      "plan": .text(plan),
+      "plan_name": .text(planDisplayName), "month": .month(period), "limit": .count(limit),
+      "used": .count(used), "remaining": .count(remaining), "analysed": .count(analysed),
+      "open": .count(open), "refunded": .count(refunded), "refused": .count(refused),
+      "plans": .array(planHistory.map { ["plan": .string($0.plan), "from": .time($0.from)] }),
+      "profile": profile?.json ?? .null,
+    ]
+  }
+
+  func text(width: Int?, paint: Paint) -> String {
+    var facts = Facts([
+      ("user", reference), ("clinic", clinic), ("plan", shownPlan), ("zone", zone),
+      ("month", period.description),
+      ("limit", limit.map(String.init) ?? "unlimited"), ("used", String(used)),
+      ("remaining", remaining.map(String.init)), ("analysed", String(analysed)),
+      ("open", String(open)), ("refunded", String(refunded)), ("refused", String(refused)),
+      ("added", Moment.short(createdAt)),
+    ])
+    for entry in planHistory {
+      facts.add("plan from", "\(entry.from.map { Moment.short($0) } ?? "the beginning"): \(entry.plan)")
+    }
+    if let profile {
+      facts.add("name", profile.name)
+      facts.add("e-mail", profile.email)
+      facts.add("backend plan", profile.backendSubscription)
+      facts.add("backend count", profile.backendCount.map(String.init))
+      facts.add("backend reset", Moment.short(profile.lastReset))
+      facts.add("photo on", profile.photoHost)
+    }
+    return facts.text
+  }
+
+  private var shownPlan: String {
+    guard let plan else { return "none yet" }
+    return planDisplayName.map { "\($0) (\(plan))" } ?? plan
+  }
+}
+
+extension Profile {
+  fileprivate var json: JSONValue {
+    [
+      "name": .text(name), "email": .text(email), "backend_subscription": .text(backendSubscription),
+      "backend_count": .count(backendCount), "last_reset": .time(lastReset), "photo_host": .text(photoHost),
+      "updated_at": .time(updatedAt),
+    ]
+  }
+
+  /// Where the photo is; the rest of its address may be a secret.
+  fileprivate var photoHost: String? {
+    photoURL.map { RemoteAddress.host(of: $0) ?? "unknown" }
+  }
+}

@@ -1,0 +1,123 @@
+import HTTPTransfer
+import JobQueue
+public import PostgreSQL
+
+/// Makes every check, and goes on when one cannot be made.
+public struct Checkup: Sendable {
+  private let request: DoctorRequest
+  private let database: ConnectionPool
+  private let environment: [String: String]
+
+  /// Checks of a request.
+  public init(_ request: DoctorRequest, database: ConnectionPool, environment: [String: String]) {
+    self.request = request
+    self.database = database
+    self.environment = environment
+  }
+
+  /// Makes them. Nothing is changed; at an endpoint one health call and one log-in are made.
+  ///
+  /// - Throws: `CancellationError` alone.
+  public func run() async throws -> DoctorReport {
+    var findings: [Finding] = []
+    let isReached = try await look(&findings)
+    findings += try await endpointFindings()
+    return DoctorReport(findings: findings, isDatabaseReached: isReached)
+  }
+
+  private func endpointFindings() async throws -> [Finding] {
+    guard !request.endpoints.isEmpty else {
+      return [
+        .skipped(
+          "endpoint", "no endpoint was named", "Name one with --endpoint, or a worker's --worker-config.")
+      ]
+    }
+    let http = HTTPClient(loop: database.loop, configuration: request.transfer)
+    var findings: [Finding] = []
+    for endpoint in request.endpoints where !Task.isCancelled {
+      findings += await EndpointChecks(use: endpoint, http: http, environment: environment).findings()
+    }
+    await http.close()
+    try Task.checkCancellation()
+    return findings
+  }
+
+  /// Looks at the database; false when it cannot be reached, or went away meanwhile.
+  private func look(_ findings: inout [Finding]) async throws -> Bool {
+    let asked = AskedDatabase(
+      pool: database, longTransaction: request.longTransaction, worker: request.worker)
+    var hasSchema = true
+    for check in checks where hasSchema || !check.needsSchema {
+      try Task.checkCancellation()
+      do {
+        let found = try await check.findings(asked)
+        findings += found
+        if check is SchemaChecks,
+          found.contains(where: { $0.check == "schema.version" && $0.state == .wrong })
+        {
+          hasSchema = false
+          findings.append(.skipped("queue", "nothing can be said of the queue without a schema that fits"))
+        }
+      } catch {
+        if Self.isCancelled(error) { throw CancellationError() }
+        if let loss = Self.server(error), loss.code == .connectionFailed || loss.isConnectionLoss {
+          findings.append(Self.unreachable(loss))
+          return false
+        }
+        findings.append(Self.failed(check.group, error))
+      }
+    }
+    return true
+  }
+
+  private static func isCancelled(_ error: any Error) -> Bool {
+    error is CancellationError || server(error)?.code == .cancelled
+  }
+
+  private static func server(_ error: any Error) -> PostgreSQLError? {
+    error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
+  }
+
+  private var checks: [any DatabaseCheck] {
+    let checks: [any DatabaseCheck] = [
+      ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
+      SessionChecks(), HorizonChecks(),
+      VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
+      RightsChecks(), OwnershipCheck(), ViewerCheck(), AuditCheck(), WorkerChecks(), QueueChecks(),
+      ImageChecks(keys: request.keys, environment: environment),
+    ]
+    return request.isDeep ? checks + [ReconcileCheck()] : checks
+  }
+
+  /// A check that could not be made says so and stops no other.
+  private static func failed(_ group: String, _ error: any Error) -> Finding {
+    let (queue, server) = (error as? JobQueueError, server(error))
+    switch server {
+    case let error? where error.isPermissionDenied:
+      return .skipped(
+        group, "this login may not look",
+        "Run doctor as the schema's owner, or as a login with the auditor's role.")
+    case let error? where error.isSchemaLacking:
+      return .skipped(group, "the schema lacks what is looked at", "Run analysisctl migrate.")
+    default:
+      return .wrong(
+        group, "it could not be checked: \(queue?.message ?? server?.message ?? "\(error)")",
+        queue?.advice ?? "Look at the database's log.")
+    }
+  }
+
+  private static func unreachable(_ error: PostgreSQLError) -> Finding {
+    let advice =
+      switch error.phase {
+      case .some(.configuration):
+        "Mend the connection settings: --database, or PG* variables and their files."
+      case .some(.passwordFile): "Only its owner may be able to read a password file: mode 0600."
+      case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
+      case .some(.databaseMissing): "Check the database's name, or make it with createdb."
+      case .some(.tls): "Check the certificates and PGSSLMODE."
+      case .some(.tooManyClients): "Raise max_connections, or end sessions that nobody needs."
+      default: "Check that it runs and how to reach it: PGHOST, PGPORT, firewall, pg_hba.conf."
+      }
+    return .wrong("server.reachable", "the database cannot be reached: \(error.message)", advice)
+  }
+}

@@ -1,0 +1,156 @@
+import AnalysisCore
+import CommandLineTool
+import HTTPTransfer
+public import ModelClient
+public import PostgreSQL
+import WorkerSettings
+
+/// What is to be looked at, and how closely.
+public struct DoctorRequest: Sendable {
+  /// How requests and answers are written: one of the endpoint's two spellings.
+  public typealias Dialect = Endpoint.Dialect
+
+  /// What a person names. What is left out is taken from the worker's configuration file, if one is named.
+  public struct Named: Sendable {
+    /// The worker's configuration file.
+    public var workerConfiguration: String?
+    /// The base address of the endpoint.
+    public var endpoint: String?
+    /// The file with the service account.
+    public var credentials: String?
+    /// Which of the endpoint's two spellings to speak.
+    public var dialect: Dialect?
+    /// The file of certificate authorities to trust for the endpoint.
+    public var authorities: String?
+    /// Whether an endpoint without TLS may be on another machine.
+    public var plainHTTP = false
+    /// The file with the keys of encrypted images.
+    public var keyFile: String?
+    /// Whether it is said where the database is, so that the worker's file does not count for it.
+    public var isDatabaseGiven = false
+    /// Whether to recount everybody's use, which reads all jobs.
+    public var isDeep = false
+    /// For how long a transaction, or a session that holds one, may last before it is a finding.
+    public var longTransaction: Duration = .seconds(300)
+
+    /// Nothing is named.
+    public init() {}
+  }
+
+  /// Where the worker finds the queue; nil to look where every command does.
+  public let database: ConnectionConfiguration?
+  /// What there is to know of the workers' settings; nil when none were named.
+  let worker: WorkerUse?
+  /// The endpoints to be asked; empty when none was named.
+  let endpoints: [EndpointUse]
+  /// How they are reached.
+  let transfer: HTTPTransfer.Configuration
+  /// Where the keys of encrypted images are.
+  let keys: KeysUse
+  let isDeep: Bool
+  let longTransaction: Duration
+
+  /// Puts together what was named and what the worker's file says.
+  ///
+  /// - Throws: What is wrong with the worker's file or an address.
+  public init(_ named: Named, environment: [String: String]) throws {
+    let path = named.workerConfiguration
+    let settings = try path.map(GivenSettings.read)
+    isDeep = named.isDeep
+    longTransaction = named.longTransaction
+    worker = try path.flatMap { path in
+      try settings.map { WorkerUse(path: path, listens: try $0.values[WorkerOptions.listen]) }
+    }
+    var transfer = try settings?.transfer() ?? HTTPTransfer.Configuration()
+    transfer.readsCertificates = true
+    if let file = named.authorities { transfer.certificateAuthorityFile = file }
+    if named.plainHTTP { transfer.plainHTTP = .anywhere }
+    self.transfer = transfer
+    keys = try Self.keys(named, settings, environment)
+    endpoints = try Self.endpoints(named, settings, transfer, environment)
+    database = named.isDatabaseGiven ? nil : try settings?.database()
+  }
+
+  /// The endpoint that is named, or else those of the worker's file, each once.
+  private static func endpoints(
+    _ named: Named, _ settings: GivenSettings?, _ transfer: HTTPTransfer.Configuration,
+    _ environment: [String: String]
+  ) throws -> [EndpointUse] {
+    let credentials = try credentials(named, settings, environment)
+    var addresses: [String] = []
+    if let address = named.endpoint {
+      addresses = [address]
+    } else if let settings {
+      let kinds = try settings.kinds()
+      addresses = Set(try settings.addresses().filter { kinds.contains($0.key) }.values).sorted()
+    }
+    let dialect = try named.dialect ?? settings?.values[WorkerOptions.dialect] ?? .server
+    return try addresses.map { address in
+      do {
+        try transfer.check(address)
+      } catch let error as TransferError {
+        throw CommandFailure.usage("the endpoint cannot be used: \(error)")
+      }
+      return EndpointUse(
+        endpoint: Endpoint(name: address, baseURL: address, dialect: dialect), credentials: credentials)
+    }
+  }
+
+  private static func credentials(
+    _ named: Named, _ settings: GivenSettings?, _ environment: [String: String]
+  ) throws -> CredentialsUse {
+    if let path = named.credentials { return .file(path) }
+    guard let path = try settings?.values[WorkerOptions.credentials] else { return .none }
+    return isManaged(path, environment) ? .managed(path) : .file(path)
+  }
+
+  /// The key file that is named, or else that of the worker's file.
+  private static func keys(
+    _ named: Named, _ settings: GivenSettings?, _ environment: [String: String]
+  ) throws -> KeysUse {
+    if let path = named.keyFile { return .file(path) }
+    guard let path = try settings?.values[WorkerOptions.keyFile] else { return .none }
+    return isManaged(path, environment) ? .managed(path) : .file(path)
+  }
+
+  /// A bare name may be a credential that the service manager gives to the worker alone.
+  private static func isManaged(_ path: String, _ environment: [String: String]) -> Bool {
+    !path.contains("/") && environment["CREDENTIALS_DIRECTORY"] == nil
+  }
+}
+
+/// What a worker's settings mean for the database.
+struct WorkerUse: Sendable, Equatable {
+  /// The file that they were read from.
+  let path: String
+  /// Whether it listens for wake-ups.
+  let listens: Bool
+}
+
+/// How an endpoint is to be called.
+struct EndpointUse: Sendable {
+  /// Where it is and what it speaks.
+  let endpoint: Endpoint
+  /// Where the credentials are.
+  let credentials: CredentialsUse
+}
+
+/// Where a service account is found.
+enum CredentialsUse: Sendable, Equatable {
+  /// Calls are made without one.
+  case none
+  /// In a file.
+  case file(String)
+  /// The service manager gives it to the worker by this name, and to nobody else.
+  case managed(String)
+}
+
+/// Where the keys of encrypted images are found.
+enum KeysUse: Sendable, Equatable {
+  /// None are named.
+  case none
+  /// In a file.
+  case file(String)
+  /// The service manager gives them to the worker by this name, and to nobody else.
+  case managed(String)
+}

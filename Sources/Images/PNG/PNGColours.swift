@@ -1,0 +1,75 @@
+/// The chunks of a PNG that say what its samples stand for. They are read here and taken out before libpng sees
+/// the file: it would apply some of them by itself, and knows no cICP.
+struct PNGColours {
+  private var codePoints: Range<Int>?
+  private var embedded: Range<Int>?
+  private var standard: Range<Int>?
+  private var gamma: Range<Int>?
+  private var chromaticities: Range<Int>?
+
+  /// Notes a chunk that stands before the picture's data; the first of each kind counts.
+  mutating func note(_ name: String, _ content: Range<Int>) {
+    switch name {
+    case "cICP": codePoints = codePoints ?? content
+    case "iCCP": embedded = embedded ?? content
+    case "sRGB": standard = standard ?? content
+    case "gAMA": gamma = gamma ?? content
+    case "cHRM": chromaticities = chromaticities ?? content
+    default: break
+    }
+  }
+
+  /// The profile that the chunks amount to, nil for sRGB or where nothing is said. One chunk counts, in the order
+  /// of the PNG specification: cICP, iCCP, sRGB, then gAMA with cHRM.
+  func profile(_ bytes: UnsafeRawBufferPointer) throws(ImageRefusal) -> ColourProfile? {
+    if let codePoints { return try Self.profile(codePoints: bytes[codePoints]) }
+    if let embedded { return try ColourProfile(icc: try InflatedProfile.inflate(bytes[embedded])) }
+    if standard != nil || (gamma == nil && chromaticities == nil) { return nil }
+    return try ColourProfile(
+      try chromaticities.map { content throws(ImageRefusal) in try Self.primaries(bytes[content]) } ?? .sRGB,
+      try gamma.map { content throws(ImageRefusal) in try Self.curve(bytes[content]) } ?? .sRGB)
+  }
+
+  /// The code points of ITU-T H.273: primaries, curve, matrix, and whether the full range is used.
+  private static func profile(codePoints: Slice<UnsafeRawBufferPointer>) throws(ImageRefusal)
+    -> ColourProfile?
+  {
+    switch Array(codePoints) {
+    case [1, 13, 0, 1]: return nil
+    case [12, 13, 0, 1]: return try ColourProfile(.displayP3, .sRGB)
+    // The curves for 10 and 12 bits are the same.
+    case [9, 14, 0, 1], [9, 15, 0, 1]: return try ColourProfile(.bt2020, .bt709)
+    case let other where other.count == 4:
+      let numbers = other.map { "\($0)" }.joined(separator: ", ")
+      throw .colourProfile("its colours are of a kind that is not read here (cICP \(numbers))")
+    default: throw .colourProfile("its cICP chunk has a wrong length")
+    }
+  }
+
+  /// A gamma of 45455 says that samples are light to the power 0.45455.
+  private static func curve(_ content: Slice<UnsafeRawBufferPointer>) throws(ImageRefusal) -> ToneCurve {
+    guard let value = numbers(content, count: 1)?.first, (0.1...10).contains(value) else {
+      throw .colourProfile("its gamma is impossible")
+    }
+    return .power(1 / value)
+  }
+
+  private static func primaries(_ content: Slice<UnsafeRawBufferPointer>) throws(ImageRefusal)
+    -> ColourPrimaries
+  {
+    guard let values = numbers(content, count: 8) else {
+      throw .colourProfile("its cHRM chunk has a wrong length")
+    }
+    let place = { (at: Int) in ColourPrimaries.Place(values[at], values[at + 1]) }
+    return ColourPrimaries(white: place(0), red: place(2), green: place(4), blue: place(6))
+  }
+
+  /// Whole numbers that count hundred-thousandths.
+  private static func numbers(_ content: Slice<UnsafeRawBufferPointer>, count: Int) -> [Double]? {
+    guard content.count == count * 4 else { return nil }
+    let bytes = Array(content)
+    return stride(from: 0, to: bytes.count, by: 4).map { at in
+      Double(bytes[at..<at + 4].reduce(0) { $0 << 8 | Int($1) }) / 100_000
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import AnalysisCore
+import CommandLineTool
+import Testing
+
+@testable import Administration
+@testable import ControlCommands
+@testable import JobQueue
+
+@Suite("Users and plans are shown")
+struct UserViewTests {
+  private func detail(limit: Int? = 5, profile: Profile? = nil) throws -> UserDetail {
+    UserDetail(
+      reference: "u1", shard: 0, userID: 9, zone: "Asia/Jakarta", createdAt: Fixed.moment, plan: "free",
+      planDisplayName: "Basic", planHistory: [PlanEntry(plan: "free", from: nil)], period: try Fixed.month(),
+      limit: limit, used: 3, refunded: 1, refused: 2, analysed: 2, profile: profile)
+  }
+
+  @Test("a user with a limit")
+  func limited() throws {
+    #expect(
+      Fixed.text(try detail()) == """
+        user       u1
+        plan       Basic (free)
+        zone       Asia/Jakarta
+        month      2026-10
+        limit      5
+        used       3
+        remaining  2
+        analysed   2
+        open       1
+        refunded   1
+        refused    2
+        added      2026-10-01 00:00:00Z
+        plan from  the beginning: free
+
+        """)
+    #expect(
+      Fixed.json(try detail())
+        == [
+          #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","clinic":null,"#,
+          #""created_at":"2026-10-01T00:00:00.250Z","#,
+          #""plan":"free","plan_name":"Basic","month":"2026-10","limit":5,"used":3,"remaining":2,"analysed":2,"#,
+          #""open":1,"refunded":1,"refused":2,"plans":[{"plan":"free","from":null}],"profile":null}"#,
+        ].joined())
+  }
+
+  @Test("a user without one, and with a profile")
+  func unlimited() throws {
+    let profile = Profile(
+      name: "N", email: "n@example.org", backendSubscription: "premium", backendCount: 4, lastReset: nil,
+      updatedAt: Fixed.moment)
+    let user = try detail(limit: nil, profile: profile)
+    let text = Fixed.text(user)
+    #expect(text.contains("limit          unlimited\nused           3\nanalysed       2\n"))
+    #expect(
+      text.hasSuffix(
+        "name           N\ne-mail         n@example.org\nbackend plan   premium\nbackend count  4\n"))
+    let json = Fixed.json(user)
+    #expect(json.contains(#""limit":null,"used":3,"remaining":null"#))
+    #expect(
+      json.hasSuffix(
+        #""profile":{"name":"N","email":"n@example.org","backend_subscription":"premium","backend_count":4,"#
+          + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"}}"#))
+  }
+
+  @Test("a page of users")
+  func list() throws {
+    let users = [
+      UserSummary(reference: "u1", zone: "UTC", plan: "free", limit: 5, used: 5, period: try Fixed.month()),
+      UserSummary(reference: "u2", zone: "UTC", plan: nil, limit: nil, used: 0, period: try Fixed.month()),
+    ]
+    let full = UsersListResponse(users: users, isFull: true)
+    #expect(
+      Fixed.text(full) == """
+        USER  PLAN  ZONE  MONTH    USED      LIMIT
+        u1    free  UTC   2026-10     5          5
+        u2          UTC   2026-10     0  unlimited
+
+        """)
+    #expect(
+      Fixed.json(full)
+        == #"{"users":[{"user":"u1","plan":"free","zone":"UTC","month":"2026-10","limit":5,"used":5},"#
+        + #"{"user":"u2","plan":null,"zone":"UTC","month":"2026-10","limit":null,"used":0}],"next":"u2"}"#)
+    #expect(UsersListResponse(users: users, isFull: false).next == nil)
+    #expect(Fixed.text(UsersListResponse(users: [], isFull: false)) == "No users.\n")
+  }
+
+  @Test("an import, in which no name or address is repeated")
+  func imported() {
+    let response = UsersImportResponse(lines: [
+      .init(line: 1, user: "u1", outcome: .created), .init(line: 2, user: "u2", outcome: .updated),
+      .init(line: 3, user: nil, outcome: .refused("It is not JSON.")),
+    ])
+    #expect(
+      Fixed.text(response)
+        == "created u1\nupdated u2\nrefused line 3: It is not JSON.\n")
+    #expect(
+      Fixed.json(response)
+        == [
+          #"{"profiles":[{"line":1,"user":"u1","outcome":"created","message":null},"#,
+          #"{"line":2,"user":"u2","outcome":"updated","message":null},"#,
+          #"{"line":3,"user":null,"outcome":"refused","message":"It is not JSON."}]}"#,
+        ].joined())
+    #expect(response.exitCode == .refused)
+    #expect(UsersImportResponse(lines: [response.lines[0]]).exitCode == .done)
+    #expect(UsersImportResponse(lines: []).exitCode == .nothingToDo)
+  }
+
+  @Test("plans with their dated limits")
+  func plans() {
+    let plans = [
+      Plan(
+        name: "free", displayName: "Basic", cost: 1000,
+        limits: [
+          Plan.Limit(from: nil, monthly: 5, isInForce: true),
+          Plan.Limit(from: Fixed.moment, monthly: 2, isInForce: false),
+        ]),
+      Plan(
+        name: "premium", displayName: "Premium", cost: 1000,
+        limits: [Plan.Limit(from: nil, monthly: nil, isInForce: true)]),
+      Plan(name: "new", displayName: "New", cost: 10, limits: []),
+    ]
+    let lines = Fixed.text(PlansResponse(plans: plans)).split(separator: "\n").map(String.init)
+    #expect(
+      lines == [
+        "PLAN     NAME     LIMIT A MONTH  FROM                  IN FORCE",
+        "free     Basic                5  the beginning         yes",
+        "free     Basic                2  2026-10-01 00:00:00Z  no",
+        "premium  Premium      unlimited  the beginning         yes",
+        "new      New           none yet                        ",
+      ])
+    #expect(
+      Fixed.json(PlansResponse(plans: plans))
+        == [
+          #"{"plans":[{"plan":"free","name":"Basic","cost":1000,"limit":5,"unlimited":false,"limits":["#,
+          #"{"from":null,"limit":5,"unlimited":false,"in_force":true},"#,
+          #"{"from":"2026-10-01T00:00:00.250Z","limit":2,"unlimited":false,"in_force":false}]},"#,
+          #"{"plan":"premium","name":"Premium","cost":1000,"limit":null,"unlimited":true,"limits":["#,
+          #"{"from":null,"limit":null,"unlimited":true,"in_force":true}]},"#,
+          #"{"plan":"new","name":"New","cost":10,"limit":null,"unlimited":false,"limits":[]}]}"#,
+        ].joined())
+  }
+}
