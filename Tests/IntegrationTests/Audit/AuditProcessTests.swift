@@ -90,7 +90,7 @@ struct AuditProcessTests {
           "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
           environment: ["ANALYSIS_DATABASE": installation.database.conninfo + " user=\(role)"]
         ).ended()
-        try await installation.pool.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+        try await dropLoginRole(role, on: installation.pool)
         #expect(drained.code == 0, "\(drained.messages)")
         #expect(drained.messages.contains("Cannot record the start of this worker"), "\(drained.messages)")
         #expect(try await installation.number("SELECT count(*)::int FROM analysis.result") == 1)

@@ -16,6 +16,20 @@ public func withLoginRole<R>(
   try await database.execute(script: "CREATE ROLE \(role) LOGIN\(membership)")
   let outcome: Result<R, any Error>
   do { outcome = .success(try await body(role)) } catch { outcome = .failure(error) }
-  try await database.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+  try await dropLoginRole(role, on: database)
   return try outcome.get()
+}
+
+/// Removes a role that a test has made.
+///
+/// Roles belong to the whole cluster: where two tests remove theirs at the same moment, the server may find a row that
+/// the other has just deleted ("tuple concurrently deleted"), and nothing is done. Then it is done again.
+public func dropLoginRole(_ role: String, on database: some Queryable) async throws(PostgreSQLError) {
+  for attempt in 1... {
+    do {
+      return try await database.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
+    } catch  where error.sqlState == "XX000" && attempt < 20 {
+      continue
+    }
+  }
 }
