@@ -67,6 +67,7 @@ public final class RawConnection: Sendable {
 
   /// Sends bytes, all of them.
   public func write(_ bytes: [UInt8]) throws {
+    guard isOpen.withLock({ $0 }) else { throw ServerFailure("the connection is closed") }
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
@@ -109,7 +110,9 @@ public final class RawConnection: Sendable {
     isOpen.withLock { if $0 { _ = shutdown(descriptor, Int32(SHUT_RDWR)) } }
   }
 
+  /// Reads what has come; false at the end, and after this side has closed, for then the descriptor may be another's.
   private func readMore() -> Bool {
+    guard isOpen.withLock({ $0 }) else { return false }
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     let count = recv(descriptor, &buffer, buffer.count, 0)
     guard count > 0 else { return false }
