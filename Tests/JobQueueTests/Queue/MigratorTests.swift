@@ -1,7 +1,10 @@
 import EventLoop
 import PostgreSQL
 import QueueTestSupport
+<<<<<<< HEAD
 import SQLFiles
+=======
+>>>>>>> main
 import Synchronization
 import TestSupport
 import Testing
