@@ -1,10 +1,7 @@
 import EventLoop
 import PostgreSQL
 import QueueTestSupport
-<<<<<<< HEAD
 import SQLFiles
-=======
->>>>>>> main
 import Synchronization
 import TestSupport
 import Testing
