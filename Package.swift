@@ -189,13 +189,16 @@ let package = Package(
       ]),
     tests(
       "ReportsTests",
-      ["Reports", "AnalysisCore", "Formatting", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport"]),
+      [
+        "Reports", "AnalysisCore", "Formatting", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport",
+        "QueueTestSupport",
+      ]),
     tests(
       "WorkerTests",
       [
         "Worker", "Administration", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient",
         "HTTPTransfer", "EventLoop",
-        "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
+        "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport", "QueueTestSupport",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
@@ -204,7 +207,7 @@ let package = Package(
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
-        "WorkerSettings", "DevelopmentEndpoint", "TestSupport",
+        "WorkerSettings", "DevelopmentEndpoint", "TestSupport", "QueueTestSupport",
       ]),
     tests(
       "DevelopmentEndpointTests",
@@ -213,7 +216,7 @@ let package = Package(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
-        "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
+        "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "model-endpoint",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.

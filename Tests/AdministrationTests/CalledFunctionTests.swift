@@ -39,7 +39,7 @@ struct CalledFunctionTests {
     }
   }
 
-  private static func functions(_ queue: RuleQueue) async throws -> [String: Function] {
+  private static func functions(_ queue: QueueFixture) async throws -> [String: Function] {
     let rows = try await queue.pool.query(
       """
       SELECT p.proname::text AS name, p.pronargs - p.pronargdefaults AS least, p.pronargs::int AS most,
@@ -71,7 +71,7 @@ struct CalledFunctionTests {
 
   @Test("name one that the database has, with as many arguments as it takes and with columns that it answers")
   func calls() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let functions = try await Self.functions(queue)
       let calls = try Self.calls()
       #expect(calls.count > 60)

@@ -1,104 +1,136 @@
 import Administration
-package import AnalysisCore
 package import EventLoop
 package import JobQueue
 package import PostgreSQL
 package import TestSupport
+package import Testing
 
-/// A database of its own with the whole schema, and short ways to put something into it.
+/// A database of a test's own with the whole schema, short ways to put something into it and to look into it.
 package struct QueueFixture: Sendable {
+  /// The database as programs reach it: through a proxy or a pooler, where there is one.
   package let database: TestDatabase
   package let loop: EventLoop
+  /// The test's own connections.
   package let pool: ConnectionPool
   package let statements = WorkerStatements(
     shard: 0, worker: WorkerIdentity(id: 77, host: "test", pid: 1, version: "1.0"))
 
-  package static let template = DatabaseTemplate("queue_client") { conninfo in
-    let loop = try EventLoop(name: "template")
-    let pool = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
-    _ = try await Migrator(pool).migrate()
-    await pool.close()
+  package init(database: TestDatabase, loop: EventLoop, pool: ConnectionPool) {
+    self.database = database
+    self.loop = loop
+    self.pool = pool
   }
 
-  package func addUser(_ reference: String, plan: String = "premium") async throws {
-    _ = try await UserDirectory(pool).add(NewUser(reference: reference, plan: plan))
+  /// The same, which programs reach by another way, such as a pooler or a login.
+  package func reached(by conninfo: String) -> QueueFixture {
+    QueueFixture(database: TestDatabase(conninfo: conninfo, name: database.name), loop: loop, pool: pool)
   }
 
-  package func submission(
-    _ user: String, _ image: Int = 1, key: String? = nil, kind: AnalysisKind = .throat,
-    priority: Priority = .normal, runAt: Double? = nil
-  ) -> Submission {
-    Submission(
-      user: user, kind: kind, priority: priority, image: Self.image(image), key: key, runAt: runAt,
-      sourceName: "photo \(image).jpg")
+  // MARK: Questions
+
+  /// The first column of a query that answers one row, as a whole number.
+  package func number(_ sql: String, _ parameters: [Parameter] = []) async throws -> Int {
+    try await pool.query(sql, parameters).single().int(0)
   }
 
-  /// Made-up bytes, different for each number, under a made-up hash.
-  package static func image(_ number: Int) -> SubmittedImage {
-    .bytes(bytes(number), sha256: hash(number), width: 640, height: 480)
+  /// The first column of a query, as whole numbers.
+  package func numbers(_ sql: String, _ parameters: [Parameter] = []) async throws -> [Int] {
+    try await pool.query(sql, parameters).map { try $0.int(0) }
   }
 
-  package static func bytes(_ number: Int) -> [UInt8] {
-    (0..<2000).map { UInt8(truncatingIfNeeded: $0 &* number) }
+  /// The first column of a query that answers one row, as a text.
+  package func text(_ sql: String, _ parameters: [Parameter] = []) async throws -> String {
+    try await pool.query(sql, parameters).single().string(0)
   }
 
-  package static func hash(_ number: Int) -> [UInt8] {
-    (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ number) }
+  /// The first column of a query, as texts.
+  package func texts(_ sql: String, _ parameters: [Parameter] = []) async throws -> [String] {
+    try await pool.query(sql, parameters).map { try $0.string(0) }
   }
 
-  @discardableResult
-  package func submit(_ items: [Submission]) async throws -> [SubmitOutcome] {
-    try await Submitter(pool).submit(items)
+  /// Runs statements.
+  package func execute(_ script: String) async throws {
+    try await pool.execute(script: script)
   }
 
-  /// Submits jobs of one user and answers their ids.
-  package func submitted(_ count: Int, user: String = "clinic") async throws -> [JobID] {
-    try await submit((0..<count).map { submission(user, $0 + 1) }).compactMap(\.job)
+  /// How many rows a table of the schema has.
+  package func count(_ table: String) async throws -> Int {
+    try await number("SELECT count(*) FROM analysis.\(table)")
   }
 
-  /// Claims what waits in the lane of normal throat jobs.
-  package func claim(lease: Int64 = 1000, count: Int = 100) async throws -> [ClaimedJob] {
-    let lane = LaneClaim(lane: Lane(.throat, .normal), from: 0, limit: count)
-    return try await statements.claim(
-      firstLease: lease, lanes: [lane], count: count, leaseDuration: .seconds(60)
-    ).run(on: pool).flatMap(\.jobs)
+  // MARK: What there is
+
+  /// How many jobs were analysed.
+  package var results: Int {
+    get async throws { try await count("result WHERE outcome = 1") }
   }
 
-  package func completed(_ job: ClaimedJob, name: String = "Tonsillitis") throws -> CompletedJob {
-    guard let high = Confidence(0.83), let low = Confidence(0.21) else { throw FixtureError.confidence }
-    let conditions = [
-      Condition(
-        id: "tonsillitis", name: name, confidence: high, symptoms: ["fever"], isPotentiallySerious: true),
-      Condition(id: "normal", name: "Normal", confidence: low, isNormal: true),
-    ]
-    let analysis = Analysis(
-      id: "analysis-\(job.id)", kind: job.kind, conditions: conditions, answeredAt: 1_700_000_000.5,
-      model: "stand-in")
-    return CompletedJob(
-      lease: job.lease, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
-  }
-
-  package func number(_ sql: String) async throws -> Int {
-    try await pool.query(sql).single().int(0)
-  }
-
-  package enum FixtureError: Error {
-    case confidence
-  }
-}
-
-/// Lends a migrated database that is dropped at the end.
-package func withQueue<R>(_ body: (QueueFixture) async throws -> R) async throws -> R {
-  try await withTestDatabase(QueueFixture.template) { database in
-    let loop = try EventLoop(name: "test")
-    let pool = ConnectionPool(database.configuration, on: loop, size: 4)
-    let result: Result<R, any Error>
-    do {
-      result = .success(try await body(QueueFixture(database: database, loop: loop, pool: pool)))
-    } catch {
-      result = .failure(error)
+  /// How many units are taken and not owed back.
+  package var units: Int {
+    get async throws {
+      try await number(
+        "SELECT coalesce(sum(used), 0) - (SELECT count(*) FROM analysis.refund) FROM analysis.usage")
     }
-    await pool.close()
-    return try result.get()
+  }
+
+  /// The state of every job, by its number.
+  package func states() async throws -> [Int64: String] {
+    let rows = try await pool.query("SELECT job_id, state FROM analysis.job_status")
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
+  }
+
+  /// What a user's row of the present month says, in UTC, refunds that are not applied yet taken off.
+  package func usage(_ user: String) async throws -> Usage {
+    let row = try await pool.query(
+      """
+      SELECT coalesce(sum(u.used), 0) - (
+               SELECT count(*) FROM analysis.refund f WHERE f.shard = a.shard AND f.user_id = a.user_id),
+             coalesce(sum(u.refunded), 0), coalesce(sum(u.refused), 0)
+      FROM analysis.account a LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id
+      WHERE a.user_ref = $1 GROUP BY a.shard, a.user_id
+      """, [.text(user)]
+    ).single()
+    return Usage(used: try row.int(0), refunded: try row.int(1), refused: try row.int(2))
+  }
+
+  package struct Usage: Sendable, Equatable {
+    package var used: Int
+    package var refunded: Int
+    package var refused: Int
+
+    package init(used: Int = 0, refunded: Int = 0, refused: Int = 0) {
+      self.used = used
+      self.refunded = refunded
+      self.refused = refused
+    }
+  }
+
+  /// Returns when some connection to this database waits for another's lock.
+  package func untilSomebodyWaits() async throws {
+    try await eventually {
+      try await number(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+      ) > 0
+    }
+  }
+
+  // MARK: What must hold
+
+  /// What must hold at every moment.
+  package func expectInvariants(_ location: SourceLocation = #_sourceLocation) async throws {
+    // It looks at every row, of which some tests have very many.
+    let broken = try await pool.query(
+      "SELECT format('%s: job %s, user %s: %s', rule, job_id, user_id, detail) FROM analysis.broken_invariants()",
+      deadline: .seconds(300)
+    ).map { try $0.string(0) }
+    #expect(broken == [], "invariants", sourceLocation: location)
+  }
+
+  /// What must hold when no worker runs: every invariant, counters that agree with the jobs, and no lease is left.
+  package func expectSound(_ location: SourceLocation = #_sourceLocation) async throws {
+    try await expectInvariants(location)
+    let differences = try await Reconciliation.run(pool, month: nil)
+    #expect(differences.isEmpty, "\(differences)", sourceLocation: location)
+    #expect(try await count("lease") == 0, "a lease is left", sourceLocation: location)
   }
 }

@@ -13,8 +13,8 @@ struct AuditActionTests {
     "Each action leaves exactly one entry, with role, user, host and reason",
     arguments: AuditedAction.allCases)
   func once(deed: AuditedAction) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let (action, object) = try await deed.perform(queue, as: actor)
       let entries = try await queue.entries()
       let entry = try #require(entries.first)
@@ -33,8 +33,8 @@ struct AuditActionTests {
 
   @Test("What changes nothing, or is refused, leaves none")
   func none() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let finished = try await queue.create([Ask("user")])[0]
       #expect(try await queue.complete(try await queue.claim()) == [finished])
       let (jobs, pauses) = (JobDirectory(queue.pool), PauseDirectory(queue.pool))
@@ -65,8 +65,8 @@ struct AuditActionTests {
 
   @Test("What is rolled back leaves none, and what is committed with it leaves all, in order")
   func withTheTransaction() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       try await queue.pool.withConnection { connection in
         for end in ["ROLLBACK", "COMMIT"] {
@@ -86,8 +86,8 @@ struct AuditActionTests {
     "A back-end that calls the functions by SQL is recorded by what the server knows, whatever role it takes on"
   )
   func bySQL() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "SET ROLE analysis_submitter")
@@ -107,8 +107,8 @@ struct AuditActionTests {
 
   @Test("Who acts holds for one transaction, and not for the next on the same connection")
   func forOneTransaction() async throws {
-    try await RuleQueue.run(clients: 1) { queue in
-      try await queue.add("user")
+    try await withCheckedQueue(connections: 1) { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       _ = try await JobDirectory(queue.pool).cancel([JobID(jobs[0])], by: actor)
       _ = try await queue.cancel([jobs[1]])
@@ -118,7 +118,7 @@ struct AuditActionTests {
 
   @Test("Reasons and names are bounded, and hold nothing that breaks a line or turns it round")
   func cleaned() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let hostile = AuditActor(
         user: "a\u{1B}[31mb", host: " \n\u{202E} ",
         reason: "one\r\n\u{7}two \u{2066}" + String(repeating: "é", count: 600))
@@ -133,8 +133,8 @@ struct AuditActionTests {
 
   @Test("What is done for each job is not recorded, and no user is named by what people call them")
   func quiet() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("somebody-known")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("somebody-known")
       let jobs = try await queue.create(Ask("somebody-known") * 3)
       let claimed = try await queue.claim(2)
       _ = try await queue.complete([claimed[0].job], leases: [claimed[0].lease])
@@ -149,9 +149,9 @@ struct AuditActionTests {
 
   @Test("Entries are found by action, by who did it, by user and by object, a page at a time")
   func found() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
-      try await queue.add("other")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      try await queue.addUser("other")
       let jobs = try await queue.create(Ask("user") * 2 + [Ask("other")])
       let log = AuditLog(queue.pool)
       _ = try await JobDirectory(queue.pool).cancel(jobs.prefix(2).map { JobID($0) }, by: actor)

@@ -11,14 +11,14 @@ import Testing
 @Suite("The audit is one chain")
 struct AuditChainTests {
   /// Six entries.
-  private func prepare(_ queue: RuleQueue) async throws {
+  private func prepare(_ queue: QueueFixture) async throws {
     for number in 1...6 { try await queue.record("thing:\(number)", reason: "why") }
     try await AuditLog(queue.pool).chain()
   }
 
   @Test("Sixteen at once leave one unbroken chain")
   func concurrency() async throws {
-    try await RuleQueue.run(clients: 16) { queue in
+    try await withCheckedQueue(connections: 16) { queue in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for client in 0..<16 {
           group.addTask { for number in 0..<20 { try await queue.record("thing:\(client)-\(number)") } }
@@ -35,7 +35,7 @@ struct AuditChainTests {
 
   @Test("A transaction that stays open after an action holds nobody up")
   func openTransaction() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN; SELECT analysis.audit_add('test', 'thing:late')")
         try await queue.record("thing:early")
@@ -49,7 +49,7 @@ struct AuditChainTests {
 
   @Test("An entry's hash is the SHA-256 of the hash before it and of what it says, for ever in the same form")
   func form() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let hash = try await queue.texts(
         """
         SELECT encode(analysis.audit_hash(ROW(
@@ -78,7 +78,7 @@ struct AuditChainTests {
       "TRUNCATE analysis.audit_head",
     ])
   func appendOnly(sql: String) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.execute(sql) }
       #expect(error?.sqlState == "55000" && error?.message.contains("never changed or removed") == true)
@@ -89,7 +89,7 @@ struct AuditChainTests {
 
   @Test("A chain without its head is reported, and what is recorded meanwhile stays to be chained")
   func headless() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       try await queue.tamper("DELETE FROM analysis.audit_head")
       try await queue.record("thing:7")
@@ -180,7 +180,7 @@ struct AuditChainTests {
 
   @Test("Whatever is changed, removed, put in or moved is found and named", arguments: damages)
   func found(damage: (sql: String, faults: [String])) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       #expect(try await queue.faults() == [])
       try await queue.tamper(damage.sql)
@@ -190,7 +190,7 @@ struct AuditChainTests {
 
   @Test("A chain that was written anew with all its hashes is whole, and only an end kept elsewhere shows it")
   func rewritten() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let kept = try #require(try await AuditLog(queue.pool).verify().end)
       try await queue.record("thing:7")
@@ -254,7 +254,7 @@ struct AuditChainTests {
 
   @Test("Whatever is altered in what writes the audit is found and named", arguments: alterations)
   func altered(alteration: (sql: String, fault: String)) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       #expect(try await queue.faults() == [])
       try await queue.execute(alteration.sql)
@@ -264,7 +264,7 @@ struct AuditChainTests {
 
   @Test("A hash function that takes every entry for intact hides nothing")
   func replacedHash() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let kept = try #require(try await AuditLog(queue.pool).verify().end)
       try await queue.execute(Self.alterations[0].sql)
@@ -280,7 +280,7 @@ struct AuditChainTests {
   @Test(
     "Who removes entries past the function, and writes the purge itself, is found by an end kept elsewhere")
   func forgedPurge() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let kept = try #require(try await AuditLog(queue.pool).verify().end)
       try await queue.tamper(
@@ -304,7 +304,7 @@ struct AuditChainTests {
 
   @Test("Drafts cannot be changed or removed; one that is left over is counted, and found")
   func drafts() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.record("thing:1")
       for sql in [
         "DELETE FROM analysis.audit_draft", "UPDATE analysis.audit_draft SET object = 'x'",
@@ -329,7 +329,7 @@ struct AuditChainTests {
     "A transaction that is held open after an action, with its constraints checked at once, keeps no worker from starting"
   )
   func heldOpen() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.pool.withConnection { connection in
         try await connection.execute(
           script: "BEGIN; SET CONSTRAINTS ALL IMMEDIATE; SELECT analysis.audit_add('test', 'thing:held')")
@@ -384,7 +384,7 @@ struct AuditChainTests {
 
   @Test("An end of later than the chain, and of nowhere, does not fit")
   func unexpected() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let empty = try #require(try await AuditLog(queue.pool).verify().end)
       #expect(empty.description == "0:" + String(repeating: "0", count: 64))
       try await prepare(queue)

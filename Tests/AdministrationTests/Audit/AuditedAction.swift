@@ -14,7 +14,7 @@ enum AuditedAction: String, CaseIterable {
   /// Does it once, as somebody; before it nothing is recorded.
   ///
   /// - Returns: the action and the object that the entry has to name.
-  func perform(_ queue: RuleQueue, as actor: AuditActor) async throws -> (action: String, object: String) {
+  func perform(_ queue: QueueFixture, as actor: AuditActor) async throws -> (action: String, object: String) {
     let (pool, jobs, log) = (queue.pool, JobDirectory(queue.pool), AuditLog(queue.pool))
     switch self {
     case .cancel:

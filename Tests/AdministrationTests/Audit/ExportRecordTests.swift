@@ -18,7 +18,7 @@ struct ExportRecordTests {
     ]
   }
 
-  private func expectRefused(_ statements: [String], in queue: RuleQueue) async throws {
+  private func expectRefused(_ statements: [String], in queue: QueueFixture) async throws {
     for sql in statements {
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(
@@ -28,8 +28,8 @@ struct ExportRecordTests {
 
   @Test("so what was opened and committed can be read, and leaves its entry though the reader hangs up")
   func opened() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("u")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
       _ = try await queue.create([Ask("u")])
       let row = try await queue.pool.query(
         "SELECT o_user_id, o_export FROM analysis.open_export(0::smallint, 'u')"
@@ -52,9 +52,9 @@ struct ExportRecordTests {
     "so nothing is read that was not opened, not of this user, or not committed yet, whatever the client defers"
   )
   func notOpened() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("u")
-      try await queue.add("other")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      try await queue.addUser("other")
       _ = try await queue.create([Ask("u"), Ask("other")])
       let users = try await queue.numbers("SELECT user_id FROM analysis.account ORDER BY user_ref DESC")
       try await expectRefused(parts(users[0], "1"), in: queue)

@@ -43,39 +43,27 @@ struct ReadingRecordTests {
   /// A user with one analysed job, and a login with a role.
   private func with(
     _ group: String,
-    _ body: (_ queue: RuleQueue, _ login: ConnectionPool, _ filled: (String) -> String) async throws -> Void
+    _ body: (_ queue: QueueFixture, _ login: ConnectionPool, _ filled: (String) -> String) async throws ->
+      Void
   ) async throws {
-    try await withTestDatabase(RuleSchema.template) { (database) async throws in
-      let loop = try EventLoop(name: "readings")
-      defer { loop.shutdown() }
-      let queue = RuleQueue(pool: ConnectionPool(database.configuration, on: loop, size: 2))
-      try await queue.add("u")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u")
       let job = try await queue.create([Ask("u")])[0]
       _ = try await queue.complete(try await queue.claim())
       let user = try await queue.number("SELECT user_id FROM analysis.account")
       try await withLoginRole(on: queue.pool, named: "login", in: ["analysis_\(group)"]) {
         (role) async throws in
-        var configuration = database.configuration
-        configuration.keywords["user"] = role
-        let login = ConnectionPool(configuration, on: loop, size: 1)
-        let outcome: Result<Void, any Error>
-        do {
-          outcome = .success(
-            try await body(queue, login) {
-              $0.replacing("JOB", with: "\(job)").replacing("USER", with: "\(user)")
-            })
-        } catch {
-          outcome = .failure(error)
+        try await withQueue(in: queue.database.login(role), connections: 1) { (login) async throws in
+          try await body(queue, login.pool) {
+            $0.replacing("JOB", with: "\(job)").replacing("USER", with: "\(user)")
+          }
         }
-        await login.close()
-        try outcome.get()
       }
-      await queue.pool.close()
     }
   }
 
   /// The reader's entries.
-  private func entries(_ queue: RuleQueue, _ action: String) async throws -> Int {
+  private func entries(_ queue: QueueFixture, _ action: String) async throws -> Int {
     try await queue.number(
       """
       SELECT count(*) FROM (SELECT action FROM analysis.audit UNION ALL SELECT action FROM analysis.audit_draft) e

@@ -6,8 +6,8 @@ import Testing
 struct CancelTests {
   @Test("A waiting and a scheduled job are taken out and their units given back; twice is the same as once")
   func waiting() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create([
         Ask("user"), Ask("user", at: try await queue.now(plus: 3600)), Ask("user"),
       ])
@@ -26,8 +26,8 @@ struct CancelTests {
 
   @Test("A running job that is cancelled is not stored when it completes, and not tried again when it fails")
   func running() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 5)
       let claimed = try await queue.claim()
       let lease = claimed[0].lease
@@ -46,8 +46,8 @@ struct CancelTests {
   @Test(
     "Of one completion the cancelled jobs are left out, those named twice stored once, and the others stored")
   func mixedCompletion() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 6)
       let claimed = try await queue.claim()
       _ = try await queue.cancel([jobs[1], jobs[4]])
@@ -63,8 +63,8 @@ struct CancelTests {
 
   @Test("A job is taken out wherever it waits: promoted, failed, released, rescued, in quarantine")
   func wherever() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 4)
       let later = try await queue.create([Ask("user", at: try await queue.now(plus: 3600))])
       let lease = try await queue.claim()[0].lease
@@ -94,8 +94,8 @@ struct CancelTests {
 
   @Test("A claim drops rows of cancelled jobs, says how far it came, and takes the job behind them")
   func dropped() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 3)
       // As a release before this one left them behind: in `ready`, where no cancellation of today leaves any.
       try await queue.execute(
@@ -141,8 +141,8 @@ struct CancelTests {
 
   @Test("A job that an open retry moves is waited for, and is busy in the end", arguments: [true, false])
   func duringRetry(isClosedInTime: Bool) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       let lease = try await queue.claim()[0].lease
       _ = try await queue.fail([jobs[0]], leases: [lease], delay: nil)
@@ -182,8 +182,8 @@ struct CancelTests {
 
   @Test("A dead and a finished job stay what they are")
   func ended() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       let claimed = try await queue.claim()
       _ = try await queue.complete([jobs[0]], leases: [claimed[0].lease])
@@ -196,8 +196,8 @@ struct CancelTests {
 
   @Test("Cancel against complete: each job ends in exactly one of the two, and the units are right")
   func race() async throws {
-    try await RuleQueue.run(clients: 4) { queue in
-      try await queue.add("user")
+    try await withCheckedQueue(connections: 4) { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 400)
       let claimed = try await queue.claim(400)
       #expect(claimed.count == 400)
@@ -222,7 +222,8 @@ struct CancelTests {
       #expect(stored.union(cancelled) == Set(jobs))
       #expect(try await queue.usage("user").used == stored.count)
       while try await queue.applyRefunds() > 0 {}
-      #expect(try await queue.usage("user") == RuleQueue.Usage(used: stored.count, refunded: cancelled.count))
+      #expect(
+        try await queue.usage("user") == QueueFixture.Usage(used: stored.count, refunded: cancelled.count))
     }
   }
 
@@ -230,8 +231,8 @@ struct CancelTests {
     "While a cancellation is open, a completion stores the other jobs and answers which are busy; a failure waits for nobody"
   )
   func open() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 6)
       let lease = try await queue.claim()[0].lease
       let busy = [jobs[1], jobs[3]]
@@ -260,8 +261,8 @@ struct CancelTests {
 
   @Test("A cancellation that is rolled back leaves the running job to its completion, which waited for it")
   func rolledBack() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user")])[0]
       let claimed = try await queue.claim()
       let stored = try await withThrowingTaskGroup(of: Set<Int64>.self) { group in

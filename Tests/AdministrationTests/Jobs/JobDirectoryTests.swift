@@ -12,15 +12,15 @@ struct JobDirectoryTests {
   private func six(_ queue: QueueFixture) async throws -> [JobID] {
     try await queue.addUser("a", plan: "free")
     try await queue.addUser("b")
-    var jobs = try await queue.submitted(4, user: "a")
-    let claimed = try await queue.claim(count: 3)
+    var jobs = try await queue.submit(4, user: "a")
+    let claimed = try await queue.claimJobs(count: 3)
     _ = try await queue.statements.complete([try queue.completed(claimed[0])]).run(on: queue.pool)
     let failed = FailedAttempt(
       lease: claimed[1].lease, job: claimed[1].id, decision: .dead, failureClass: .permanent,
       code: "INVALID_IMAGE_FORMAT", message: "The image was refused.", calls: 1)
     _ = try await queue.statements.fail([failed]).run(on: queue.pool)
     _ = try await JobDirectory(queue.pool).cancel([claimed[2].id])
-    _ = try await queue.claim(lease: 2000, count: 1)
+    _ = try await queue.claimJobs(lease: 2000, count: 1)
     let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
     let later = try await queue.submit([
       queue.submission("b", 1, kind: .ear, runAt: now + 5), queue.submission("b", 2, kind: .ear),
@@ -68,7 +68,7 @@ struct JobDirectoryTests {
   func pages(size: Int) async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(7)
+      let jobs = try await queue.submit(7)
       let directory = JobDirectory(queue.pool)
       var seen: [JobID] = []
       var cursor: JobCursor?
@@ -107,8 +107,8 @@ struct JobDirectoryTests {
   func retryListed() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("basic", plan: "free")
-      let jobs = try await queue.submitted(5, user: "basic")
-      let failures = try await queue.claim().map {
+      let jobs = try await queue.submit(5, user: "basic")
+      let failures = try await queue.claimJobs().map {
         FailedAttempt(
           lease: $0.lease, job: $0.id, decision: .dead, failureClass: .permanent, message: "Refused.")
       }
@@ -177,8 +177,8 @@ struct JobDirectoryTests {
   func wait() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(3)
-      let claimed = try await queue.claim()
+      let jobs = try await queue.submit(3)
+      let claimed = try await queue.claimJobs()
       _ = try await queue.statements.complete([try queue.completed(claimed[0])]).run(on: queue.pool)
       let directory = JobDirectory(queue.pool)
       let seen = Mutex<[JobID]>([])

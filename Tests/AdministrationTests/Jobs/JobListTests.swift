@@ -32,7 +32,7 @@ struct JobListTests {
 
   /// A page and, if the search stopped early, how far it came.
   private func page(
-    _ queue: RuleQueue, _ filter: Filter, after: Line? = nil, limit: Int32, looks: Int32 = 2500,
+    _ queue: QueueFixture, _ filter: Filter, after: Line? = nil, limit: Int32, looks: Int32 = 2500,
     on queryable: (any Queryable)? = nil
   ) async throws -> (lines: [Line], end: (month: Int16, job: Int64)?) {
     let rows = try await (queryable ?? queue.pool).query(
@@ -61,7 +61,7 @@ struct JobListTests {
 
   /// Page after page up to the end; between two of them something may happen.
   private func all(
-    _ queue: RuleQueue, _ filter: Filter, limit: Int32, looks: Int32 = 2500,
+    _ queue: QueueFixture, _ filter: Filter, limit: Int32, looks: Int32 = 2500,
     between: () async throws -> Void = {}
   ) async throws -> [Line] {
     var found: [Line] = []
@@ -81,7 +81,7 @@ struct JobListTests {
   }
 
   /// Every job with its state, found by looking for each in every table, in the order of a list.
-  private func judge(_ queue: RuleQueue) async throws -> [Line] {
+  private func judge(_ queue: QueueFixture) async throws -> [Line] {
     try await queue.pool.query(
       """
       SELECT j.id, j.period, a.user_ref, j.kind, (
@@ -102,7 +102,7 @@ struct JobListTests {
   }
 
   /// Something of what happens in a queue.
-  private func step(_ queue: RuleQueue, _ number: Int, using random: inout SeededGenerator) async throws {
+  private func step(_ queue: QueueFixture, _ number: Int, using random: inout SeededGenerator) async throws {
     let lanes: [Int16] = [4, 5, 6, 8, 9, 10]
     switch Int.random(in: 0..<8, using: &random) {
     case 0, 1, 2:
@@ -143,8 +143,8 @@ struct JobListTests {
   @Test(
     "Every filter lists the jobs that a look at each of them finds, on pages of any size", arguments: 1...3)
   func filters(seed: UInt64) async throws {
-    try await RuleQueue.run { queue in
-      for user in ["a", "b", "c", "none"] { try await queue.add(user) }
+    try await withCheckedQueue { queue in
+      for user in ["a", "b", "c", "none"] { try await queue.addUser(user) }
       var random = SeededGenerator(seed: seed)
       for number in 1...120 { try await step(queue, number, using: &random) }
       // Some are dead, whatever was drawn.
@@ -174,8 +174,8 @@ struct JobListTests {
     "A job that is meant all the time is on one page and one only, whatever happens between pages",
     arguments: 1...3)
   func changing(seed: UInt64) async throws {
-    try await RuleQueue.run { queue in
-      for user in ["a", "b", "c"] { try await queue.add(user) }
+    try await withCheckedQueue { queue in
+      for user in ["a", "b", "c"] { try await queue.addUser(user) }
       var random = SeededGenerator(seed: seed)
       for number in 1...80 { try await step(queue, number, using: &random) }
       var number = 80
@@ -194,9 +194,9 @@ struct JobListTests {
   }
 
   /// A month of so many analysed jobs of 200 users, with a few others; all of the throat. One user has nothing.
-  private func fill(_ queue: RuleQueue, _ count: Int) async throws {
-    for user in 1...200 { try await queue.add("user-\(user)") }
-    try await queue.add("idle")
+  private func fill(_ queue: QueueFixture, _ count: Int) async throws {
+    for user in 1...200 { try await queue.addUser("user-\(user)") }
+    try await queue.addUser("idle")
     try await queue.execute(
       """
       INSERT INTO analysis.usage (shard, user_id, period, used)
@@ -224,7 +224,7 @@ struct JobListTests {
 
   @Test("However large the month, a page reads 10,000 rows at most, also where nothing matches")
   func bounded() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await fill(queue, 20_000)
       let month = Int16(try await queue.number("SELECT analysis.period_of(now(), 'UTC')::int"))
       try await queue.pool.withConnection { connection in
@@ -259,7 +259,7 @@ struct JobListTests {
 
   @Test("A long queue is not read whole to list what waits in it")
   func longQueue() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await fill(queue, 20_000)
       try await queue.execute(
         """
@@ -288,7 +288,7 @@ struct JobListTests {
 
   @Test("Looking for lost jobs reads each row a few times, also without statistics")
   func lostJobs() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await fill(queue, 20_000)
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN")

@@ -10,7 +10,7 @@ struct RetentionBoundTests {
   enum End: String, CaseIterable, Sendable {
     case result, death, cancellation
 
-    func bring(_ queue: RuleQueue) async throws -> Int64 {
+    func bring(_ queue: QueueFixture) async throws -> Int64 {
       switch self {
       case .result:
         let job = try await queue.create([Ask("user", key: "key")])[0]
@@ -29,8 +29,8 @@ struct RetentionBoundTests {
     "An image goes so long after its job's result, death or cancellation, and its job's facts stay",
     arguments: End.allCases)
   func images(end: End) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await end.bring(queue)
       let ended = try await queue.wholeSecond()
       try await queue.setEnds(ended)
@@ -49,8 +49,8 @@ struct RetentionBoundTests {
     "Results and cancellations go with their jobs, and a repeated submit is still answered",
     arguments: [End.result, .cancellation])
   func results(end: End) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await end.bring(queue)
       let ended = try await queue.wholeSecond()
       try await queue.setEnds(ended)
@@ -70,8 +70,8 @@ struct RetentionBoundTests {
 
   @Test("Jobs that died go with their attempts")
   func dead() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.deadJob("user")
       let ended = try await queue.wholeSecond()
       try await queue.setEnds(ended)
@@ -87,7 +87,7 @@ struct RetentionBoundTests {
 
   @Test("The audit's oldest entries go, and the chain stays whole")
   func audit() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.record("7 years", 1...5)
       let kept = try #require(try await AuditLog(queue.pool).verify().end)
       // So that no month goes with its own entry beside.
@@ -108,7 +108,7 @@ struct RetentionBoundTests {
 
   @Test("Only the oldest of the audit go, as far as all before them are past their time")
   func auditPart() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.record("7 years", 1...2)
       try await queue.record("1 day", 3...3)
       try await queue.record("7 years", 4...4)
@@ -121,8 +121,8 @@ struct RetentionBoundTests {
 
   @Test("Counters are kept for ever unless told otherwise, and closed statements in any case")
   func usage() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await End.result.bring(queue)
       _ = try await queue.applyRefunds()
       let ended = try await queue.wholeSecond()
@@ -148,7 +148,7 @@ struct RetentionBoundTests {
 
   @Test("No entry of the last year goes, whatever moment the owner says that it is, and whatever the setting")
   func auditOfTheYear() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.record("364 days", 1...3)
       let kept = try #require(try await AuditLog(queue.pool).verify().end)
       let error = await #expect(throws: PostgreSQLError.self) {
@@ -167,7 +167,7 @@ struct RetentionBoundTests {
 
   @Test("A purge of the audit says what the clock was, how far it went, and what was the newest that went")
   func auditPurgeEntry() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.record("7 years", 1...2)
       try await queue.record("0 days", 3...3)
       _ = try await queue.purge()
@@ -187,7 +187,7 @@ struct RetentionBoundTests {
     "Wrong times are refused when they are set",
     arguments: ["0", "59 minutes", "-1 day", "soon", "101 years"])
   func settings(value: String) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       for name in ["keep_images", "keep_results", "keep_dead", "keep_audit", "keep_usage"] {
         let error = await #expect(throws: PostgreSQLError.self) {
           try await queue.execute("UPDATE analysis.setting SET value = '\(value)' WHERE name = '\(name)'")
@@ -201,8 +201,8 @@ struct RetentionBoundTests {
 
   @Test("Without a time everything is kept for ever")
   func forever() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await End.result.bring(queue)
       _ = try await queue.deadJob("user", image: "other")
       try await queue.record("thing:1")

@@ -8,8 +8,8 @@ import Testing
 @Suite("Whole months go, and only when nothing in them lives")
 struct RetentionMonthTests {
   /// Jobs of a month 30 months ago: so many analysed, one dead, one cancelled.
-  private func prepare(_ queue: RuleQueue, analysed: Int = 5) async throws {
-    try await queue.add("user")
+  private func prepare(_ queue: QueueFixture, analysed: Int = 5) async throws {
+    try await queue.addUser("user")
     let jobs = try await queue.create(
       (0..<analysed).map { Ask("user", image: "image-\($0)", key: "key-\($0)") })
     #expect(try await queue.complete(try await queue.claim()).count == jobs.count)
@@ -20,7 +20,7 @@ struct RetentionMonthTests {
     try await queue.moveBack(months: 30)
   }
 
-  private func partitions(_ queue: RuleQueue) async throws -> Int {
+  private func partitions(_ queue: QueueFixture) async throws -> Int {
     try await queue.number(
       "SELECT count(*) FROM pg_class WHERE relnamespace = 'analysis'::regnamespace AND relkind = 'r' AND relname ~ '_p[0-9]+$'"
     )
@@ -30,7 +30,7 @@ struct RetentionMonthTests {
     "A month of which everything is past its time goes as a whole, and a dry run says the same and changes nothing"
   )
   func whole() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let before = try await queue.everything()
       let (months, tables) = (try await queue.count("partition_made"), try await partitions(queue))
@@ -57,8 +57,8 @@ struct RetentionMonthTests {
   @Test(
     "An open job keeps its month: the rest of it goes by row", arguments: ["waiting", "scheduled", "leased"])
   func living(state: String) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create((0..<5).map { Ask("user", image: "image-\($0)") })
       let done = try await queue.claim(4)
       let worker: Int64 = 1
@@ -92,8 +92,8 @@ struct RetentionMonthTests {
 
   @Test("A month that holds attempts of a job which was moved on stays, until that job goes")
   func movedJob() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.deadJob("user")
       try await queue.moveBack(months: 30)
       #expect(try await queue.retryDead([job]) == [job: "requeued"])
@@ -114,7 +114,7 @@ struct RetentionMonthTests {
 
   @Test("A month whose tables somebody holds is left for the next run, whole")
   func busy() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let months = try await queue.count("partition_made")
       try await queue.pool.withConnection { connection in
@@ -131,7 +131,7 @@ struct RetentionMonthTests {
 
   @Test("A run that is stopped goes on where it ended", arguments: [1, 2, 5, 9])
   func stopped(after calls: Int) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await prepare(queue)
       let dry = try await queue.purge(dry: true)
       let asked = SharedCount()
@@ -147,7 +147,7 @@ struct RetentionMonthTests {
 
   @Test("Two runs at once remove everything once")
   func together() async throws {
-    try await RuleQueue.run(clients: 6) { queue in
+    try await withCheckedQueue(connections: 6) { queue in
       try await prepare(queue, analysed: 20)
       let reports = try await withThrowingTaskGroup(of: PurgeReport.self) { group in
         for _ in 0..<3 { group.addTask { try await queue.purge(attempts: 100) } }
@@ -163,7 +163,7 @@ struct RetentionMonthTests {
 
   @Test("Months go while workers claim and submit, and nobody sees an error")
   func whileWorking() async throws {
-    try await RuleQueue.run(clients: 10) { queue in
+    try await withCheckedQueue(connections: 10) { queue in
       try await prepare(queue)
       // Two empty months beside it, so that three go.
       try await queue.execute(
@@ -202,7 +202,7 @@ struct RetentionMonthTests {
 
   @Test("A month that maintenance keeps does not go, however short the times are")
   func pastMonth() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.execute(
         "UPDATE analysis.setting SET value = '1 hour' WHERE name LIKE 'keep_%' AND name <> 'keep_audit'")
       let before = try await queue.texts("SELECT period::text FROM analysis.partition_made ORDER BY 1")

@@ -10,8 +10,8 @@ struct RetentionNeedTests {
 
   @Test("A picture that two jobs show goes with the last of them")
   func shared() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       #expect(try await queue.count("image") == 1)
       _ = try await queue.complete(try await queue.claim())
@@ -30,8 +30,8 @@ struct RetentionNeedTests {
     "Images of the running month go too when they are kept for less, with the index that their jobs are found by and without",
     arguments: [false, true])
   func running(isIndexed: Bool) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       try await queue.execute("UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images'")
       if isIndexed {
         try await queue.execute(
@@ -49,7 +49,7 @@ struct RetentionNeedTests {
 
   @Test("Months made while images are kept for less than a month have the index from their beginning")
   func indexed() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let indexes = "SELECT count(*) FROM pg_class WHERE relkind = 'i' AND relname ~ '^job_p[0-9]+_image$'"
       #expect(try await queue.number(indexes) == 0)
       try await queue.execute("UPDATE analysis.setting SET value = '7 days' WHERE name = 'keep_images'")
@@ -62,8 +62,8 @@ struct RetentionNeedTests {
 
   @Test("A picture of an older month that a job of this month shows stays for it")
   func otherMonth() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create([Ask("user")])
       _ = try await queue.complete(try await queue.claim())
       try await queue.moveBack(months: 3)
@@ -79,8 +79,8 @@ struct RetentionNeedTests {
 
   @Test("Waiting, running, scheduled and retried jobs keep all that they need, however old")
   func open() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let soon = try await queue.now(plus: 3600)
       _ = try await queue.create([Ask("user", image: "running")])
       let running = try await queue.claim(1)
@@ -105,8 +105,8 @@ struct RetentionNeedTests {
 
   @Test("A dead job can be retried while its image is kept, and is refused clearly afterwards")
   func retry() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let (early, late) = (
         try await queue.deadJob("user", image: "early"), try await queue.deadJob("user", image: "late")
       )
@@ -125,8 +125,8 @@ struct RetentionNeedTests {
 
   @Test("A submit that names an image has it or is refused, while a purge removes it", arguments: 1...6)
   func named(round: Int) async throws {
-    try await RuleQueue.run(clients: 6) { queue in
-      try await queue.add("user")
+    try await withCheckedQueue(connections: 6) { queue in
+      try await queue.addUser("user")
       let images = (0..<12).map { "image-\($0)" }
       for image in images { _ = try await queue.create([Ask("user", image: image)]) }
       _ = try await queue.complete(try await queue.claim())
@@ -161,8 +161,8 @@ struct RetentionNeedTests {
 
   @Test("Of a month that cannot be stated yet nothing is removed that bills stand on")
   func notStated() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create([Ask("user")])
       _ = try await queue.complete(try await queue.claim())
       _ = try await queue.deadJob("user", image: "other")
@@ -183,8 +183,8 @@ struct RetentionNeedTests {
 
   @Test("A job that is still in a worker's hands goes when that has let go")
   func held() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user")])[0]
       let claimed = try await queue.claim()
       #expect(try await queue.cancel([job]) == [job: "cancelled"])

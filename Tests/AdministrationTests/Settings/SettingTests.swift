@@ -17,7 +17,7 @@ struct SettingTests {
       ("keep_audit", "364 days"), ("statement_grace", ""),
     ])
   func wrong(name: String, value: String) async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       let error = await #expect(throws: PostgreSQLError.self) {
         try await queue.execute(
           "INSERT INTO analysis.setting VALUES ('\(name)', '\(value)') ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"
@@ -34,7 +34,7 @@ struct SettingTests {
       ("lane_shares", "1,1,99"),
     ])
   func sound(name: String, value: String) async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       try await queue.execute("UPDATE analysis.setting SET value = '\(value)' WHERE name = '\(name)'")
       let stored = try await queue.texts("SELECT value FROM analysis.setting WHERE name = '\(name)'")
       #expect(stored == [value])
@@ -43,7 +43,7 @@ struct SettingTests {
 
   @Test("A new database has each setting that there is, at its default")
   func defaults() async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       let settings = try await SettingDirectory(queue.pool).list()
       #expect(settings.filter { $0.value != $0.standard } == [])
       #expect(
@@ -54,7 +54,7 @@ struct SettingTests {
 
   @Test("An UPDATE by the owner is recorded like any change, and one that changes nothing is not")
   func updated() async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       try await queue.execute("UPDATE analysis.setting SET value = '5,2,1' WHERE name = 'lane_shares'")
       try await queue.execute("UPDATE analysis.setting SET value = '4,3,1' WHERE name = 'lane_shares'")
       #expect(
@@ -66,7 +66,7 @@ struct SettingTests {
 
   @Test("Who decided on a value that somebody changed meanwhile changes nothing")
   func changedMeanwhile() async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       let settings = SettingDirectory(queue.pool)
       #expect(try await settings.preview("keep_dead", value: "1 year") == "24 months")
       #expect(try await settings.set("keep_dead", value: "2 years", before: "24 months"))
@@ -77,9 +77,9 @@ struct SettingTests {
 
   @Test("The number of shards is fixed once there is a user")
   func fixedShards() async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       try await queue.execute("UPDATE analysis.setting SET value = '4' WHERE name = 'shards'")
-      try await queue.add("user")
+      try await queue.addUser("user")
       await #expect(throws: PostgreSQLError.self) {
         try await queue.execute("UPDATE analysis.setting SET value = '8' WHERE name = 'shards'")
       }

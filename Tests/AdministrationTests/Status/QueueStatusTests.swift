@@ -11,8 +11,8 @@ struct QueueStatusTests {
   func status() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(5)
-      let claimed = try await queue.claim(count: 3)
+      _ = try await queue.submit(5)
+      let claimed = try await queue.claimJobs(count: 3)
       let now = Double(try await queue.number("SELECT extract(epoch FROM now())::int"))
       try await queue.submit([queue.submission("clinic", 20, runAt: now + 3600)])
       let failed = FailedAttempt(
@@ -47,7 +47,7 @@ struct QueueStatusTests {
   func bound() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(4)
+      _ = try await queue.submit(4)
       let exact = try await QueueStatus.read(queue.pool, bound: 4)
       #expect(exact.waiting.description == "4")
       let bounded = try await QueueStatus.read(queue.pool, bound: 3)
@@ -59,7 +59,7 @@ struct QueueStatusTests {
   func moving() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(3)
+      _ = try await queue.submit(3)
       // What promotion does when jobs are due, and its opposite, as a retry does it.
       let park = """
         INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)

@@ -12,8 +12,8 @@ struct ReconciliationTests {
     try await queue.addUser("basic", plan: "free")
     try await queue.addUser("premium")
     for user in ["basic", "premium"] {
-      let jobs = try await queue.submitted(4, user: user)
-      let claimed = try await queue.claim(lease: user == "basic" ? 1 : 9, count: 2)
+      let jobs = try await queue.submit(4, user: user)
+      let claimed = try await queue.claimJobs(lease: user == "basic" ? 1 : 9, count: 2)
       _ = try await queue.statements.complete([try queue.completed(claimed[0])]).run(on: queue.pool)
       let failed = FailedAttempt(
         lease: claimed[1].lease, job: claimed[1].id, decision: .dead, failureClass: .permanent,
@@ -73,7 +73,7 @@ struct ReconciliationTests {
         queue.submission("basic", 1, kind: .ear), queue.submission("premium", 2, kind: .ear, runAt: now + 5),
         queue.submission("premium", 3, kind: .ear),
       ]).compactMap(\.job)
-      _ = try await queue.claim(lease: 5000, count: 1)
+      _ = try await queue.claimJobs(lease: 5000, count: 1)
       #expect(try await Reconciliation.lostJobs(queue.pool).count == 0)
       _ = try await queue.pool.query("DELETE FROM analysis.ready WHERE job_id = $1", [.int64(later[0].value)])
       _ = try await queue.pool.query("DELETE FROM analysis.scheduled")

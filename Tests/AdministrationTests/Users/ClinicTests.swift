@@ -7,13 +7,10 @@ import Testing
 @Suite("Roles that see some clinics only")
 struct ClinicTests {
   /// Two clinics with a user each, who have used one unit, and a user of no clinic.
-  private func with(_ body: (RuleQueue, TestDatabase) async throws -> Void) async throws {
-    try await withTestDatabase(RuleSchema.template) { (database) async throws in
-      let loop = try EventLoop(name: "clinics")
-      defer { loop.shutdown() }
-      let queue = RuleQueue(pool: ConnectionPool(database.configuration, on: loop, size: 2))
+  private func with(_ body: (QueueFixture, TestDatabase) async throws -> Void) async throws {
+    try await withQueue { (queue) async throws in
       for user in ["n1", "s1", "x1"] {
-        try await queue.add(user)
+        try await queue.addUser(user)
         _ = try await queue.create([Ask(user)])
       }
       try await queue.execute(
@@ -21,8 +18,7 @@ struct ClinicTests {
         SELECT analysis.add_clinic('north'), analysis.add_clinic('south');
         SELECT analysis.assign_clinic(0::smallint, 'n1', 'north'), analysis.assign_clinic(0::smallint, 's1', 'south')
         """)
-      try await body(queue, database)
-      await queue.pool.close()
+      try await body(queue, queue.database)
     }
   }
 

@@ -8,8 +8,8 @@ import Testing
 struct ClosedAccountTests {
   @Test("nothing is submitted for it, one alone or many, and nothing is set")
   func closed() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("u")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
       _ = try await queue.complete(try await worked(queue))
       // The name that it has now is in the same shard, so that a guess reaches it.
       _ = try await queue.pool.query("SELECT * FROM analysis.erase_user(0::smallint, 'u', NULL, false)")
@@ -35,8 +35,8 @@ struct ClosedAccountTests {
 
   @Test("an erasure that says not whether to cancel is refused, and cancels nothing")
   func unsaid() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("u")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
       _ = try await queue.create([Ask("u")])
       let error = await #expect(throws: PostgreSQLError.self) {
         try await queue.execute("SELECT o_open FROM analysis.erase_user(0::smallint, 'u', NULL, NULL)")
@@ -47,7 +47,7 @@ struct ClosedAccountTests {
     }
   }
 
-  private func worked(_ queue: RuleQueue) async throws -> [Claimed] {
+  private func worked(_ queue: QueueFixture) async throws -> [Claimed] {
     _ = try await queue.create([Ask("u")])
     return try await queue.claim()
   }

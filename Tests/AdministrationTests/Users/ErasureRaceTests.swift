@@ -2,7 +2,7 @@ import PostgreSQL
 import QueueTestSupport
 import Testing
 
-/// What an erased person must not have is among the invariants (I11), which `RuleQueue.run` checks at its end.
+/// What an erased person must not have is among the invariants (I11), which `withCheckedQueue` checks at its end.
 @Suite("An erasure against whatever else is done for the person at that moment")
 struct ErasureRaceTests {
   /// An answer without its numbers.
@@ -14,8 +14,8 @@ struct ErasureRaceTests {
     "A bulk submit that waits for another user's counter stores nothing of one who is erased meanwhile, and all of the others",
     arguments: [nil, 3600, 40 * 86_400] as [Double?])
   func bulkSubmit(in seconds: Double?) async throws {
-    try await RuleQueue.run { queue in
-      for user in ["busy", "erased", "third"] { try await queue.add(user) }
+    try await withCheckedQueue { queue in
+      for user in ["busy", "erased", "third"] { try await queue.addUser(user) }
       let at = if let seconds { try await queue.now(plus: seconds) } else { Double?.none }
       let asks = ["busy", "erased", "third", "erased"].enumerated().map { place, user in
         Ask(user, image: "photo \(place)", key: "key \(place)", at: at)
@@ -44,8 +44,8 @@ struct ErasureRaceTests {
     "A submit of one job, with a key or without, that waits for the erasure of its own user stores nothing",
     arguments: [true, false], ["key", nil])
   func singleSubmit(hasCounter: Bool, key: String?) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("erased")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("erased")
       if hasCounter { _ = try await queue.submit([Ask("erased", image: "earlier")]) }
       let answers = try await withThrowingTaskGroup(of: [Answer].self) { group in
         try await queue.pool.transaction { open in
@@ -61,8 +61,8 @@ struct ErasureRaceTests {
 
   @Test("A month that is made while somebody is erased takes no job of theirs")
   func newMonth() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("erased")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("erased")
       let at = try await queue.now(plus: 200 * 86_400)
       let answers = try await withThrowingTaskGroup(of: [Answer].self) { group in
         try await queue.pool.transaction { open in
@@ -81,8 +81,8 @@ struct ErasureRaceTests {
 
   @Test("A retry of dead jobs that waits for the erasure of their user brings none back")
   func retry() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("erased")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("erased")
       let jobs = try await queue.create(Ask("erased") * 3)
       let claimed = try await queue.claim()
       _ = try await queue.fail(jobs, leases: [claimed[0].lease], delay: nil)
@@ -101,9 +101,9 @@ struct ErasureRaceTests {
 
   @Test("Of many who are erased while bulk submits, retries and promotions run, nothing comes back")
   func stress() async throws {
-    try await RuleQueue.run(clients: 8) { queue in
+    try await withCheckedQueue(connections: 8) { queue in
       let users = (0..<60).map { "user-\($0)" }
-      for user in users { try await queue.add(user) }
+      for user in users { try await queue.addUser(user) }
       let later = try await queue.now(plus: 35 * 86_400)
       try await withThrowingTaskGroup(of: Void.self) { group in
         for place in 0..<4 {

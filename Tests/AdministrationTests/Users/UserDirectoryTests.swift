@@ -21,8 +21,8 @@ struct UserDirectoryTests {
       #expect(!again.isNew)
       #expect(again.userID == added.userID)
 
-      let jobs = try await queue.submitted(2, user: "clinic-7")
-      let claimed = try await queue.claim(count: 1)
+      let jobs = try await queue.submit(2, user: "clinic-7")
+      let claimed = try await queue.claimJobs(count: 1)
       _ = try await queue.statements.complete(try claimed.map { try queue.completed($0) }).run(on: queue.pool)
       let detail = try #require(try await users.show("clinic-7"))
       #expect(detail.userID == added.userID)

@@ -1,4 +1,5 @@
 import CommandLineTool
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -104,10 +105,11 @@ struct UsageTests {
 
   @Test("a URL is in no word of a refusal")
   func url() async throws {
-    let files = try Files(["m.csv": Array("url\nhttps://img.example.org/private?key=SECRET\n".utf8)])
+    let files = try TemporaryFolder(["m.csv": Array("url\nhttps://img.example.org/private?key=SECRET\n".utf8)]
+    )
     for line in [
       ["submit", "--user", "u", "--type", "ear", "--url", "https://img.example.org/private?key=SECRET"],
-      ["submit", "--user", "u", "--type", "ear", "--manifest", files("m.csv")],
+      ["submit", "--user", "u", "--type", "ear", "--manifest", files.path("m.csv")],
       ["users", "set-photo", "u", "https://img.example.org/private?key=SECRET"],
     ] {
       let ran = await control.run(line)
@@ -135,15 +137,15 @@ struct UsageTests {
 
   @Test("the configuration file is read, and an unknown key in it refused")
   func configuration() async throws {
-    let files = try Files()
-    try files.write("good.conf", "# ours\ndatabase = \"host=/nonexistent\"\nlog-level = error\n")
-    try files.write("bad.conf", "databse = x\n")
+    let files = try TemporaryFolder()
+    try files.write("# ours\ndatabase = \"host=/nonexistent\"\nlog-level = error\n", to: "good.conf")
+    try files.write("databse = x\n", to: "bad.conf")
     let plain = Control()
-    #expect(await plain("status", "--config", files("good.conf")).code == .unreachable)
-    let bad = await plain("status", "--config", files("bad.conf"))
+    #expect(await plain("status", "--config", files.path("good.conf")).code == .unreachable)
+    let bad = await plain("status", "--config", files.path("bad.conf"))
     #expect(bad.code == .usage)
     #expect(bad.messages.contains("bad.conf:1: unknown key 'databse'; did you mean 'database'?"))
-    #expect(await plain("status", "--config", files("missing.conf")).code == .unreadableInput)
+    #expect(await plain("status", "--config", files.path("missing.conf")).code == .unreadableInput)
   }
 
   @Test(

@@ -1,5 +1,6 @@
 import CommandLineTool
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -8,34 +9,34 @@ import Testing
 @Suite("analysisctl audit, against a server")
 struct AuditTests {
   /// A user with an analysed, a dead and a waiting job.
-  private func with(_ body: (Installed, _ jobs: [String]) async throws -> Void) async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let files = try Files()
-      for grey in 1...3 { try files.write("p\(grey).png", TinyPicture.png(grey: UInt8(grey))) }
-      #expect(await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
-      let claimed = try await installed.claim()
-      try await installed.complete(claimed[0])
-      try await installed.kill(claimed[1])
-      try await installed.execute(
+  private func with(_ body: (QueueFixture, _ jobs: [String]) async throws -> Void) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder()
+      for grey in 1...3 { try files.write(TinyPicture.png(grey: UInt8(grey)), to: "p\(grey).png") }
+      #expect(await queue.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
+      let claimed = try await queue.claimJobs()
+      try await queue.complete(claimed[0])
+      try await queue.kill(claimed[1])
+      try await queue.execute(
         """
         UPDATE analysis.lease SET deadline = '-infinity';
         SELECT analysis.rescue(0::smallint, 10, 0)
         """)
-      try await body(installed, try await installed.texts("SELECT id::text FROM analysis.job ORDER BY id"))
+      try await body(queue, try await queue.texts("SELECT id::text FROM analysis.job ORDER BY id"))
     }
   }
 
   /// The lines of the audit without number and time.
-  private func recorded(_ installed: Installed) async throws -> [String] {
-    try await installed.texts(
+  private func recorded(_ queue: QueueFixture) async throws -> [String] {
+    try await queue.texts(
       "SELECT concat_ws(' ', action, object, os_user, host, reason) FROM analysis.audit ORDER BY id")
   }
 
   @Test("each command that changes something, or reads diagnoses, is recorded once with its reason")
   func commands() async throws {
-    try await with { (installed, jobs) async throws in
-      let control = installed.control
+    try await with { (queue, jobs) async throws in
+      let control = queue.control
       let runs: [[String]] = [
         ["jobs", "retry", jobs[1], "--reason", "r1"], ["jobs", "cancel", jobs[2], "--reason", " r2\n "],
         ["users", "set-plan", "u1", "free", "--reason", "r3"],
@@ -46,21 +47,21 @@ struct AuditTests {
         ["jobs", "show", jobs[0], "--reason", "r9"],
       ]
       for words in runs { #expect(await control.run(words).code == .done, "\(words)") }
-      let user = try await installed.number("SELECT user_id FROM analysis.account")
+      let user = try await queue.number("SELECT user_id FROM analysis.account")
       let expected = [
         "retry job:\(jobs[1])", "cancel job:\(jobs[2])", "set_plan user:\(user)", "set_limit plan:free",
         "pause type:ear", "resume type:ear", "report report:analyses:2026-10",
         "report report:conditions:2026-10", "read_result job:\(jobs[0])",
       ].enumerated().map { "\($1) olga ops-1 r\($0 + 1)" }
-      #expect(try await recorded(installed) == expected)
+      #expect(try await recorded(queue) == expected)
     }
   }
 
   @Test("what is only looked at, refused or fails is not recorded")
   func notRecorded() async throws {
-    try await with { (installed, jobs) async throws in
-      let control = installed.control
-      let files = try Files()
+    try await with { (queue, jobs) async throws in
+      let control = queue.control
+      let files = try TemporaryFolder()
       let runs: [([String], ExitCode)] = [
         (["jobs", "cancel", jobs[2], "--dry-run"], .done), (["jobs", "cancel", jobs[0]], .refused),
         (["jobs", "retry", jobs[2]], .refused), (["jobs", "show", jobs[1]], .done),
@@ -72,24 +73,24 @@ struct AuditTests {
         (["resume"], .done), (["pause", "--until", "2020-01-01T00:00:00Z"], .refused),
         (["report", "usage"], .done), (["report", "summary"], .done),
         (["report", "analyses", "--zone", "Mars/Phobos"], .usage),
-        (["report", "analyses", "--out", files("no/such/x.csv")], .usage),
+        (["report", "analyses", "--out", files.path("no/such/x.csv")], .usage),
         (["purge"], .nothingToDo), (["audit", "list"], .done), (["audit", "verify"], .done),
       ]
       for (words, code) in runs { #expect(await control.run(words).code == code, "\(words)") }
-      #expect(try await recorded(installed) == [])
+      #expect(try await recorded(queue) == [])
     }
   }
 
   @Test("a report that is refused leaves no entry", arguments: ["operator", "reporter"])
   func refusedReport(role: String) async throws {
-    try await with { (installed, _) async throws in
-      var control = installed.control
+    try await with { (queue, _) async throws in
+      var control = queue.control
       let database = try #require(control.environment["ANALYSIS_DATABASE"])
       control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=analysis_\(role)'"
       let ran = await control("report", "analyses")
       #expect(ran.code == .permission && ran.output == "", "\(ran.messages)")
       #expect(
-        try await installed.texts(
+        try await queue.texts(
           """
           SELECT object FROM analysis.audit WHERE action = 'report'
           UNION ALL SELECT object FROM analysis.audit_draft WHERE action = 'report'
@@ -99,15 +100,15 @@ struct AuditTests {
 
   @Test("reports and results whose reading cannot be recorded are not read")
   func unrecorded() async throws {
-    try await with { (installed, jobs) async throws in
-      try await installed.execute(
+    try await with { (queue, jobs) async throws in
+      try await queue.execute(
         "DROP FUNCTION analysis.open_results; DROP FUNCTION analysis.open_analyses; DROP FUNCTION analysis.open_conditions"
       )
-      let shown = await installed.control("jobs", "show", jobs[0])
+      let shown = await queue.control("jobs", "show", jobs[0])
       #expect(shown.code == .unreachable && shown.output == "")
       #expect(shown.messages.contains("recording who reads the result of job \(jobs[0])"))
       for kind in ["analyses", "conditions"] {
-        let ran = await installed.control("report", kind)
+        let ran = await queue.control("report", kind)
         #expect(ran.code == .unreachable && ran.output == "")
         #expect(ran.messages.contains("open_\(kind)"), "\(ran.messages)")
       }
@@ -116,8 +117,8 @@ struct AuditTests {
 
   @Test("list shows the latest first, by filter, a page at a time, and as JSON")
   func list() async throws {
-    try await with { (installed, jobs) async throws in
-      let control = installed.control
+    try await with { (queue, jobs) async throws in
+      let control = queue.control
       _ = await control("jobs", "cancel", jobs[2], "--reason", "sent twice")
       _ = await control("pause", "--endpoint", "https://me:secret@model.example.org")
       let all = await control("audit", "list")
@@ -142,15 +143,15 @@ struct AuditTests {
 
   @Test("verify prints the end to be kept, and ends with 1 when it does not fit")
   func verify() async throws {
-    try await with { (installed, jobs) async throws in
-      let control = installed.control
+    try await with { (queue, jobs) async throws in
+      let control = queue.control
       _ = await control("jobs", "cancel", jobs[2], "--reason", "sent twice")
       let whole = await control("audit", "verify")
       #expect(whole.code == .done && whole.lines[0] == "The audit is whole: 1 entries from 1 on. Its end:")
       let end = try #require(whole.lines.last)
       _ = await control("pause")
       #expect(await control("audit", "verify", "--expect", end).code == .done)
-      try await installed.execute(
+      try await queue.execute(
         """
         ALTER TABLE analysis.audit DISABLE TRIGGER ALL;
         UPDATE analysis.audit SET reason = 'none' WHERE id = 1;
@@ -172,9 +173,9 @@ struct AuditTests {
 
   @Test("an auditor lists and verifies, and changes nothing; nobody else reads the audit")
   func auditor() async throws {
-    try await with { (installed, jobs) async throws in
-      try await installed.withRole("auditor") { role in
-        let control = installed.acting(as: role).control
+    try await with { (queue, jobs) async throws in
+      try await withLoginRole(on: queue.pool, in: ["analysis_auditor"]) { role in
+        let control = queue.acting(as: role).control
         #expect(await control("audit", "list").code == .done)
         #expect(await control("audit", "verify").code == .done)
         for words in [
@@ -183,15 +184,15 @@ struct AuditTests {
         ] {
           #expect(await control.run(words).code == .permission, "\(words)")
         }
-        let found = try await installed.acting(as: role).doctor().found
+        let found = try await queue.acting(as: role).control.doctor().found
         #expect(found.of("rights.role").map(\.seen) == ["login \(role) has the role analysis_auditor"])
-        try await installed.execute("REVOKE EXECUTE ON FUNCTION analysis.audit_list FROM analysis_auditor")
-        let missing = try await installed.doctor().found.of("rights.roles")
+        try await queue.execute("REVOKE EXECUTE ON FUNCTION analysis.audit_list FROM analysis_auditor")
+        let missing = try await queue.control.doctor().found.of("rights.roles")
         #expect(missing.map(\.seen) == ["the role analysis_auditor may not use audit_list"])
       }
       for group in ["worker", "submitter", "clinician"] {
-        try await installed.withRole(group) { role in
-          #expect(await installed.acting(as: role).control("audit", "list").code == .permission)
+        try await withLoginRole(on: queue.pool, in: ["analysis_\(group)"]) { role in
+          #expect(await queue.acting(as: role).control("audit", "list").code == .permission)
         }
       }
     }

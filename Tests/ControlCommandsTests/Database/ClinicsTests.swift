@@ -1,4 +1,5 @@
 import CommandLineTool
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -8,13 +9,13 @@ import Testing
 struct ClinicsTests {
   @Test("add, assign and list; a second add changes nothing and is code 5")
   func add() async throws {
-    try await Installed.with { (installed) async throws in
-      let control = installed.control
+    try await withQueue { (queue) async throws in
+      let control = queue.control
       #expect(await control("clinics").output == "No clinics.\n")
       #expect(await control("clinics", "add", "north").output == "added clinic north\n")
       #expect(await control("clinics", "add", "north").code == .nothingToDo)
       #expect(await control("clinics", "add", "").code == .usage)
-      try await installed.addUser("u1")
+      try await queue.addUser("u1")
       let assigned = await control("clinics", "assign", "u1", "north")
       #expect(assigned.code == .done && assigned.output == "clinic of u1: north\n")
       #expect(await control("users", "show", "u1").output.contains("clinic     north\n"))
@@ -28,8 +29,8 @@ struct ClinicsTests {
 
   @Test("what is unknown is refused with 4, what contradicts itself with 64")
   func unknown() async throws {
-    try await Installed.with { (installed) async throws in
-      let control = installed.control
+    try await withQueue { (queue) async throws in
+      let control = queue.control
       #expect(await control("clinics", "assign", "u1", "north").code == .refused)
       #expect(await control("clinics", "assign", "u1", "--none").code == .refused)
       #expect(await control("clinics", "assign", "u1").code == .usage)
@@ -46,17 +47,17 @@ struct ClinicsTests {
 
   @Test("a role sees in users list the users of its clinics, from the first grant on until it is lifted")
   func grant() async throws {
-    try await Installed.with { (installed) async throws in
-      let control = installed.control
-      for user in ["n1", "s1", "x1"] { try await installed.addUser(user) }
+    try await withQueue { (queue) async throws in
+      let control = queue.control
+      for user in ["n1", "s1", "x1"] { try await queue.addUser(user) }
       for (clinic, user) in [("north", "n1"), ("south", "s1")] {
         _ = await control("clinics", "add", clinic)
         _ = await control("clinics", "assign", user, clinic)
       }
-      try await withLoginRole(on: installed.pool, named: "north", in: ["analysis_reporter"]) {
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) {
         (role) async throws in
         func users() async -> [String] {
-          await installed.acting(as: role).control("users", "list").lines.dropFirst().map {
+          await queue.acting(as: role).control("users", "list").lines.dropFirst().map {
             String($0.prefix { $0 != " " })
           }
         }
@@ -72,7 +73,7 @@ struct ClinicsTests {
         #expect(await users() == [])
         #expect(await control("clinics", "grant", role, "--all").output == "role \(role) sees everybody\n")
         #expect(await users() == ["n1", "s1", "x1"])
-        let told = try await installed.texts(
+        let told = try await queue.texts(
           "SELECT format('%s %s %s', action, os_user, object) FROM analysis.audit WHERE object LIKE 'role:%' ORDER BY id"
         )
         #expect(
@@ -84,19 +85,19 @@ struct ClinicsTests {
 
   @Test("a restricted role does not close a month: 77, and who has to")
   func closing() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("n1")
-      _ = await installed.control("clinics", "add", "north")
-      _ = await installed.control("clinics", "assign", "n1", "north")
-      try await withLoginRole(on: installed.pool, named: "north", in: ["analysis_reporter"]) {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("n1")
+      _ = await queue.control("clinics", "add", "north")
+      _ = await queue.control("clinics", "assign", "n1", "north")
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) {
         (role) async throws in
-        _ = await installed.control("clinics", "grant", role, "north")
-        let restricted = installed.acting(as: role).control
+        _ = await queue.control("clinics", "grant", role, "north")
+        let restricted = queue.acting(as: role).control
         let refused = await restricted("report", "usage", "--month", "2024-01")
         #expect(refused.code == .permission)
         #expect(refused.messages.contains("cannot close 2024-01 for all"), "\(refused.messages)")
         #expect(refused.messages.contains("Let a role that is not restricted"), "\(refused.messages)")
-        #expect(await installed.control("report", "usage", "--month", "2024-01").code == .done)
+        #expect(await queue.control("report", "usage", "--month", "2024-01").code == .done)
         #expect(await restricted("report", "usage", "--month", "2024-01").code == .done)
       }
     }

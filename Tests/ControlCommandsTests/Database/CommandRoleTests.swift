@@ -1,4 +1,6 @@
 import JobQueue
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import CommandLineTool
@@ -6,24 +8,32 @@ import Testing
 
 @Suite("What a login with one role can do by analysisctl")
 struct CommandRoleTests {
+  /// A user with a picture in a folder and a job with it, which a worker has claimed.
+  private func withClaimedJob(
+    plan: String = "free",
+    _ body: (_ queue: QueueFixture, _ files: TemporaryFolder, _ job: ClaimedJob) async throws -> Void
+  ) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1", plan: plan)
+      let files = try TemporaryFolder()
+      try files.write(TinyPicture.png(grey: 1), to: "p1.png")
+      #expect(await queue.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
+      try await body(queue, files, try await queue.claimJobs()[0])
+    }
+  }
+
   /// Runs a command as one role; the job asked for has an analysis.
   private func run(_ role: String, _ arguments: (_ folder: String, _ job: String) -> [String]) async throws
     -> Control.Ran
   {
     var ran: Control.Ran?
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1", plan: "free")
-      let files = try Files()
-      try files.write("p1.png", TinyPicture.png(grey: 1))
-      #expect(
-        await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
-      try await installed.complete(try await installed.claim()[0])
-      let job = try #require(try await installed.texts("SELECT id::text FROM analysis.job").first)
-      var control = installed.control
+    try await withClaimedJob { (queue, files, job) async throws in
+      try await queue.complete(job)
+      var control = queue.control
       let database = try #require(control.environment["ANALYSIS_DATABASE"])
       control.environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=analysis_\(role)'"
       control.runKey = "as-the-role"
-      ran = await control.run(arguments(files.path, job))
+      ran = await control.run(arguments(files.path, "\(job.id)"))
     }
     return try #require(ran)
   }
@@ -57,16 +67,11 @@ struct CommandRoleTests {
 
   @Test("An operator who retries dead jobs sees why they died")
   func causes() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1", plan: "free")
-      let files = try Files()
-      try files.write("p1.png", TinyPicture.png(grey: 1))
-      #expect(
-        await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
-      try await installed.kill(try await installed.claim()[0])
-      let job = try #require(try await installed.texts("SELECT id::text FROM analysis.job").first)
-      try await installed.withRole("operator") { login in
-        let control = installed.acting(as: login).control
+    try await withClaimedJob { (queue, _, claimed) async throws in
+      try await queue.kill(claimed)
+      let job = "\(claimed.id)"
+      try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { login in
+        let control = queue.acting(as: login).control
         let shown = await control("jobs", "show", job)
         #expect(shown.code == .done, "\(shown.messages)")
         #expect(
@@ -121,13 +126,14 @@ struct CommandRoleTests {
     #expect(retried.code == .nothingToDo, "\(retried.messages)")
     let purged = try await run("retention") { _, _ in ["purge"] }
     #expect(purged.code == .nothingToDo, "\(purged.messages)")
-    let files = try Files()
-    let exported = try await run("privacy") { _, _ in ["users", "export", "u1", "--out", files("u1")] }
+    let files = try TemporaryFolder()
+    let exported = try await run("privacy") { _, _ in ["users", "export", "u1", "--out", files.path("u1")] }
     #expect(
       exported.code == .done && exported.output.hasPrefix("1 jobs and 1 images of u1"), "\(exported.messages)"
     )
-    try files.write("profiles.json", #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#)
-    let imported = try await run("administrator") { _, _ in ["users", "import", files("profiles.json")] }
+    try files.write(
+      #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#, to: "profiles.json")
+    let imported = try await run("administrator") { _, _ in ["users", "import", files.path("profiles.json")] }
     #expect(imported.code == .done && imported.output == "created u9\n", "\(imported.messages)")
   }
 
@@ -165,11 +171,11 @@ struct CommandRoleTests {
 
   /// How a command of the table is called; what would change the rest of the test is only rehearsed.
   private static func arguments(
-    _ command: String, _ files: Files, job: String, key: String, as role: DatabaseRole
+    _ command: String, _ files: TemporaryFolder, job: String, key: String, as role: DatabaseRole
   )
     -> [String]
   {
-    let keys = ["--key-file", files("image.keys")]
+    let keys = ["--key-file", files.path("image.keys")]
     let rest: [String: [String]] = [
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
       "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
@@ -177,10 +183,10 @@ struct CommandRoleTests {
       "keys remove": ["--at-once", key] + keys,
       "keys rotate": keys, "plans set-limit": ["free", "9"],
       "settings set": ["keep_images", "90 days", "--dry-run"],
-      "submit": ["--user", "u1", "--type", "ear", files("p1.png")], "users add": ["u2"],
-      "users export": ["u1", "--out", files("export-\(role.rawValue)")],
-      "users import": [files("profiles.json")],
-      "users prefetch-photos": ["--url-cache", files("cache"), "--url-hosts", "x.example.org"] + keys,
+      "submit": ["--user", "u1", "--type", "ear", files.path("p1.png")], "users add": ["u2"],
+      "users export": ["u1", "--out", files.path("export-\(role.rawValue)")],
+      "users import": [files.path("profiles.json")],
+      "users prefetch-photos": ["--url-cache", files.path("cache"), "--url-hosts", "x.example.org"] + keys,
       "users set-photo": ["u1", "--remove"], "users set-plan": ["u1", "premium"],
       "users set-zone": ["u1", "UTC"],
       "users show": ["u1"],
@@ -190,21 +196,17 @@ struct CommandRoleTests {
 
   @Test("Who may run which command is as roles check says, for every command and every role")
   func table() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1", plan: "premium")
-      let files = try Files()
-      try files.write("p1.png", TinyPicture.png(grey: 1))
-      try files.write("profiles.json", #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#)
-      #expect(await installed.control("keys", "new", "--key-file", files("image.keys")).code == .done)
-      #expect(
-        await installed.control("submit", "--user", "u1", "--type", "throat", files("p1.png")).code == .done)
-      try await installed.complete(try await installed.claim()[0])
-      let job = try #require(try await installed.texts("SELECT id::text FROM analysis.job").first)
+    try await withClaimedJob(plan: "premium") { (queue, files, claimed) async throws in
+      try files.write(
+        #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#, to: "profiles.json")
+      #expect(await queue.control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
+      try await queue.complete(claimed)
+      let job = "\(claimed.id)"
       for role in DatabaseRole.allCases {
-        var control = installed.control
+        var control = queue.control
         control.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role.rawValue)'"
         // One that is not the current key any more.
-        let made = await installed.control("keys", "new", "--json", "--key-file", files("image.keys"))
+        let made = await queue.control("keys", "new", "--json", "--key-file", files.path("image.keys"))
         let key = try #require(made.output.firstMatch(of: /"keys":\["([0-9a-f]{16})"/).map { String($0.1) })
         let allowed = CommandRoles.commands(for: [role])
         // Doctor says of each check whether this login may look, and is refused to nobody.

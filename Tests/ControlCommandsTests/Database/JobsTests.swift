@@ -1,6 +1,8 @@
 import AnalysisCore
 import CommandLineTool
 import PostgreSQL
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -8,41 +10,41 @@ import Testing
 @Suite("analysisctl jobs, against a server")
 struct JobsTests {
   /// A user with four jobs: one analysed, one dead, two waiting.
-  private func with(_ body: (Installed, _ jobs: [String]) async throws -> Void) async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1", plan: "free")
-      let files = try Files()
-      for index in 1...2 { try files.write("p\(index).png", TinyPicture.png(grey: UInt8(index))) }
+  private func with(_ body: (QueueFixture, _ jobs: [String]) async throws -> Void) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1", plan: "free")
+      let files = try TemporaryFolder()
+      for index in 1...2 { try files.write(TinyPicture.png(grey: UInt8(index)), to: "p\(index).png") }
       let submit = ["submit", "--user", "u1", "--type", "throat", files.path]
-      #expect(await installed.control.run(submit).code == .done)
-      let claimed = try await installed.claim()
-      try await installed.complete(claimed[0])
-      try await installed.kill(claimed[1])
-      #expect(await installed.control.run(submit + ["--key", "more"]).code == .done)
-      try await body(installed, try await installed.texts("SELECT id::text FROM analysis.job ORDER BY id"))
+      #expect(await queue.control.run(submit).code == .done)
+      let claimed = try await queue.claimJobs()
+      try await queue.complete(claimed[0])
+      try await queue.kill(claimed[1])
+      #expect(await queue.control.run(submit + ["--key", "more"]).code == .done)
+      try await body(queue, try await queue.texts("SELECT id::text FROM analysis.job ORDER BY id"))
     }
   }
 
   @Test("list: the latest first, by filter, a page at a time")
   func list() async throws {
-    try await with { (installed, jobs) async throws in
-      let all = await installed.control("jobs", "list")
+    try await with { (queue, jobs) async throws in
+      let all = await queue.control("jobs", "list")
       #expect(all.code == .done)
       #expect(
         all.lines.dropFirst().compactMap { $0.split(separator: " ").first.map(String.init) }
           == jobs.reversed())
-      let dead = await installed.control(
+      let dead = await queue.control(
         "jobs", "list", "--state", "dead", "--user", "u1", "--type", "throat")
       #expect(dead.lines.count == 2 && dead.lines[1].contains(" dead "))
-      let ears = await installed.control("jobs", "list", "--type", "ear")
+      let ears = await queue.control("jobs", "list", "--type", "ear")
       #expect(ears.output == "No jobs.\n")
-      let others = await installed.control("jobs", "list", "--month", "previous")
+      let others = await queue.control("jobs", "list", "--month", "previous")
       #expect(others.output == "No jobs.\n")
 
-      let first = await installed.control("jobs", "list", "--limit", "3", "--month", "current")
+      let first = await queue.control("jobs", "list", "--limit", "3", "--month", "current")
       #expect(first.lines.count == 4)
       let place = try #require(first.messages.split(separator: " ").last.map { String($0.dropLast()) })
-      let rest = await installed.control("jobs", "list", "--limit", "3", "--after", place)
+      let rest = await queue.control("jobs", "list", "--limit", "3", "--after", place)
       #expect(rest.lines.count == 2)
       #expect(rest.lines[1].contains(" \(jobs[0]) ") || rest.lines[1].hasPrefix(jobs[0]))
       #expect(rest.messages == "")
@@ -51,8 +53,8 @@ struct JobsTests {
 
   @Test("list: a search that comes to nothing among many says where it goes on, code 7")
   func listCutShort() async throws {
-    try await with { (installed, jobs) async throws in
-      try await installed.pool.execute(
+    try await with { (queue, jobs) async throws in
+      try await queue.pool.execute(
         script: """
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
             max_attempts, image_unsanitized)
@@ -60,32 +62,32 @@ struct JobsTests {
             j.image_period, j.max_attempts, j.image_unsanitized
           FROM (SELECT * FROM analysis.job LIMIT 1) j, generate_series(1, 3000) g
           """)
-      let first = await installed.control("jobs", "list", "--type", "ear")
+      let first = await queue.control("jobs", "list", "--type", "ear")
       #expect(first.code == .cutShort)
       #expect(first.output == "No jobs so far.\n")
       let place = try #require(
         first.messages.split(separator: " ").last.map { String($0.dropLast()) })
       #expect(first.messages.hasSuffix("The search stopped here, and there may be more: --after \(place)\n"))
-      let json = await installed.control("jobs", "list", "--type", "ear", "--json")
+      let json = await queue.control("jobs", "list", "--type", "ear", "--json")
       #expect(json.code == .cutShort)
       #expect(json.output == #"{"jobs":[],"next":"\#(place)","cut_short":true}"# + "\n")
-      let rest = await installed.control("jobs", "list", "--type", "ear", "--after", place)
+      let rest = await queue.control("jobs", "list", "--type", "ear", "--after", place)
       #expect(rest.code == .done)
       #expect(rest.output == "No jobs.\n")
       // What is changed by filter is looked for to the end.
-      #expect(await installed.control("jobs", "cancel", "--type", "ear").code == .nothingToDo)
+      #expect(await queue.control("jobs", "cancel", "--type", "ear").code == .nothingToDo)
     }
   }
 
   @Test("show: with attempts and result; an unknown job is code 4")
   func show() async throws {
-    try await with { (installed, jobs) async throws in
-      let analysed = await installed.control("jobs", "show", jobs[0])
+    try await with { (queue, jobs) async throws in
+      let analysed = await queue.control("jobs", "show", jobs[0])
       #expect(analysed.code == .done)
       #expect(analysed.output.contains("Tonsillitis         79%  orange"))
-      let dead = await installed.control("jobs", "show", jobs[1], "--json")
+      let dead = await queue.control("jobs", "show", jobs[1], "--json")
       #expect(dead.output.contains(#""class":"permanent","code":"INVALID_IMAGE_FORMAT""#))
-      let unknown = await installed.control("jobs", "show", "99999")
+      let unknown = await queue.control("jobs", "show", "99999")
       #expect(unknown.code == .refused)
       #expect(unknown.messages.contains("there is no job 99999"))
       #expect(unknown.output == "")
@@ -94,8 +96,8 @@ struct JobsTests {
 
   @Test("cancel: by number, and what has ended stays, code 4")
   func cancel() async throws {
-    try await with { (installed, jobs) async throws in
-      let ran = await installed.control("jobs", "cancel", jobs[3], jobs[0], "99999")
+    try await with { (queue, jobs) async throws in
+      let ran = await queue.control("jobs", "cancel", jobs[3], jobs[0], "99999")
       #expect(ran.code == .refused)
       #expect(
         ran.lines == [
@@ -103,46 +105,46 @@ struct JobsTests {
           "99999 unchanged: there is no such job",
         ])
       #expect(
-        try await installed.texts("SELECT state FROM analysis.job_status ORDER BY job_id")
+        try await queue.texts("SELECT state FROM analysis.job_status ORDER BY job_id")
           == ["succeeded", "dead", "waiting", "cancelled"])
     }
   }
 
   @Test("cancel: by filter, first dry and then in earnest; nothing left is code 5")
   func cancelMatching() async throws {
-    try await with { (installed, jobs) async throws in
-      let dry = await installed.control("jobs", "cancel", "--user", "u1", "--dry-run")
+    try await with { (queue, jobs) async throws in
+      let dry = await queue.control("jobs", "cancel", "--user", "u1", "--dry-run")
       #expect(dry.code == .done)
       #expect(
         dry.lines == ["\(jobs[2]) waiting: would be cancelled", "\(jobs[3]) waiting: would be cancelled"])
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.ready") == 2)
-      let one = await installed.control("jobs", "cancel", "--user", "u1", "--limit", "1")
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready") == 2)
+      let one = await queue.control("jobs", "cancel", "--user", "u1", "--limit", "1")
       #expect(one.lines.count == 1)
-      #expect(await installed.control("jobs", "cancel", "--user", "u1").code == .done)
-      #expect(await installed.control("jobs", "cancel", "--user", "u1").code == .nothingToDo)
-      #expect(await installed.control("reconcile").code == .done)
+      #expect(await queue.control("jobs", "cancel", "--user", "u1").code == .done)
+      #expect(await queue.control("jobs", "cancel", "--user", "u1").code == .nothingToDo)
+      #expect(await queue.control("reconcile").code == .done)
     }
   }
 
   @Test("retry: a dead job waits again; one that is not dead is code 4")
   func retry() async throws {
-    try await with { (installed, jobs) async throws in
-      let dry = await installed.control("jobs", "retry", "--state", "dead", "--dry-run", "--json")
+    try await with { (queue, jobs) async throws in
+      let dry = await queue.control("jobs", "retry", "--state", "dead", "--dry-run", "--json")
       #expect(dry.output == #"{"jobs":[{"job":"\#(jobs[1])","outcome":"dry_run","state":"dead"}]}"# + "\n")
-      let ran = await installed.control("jobs", "retry", "--month", "current")
+      let ran = await queue.control("jobs", "retry", "--month", "current")
       #expect(ran.code == .done)
       #expect(ran.output.hasPrefix("\(jobs[1]) queued again, counts in "))
-      let again = await installed.control("jobs", "retry", jobs[1])
+      let again = await queue.control("jobs", "retry", jobs[1])
       #expect(again.code == .refused)
-      #expect(await installed.control("reconcile").code == .done)
+      #expect(await queue.control("reconcile").code == .done)
     }
   }
 
   @Test("retry: where the limit has no unit left the job stays dead, code 3")
   func retryOverLimit() async throws {
-    try await with { (installed, jobs) async throws in
-      #expect(await installed.control("plans", "set-limit", "free", "3").code == .done)
-      let ran = await installed.control("jobs", "retry", jobs[1])
+    try await with { (queue, jobs) async throws in
+      #expect(await queue.control("plans", "set-limit", "free", "3").code == .done)
+      let ran = await queue.control("jobs", "retry", jobs[1])
       #expect(ran.code == .quotaRefused)
       #expect(ran.output.contains("not queued: the user's limit of this month is reached"))
     }

@@ -4,7 +4,9 @@ import Foundation
 import ImageEncryption
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import System
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -13,31 +15,31 @@ import Testing
 struct KeysTests {
   /// A folder with pictures and the path of a key file beside them.
   private struct KeyFixture {
-    let files = try? Files()
-    let installed: Installed
+    let files = try? TemporaryFolder()
+    let queue: QueueFixture
 
-    init(_ installed: Installed, pictures: Int = 0) throws {
-      self.installed = installed
+    init(_ queue: QueueFixture, pictures: Int = 0) throws {
+      self.queue = queue
       for index in 0..<pictures {
-        try files?.write("photos/p\(index).png", TinyPicture.png(grey: UInt8(index)))
+        try files?.write(TinyPicture.png(grey: UInt8(index)), to: "photos/p\(index).png")
       }
     }
 
-    var keys: String { files?("image.keys") ?? "" }
-    var photos: String { files?("photos") ?? "" }
+    var keys: String { files?.path("image.keys") ?? "" }
+    var photos: String { files?.path("photos") ?? "" }
 
     func run(_ words: String...) async -> Control.Ran {
-      await installed.control.run(words + ["--key-file", keys])
+      await queue.control.run(words + ["--key-file", keys])
     }
 
     func ring() throws -> KeyRing { try KeyFile.read(keys) }
   }
 
   /// Bytes and encrypts of all images, by number.
-  private func images(_ installed: Installed) async throws -> [Int64: (
+  private func images(_ queue: QueueFixture) async throws -> [Int64: (
     bytes: [UInt8], key: Int64?, encrypted: [UInt8]?
   )] {
-    let rows = try await installed.pool.query(
+    let rows = try await queue.pool.query(
       "SELECT id, bytes, encrypted_by, wrapped_key FROM analysis.image")
     var images: [Int64: (bytes: [UInt8], key: Int64?, encrypted: [UInt8]?)] = [:]
     for row in rows {
@@ -50,14 +52,14 @@ struct KeysTests {
 
   @Test("images are encrypted before they are stored, under their user, and open with the key file")
   func submitted() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 3)
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 3)
+      try await queue.addUser("u1")
       #expect(await desk.run("keys", "new").code == .done)
       let ran = await desk.run("submit", "--user", "u1", "--type", "throat", desk.photos)
       #expect(ran.code == .done && ran.lines.count == 3, "\(ran.messages)")
       let ring = try desk.ring()
-      let rows = try await installed.pool.query(
+      let rows = try await queue.pool.query(
         "SELECT k.bytes, k.encrypted_by, k.wrapped_key, k.sha256, j.image_bytes, k.byte_count FROM analysis.image k JOIN analysis.job j ON j.image_id = k.id"
       )
       #expect(rows.count == 3)
@@ -79,52 +81,52 @@ struct KeysTests {
 
   @Test("the option may stand in the environment and in the configuration file")
   func sources() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed)
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue)
       _ = await desk.run("keys", "new")
-      var control = installed.control
+      var control = queue.control
       control.environment["ANALYSIS_KEY_FILE"] = desk.keys
       #expect(await control("keys", "list").code == .done)
-      try desk.files?.write("ctl.conf", "key-file = \(desk.keys)\n")
-      let configured = await installed.control("keys", "list", "--config", desk.files?("ctl.conf") ?? "")
+      try desk.files?.write("key-file = \(desk.keys)\n", to: "ctl.conf")
+      let configured = await queue.control("keys", "list", "--config", desk.files?.path("ctl.conf") ?? "")
       #expect(configured.code == .done)
-      let none = await installed.control("keys", "list")
+      let none = await queue.control("keys", "list")
       #expect(none.code == .usage && none.messages.contains("--key-file"))
     }
   }
 
   @Test("a key file that cannot be used ends a submit before anything is stored")
   func refusedFile() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 1)
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 1)
+      try await queue.addUser("u1")
       let submit = ["submit", "--user", "u1", "--type", "ear", desk.photos, "--key-file"]
-      #expect(await installed.control.run(submit + [desk.keys]).code == .unreadableInput)
+      #expect(await queue.control.run(submit + [desk.keys]).code == .unreadableInput)
       _ = await desk.run("keys", "new")
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: desk.keys)
-      let wide = await installed.control.run(submit + [desk.keys])
+      let wide = await queue.control.run(submit + [desk.keys])
       #expect(wide.code == .permission && wide.messages.contains("chmod 600"))
-      try desk.files?.write("image.keys", "current = hunter2\n")
+      try desk.files?.write("current = hunter2\n", to: "image.keys")
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: desk.keys)
-      let damaged = await installed.control.run(submit + [desk.keys])
+      let damaged = await queue.control.run(submit + [desk.keys])
       #expect(damaged.code == .usage && damaged.messages.contains("image.keys:1 "))
       #expect(!damaged.messages.contains("hunter2"))
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.image") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 0)
     }
   }
 
   @Test("list shows the file's keys, what is under each, keys that the file lacks, and what is in plaintext")
   func list() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 2)
-      try await installed.addUser("u1")
-      try await installed.addUser("u2")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 2)
+      try await queue.addUser("u1")
+      try await queue.addUser("u2")
       _ = await desk.run("keys", "new")
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
       let old = try desk.ring().currentID
       _ = await desk.run("keys", "new")
       let new = try desk.ring().currentID
-      _ = await installed.control("submit", "--user", "u2", "--type", "ear", desk.photos)
+      _ = await queue.control("submit", "--user", "u2", "--type", "ear", desk.photos)
       let listed = await desk.run("keys", "list", "--json")
       #expect(listed.code == .done)
       #expect(listed.output.contains(#"{"key":"\#(old)","created":"20"#))
@@ -136,7 +138,7 @@ struct KeysTests {
       #expect(text.lines[1].hasPrefix("\(old)  20") && text.lines[1].hasSuffix("no            2"))
       #expect(text.lines[2].hasPrefix("\(new)  20"))
 
-      let other = try KeyFixture(installed)
+      let other = try KeyFixture(queue)
       _ = await other.run("keys", "new")
       let lacking = await other.run("keys", "list")
       #expect(lacking.lines.contains { $0.hasPrefix("\(old)  not in the file") })
@@ -146,20 +148,20 @@ struct KeysTests {
 
   @Test("rotate puts every image under the current key, changes no byte of them, and can be repeated")
   func rotate() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 3)
-      try await installed.addUser("u1")
-      try await installed.addUser("u2")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 3)
+      try await queue.addUser("u1")
+      try await queue.addUser("u2")
       _ = await desk.run("keys", "new")
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
-      _ = await installed.control("submit", "--user", "u2", "--type", "ear", desk.photos)
-      let before = try await images(installed)
+      _ = await queue.control("submit", "--user", "u2", "--type", "ear", desk.photos)
+      let before = try await images(queue)
       _ = await desk.run("keys", "new")
       let current = try desk.ring().currentID
       let ran = await desk.run("keys", "rotate", "--json")
       #expect(ran.code == .done, "\(ran.messages)")
       #expect(ran.output == "{\"current\":\"\(current)\",\"rewrapped\":3,\"left\":0,\"failures\":[]}\n")
-      let after = try await images(installed)
+      let after = try await images(queue)
       #expect(after.mapValues(\.bytes) == before.mapValues(\.bytes))
       for (id, image) in after {
         #expect((image.key == nil) == (before[id]?.key == nil))
@@ -172,17 +174,17 @@ struct KeysTests {
 
   @Test("rotate goes on where it was stopped, leaves what it cannot open, and says so with code 4")
   func partial() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 5)
-      try await installed.addUser("u1")
-      try await installed.addUser("u2")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 5)
+      try await queue.addUser("u1")
+      try await queue.addUser("u2")
       _ = await desk.run("keys", "new")
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
       let first = try desk.ring().currentID
       _ = await desk.run("keys", "new")
       let current = try desk.ring().currentID
       // One image was moved to another user, one is under a key that nobody has.
-      try await installed.execute(
+      try await queue.execute(
         """
         UPDATE analysis.image SET user_id = (SELECT user_id FROM analysis.account WHERE user_ref = 'u2')
         WHERE id = (SELECT min(id) FROM analysis.image);
@@ -201,9 +203,9 @@ struct KeysTests {
 
   @Test("remove takes a key out that nothing is under, and never the current one")
   func remove() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 1)
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 1)
+      try await queue.addUser("u1")
       _ = await desk.run("keys", "new")
       let first = try desk.ring().currentID
       let current = await desk.run("keys", "remove", "\(first)")
@@ -227,15 +229,15 @@ struct KeysTests {
   @Test(
     "remove does not take out what a submit that is not committed has used, and needs no flag after a day")
   func removeWhileSubmitting() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 1)
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 1)
+      try await queue.addUser("u1")
       let day = 86_400.0
       let old = try KeyFile.addKey(desk.keys, at: Date().timeIntervalSince1970 - 3 * day)
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
       _ = try KeyFile.addKey(desk.keys, at: Date().timeIntervalSince1970 - 2 * day)
       _ = await desk.run("keys", "rotate")
-      try await installed.pool.withConnection { (other) async throws in
+      try await queue.pool.withConnection { (other) async throws in
         try await other.execute(
           script: """
             BEGIN;
@@ -252,16 +254,16 @@ struct KeysTests {
       }
       let used = await desk.run("keys", "remove", "\(old.currentID)")
       #expect(used.code == .refused && used.messages.contains("1 images are under key \(old.currentID)"))
-      try await installed.execute("DELETE FROM analysis.image WHERE encrypted_by = \(old.currentID.value)")
+      try await queue.execute("DELETE FROM analysis.image WHERE encrypted_by = \(old.currentID.value)")
       #expect(await desk.run("keys", "remove", "\(old.currentID)").code == .done)
     }
   }
 
   @Test("rotate and remove are recorded: from which key to which, how many, by whom and why")
   func recorded() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed, pictures: 2)
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue, pictures: 2)
+      try await queue.addUser("u1")
       _ = await desk.run("keys", "new")
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
       let first = try desk.ring().currentID
@@ -275,29 +277,29 @@ struct KeysTests {
         ["keys", "rotate", "--reason", "yearly"], ["keys", "rotate"],
         ["keys", "remove", "\(first)", "--at-once", "--reason", "done"],
       ] {
-        #expect(await installed.control.run(words + ["--key-file", desk.keys]).code == .done, "\(words)")
+        #expect(await queue.control.run(words + ["--key-file", desk.keys]).code == .done, "\(words)")
       }
-      let entries = try await installed.texts(
+      let entries = try await queue.texts(
         "SELECT concat_ws(' ', action, object, os_user, host, reason) FROM analysis.audit ORDER BY id")
       #expect(
         entries == [
           "rotate_keys key:\(current) olga ops-1 yearly", "remove_key key:\(first) olga ops-1 done",
         ])
-      let detail = try await installed.texts(
+      let detail = try await queue.texts(
         "SELECT concat_ws(' ', detail -> 'images', detail -> 'from') FROM analysis.audit WHERE id = 1")
       #expect(detail == [#"2 {"\#(first)": 2}"#])
-      #expect(await installed.control("audit", "verify").code == .done)
+      #expect(await queue.control("audit", "verify").code == .done)
     }
   }
 
   @Test("a key whose removal cannot be recorded stays in the file")
   func unrecorded() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed)
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue)
       _ = await desk.run("keys", "new")
       let first = try desk.ring().currentID
       _ = await desk.run("keys", "new")
-      try await installed.execute("DROP FUNCTION analysis.audit_key")
+      try await queue.execute("DROP FUNCTION analysis.audit_key")
       let ran = await desk.run("keys", "remove", "\(first)", "--at-once")
       #expect(ran.code == .unreachable && ran.messages.contains("recording that a key is removed"))
       #expect(try desk.ring().ids.count == 2)
@@ -306,8 +308,8 @@ struct KeysTests {
 
   @Test("new says what it made, and shows no key")
   func new() async throws {
-    try await Installed.with { (installed) async throws in
-      let desk = try KeyFixture(installed)
+    try await withQueue { (queue) async throws in
+      let desk = try KeyFixture(queue)
       let first = await desk.run("keys", "new")
       let id = try desk.ring().currentID
       #expect(first.output == "\(desk.keys): key \(id) is made and current, 1 key in all\n")
@@ -321,7 +323,7 @@ struct KeysTests {
       for secret in secrets {
         #expect(!first.output.contains(secret) && !second.output.contains(secret))
       }
-      var control = installed.control
+      var control = queue.control
       control.environment["ANALYSIS_DATABASE"] = "host=/nonexistent"
       #expect(await control("keys", "new", "--key-file", desk.keys).code == .done)
     }

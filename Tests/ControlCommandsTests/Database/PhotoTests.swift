@@ -1,5 +1,7 @@
 import CommandLineTool
 import PostgreSQL
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -8,9 +10,9 @@ import Testing
 struct PhotoTests {
   @Test("a photo's address is set, shown by its host alone, and removed")
   func set() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      var control = queue.control
       let hosts = ["--url-hosts", "*.example.org"]
       let secret = "https://img.example.org/private/u1.jpg?key=SECRET"
       let set = await control.run(["users", "set-photo", "u1", secret] + hosts)
@@ -22,40 +24,40 @@ struct PhotoTests {
       #expect(json.output.contains(#""photo_host":"img.example.org""#))
       #expect(!(shown.output + json.output).contains("SECRET") && !json.output.contains("private"))
       let stored = "SELECT coalesce(photo_url, 'none') FROM analysis.profile"
-      #expect(try await installed.texts(stored) == [secret])
+      #expect(try await queue.texts(stored) == [secret])
       control.input = Array("  https://b.example.org/2.jpg\n".utf8)
       #expect(await control.run(["users", "set-photo", "u1", "-"] + hosts).code == .done)
-      #expect(try await installed.texts(stored) == ["https://b.example.org/2.jpg"])
+      #expect(try await queue.texts(stored) == ["https://b.example.org/2.jpg"])
       #expect(await control("users", "set-photo", "u1", "--remove").output == "photo of u1: none\n")
-      #expect(try await installed.texts(stored) == ["none"])
+      #expect(try await queue.texts(stored) == ["none"])
     }
   }
 
   @Test("an address elsewhere, and an unknown user, are refused with code 4")
   func refused() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let hosts = ["--url-hosts", "img.example.org"]
       for (user, url) in [
         ("u1", "https://evil.org/SECRET"), ("u1", "http://img.example.org/SECRET"), ("u1", "SECRET"),
         ("nobody", "https://img.example.org/SECRET"),
       ] {
-        let ran = await installed.control.run(["users", "set-photo", user, url] + hosts)
+        let ran = await queue.control.run(["users", "set-photo", user, url] + hosts)
         #expect(ran.code == .refused)
         #expect(!ran.messages.contains("SECRET"))
       }
       let long = "https://img.example.org/" + String(repeating: "a", count: 2000)
-      #expect(await installed.control.run(["users", "set-photo", "u1", long] + hosts).code == .usage)
+      #expect(await queue.control.run(["users", "set-photo", "u1", long] + hosts).code == .usage)
       #expect(
-        try await installed.number("SELECT count(*)::int FROM analysis.profile WHERE photo_url IS NOT NULL")
+        try await queue.number("SELECT count(*)::int FROM analysis.profile WHERE photo_url IS NOT NULL")
           == 0)
     }
   }
 
   @Test("an import takes photos over where their host is allowed, and passes them over where none is")
   func imported() async throws {
-    try await Installed.with { (installed) async throws in
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      var control = queue.control
       control.input = Array(
         """
         {"id": "u1", "photoUrl": "https://img.example.org/1.jpg"}
@@ -64,7 +66,7 @@ struct PhotoTests {
         """.utf8)
       let off = await control("users", "import")
       #expect(off.code == .done)
-      #expect(try await installed.number("SELECT count(photo_url)::int FROM analysis.profile") == 0)
+      #expect(try await queue.number("SELECT count(photo_url)::int FROM analysis.profile") == 0)
       let ran = await control("users", "import", "--url-hosts", "img.example.org")
       #expect(ran.code == .refused)
       #expect(ran.lines[0] == "updated u1")
@@ -72,24 +74,25 @@ struct PhotoTests {
       #expect(ran.lines[2] == "updated u3")
       #expect(!(ran.output + ran.messages).contains("SECRET"))
       #expect(
-        try await installed.texts("SELECT photo_url FROM analysis.profile WHERE photo_url IS NOT NULL")
+        try await queue.texts("SELECT photo_url FROM analysis.profile WHERE photo_url IS NOT NULL")
           == ["https://img.example.org/1.jpg"])
       // What is imported without a photo leaves the photo.
       control.input = Array(#"{"id": "u1"}"#.utf8)
       #expect(await control("users", "import", "--url-hosts", "img.example.org").code == .done)
-      #expect(try await installed.number("SELECT count(photo_url)::int FROM analysis.profile") == 1)
+      #expect(try await queue.number("SELECT count(photo_url)::int FROM analysis.profile") == 1)
     }
   }
 
   @Test("a page of photos is fetched once; what fails is told apart, code 4; without photos code 5")
   func prefetch() async throws {
-    try await Installed.with { (installed) async throws in
-      let (server, files) = (try ImageServer(), try Files())
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      let (server, files) = (try ImageServer(), try TemporaryFolder())
+      var control = queue.control
       control.network = server.network
-      #expect(await control("keys", "new", "--key-file", files("image.keys")).code == .done)
+      #expect(await control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
       let options = [
-        "--url-hosts", server.host, "--url-cache", files("photos"), "--key-file", files("image.keys"),
+        "--url-hosts", server.host, "--url-cache", files.path("photos"), "--key-file",
+        files.path("image.keys"),
       ]
       let prefetch = ["users", "prefetch-photos"] + options
       let nothing = await control.run(prefetch)
@@ -98,13 +101,13 @@ struct PhotoTests {
       for (user, path) in [
         ("u1", "/1.png"), ("u2", "/missing.png?SECRET"), ("u3", "/3.png"), ("u4", "/4.png"),
       ] {
-        try await installed.addUser(user)
+        try await queue.addUser(user)
         // As if set when another network was allowed: what is fetched is judged again.
-        _ = try await installed.pool.query(
+        _ = try await queue.pool.query(
           "UPDATE analysis.profile SET photo_url = $1 WHERE user_id = (SELECT user_id FROM analysis.account WHERE user_ref = $2)",
           [.text(server.url(path)), .text(user)])
       }
-      try await installed.addUser("u5")
+      try await queue.addUser("u5")
       let first = await control.run(prefetch + ["--limit", "3"])
       #expect(first.code == .refused)
       #expect(first.lines[0] == "ready u1")

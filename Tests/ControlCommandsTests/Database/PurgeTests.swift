@@ -1,5 +1,7 @@
 import CommandLineTool
 import PostgreSQL
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -7,18 +9,18 @@ import Testing
 @Suite("analysisctl purge, against a server")
 struct PurgeTests {
   /// A user with one analysed and one dead job of 30 months ago.
-  private func with(_ body: (Installed, _ month: String) async throws -> Void) async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let files = try Files()
-      for grey in 1...2 { try files.write("p\(grey).png", TinyPicture.png(grey: UInt8(grey))) }
-      #expect(await installed.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
-      let claimed = try await installed.claim()
-      try await installed.complete(claimed[0])
-      try await installed.kill(claimed[1])
-      try await installed.execute(Self.back)
+  private func with(_ body: (QueueFixture, _ month: String) async throws -> Void) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder()
+      for grey in 1...2 { try files.write(TinyPicture.png(grey: UInt8(grey)), to: "p\(grey).png") }
+      #expect(await queue.control("submit", "--user", "u1", "--type", "throat", files.path).code == .done)
+      let claimed = try await queue.claimJobs()
+      try await queue.complete(claimed[0])
+      try await queue.kill(claimed[1])
+      try await queue.execute(Self.back)
       try await body(
-        installed, try await installed.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0])
+        queue, try await queue.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0])
     }
   }
 
@@ -38,12 +40,12 @@ struct PurgeTests {
   @Test(
     "a dry run says what goes and changes nothing, the run says the same, and then nothing is left: 0, 0, 5")
   func run() async throws {
-    try await with { (installed, month) async throws in
-      let usage = await installed.control("report", "usage", "--month", month, "--format", "csv")
-      let dry = await installed.control("purge", "--dry-run", "--share", "100")
+    try await with { (queue, month) async throws in
+      let usage = await queue.control("report", "usage", "--month", month, "--format", "csv")
+      let dry = await queue.control("purge", "--dry-run", "--share", "100")
       #expect(dry.code == .done && dry.lines.first == "Would be removed:")
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 2)
-      let ran = await installed.control("purge", "--share", "100", "--json")
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 2)
+      let ran = await queue.control("purge", "--share", "100", "--json")
       #expect(ran.code == .done)
       #expect(
         ran.output.hasPrefix(
@@ -51,46 +53,46 @@ struct PurgeTests {
       #expect(
         ran.output.contains(#"{"kind":"results","month":"\#(month)","rows":1,"#)
           && ran.output.contains(#""whole_month":true"#))
-      let again = await installed.control("purge")
+      let again = await queue.control("purge")
       #expect(again.code == .nothingToDo && again.output == "" && again.messages == "")
-      #expect(await installed.control("reconcile").code == .done)
+      #expect(await queue.control("reconcile").code == .done)
       // What was stated comes out as before, and what is gone is said to be.
-      let later = await installed.control("report", "usage", "--month", month, "--format", "csv")
+      let later = await queue.control("report", "usage", "--month", month, "--format", "csv")
       #expect(later.output == usage.output && later.messages == "")
       for kind in ["analyses", "conditions", "summary"] {
-        let report = await installed.control("report", kind, "--month", month, "--json")
+        let report = await queue.control("report", kind, "--month", month, "--json")
         #expect(
           report.code == .done && report.messages.hasPrefix("Results of \(month) have been removed since 20"))
         #expect(report.output.contains(#""results_removed_since":"20"#))
-        #expect(await installed.control("report", kind).messages == "")
+        #expect(await queue.control("report", kind).messages == "")
       }
-      #expect(await installed.control("audit", "verify").code == .done)
+      #expect(await queue.control("audit", "verify").code == .done)
     }
   }
 
   @Test("a month whose tables are in use is left, code 75, and goes with a later run")
   func busy() async throws {
-    try await with { (installed, month) async throws in
-      try await installed.pool.withConnection { connection in
+    try await with { (queue, month) async throws in
+      try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN; SELECT 1 FROM analysis.result LIMIT 1")
-        let ran = await installed.control("purge", "--share", "100")
+        let ran = await queue.control("purge", "--share", "100")
         #expect(ran.code == .tryLater)
         #expect(ran.output.contains("\(month) left: its tables were in use"))
         try await connection.execute(script: "ROLLBACK")
       }
-      #expect(await installed.control("purge", "--share", "100").code == .done)
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.result") == 0)
+      #expect(await queue.control("purge", "--share", "100").code == .done)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.result") == 0)
     }
   }
 
   @Test("a dead job whose image is gone is not queued again, and that is said, code 4")
   func retry() async throws {
-    try await with { (installed, month) async throws in
-      try await installed.execute(
+    try await with { (queue, month) async throws in
+      try await queue.execute(
         "UPDATE analysis.setting SET value = '' WHERE name IN ('keep_dead', 'keep_results')")
-      #expect(await installed.control("purge", "--share", "100").code == .done)
-      let dead = try await installed.texts("SELECT job_id::text FROM analysis.dead")[0]
-      let ran = await installed.control("jobs", "retry", dead)
+      #expect(await queue.control("purge", "--share", "100").code == .done)
+      let dead = try await queue.texts("SELECT job_id::text FROM analysis.dead")[0]
+      let ran = await queue.control("jobs", "retry", dead)
       #expect(ran.code == .refused)
       #expect(ran.output.contains("its image was removed after the time for which images are kept"))
     }

@@ -1,5 +1,7 @@
 import AnalysisCore
 import CommandLineTool
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -8,10 +10,10 @@ import Testing
 struct RemoteSubmitTests {
   @Test("files first, then addresses; those refused by their own reason, and the others go on, code 4")
   func mixed() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let (server, files) = (try ImageServer(), try Files(["p1.png": TinyPicture.png(grey: 1)]))
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let (server, files) = (try ImageServer(), try TemporaryFolder(["p1.png": TinyPicture.png(grey: 1)]))
+      var control = queue.control
       control.network = server.network
       let urls = [
         server.url("/2.png?key=SECRET"), server.url("/missing.png?key=SECRET"), server.url("/text.png"),
@@ -21,7 +23,7 @@ struct RemoteSubmitTests {
       let ran = await control.run(
         ["submit", "--user", "u1", "--type", "ear", "--json", "--url-hosts", server.host]
           + ["--url-hosts", "x.private:\(server.host.suffix(5))"] + urls.flatMap { ["--url", $0] }
-          + [files("p1.png")])
+          + [files.path("p1.png")])
       #expect(ran.code == .refused)
       let outcomes = ran.lines.map { line in
         line.firstMatch(of: #/"outcome":"(\w+)".*"reason":"?(\w+)/#).map { "\($0.1) \($0.2)" } ?? line
@@ -36,17 +38,17 @@ struct RemoteSubmitTests {
       #expect(ran.lines[8].hasPrefix(#"{"file":"URL 8""#))
       #expect(!(ran.output + ran.messages).contains("SECRET") && !ran.output.contains("/private/"))
       #expect(
-        try await installed.texts("SELECT source_name FROM analysis.job ORDER BY id")
+        try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id")
           == ["p1.png", "img.example.org", "img.example.org"])
     }
   }
 
   @Test("a repeat under the same key submits only what is missing, and a single address has the key itself")
   func keys() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let server = try ImageServer()
-      var control = installed.control
+      var control = queue.control
       control.network = server.network
       let submit = [
         "submit", "--user", "u1", "--type", "throat", "--url-hosts", server.host, "--key",
@@ -65,21 +67,20 @@ struct RemoteSubmitTests {
 
   @Test("a manifest's rows by URL, beside files, named by their lines")
   func manifest() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let server = try ImageServer()
-      let files = try Files(["p1.png": TinyPicture.png(grey: 1)])
+      let files = try TemporaryFolder(["p1.png": TinyPicture.png(grey: 1)])
       try files.write(
-        "batch.csv",
-        "file,url,key\np1.png,,\n,\(server.url("/2.png?SECRET")),mine\n,https://evil.org/SECRET,\np1.png,x,\n"
-      )
-      try files.write("ctl.conf", "url-hosts = other.example.org, \(server.host)\n")
-      var control = installed.control
+        "file,url,key\np1.png,,\n,\(server.url("/2.png?SECRET")),mine\n,https://evil.org/SECRET,\np1.png,x,\n",
+        to: "batch.csv")
+      try files.write("url-hosts = other.example.org, \(server.host)\n", to: "ctl.conf")
+      var control = queue.control
       control.network = server.network
       let submit = [
-        "submit", "--user", "u1", "--type", "throat", "--manifest", files("batch.csv"), "--json",
+        "submit", "--user", "u1", "--type", "throat", "--manifest", files.path("batch.csv"), "--json",
       ]
-      let ran = await control.run(submit + ["--config", files("ctl.conf")])
+      let ran = await control.run(submit + ["--config", files.path("ctl.conf")])
       #expect(ran.code == .refused)
       #expect(ran.lines.count == 4)
       #expect(ran.lines[0].contains(#""outcome":"created""#))
@@ -94,16 +95,16 @@ struct RemoteSubmitTests {
       let off = await control.run(submit)
       #expect(off.code == .usage)
       #expect(off.output == "")
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 2)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 2)
     }
   }
 
   @Test("an address that stands there twice is fetched once, and submitted twice")
   func twice() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let server = try ImageServer()
-      var control = installed.control
+      var control = queue.control
       control.network = server.network
       control.environment["ANALYSIS_URL_HOSTS"] = "other.example.org,\(server.host)"
       let ran = await control.run(
@@ -111,28 +112,28 @@ struct RemoteSubmitTests {
           + (0..<5).flatMap { _ in ["--url", server.url("/1.png")] })
       #expect(ran.code == .done)
       #expect(server.targets == ["/1.png"])
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 5)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 5)
     }
   }
 
   @Test("what was fetched comes from the cache's folder the next time, which tells nothing")
   func cached() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let (server, files) = (try ImageServer(), try Files())
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let (server, files) = (try ImageServer(), try TemporaryFolder())
+      var control = queue.control
       control.network = server.network
-      #expect(await control("keys", "new", "--key-file", files("image.keys")).code == .done)
+      #expect(await control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
       for key in ["a", "b"] {
         let ran = await control(
           "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--key", key, "--url-cache",
-          files("photos"), "--key-file", files("image.keys"), "--url", server.url("/1.png?SECRET"))
+          files.path("photos"), "--key-file", files.path("image.keys"), "--url", server.url("/1.png?SECRET"))
         #expect(ran.code == .done, "\(ran.messages)")
         #expect(!ran.messages.contains("not kept"))
       }
       #expect(server.targets.count == 1)
-      #expect(try files.names() == ["image.keys", "photos"])
-      let kept = try files.names("photos").map { try files.bytes("photos/\($0)") }
+      #expect(try files.names == ["image.keys", "photos"])
+      let kept = try files.names(in: "photos").map { try files.bytes("photos/\($0)") }
       #expect(kept.count == 2)
       for bytes in kept {
         #expect(bytes.firstRange(of: Array("PNG".utf8)) == nil)
@@ -140,23 +141,24 @@ struct RemoteSubmitTests {
       }
       // What is submitted is under the same key as what is kept.
       #expect(
-        try await installed.number("SELECT count(*)::int FROM analysis.image WHERE encrypted_by IS NOT NULL")
+        try await queue.number("SELECT count(*)::int FROM analysis.image WHERE encrypted_by IS NOT NULL")
           == 1)
     }
   }
 
   @Test("without a key file nothing is kept in a folder, which is told once where something is fetched")
   func keyless() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let (server, files) = (try ImageServer(), try Files(["p1.png": TinyPicture.png(grey: 9)]))
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let (server, files) = (try ImageServer(), try TemporaryFolder(["p1.png": TinyPicture.png(grey: 9)]))
+      var control = queue.control
       control.network = server.network
       let submit = [
-        "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--url-cache", files("photos"),
+        "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--url-cache",
+        files.path("photos"),
       ]
       let words =
-        "Images by URL are not kept in \(files("photos")): no key file is named to encrypt them with (--key-file)."
+        "Images by URL are not kept in \(files.path("photos")): no key file is named to encrypt them with (--key-file)."
       for key in ["a", "b"] {
         let ran = await control.run(
           submit + ["--key", key, "--url", server.url("/1.png"), "--url", server.url("/2.png")])
@@ -164,24 +166,25 @@ struct RemoteSubmitTests {
         #expect(ran.messages.split(separator: "\n").filter { $0 == words }.count == 1, "\(ran.messages)")
       }
       #expect(server.targets.count == 4)
-      let file = await control.run(submit + [files("p1.png")])
+      let file = await control.run(submit + [files.path("p1.png")])
       #expect(file.code == .done)
       #expect(!file.messages.contains("not kept"))
-      #expect(try files.names() == ["p1.png"])
+      #expect(try files.names == ["p1.png"])
     }
   }
 
   @Test("a cache's folder that others may look into is refused before anything is submitted, code 77")
   func openFolder() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let (server, files) = (try ImageServer(), try Files(["photos/x": []]))
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let (server, files) = (try ImageServer(), try TemporaryFolder(["photos/x": []]))
+      var control = queue.control
       control.network = server.network
-      #expect(await control("keys", "new", "--key-file", files("image.keys")).code == .done)
+      #expect(await control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
       let ran = await control(
-        "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--url-cache", files("photos"),
-        "--key-file", files("image.keys"), "--url", server.url("/1.png"))
+        "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--url-cache",
+        files.path("photos"),
+        "--key-file", files.path("image.keys"), "--url", server.url("/1.png"))
       #expect(ran.code == .permission)
       #expect(ran.messages.contains("run 'chmod 700' on it"))
       #expect(server.targets.isEmpty)

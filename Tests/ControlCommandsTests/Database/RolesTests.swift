@@ -43,14 +43,14 @@ struct RolesTests {
   @Test("setup makes a login for each part, whose password is in its file alone and opens what is its own")
   func setup() async throws {
     try await with { (control, cluster) async throws in
-      let files = try Files()
+      let files = try TemporaryFolder()
       let dry = await control("roles", "setup", "--dry-run", "--out", files.path)
       #expect(dry.code == .done)
       #expect(
         dry.lines.first
           == "CREATE ROLE worker LOGIN IN ROLE analysis_worker; "
           + "ALTER ROLE worker IN DATABASE postgres SET search_path = pg_catalog, pg_temp; "
-          + "-- and a password, kept in \(files("worker.pgpass"))")
+          + "-- and a password, kept in \(files.path("worker.pgpass"))")
       #expect(try await query(cluster, Self.members) == [])
 
       let made = await control("roles", "setup", "--out", files.path)
@@ -66,7 +66,7 @@ struct RolesTests {
         "SELECT rolname::text FROM pg_roles WHERE rolname <> 'postgres' AND (rolcreaterole OR rolsuper)"
       #expect(try await query(cluster, strong) == [])
       for login in Self.logins {
-        let file = files("\(login).pgpass")
+        let file = files.path("\(login).pgpass")
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600, "\(login)")
         let text = try files.text("\(login).pgpass")
@@ -93,9 +93,9 @@ struct RolesTests {
     }
   }
 
-  private func acting(_ login: String, _ files: Files, _ cluster: ServerCluster) throws -> Control {
+  private func acting(_ login: String, _ files: TemporaryFolder, _ cluster: ServerCluster) throws -> Control {
     var control = Control(
-      database: "\(cluster.conninfo()) user=\(login) passfile=\(files("\(login).pgpass"))")
+      database: "\(cluster.conninfo()) user=\(login) passfile=\(files.path("\(login).pgpass"))")
     control.environment["PGPASSFILE"] = nil
     return control
   }
@@ -103,15 +103,15 @@ struct RolesTests {
   @Test("setup is refused where a password file is in the way, and to whoever is no superuser")
   func refused() async throws {
     try await with { (control, cluster) async throws in
-      let files = try Files()
-      try files.write("office.pgpass", "*:*:*:*:kept\n")
+      let files = try TemporaryFolder()
+      try files.write("*:*:*:*:kept\n", to: "office.pgpass")
       let blocked = await control("roles", "setup", "--out", files.path)
       #expect(blocked.code == .refused && blocked.messages.contains("office.pgpass is there already"))
       #expect(try await query(cluster, Self.members) == [])
       #expect(try files.text("office.pgpass") == "*:*:*:*:kept\n")
       var other = control
       other.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_administrator'"
-      let denied = await other("roles", "setup", "--out", files("none"))
+      let denied = await other("roles", "setup", "--out", files.path("none"))
       #expect(denied.code == .permission)
       #expect(denied.messages.contains("takes a superuser of the server"), "\(denied.messages)")
     }
@@ -122,7 +122,7 @@ struct RolesTests {
     try await with(prefix: "beta") { (control, cluster) async throws in
       let none = await control("roles", "check")
       #expect(none.code == .done && none.output.contains("roles setup"))
-      let files = try Files()
+      let files = try TemporaryFolder()
       #expect(await control("roles", "setup", "--out", files.path).code == .done)
       let all = await control("roles", "check")
       #expect(

@@ -1,4 +1,5 @@
 import CommandLineTool
+import QueueTestSupport
 import Testing
 
 @testable import ControlCommands
@@ -7,13 +8,13 @@ import Testing
 struct SettingsTests {
   @Test("All are listed with what they mean, and those that were changed stand beside their default")
   func list() async throws {
-    try await Installed.with { installed async throws in
-      let ran = await installed.control("settings")
+    try await withQueue { queue async throws in
+      let ran = await queue.control("settings")
       #expect(ran.code == .done)
       #expect(ran.lines.contains { $0.hasPrefix("keep_usage ") && $0.contains("for ever") })
       #expect(ran.lines.contains { $0.hasPrefix("max_database_bytes ") && $0.contains("no limit") })
-      #expect(await installed.control("settings", "set", "zone", "Asia/Jakarta", "--yes").code == .done)
-      let json = await installed.control("settings", "list", "--json")
+      #expect(await queue.control("settings", "set", "zone", "Asia/Jakarta", "--yes").code == .done)
+      let json = await queue.control("settings", "list", "--json")
       #expect(
         json.output.contains(#"{"name":"zone","value":"Asia/Jakarta","default":"UTC","empty_means":null,"#))
     }
@@ -21,8 +22,8 @@ struct SettingsTests {
 
   @Test("A change is shown, asked for and made; what it leads to is said")
   func asked() async throws {
-    try await Installed.with { installed async throws in
-      var control = installed.control
+    try await withQueue { queue async throws in
+      var control = queue.control
       control.typed = "y"
       let ran = await control("settings", "set", "keep_images", "90 days")
       #expect(ran.code == .done)
@@ -43,15 +44,15 @@ struct SettingsTests {
 
   @Test("Nothing is changed without a yes", arguments: [nil, "", "n", "maybe"])
   func notConfirmed(typed: String?) async throws {
-    try await Installed.with { installed async throws in
-      var control = installed.control
+    try await withQueue { queue async throws in
+      var control = queue.control
       control.typed = typed
       let ran = await control("settings", "set", "keep_images", "")
       #expect(ran.code == (typed == nil ? .usage : .refused))
       #expect(ran.output == "")
       #expect(ran.messages.contains(typed == nil ? "Give --yes" : "Nothing was changed"))
       #expect(
-        try await installed.texts("SELECT value FROM analysis.setting WHERE name = 'keep_images'") == [
+        try await queue.texts("SELECT value FROM analysis.setting WHERE name = 'keep_images'") == [
           "30 days"
         ])
     }
@@ -59,11 +60,11 @@ struct SettingsTests {
 
   @Test("A rehearsal changes nothing and asks nothing, and a value that is there already is nothing to do")
   func rehearsal() async throws {
-    try await Installed.with { installed async throws in
-      let dry = await installed.control("settings", "set", "keep_usage", "10 years", "--dry-run")
+    try await withQueue { queue async throws in
+      let dry = await queue.control("settings", "set", "keep_usage", "10 years", "--dry-run")
       #expect(dry.code == .done)
       #expect(dry.lines.first == "keep_usage: would change from for ever to 10 years")
-      let same = await installed.control("settings", "set", "keep_usage", "", "--yes")
+      let same = await queue.control("settings", "set", "keep_usage", "", "--yes")
       #expect(same.code == .nothingToDo)
       #expect(same.output == "keep_usage: is for ever already\n")
     }
@@ -79,8 +80,8 @@ struct SettingsTests {
       ("shards", "0", "shards is a number from 1 to 1024"),
     ])
   func refused(name: String, value: String, message: String) async throws {
-    try await Installed.with { installed async throws in
-      let ran = await installed.control("settings", "set", name, value, "--yes")
+    try await withQueue { queue async throws in
+      let ran = await queue.control("settings", "set", name, value, "--yes")
       #expect(ran.code == .refused)
       #expect(ran.messages.contains(message), "\(ran.messages)")
     }

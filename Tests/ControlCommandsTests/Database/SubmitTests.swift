@@ -1,52 +1,56 @@
 import AnalysisCore
 import CommandLineTool
 import Foundation
+import QueueTestSupport
 import System
+import TestSupport
 import Testing
 
 @testable import ControlCommands
 
 @Suite("analysisctl submit, against a server")
 struct SubmitTests {
-  private func pictures(_ count: Int) throws -> Files {
-    let files = try Files()
-    for index in 1...count { try files.write("p\(index).png", TinyPicture.png(grey: UInt8(index * 10))) }
+  private func pictures(_ count: Int) throws -> TemporaryFolder {
+    let files = try TemporaryFolder()
+    for index in 1...count { try files.write(TinyPicture.png(grey: UInt8(index * 10)), to: "p\(index).png") }
     return files
   }
 
   @Test("a folder of good and bad files: the good are submitted in order, the bad refused by name, code 4")
   func mixed() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let files = try pictures(2)
-      try files.write("a-text.jpg", "no picture")
-      try files.write("empty.png", "")
-      try files.write("notes.txt", "not looked at")
-      let ran = await installed.control("submit", "--user", "u1", "--type", "ear", files.path)
+      try files.write("no picture", to: "a-text.jpg")
+      try files.write("", to: "empty.png")
+      try files.write("not looked at", to: "notes.txt")
+      let ran = await queue.control("submit", "--user", "u1", "--type", "ear", files.path)
       #expect(ran.code == .refused)
-      let jobs = try await installed.texts("SELECT id::text FROM analysis.job ORDER BY id")
+      let jobs = try await queue.texts("SELECT id::text FROM analysis.job ORDER BY id")
       #expect(
-        ran.lines == ["submitted \(jobs[0]) \(files("p1.png"))", "submitted \(jobs[1]) \(files("p2.png"))"])
-      #expect(ran.messages.contains("refused \(files("a-text.jpg")): "))
-      #expect(ran.messages.contains("refused \(files("empty.png")): The file is empty."))
+        ran.lines == [
+          "submitted \(jobs[0]) \(files.path("p1.png"))", "submitted \(jobs[1]) \(files.path("p2.png"))",
+        ])
+      #expect(ran.messages.contains("refused \(files.path("a-text.jpg")): "))
+      #expect(ran.messages.contains("refused \(files.path("empty.png")): The file is empty."))
       #expect(ran.messages.contains("left out as not called like an image: 1"))
       #expect(ran.messages.hasSuffix("2 submitted, 2 refused.\n"))
       #expect(
-        try await installed.texts("SELECT source_name FROM analysis.job ORDER BY id") == ["p1.png", "p2.png"])
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job WHERE kind = 2") == 2)
+        try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id") == ["p1.png", "p2.png"])
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job WHERE kind = 2") == 2)
     }
   }
 
   @Test("seven images under a limit of five: the first five in the order given, the rest by name, code 3")
   func quota() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1", plan: "free")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1", plan: "free")
       let files = try pictures(7)
-      let order = ["p7", "p3", "p1", "p2", "p6", "p5", "p4"].map { files("\($0).png") }
-      let ran = await installed.control.run(["submit", "--user", "u1", "--type", "throat"] + order)
+      let order = ["p7", "p3", "p1", "p2", "p6", "p5", "p4"].map { files.path("\($0).png") }
+      let ran = await queue.control.run(["submit", "--user", "u1", "--type", "throat"] + order)
       #expect(ran.code == .quotaRefused)
       #expect(
-        try await installed.texts("SELECT source_name FROM analysis.job ORDER BY id")
+        try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id")
           == ["p7.png", "p3.png", "p1.png", "p2.png", "p6.png"])
       #expect(ran.lines.count == 5)
       for file in order.suffix(2) { #expect(ran.messages.contains("refused \(file): User u1 has reached")) }
@@ -56,11 +60,11 @@ struct SubmitTests {
 
   @Test("a bad file beside a reached limit is code 4")
   func quotaAndBad() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1", plan: "free")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1", plan: "free")
       let files = try pictures(6)
-      try files.write("zzz.jpg", "no picture")
-      let ran = await installed.control("submit", "--user", "u1", "--type", "throat", files.path)
+      try files.write("no picture", to: "zzz.jpg")
+      let ran = await queue.control("submit", "--user", "u1", "--type", "throat", files.path)
       #expect(ran.code == .refused)
       #expect(ran.messages.hasSuffix("5 submitted, 1 refused by the monthly limit, 1 refused.\n"))
     }
@@ -68,33 +72,33 @@ struct SubmitTests {
 
   @Test("a repeat under the same key submits only what is missing; another run submits all again")
   func repeated() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let files = try pictures(3)
       let submit = ["submit", "--user", "u1", "--type", "throat", files.path]
-      #expect(await installed.control.run(submit + ["--key", "ward"]).code == .done)
-      try files.write("p0.png", TinyPicture.png(grey: 5))
-      let again = await installed.control.run(submit + ["--key", "ward"])
+      #expect(await queue.control.run(submit + ["--key", "ward"]).code == .done)
+      try files.write(TinyPicture.png(grey: 5), to: "p0.png")
+      let again = await queue.control.run(submit + ["--key", "ward"])
       #expect(again.code == .done)
       #expect(again.messages == "1 submitted, 3 submitted before.\n")
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 4)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 4)
 
-      var other = installed.control
+      var other = queue.control
       other.runKey = "another"
       #expect(await other.run(submit).messages == "4 submitted.\n")
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 8)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 8)
     }
   }
 
   @Test("the only image has the key itself, and the same key with another image is refused with code 4")
   func singleKey() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let files = try pictures(2)
       let submit = ["submit", "--user", "u1", "--type", "throat", "--key", "k1", "--json"]
-      let first = await installed.control.run(submit + [files("p1.png")])
+      let first = await queue.control.run(submit + [files.path("p1.png")])
       #expect(first.output.contains(#""outcome":"created""#) && first.output.contains(#""key":"k1""#))
-      let second = await installed.control.run(submit + [files("p2.png")])
+      let second = await queue.control.run(submit + [files.path("p2.png")])
       #expect(second.code == .refused)
       #expect(second.output.contains(#""reason":"key_conflict""#))
     }
@@ -102,16 +106,15 @@ struct SubmitTests {
 
   @Test("a manifest: each row as it says, from the manifest's own folder; a bad row by its line")
   func manifest() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      try await installed.addUser("u2")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      try await queue.addUser("u2")
       let files = try pictures(2)
       try files.write(
-        "batch.csv",
         "file,user,type,priority,at,key\r\np1.png,,ear,urgent,,mine\r\np2.png,u2,,,2099-01-01T00:00:00Z,\r\n"
-          + "p1.png,u2,nose,,,\r\nmissing.png,,,,,\r\np1.png,nobody,,,,\r\n")
-      let ran = await installed.control(
-        "submit", "--user", "u1", "--type", "throat", "--manifest", files("batch.csv"), "--json")
+          + "p1.png,u2,nose,,,\r\nmissing.png,,,,,\r\np1.png,nobody,,,,\r\n", to: "batch.csv")
+      let ran = await queue.control(
+        "submit", "--user", "u1", "--type", "throat", "--manifest", files.path("batch.csv"), "--json")
       #expect(ran.code == .unreadableInput)
       #expect(ran.lines.count == 5)
       #expect(ran.lines[0].contains(#""user":"u1","type":"ear","priority":"urgent","outcome":"created""#))
@@ -126,26 +129,26 @@ struct SubmitTests {
 
   @Test("standard input as an image, and as a manifest")
   func standardInput() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let files = try pictures(1)
-      var image = installed.control
+      var image = queue.control
       image.input = TinyPicture.png(grey: 99)
       #expect(await image("submit", "--user", "u1", "--type", "throat", "-").code == .done)
-      var manifest = installed.control
+      var manifest = queue.control
       manifest.runKey = "second"
-      manifest.input = Array(#"{"file": "\#(files("p1.png"))"}"#.utf8)
+      manifest.input = Array(#"{"file": "\#(files.path("p1.png"))"}"#.utf8)
       let ran = await manifest("submit", "--user", "u1", "--type", "throat", "--manifest", "-")
       #expect(ran.code == .done)
       #expect(
-        try await installed.texts("SELECT source_name FROM analysis.job ORDER BY id")
+        try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id")
           == ["standard input", "p1.png"])
     }
   }
 
   @Test("an empty folder is code 5")
   func nothing() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let ran = await Control(database: "host=/nonexistent")(
       "submit", "--user", "u", "--type", "ear", files.path)
     #expect(ran.code == .nothingToDo)
@@ -154,16 +157,16 @@ struct SubmitTests {
 
   @Test("images of more than one chunk are all submitted in their order")
   func chunks() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let file = try pictures(1)
       let names = (1...450).map { _ in file("p1.png") }
-      let ran = await installed.control.run(["submit", "--user", "u1", "--type", "throat", "--json"] + names)
+      let ran = await queue.control.run(["submit", "--user", "u1", "--type", "throat", "--json"] + names)
       #expect(ran.code == .done)
       let told = ran.lines.compactMap { line in
         line.firstRange(of: #/"job":"(\d+)"/#).map { String(line[$0]) }
       }
-      let stored = try await installed.texts(
+      let stored = try await queue.texts(
         "SELECT '\"job\":\"' || id || '\"' FROM analysis.job ORDER BY id")
       #expect(told.count == 450)
       #expect(told == stored)
@@ -172,38 +175,38 @@ struct SubmitTests {
 
   @Test("an output that takes no more does not stop the submitting; only a reader that is gone is no error")
   func brokenOutput() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let files = try pictures(3)
       let submit = ["submit", "--user", "u1", "--type", "throat", files.path]
       Signals.ignoreBrokenPipe()
       let (pipe, full) = (Pipe(), try FileHandle(forWritingTo: URL(filePath: "/dev/full")))
       try pipe.fileHandleForReading.close()
-      var control = installed.control
+      var control = queue.control
       control.brokenOutput = DescriptorWriter(pipe.fileHandleForWriting.fileDescriptor)
       #expect(await control.run(submit).code == .done)
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 3)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 3)
       control.brokenOutput = DescriptorWriter(full.fileDescriptor)
       control.runKey = "another"
       #expect(await control.run(submit).code == .tryLater)
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 6)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 6)
       withExtendedLifetime((pipe, full)) {}
     }
   }
 
   @Test("where the pictures are scaled down, and when they run and expire, is told to the queue")
   func details() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let files = try pictures(1)
       let soon = Date(timeIntervalSinceNow: 3600).formatted(.iso8601)
       let later = Date(timeIntervalSinceNow: 7200).formatted(.iso8601)
-      let ran = await installed.control(
+      let ran = await queue.control(
         "submit", "--user", "u1", "--type", "throat", "--priority", "bulk", "--at", soon, "--expires", later,
-        "--max-dimension", "16", files("p1.png"))
+        "--max-dimension", "16", files.path("p1.png"))
       #expect(ran.code == .done)
       #expect(
-        try await installed.number(
+        try await queue.number(
           """
           SELECT count(*)::int FROM analysis.job
           WHERE lane = 6 AND run_at = '\(soon)'::timestamptz AND expires_at = '\(later)'::timestamptz

@@ -1,4 +1,6 @@
 import CommandLineTool
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -7,8 +9,8 @@ import Testing
 struct UsersTests {
   @Test("add, show and list; a second add changes nothing and is code 5")
   func add() async throws {
-    try await Installed.with { (installed) async throws in
-      let control = installed.control
+    try await withQueue { (queue) async throws in
+      let control = queue.control
       let added = await control(
         "users", "add", "u1", "--plan", "free", "--zone", "Asia/Jakarta", "--name", "N N")
       #expect(added.code == .done)
@@ -28,23 +30,23 @@ struct UsersTests {
 
   @Test("what is unknown is refused with code 4, a zone that is none with 64")
   func unknown() async throws {
-    try await Installed.with { (installed) async throws in
-      let control = installed.control
+    try await withQueue { (queue) async throws in
+      let control = queue.control
       #expect(await control("users", "add", "u1", "--plan", "gold").code == .refused)
       #expect(await control("users", "add", "u1", "--zone", "Mars/Phobos").code == .usage)
       #expect(await control("users", "show", "u1").code == .refused)
       #expect(await control("users", "set-plan", "u1", "free").code == .refused)
       #expect(await control("users", "set-zone", "u1", "UTC").code == .refused)
       #expect(await control("plans", "set-limit", "gold", "1").code == .refused)
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.account") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.account") == 0)
     }
   }
 
   @Test("set-plan and set-zone")
   func set() async throws {
-    try await Installed.with { (installed) async throws in
-      let control = installed.control
-      try await installed.addUser("u1", plan: "free")
+    try await withQueue { (queue) async throws in
+      let control = queue.control
+      try await queue.addUser("u1", plan: "free")
       let plan = await control("users", "set-plan", "u1", "premium", "--from", "2020-01-01T00:00:00Z")
       #expect(plan.output == "plan of u1: premium from 2020-01-01 00:00:00Z\n")
       let zone = await control("users", "set-zone", "u1", "Europe/Berlin", "--json")
@@ -56,8 +58,8 @@ struct UsersTests {
 
   @Test("import: an answer, an array, or lines; a bad line is named, the others taken, code 4")
   func imported() async throws {
-    try await Installed.with { (installed) async throws in
-      var control = installed.control
+    try await withQueue { (queue) async throws in
+      var control = queue.control
       control.input = Array(
         """
         {"user": {"id": "u1", "email": "secret@example.org", "name": "Secret Name", "subscription": "premium"}}
@@ -75,12 +77,12 @@ struct UsersTests {
       #expect(ran.lines[3] == "created u3")
       #expect(!(ran.output + ran.messages).contains("ecret"))
 
-      let files = try Files()
-      try files.write("all.json", #"[{"id": "u1", "subscription": "free"}, {"user": {"id": "u4"}}]"#)
-      let second = await installed.control("users", "import", files("all.json"))
+      let files = try TemporaryFolder()
+      try files.write(#"[{"id": "u1", "subscription": "free"}, {"user": {"id": "u4"}}]"#, to: "all.json")
+      let second = await queue.control("users", "import", files.path("all.json"))
       #expect(second.code == .done)
       #expect(second.output == "updated u1\ncreated u4\n")
-      var empty = installed.control
+      var empty = queue.control
       empty.input = []
       #expect(await empty("users", "import", "-").code == .nothingToDo)
     }
@@ -88,15 +90,15 @@ struct UsersTests {
 
   @Test("plans, and a limit from a moment on")
   func plans() async throws {
-    try await Installed.with { (installed) async throws in
-      let ran = await installed.control("plans", "set-limit", "free", "2", "--from", "2090-01-01T00:00:00Z")
+    try await withQueue { (queue) async throws in
+      let ran = await queue.control("plans", "set-limit", "free", "2", "--from", "2090-01-01T00:00:00Z")
       #expect(ran.code == .done)
       #expect(ran.output.contains("free     Basic                2  2090-01-01 00:00:00Z  no\n"))
-      #expect(await installed.control("plans", "set-limit", "free", "unlimited").code == .done)
-      let list = await installed.control("plans", "list", "--json")
+      #expect(await queue.control("plans", "set-limit", "free", "unlimited").code == .done)
+      let list = await queue.control("plans", "list", "--json")
       #expect(
         list.output.contains(#""plan":"free","name":"Basic","cost":1000,"limit":null,"unlimited":true"#))
-      #expect(await installed.control("plans").code == .done)
+      #expect(await queue.control("plans").code == .done)
     }
   }
 }

@@ -1,5 +1,7 @@
 import AnalysisCore
 import CommandLineTool
+import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -7,11 +9,11 @@ import Testing
 @Suite("analysisctl submit --wait, against a server")
 struct WaitTests {
   /// Claims as a worker does until so many jobs have come; completes the first, and fails the others for good.
-  private func work(off count: Int, in installed: Installed) async throws {
+  private func work(off count: Int, in queue: QueueFixture) async throws {
     var seen = 0
     while seen < count {
-      for job in try await installed.claim(lease: Int64(1000 + seen * 10)) {
-        if seen == 0 { try await installed.complete(job) } else { try await installed.kill(job) }
+      for job in try await queue.claimJobs(lease: Int64(1000 + seen * 10)) {
+        if seen == 0 { try await queue.complete(job) } else { try await queue.kill(job) }
         seen += 1
       }
       await Task.yield()
@@ -20,12 +22,12 @@ struct WaitTests {
 
   @Test("ends when the jobs have, with 0 where all were analysed")
   func succeeded() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let files = try Files(["a.png": TinyPicture.png()])
-      async let ran = installed.control(
-        "submit", "--user", "u1", "--type", "throat", "--wait", "--json", files("a.png"))
-      try await work(off: 1, in: installed)
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder(["a.png": TinyPicture.png()])
+      async let ran = queue.control(
+        "submit", "--user", "u1", "--type", "throat", "--wait", "--json", files.path("a.png"))
+      try await work(off: 1, in: queue)
       let result = await ran
       #expect(result.code == .done)
       #expect(result.lines.count == 1)
@@ -36,11 +38,11 @@ struct WaitTests {
 
   @Test("with 1 where one died")
   func died() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let files = try Files(["a.png": TinyPicture.png(), "b.png": TinyPicture.png(grey: 1)])
-      async let ran = installed.control("submit", "--user", "u1", "--type", "throat", "--wait", files.path)
-      try await work(off: 2, in: installed)
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder(["a.png": TinyPicture.png(), "b.png": TinyPicture.png(grey: 1)])
+      async let ran = queue.control("submit", "--user", "u1", "--type", "throat", "--wait", files.path)
+      try await work(off: 2, in: queue)
       let result = await ran
       #expect(result.code == .jobFailed)
       #expect(result.output.contains("succeeded ") && result.output.contains("dead "))
@@ -50,24 +52,24 @@ struct WaitTests {
 
   @Test("and with 75 when the time is over before; the jobs stay")
   func timeOver() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let files = try Files(["a.png": TinyPicture.png()])
-      let ran = await installed.control(
-        "submit", "--user", "u1", "--type", "throat", "--wait", "--timeout", "1ms", files("a.png"))
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder(["a.png": TinyPicture.png()])
+      let ran = await queue.control(
+        "submit", "--user", "u1", "--type", "throat", "--wait", "--timeout", "1ms", files.path("a.png"))
       #expect(ran.code == .tryLater)
       #expect(ran.output.hasPrefix("waiting "))
       #expect(ran.messages.hasSuffix("1 submitted, 1 not finished.\n"))
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.ready") == 1)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready") == 1)
     }
   }
 
   @Test("where everything was refused there is nothing to wait for")
   func allRefused() async throws {
-    try await Installed.with { (installed) async throws in
-      let files = try Files(["a.png": TinyPicture.png()])
-      let ran = await installed.control(
-        "submit", "--user", "nobody", "--type", "ear", "--wait", files("a.png"))
+    try await withQueue { (queue) async throws in
+      let files = try TemporaryFolder(["a.png": TinyPicture.png()])
+      let ran = await queue.control(
+        "submit", "--user", "nobody", "--type", "ear", "--wait", files.path("a.png"))
       #expect(ran.code == .refused)
       #expect(ran.messages.contains("There is no user nobody."))
     }

@@ -2,6 +2,7 @@ import CommandLineTool
 import EventLoop
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -12,26 +13,14 @@ struct DoctorClusterTests {
   /// A cluster with a migrated database.
   private func with(
     _ settings: [String: String] = [:], access: [String] = [], listens: Bool = false,
-    _ body: (ServerCluster, Installed) async throws -> Void
+    _ body: (ServerCluster, QueueFixture) async throws -> Void
   ) async throws {
     var options = ServerCluster.Options()
     options.settings = settings
     options.access = access
     options.listensOnTCP = listens
     try await withServerCluster(options) { cluster in
-      let loop = try EventLoop(name: "doctor test")
-      let pool = ConnectionPool(ConnectionConfiguration(cluster.conninfo()), on: loop, size: 2)
-      let outcome: Result<Void, any Error>
-      do {
-        _ = try await Migrator(pool).migrate()
-        outcome = .success(
-          try await body(cluster, Installed(pool: pool, control: Control(database: cluster.conninfo()))))
-      } catch {
-        outcome = .failure(error)
-      }
-      await pool.close()
-      loop.shutdown()
-      try outcome.get()
+      try await withQueue(on: cluster) { try await body(cluster, $0) }
     }
   }
 
@@ -50,22 +39,22 @@ struct DoctorClusterTests {
 
   /// Asks until a check is in a state; the last answer when it never is.
   private func settled(
-    _ installed: Installed, _ check: String, _ state: String
+    _ queue: QueueFixture, _ check: String, _ state: String
   ) async throws -> [Diagnosis.Finding] {
     let limit = EventLoop.now + .seconds(60)
     while true {
-      let found = try await installed.doctor().found.of(check)
+      let found = try await queue.control.doctor().found.of(check)
       if found.contains(where: { $0.state == state }) || EventLoop.now > limit { return found }
-      try await installed.pool.loop.sleep(for: .milliseconds(100))
+      try await queue.pool.loop.sleep(for: .milliseconds(100))
     }
   }
 
   @Test("that a durable one with all in order is well: exit 0")
   func well() async throws {
-    try await with { (_, installed) async throws in
-      try await installed.execute(
+    try await with { (_, queue) async throws in
+      try await queue.execute(
         "UPDATE analysis.setting SET value = '100000000000' WHERE name = 'max_database_bytes'")
-      let (found, code) = try await installed.doctor("--deep")
+      let (found, code) = try await queue.control.doctor("--deep")
       #expect(code == .done)
       // Nobody works, no endpoint was named, and the tests are the superuser.
       #expect(
@@ -76,29 +65,30 @@ struct DoctorClusterTests {
 
   @Test("settings by which a crash destroys it, and autovacuum off")
   func settings() async throws {
-    try await with(["fsync": "off", "autovacuum": "off"]) { (cluster, installed) async throws in
-      let (found, code) = try await installed.doctor()
+    try await with(["fsync": "off", "autovacuum": "off"]) { (cluster, queue) async throws in
+      let (found, code) = try await queue.control.doctor()
       #expect(code == .jobFailed)
       #expect(found.state("server.durability") == "wrong" && found.state("vacuum.automatic") == "wrong")
       try await cluster.set(["fsync": "on", "autovacuum": "on", "full_page_writes": "off"])
-      let half = try await settled(installed, "vacuum.automatic", "ok")
+      let half = try await settled(queue, "vacuum.automatic", "ok")
       #expect(half.map(\.state) == ["ok"])
       #expect(
-        try await installed.doctor().found.of("server.durability")[0].seen.hasPrefix("full_page_writes off"))
+        try await queue.control.doctor().found.of("server.durability")[0].seen.hasPrefix(
+          "full_page_writes off"))
     }
   }
 
   @Test("too few connections, and too many of them in use")
   func connections() async throws {
     try await with(["max_connections": "20", "superuser_reserved_connections": "3"]) {
-      (cluster, installed) async throws in
+      (cluster, queue) async throws in
       let loop = try EventLoop()
       defer { loop.shutdown() }
       var open: [Connection] = []
       for _ in 0..<12 {
         open.append(try await Connection.connect(ConnectionConfiguration(cluster.conninfo()), on: loop))
       }
-      let found = try await installed.doctor().found.of("connections")
+      let found = try await queue.control.doctor().found.of("connections")
       #expect(
         found.map(\.state) == ["warning"] && found[0].seen.contains("of the 17 connections of the server"))
       for connection in open { await connection.close() }
@@ -107,13 +97,13 @@ struct DoctorClusterTests {
 
   @Test("a prepared transaction that nobody ends")
   func prepared() async throws {
-    try await with(["max_prepared_transactions": "2"]) { (_, installed) async throws in
-      try await installed.execute(
+    try await with(["max_prepared_transactions": "2"]) { (_, queue) async throws in
+      try await queue.execute(
         "BEGIN; UPDATE analysis.gauge SET value = 0; PREPARE TRANSACTION 'forgotten'")
-      let found = try await installed.doctor("--long-transaction", "0ms").found.of("horizon.prepared")
+      let found = try await queue.control.doctor("--long-transaction", "0ms").found.of("horizon.prepared")
       #expect(found.map(\.state) == ["wrong"])
       #expect(found.first?.seen.hasPrefix("prepared transaction forgotten has held") == true)
-      try await installed.execute("ROLLBACK PREPARED 'forgotten'")
+      try await queue.execute("ROLLBACK PREPARED 'forgotten'")
     }
   }
 
@@ -121,8 +111,8 @@ struct DoctorClusterTests {
     "a standby that holds dead rows by its feedback; then its slot, when it has gone",
     .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
   func standby() async throws {
-    try await with { (cluster, installed) async throws in
-      try await installed.execute("SELECT pg_create_physical_replication_slot('second')")
+    try await with { (cluster, queue) async throws in
+      try await queue.execute("SELECT pg_create_physical_replication_slot('second')")
       var options = ServerCluster.Options()
       options.settings = [
         "hot_standby_feedback": "on", "wal_receiver_status_interval": "1", "primary_slot_name": "second",
@@ -131,14 +121,14 @@ struct DoctorClusterTests {
       try await withStandby(of: cluster, named: "second", options) { standby in
         let loop = try EventLoop()
         let reader = ConnectionPool(ConnectionConfiguration(standby.conninfo()), on: loop, size: 1)
-        let seen = try await Installed(pool: reader, control: Control(database: standby.conninfo())).doctor()
+        let seen = try await Control(database: standby.conninfo()).doctor()
         #expect(seen.found.state("server.writable") == "wrong" && seen.code == .jobFailed)
 
         do {
           try await reader.transaction(isolation: .repeatableRead) { transaction in
             _ = try await transaction.query("SELECT 1")
-            try await consume(250_000, installed.pool)
-            let held = try await settled(installed, "horizon.slot", "warning")
+            try await consume(250_000, queue.pool)
+            let held = try await settled(queue, "horizon.slot", "warning")
             #expect(held.contains { $0.seen.contains("replication slot second has held an old view") })
             try await standby.stop(.immediate)
           }
@@ -146,9 +136,9 @@ struct DoctorClusterTests {
         await reader.close()
         loop.shutdown()
       }
-      let left = try await settled(installed, "horizon.slot", "wrong")
+      let left = try await settled(queue, "horizon.slot", "wrong")
       #expect(left.contains { $0.seen.hasSuffix("and nobody reads it") })
-      #expect(try await installed.doctor().found.state("volume.slots") == "warning")
+      #expect(try await queue.control.doctor().found.state("volume.slots") == "warning")
     }
   }
 
@@ -156,7 +146,7 @@ struct DoctorClusterTests {
     "a standby's feedback without a slot",
     .enabled(if: ServerCluster.canReplicate, "this server came without pg_basebackup"))
   func feedback() async throws {
-    try await with { (cluster, installed) async throws in
+    try await with { (cluster, queue) async throws in
       var options = ServerCluster.Options()
       options.settings = [
         "hot_standby_feedback": "on", "wal_receiver_status_interval": "1",
@@ -167,8 +157,8 @@ struct DoctorClusterTests {
         let reader = ConnectionPool(ConnectionConfiguration(standby.conninfo()), on: loop, size: 1)
         try await reader.transaction(isolation: .repeatableRead) { transaction in
           _ = try await transaction.query("SELECT 1")
-          try await consume(250_000, installed.pool)
-          let held = try await settled(installed, "horizon.standby", "warning")
+          try await consume(250_000, queue.pool)
+          let held = try await settled(queue, "horizon.standby", "warning")
           #expect(held.contains { $0.seen.hasPrefix("standby second has held an old view") })
         }
         await reader.close()
@@ -179,14 +169,14 @@ struct DoctorClusterTests {
 
   @Test("rows that are not frozen in time, since a transaction holds vacuum up")
   func wraparound() async throws {
-    try await with(["autovacuum_freeze_max_age": "100000"]) { (cluster, installed) async throws in
+    try await with(["autovacuum_freeze_max_age": "100000"]) { (cluster, queue) async throws in
       let loop = try EventLoop()
       defer { loop.shutdown() }
       let holder = try await Connection.connect(ConnectionConfiguration(cluster.conninfo()), on: loop)
       try await holder.transaction(isolation: .repeatableRead) { transaction in
         _ = try await transaction.query("SELECT pg_current_xact_id()::text")
-        try await consume(250_000, installed.pool)
-        #expect(try await installed.doctor().found.state("vacuum.wraparound") == "warning")
+        try await consume(250_000, queue.pool)
+        #expect(try await queue.control.doctor().found.state("vacuum.wraparound") == "warning")
       }
       await holder.close()
     }
@@ -196,15 +186,15 @@ struct DoctorClusterTests {
   func log() async throws {
     try await with([
       "archive_mode": "on", "archive_command": "false", "max_wal_size": "32MB", "min_wal_size": "32MB",
-    ]) { (_, installed) async throws in
-      try await installed.execute("SELECT pg_create_physical_replication_slot('idle', true)")
+    ]) { (_, queue) async throws in
+      try await queue.execute("SELECT pg_create_physical_replication_slot('idle', true)")
       for _ in 0..<6 {
-        try await installed.execute(
+        try await queue.execute(
           "CREATE TABLE IF NOT EXISTS filler (t text); INSERT INTO filler VALUES ('x')")
-        try await installed.execute("SELECT pg_switch_wal(); CHECKPOINT")
+        try await queue.execute("SELECT pg_switch_wal(); CHECKPOINT")
       }
-      #expect(try await settled(installed, "volume.archive", "wrong").map(\.state) == ["wrong"])
-      let found = try await installed.doctor().found
+      #expect(try await settled(queue, "volume.archive", "wrong").map(\.state) == ["wrong"])
+      let found = try await queue.control.doctor().found
       #expect(found.state("volume.log") == "warning")
       #expect(found.of("volume.slots").map(\.state) == ["warning"])
       #expect(found.of("volume.slots")[0].seen.contains("idle"))
@@ -218,12 +208,12 @@ struct DoctorClusterTests {
     let address = try #require(networkAddress)
     try await with(["listen_addresses": address], access: ["host all all \(address)/32 trust"], listens: true)
     {
-      (cluster, installed) async throws in
-      var control = installed.control
+      (cluster, queue) async throws in
+      var control = queue.control
       control.environment["ANALYSIS_DATABASE"] =
         "host=\(address) port=\(cluster.port) user=postgres dbname=postgres sslmode=disable"
       control.environment["ANALYSIS_DATABASE_PROOF"] = "as-given"
-      let found = try await Installed(pool: installed.pool, control: control).doctor().found
+      let found = try await control.doctor().found
       #expect(found.state("server.tls") == "warning")
     }
   }
@@ -231,7 +221,7 @@ struct DoctorClusterTests {
   @Test("that it went away, and that it is full")
   func unreachable() async throws {
     try await with(["max_connections": "10", "superuser_reserved_connections": "0", "max_wal_senders": "2"]) {
-      (cluster, installed) async throws in
+      (cluster, queue) async throws in
       let loop = try EventLoop()
       defer { loop.shutdown() }
       var open: [Connection] = []
@@ -240,13 +230,13 @@ struct DoctorClusterTests {
           open.append(try await Connection.connect(ConnectionConfiguration(cluster.conninfo()), on: loop))
         }
       } catch {}  // full
-      let full = try await installed.doctor()
+      let full = try await queue.control.doctor()
       #expect(
         full.code == .unreachable
           && full.found.of("server.reachable")[0].advice?.contains("max_connections") == true)
       for connection in open { await connection.close() }
       try await cluster.stop(.fast)
-      let gone = try await installed.doctor()
+      let gone = try await queue.control.doctor()
       #expect(gone.code == .unreachable && gone.found.state("server.reachable") == "wrong")
       #expect(gone.found.state("endpoint") == "skipped")
     }
@@ -255,28 +245,29 @@ struct DoctorClusterTests {
 
 @Suite("doctor sees of a pooler", .enabled(if: Pooler.isAvailable, "needs pgbouncer"))
 struct DoctorPoolerTests {
-  private func pooled(_ mode: String, _ body: (Installed, Files) async throws -> Void) async throws {
-    try await Installed.with { (installed) async throws in
-      let database = try #require(installed.control.environment["ANALYSIS_DATABASE"])
-      try await withPooler(to: database, settings: ["pool_mode": mode]) { pooler in
-        var control = installed.control
-        control.environment["ANALYSIS_DATABASE"] = pooler.conninfo(database: try await installed.name())
-        try await body(Installed(pool: installed.pool, control: control), try Files())
+  private func pooled(_ mode: String, _ body: (QueueFixture, TemporaryFolder) async throws -> Void)
+    async throws
+  {
+    try await withQueue { (queue) async throws in
+      try await withPooler(to: queue.database.conninfo, settings: ["pool_mode": mode]) { pooler in
+        let pooled = queue.reached(by: pooler.conninfo(database: queue.database.name))
+        try await body(pooled, try TemporaryFolder())
       }
     }
   }
 
   @Test("that it is in transaction mode, and whether the worker's settings fit that")
   func transaction() async throws {
-    try await pooled("transaction") { installed, files in
-      let found = try await installed.doctor().found
+    try await pooled("transaction") { queue, files in
+      let found = try await queue.control.doctor().found
       #expect(found.state("pooler.mode") == "warning")
       #expect(found.of("pooler.mode")[0].advice?.contains("--no-listen") == true)
-      let database = try #require(installed.control.environment["ANALYSIS_DATABASE"])
+      let database = try #require(queue.control.environment["ANALYSIS_DATABASE"])
       for (listen, state) in [("true", "warning"), ("false", "ok")] {
         try files.write(
-          "worker.conf", "database = \"\(database)\"\nendpoint = http://127.0.0.1:9\nlisten = \(listen)\n")
-        let found = try await installed.doctor("--worker-config", files("worker.conf")).found
+          "database = \"\(database)\"\nendpoint = http://127.0.0.1:9\nlisten = \(listen)\n", to: "worker.conf"
+        )
+        let found = try await queue.control.doctor("--worker-config", files.path("worker.conf")).found
         #expect(found.state("pooler.mode") == state)
       }
     }
@@ -284,12 +275,12 @@ struct DoctorPoolerTests {
 
   @Test("that it is in session mode, which is as good as none")
   func session() async throws {
-    try await pooled("session") { installed, _ in
-      let found = try await installed.doctor().found.of("pooler.mode")
+    try await pooled("session") { queue, _ in
+      let found = try await queue.control.doctor().found.of("pooler.mode")
       #expect(found.map(\.seen) == ["a pooler that gives each client a session of its own"])
     }
-    try await Installed.with { (installed) async throws in
-      let found = try await installed.doctor().found.of("pooler.mode")
+    try await withQueue { (queue) async throws in
+      let found = try await queue.control.doctor().found.of("pooler.mode")
       #expect(found.map(\.seen) == ["no pooler: the server answers itself"])
     }
   }

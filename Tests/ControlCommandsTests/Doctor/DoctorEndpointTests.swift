@@ -20,15 +20,15 @@ struct DoctorEndpointTests {
     return found
   }
 
-  private func account(_ files: Files, mode: Int = 0o600) throws -> String {
-    try files.write("account", "email = service@example.org\npassword = \(Self.password)\n")
-    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files("account"))
-    return files("account")
+  private func account(_ files: TemporaryFolder, mode: Int = 0o600) throws -> String {
+    try files.write("email = service@example.org\npassword = \(Self.password)\n", to: "account")
+    try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files.path("account"))
+    return files.path("account")
   }
 
   @Test("that it answers and lets the account in, which it describes without its address")
   func well() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let backend = try Backend()
     let found = try await diagnose(["--endpoint", backend.url, "--credentials", try account(files)])
     #expect(found.state("endpoint.health") == "ok" && found.state("credentials.file") == "ok")
@@ -42,7 +42,7 @@ struct DoctorEndpointTests {
 
   @Test("that the real server is well, whose accounts have no count; below a wrong address it answers a page")
   func realServer() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     var configuration = EndpointConfiguration()
     configuration.accounts = [
       NewAccount(email: "service@example.org", password: Self.password, subscription: .premium)
@@ -63,7 +63,7 @@ struct DoctorEndpointTests {
 
   @Test("a wrong password")
   func password() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let backend = try Backend(login: { number in
       number == 1 ? .token("well") : .failure(401, "INVALID_CREDENTIALS")
     })
@@ -76,21 +76,21 @@ struct DoctorEndpointTests {
 
   @Test("a file that others can read, and one that is not there: no log-in is tried")
   func file() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let backend = try Backend()
     let open = try await diagnose([
       "--endpoint", backend.url, "--credentials", try account(files, mode: 0o644),
     ])
     #expect(
       open.state("credentials.file") == "wrong" && open.of("credentials.file")[0].seen.contains("mode 0644"))
-    let missing = try await diagnose(["--endpoint", backend.url, "--credentials", files("missing")])
+    let missing = try await diagnose(["--endpoint", backend.url, "--credentials", files.path("missing")])
     #expect(missing.state("credentials.file") == "wrong")
     #expect(backend.logins == 2)  // one health call each
   }
 
   @Test("that nobody listens, or that it is not well; the account is not tried where nobody answers")
   func unwell() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let nobody = try await diagnose(["--endpoint", "http://127.0.0.1:9", "--credentials", try account(files)])
     #expect(nobody.state("endpoint.health") == "wrong" && nobody.state("credentials") == "skipped")
     let sick = try Backend(login: { _ in .failure(503, "SERVER_ERROR") })
@@ -110,7 +110,7 @@ struct DoctorEndpointTests {
 
   @Test("a free account, whose few analyses end soon")
   func free() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let backend = try Backend(login: { _ in
       Backend.Reply(
         body: """
@@ -148,10 +148,9 @@ struct DoctorEndpointTests {
 
   @Test("what a worker's file names: its endpoints, its account, its database")
   func workerFile() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     let (throats, ears) = (try Backend(), try Backend())
     try files.write(
-      "worker.conf",
       """
       database = "host=/nonexistent-too"
       endpoint = \(throats.url)
@@ -159,30 +158,30 @@ struct DoctorEndpointTests {
       credentials = \(try account(files))
       concurrency = 8
 
-      """)
-    let found = try await diagnose(["--worker-config", files("worker.conf")])
+      """, to: "worker.conf")
+    let found = try await diagnose(["--worker-config", files.path("worker.conf")])
     #expect(found.of("endpoint.health").map(\.state) == ["ok", "ok"])
     #expect(found.of("credentials.login").map(\.state) == ["ok", "ok"])
     #expect(found.of("server.reachable")[0].seen.contains("/nonexistent-too"))
 
-    try files.write("managed.conf", "endpoint = \(throats.url)\ncredentials = account\n")
-    let managed = try await diagnose(["--worker-config", files("managed.conf")])
+    try files.write("endpoint = \(throats.url)\ncredentials = account\n", to: "managed.conf")
+    let managed = try await diagnose(["--worker-config", files.path("managed.conf")])
     #expect(managed.state("credentials.file") == "skipped")
   }
 
   @Test("a worker's file that a worker would refuse is refused here: exit 64, or 66 when it cannot be read")
   func badFile() async throws {
-    let files = try Files()
+    let files = try TemporaryFolder()
     for (text, words) in [
       ("endpiont = x", "endpiont"), ("concurrency = many", "concurrency"), ("", "No endpoint"),
     ] {
-      try files.write("worker.conf", text)
+      try files.write(text, to: "worker.conf")
       let ran = await Control(database: "host=/nonexistent")(
-        "doctor", "--worker-config", files("worker.conf"))
+        "doctor", "--worker-config", files.path("worker.conf"))
       #expect(ran.code == .usage && ran.messages.contains(words), "\(ran.messages)")
     }
     let missing = await Control(database: "host=/nonexistent")(
-      "doctor", "--worker-config", files("missing.conf"))
+      "doctor", "--worker-config", files.path("missing.conf"))
     #expect(missing.code == .unreadableInput)
     let plain = await Control(database: "host=/nonexistent")(
       "doctor", "--endpoint", "http://model.example.org")

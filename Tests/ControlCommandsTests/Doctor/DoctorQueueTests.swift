@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -10,12 +11,12 @@ import Testing
 struct DoctorQueueTests {
   /// A worker as it tells of itself.
   private func addWorker(
-    _ installed: Installed, host: String = "w1", version: String = ProductVersion.current,
+    _ queue: QueueFixture, host: String = "w1", version: String = ProductVersion.current,
     silentFor seconds: Int = 0,
     report: String? =
       #"{"endpoints":[{"name":"https://a.example.org","kinds":["throat"],"state":"open","in_flight":0,"window":8}]}"#
   ) async throws {
-    _ = try await installed.pool.query(
+    _ = try await queue.pool.query(
       """
       INSERT INTO analysis.worker (shard, id, host, pid, version, started_at, heartbeat_at, in_flight, report)
       VALUES (0, (random() * 1e9)::bigint, $1, 42, $2, now(), now() - $3 * interval '1 second', 0, $4)
@@ -23,31 +24,31 @@ struct DoctorQueueTests {
       [.text(host), .text(version), .double(Double(seconds)), .jsonb(report)])
   }
 
-  private func submit(_ installed: Installed, type: String = "throat") async throws {
-    try await installed.addUser("u1")
-    let files = try Files()
-    try files.write("p.png", TinyPicture.png())
-    #expect(await installed.control("submit", "--user", "u1", "--type", type, files.path).code == .done)
+  private func submit(_ queue: QueueFixture, type: String = "throat") async throws {
+    try await queue.addUser("u1")
+    let files = try TemporaryFolder()
+    try files.write(TinyPicture.png(), to: "p.png")
+    #expect(await queue.control("submit", "--user", "u1", "--type", type, files.path).code == .done)
   }
 
   @Test("that nobody works: a warning, and wrong when jobs wait")
   func nobody() async throws {
-    try await Installed.with { (installed) async throws in
-      #expect(try await installed.doctor().found.state("workers.alive") == "warning")
-      try await submit(installed)
-      let found = try await installed.doctor().found.of("workers.alive")
+    try await withQueue { (queue) async throws in
+      #expect(try await queue.control.doctor().found.state("workers.alive") == "warning")
+      try await submit(queue)
+      let found = try await queue.control.doctor().found.of("workers.alive")
       #expect(found.map(\.state) == ["wrong"] && found[0].seen.hasSuffix("1 jobs wait"))
-      try await addWorker(installed)
-      #expect(try await installed.doctor().found.state("workers.alive") == "ok")
+      try await addWorker(queue)
+      #expect(try await queue.control.doctor().found.state("workers.alive") == "ok")
     }
   }
 
   @Test("a worker that fell silent, and one of another version")
   func silent() async throws {
-    try await Installed.with { (installed) async throws in
-      try await addWorker(installed, host: "gone", silentFor: 300)
-      try await addWorker(installed, host: "old", version: "0.0.1", report: nil)
-      let found = try await installed.doctor().found
+    try await withQueue { (queue) async throws in
+      try await addWorker(queue, host: "gone", silentFor: 300)
+      try await addWorker(queue, host: "old", version: "0.0.1", report: nil)
+      let found = try await queue.control.doctor().found
       #expect(
         found.of("workers.silent").map(\.seen) == [
           "worker gone 42 was last heard of 5 min ago and did not end in order"
@@ -58,35 +59,35 @@ struct DoctorQueueTests {
 
   @Test("jobs of a type that no worker takes on: wrong; of one that says nothing it is not known")
   func types() async throws {
-    try await Installed.with { (installed) async throws in
-      try await submit(installed, type: "ear")
-      try await addWorker(installed)
-      let found = try await installed.doctor().found.of("workers.types")
+    try await withQueue { (queue) async throws in
+      try await submit(queue, type: "ear")
+      try await addWorker(queue)
+      let found = try await queue.control.doctor().found.of("workers.types")
       #expect(found.map(\.seen) == ["1 ear jobs wait, and no worker takes on that type"])
-      try await addWorker(installed, host: "w2", report: nil)
-      #expect(try await installed.doctor().found.of("workers.types").isEmpty)
+      try await addWorker(queue, host: "w2", report: nil)
+      #expect(try await queue.control.doctor().found.of("workers.types").isEmpty)
     }
   }
 
   @Test("what an operator paused, and when it was resumed")
   func paused() async throws {
-    try await Installed.with { (installed) async throws in
-      _ = await installed.control("pause", "--type", "ear", "--reason", "upgrade")
-      let found = try await installed.doctor().found.of("workers.paused")
+    try await withQueue { (queue) async throws in
+      _ = await queue.control("pause", "--type", "ear", "--reason", "upgrade")
+      let found = try await queue.control.doctor().found.of("workers.paused")
       #expect(found.map(\.state) == ["warning"] && found[0].seen.hasPrefix("ear: paused by postgres since "))
-      _ = await installed.control("resume", "--type", "ear")
-      #expect(try await installed.doctor().found.of("workers.paused").isEmpty)
+      _ = await queue.control("resume", "--type", "ear")
+      #expect(try await queue.control.doctor().found.of("workers.paused").isEmpty)
     }
   }
 
   @Test("leases that ran out and that nobody rescued")
   func overdue() async throws {
-    try await Installed.with { (installed) async throws in
-      try await submit(installed)
-      #expect(try await installed.claim().count == 1)
-      #expect(try await installed.doctor().found.state("queue.leases") == "ok")
-      try await installed.execute("UPDATE analysis.lease SET deadline = now() - interval '1 minute'")
-      let found = try await installed.doctor().found.of("queue.leases")
+    try await withQueue { (queue) async throws in
+      try await submit(queue)
+      #expect(try await queue.claimJobs().count == 1)
+      #expect(try await queue.control.doctor().found.state("queue.leases") == "ok")
+      try await queue.execute("UPDATE analysis.lease SET deadline = now() - interval '1 minute'")
+      let found = try await queue.control.doctor().found.of("queue.leases")
       #expect(
         found.map(\.state) == ["wrong"] && found[0].seen.hasPrefix("1 leases with 1 jobs ran out up to "))
     }
@@ -94,15 +95,15 @@ struct DoctorQueueTests {
 
   @Test("jobs that died in the last day, by cause, with one to look at")
   func dead() async throws {
-    try await Installed.with { (installed) async throws in
-      try await submit(installed)
-      try await installed.kill(try await installed.claim()[0])
-      let job = try await installed.texts("SELECT job_id::text FROM analysis.dead")[0]
-      let found = try await installed.doctor().found.of("queue.dead")
+    try await withQueue { (queue) async throws in
+      try await submit(queue)
+      try await queue.kill(try await queue.claimJobs()[0])
+      let job = try await queue.texts("SELECT job_id::text FROM analysis.dead")[0]
+      let found = try await queue.control.doctor().found.of("queue.dead")
       #expect(found.map(\.seen) == ["1 jobs died in the last day: permanent INVALID_IMAGE_FORMAT"])
       #expect(found[0].advice?.contains("analysisctl jobs show \(job).") == true)
-      try await installed.execute("UPDATE analysis.dead SET failed_at = now() - interval '2 days'")
-      #expect(try await installed.doctor().found.state("queue.dead") == "ok")
+      try await queue.execute("UPDATE analysis.dead SET failed_at = now() - interval '2 days'")
+      #expect(try await queue.control.doctor().found.state("queue.dead") == "ok")
     }
   }
 }

@@ -1,5 +1,6 @@
 import CommandLineTool
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -10,8 +11,8 @@ import Testing
 struct DoctorSchemaTests {
   @Test("that it is whole and this program's")
   func whole() async throws {
-    try await Installed.with { (installed) async throws in
-      let (found, _) = try await installed.doctor()
+    try await withQueue { (queue) async throws in
+      let (found, _) = try await queue.control.doctor()
       #expect(found.state("schema.version") == "ok" && found.state("schema.functions") == "ok")
       #expect(found.state("partitions") == "ok" && found.state("zones") == "ok")
     }
@@ -19,8 +20,8 @@ struct DoctorSchemaTests {
 
   @Test("that there is none: wrong, and nothing else is said of the queue")
   func missing() async throws {
-    try await Installed.with(nil) { (installed) async throws in
-      let (found, code) = try await installed.doctor()
+    try await withQueue(from: nil) { (queue) async throws in
+      let (found, code) = try await queue.control.doctor()
       #expect(code == .jobFailed && found.databaseReached)
       #expect(found.of("schema.version").map(\.advice) == ["Run analysisctl migrate."])
       #expect(found.state("queue") == "skipped" && found.of("partitions").isEmpty)
@@ -33,46 +34,46 @@ struct DoctorSchemaTests {
       "DELETE FROM analysis.schema_migration WHERE number = (SELECT max(number) FROM analysis.schema_migration)",
       "UPDATE analysis.schema_migration SET checksum = 'x' WHERE number = 8",
     ] {
-      try await Installed.with { (installed) async throws in
-        try await installed.execute(change)
-        #expect(try await installed.doctor().found.state("schema.version") == "wrong")
+      try await withQueue { (queue) async throws in
+        try await queue.execute(change)
+        #expect(try await queue.control.doctor().found.state("schema.version") == "wrong")
       }
     }
   }
 
   @Test("that it is newer by one, which works, or by more, which does not")
   func newer() async throws {
-    try await Installed.with { (installed) async throws in
+    try await withQueue { (queue) async throws in
       for (count, state) in [(1, "warning"), (2, "wrong")] {
-        try await installed.execute(
+        try await queue.execute(
           """
           INSERT INTO analysis.schema_migration (number, name, checksum)
           VALUES (\(Migrator.version + count), 'x', 'x')
           """)
-        #expect(try await installed.doctor().found.state("schema.version") == state)
+        #expect(try await queue.control.doctor().found.state("schema.version") == state)
       }
     }
   }
 
   @Test("functions that another version applied, and functions that somebody changed or dropped by hand")
   func functions() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.execute(
+    try await withQueue { (queue) async throws in
+      try await queue.execute(
         """
         CREATE OR REPLACE FUNCTION analysis.period_text(p_period smallint) RETURNS text
         LANGUAGE sql IMMUTABLE AS $$ SELECT 'never' $$;
         DROP FUNCTION analysis.retire
         """)
-      let altered = try await installed.doctor().found.of("schema.functions")
+      let altered = try await queue.control.doctor().found.of("schema.functions")
       #expect(altered.map(\.state) == ["wrong"])
       #expect(altered.map(\.seen) == ["somebody changed or dropped by hand: period_text, retire"])
-      try await installed.execute("DELETE FROM analysis.schema_function")
-      _ = await installed.control("migrate")
-      #expect(try await installed.doctor().found.state("schema.functions") == "ok")
+      try await queue.execute("DELETE FROM analysis.schema_function")
+      _ = await queue.control("migrate")
+      #expect(try await queue.control.doctor().found.state("schema.functions") == "ok")
 
-      try await installed.execute(
+      try await queue.execute(
         "UPDATE analysis.schema_function SET checksum = 'x' WHERE name = '50_queue/claim'")
-      let drifted = try await installed.doctor().found.of("schema.functions")
+      let drifted = try await queue.control.doctor().found.of("schema.functions")
       #expect(drifted.map(\.state) == ["warning"] && drifted[0].seen.hasSuffix(": 50_queue/claim"))
     }
   }
@@ -81,9 +82,9 @@ struct DoctorSchemaTests {
     "triggers, settings, owners and rights that somebody changed, and entries of the audit that are left over"
   )
   func altered() async throws {
-    try await Installed.with { (installed) async throws in
-      #expect(try await installed.doctor().found.state("audit.drafts") == "ok")
-      try await installed.execute(
+    try await withQueue { (queue) async throws in
+      #expect(try await queue.control.doctor().found.state("audit.drafts") == "ok")
+      try await queue.execute(
         """
         INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now() - interval '5 minutes', 'x', 'test', 'thing:1');
         ALTER TABLE analysis.audit DISABLE TRIGGER keep;
@@ -91,7 +92,7 @@ struct DoctorSchemaTests {
         ALTER FUNCTION analysis.retire OWNER TO pg_monitor;
         GRANT EXECUTE ON FUNCTION analysis.record_report TO PUBLIC
         """)
-      let found = try await installed.doctor().found
+      let found = try await queue.control.doctor().found
       #expect(found.state("audit.drafts") == "wrong")
       #expect(
         found.of("schema.functions").map(\.seen) == [
@@ -103,55 +104,55 @@ struct DoctorSchemaTests {
 
   @Test("months without partitions: the next is wrong, a later one is a warning")
   func partitions() async throws {
-    try await Installed.with { (installed) async throws in
+    try await withQueue { (queue) async throws in
       let month = "(SELECT analysis.period_of(now(), 'UTC') + %)"
       func forget(_ ahead: Int) async throws {
-        try await installed.execute(
+        try await queue.execute(
           "DELETE FROM analysis.partition_made WHERE period = \(month.replacing("%", with: "\(ahead)"))")
       }
       try await forget(3)
-      #expect(try await installed.doctor().found.state("partitions") == "warning")
+      #expect(try await queue.control.doctor().found.state("partitions") == "warning")
       try await forget(1)
-      #expect(try await installed.doctor().found.state("partitions") == "wrong")
+      #expect(try await queue.control.doctor().found.state("partitions") == "wrong")
     }
-    try await Installed.with { (installed) async throws in
-      let label = try await installed.number("SELECT analysis.period_of(now(), 'UTC')::int")
-      try await installed.execute("DROP TABLE analysis.result_p\(label)")
-      #expect(try await installed.doctor().found.state("partitions") == "wrong")
+    try await withQueue { (queue) async throws in
+      let label = try await queue.number("SELECT analysis.period_of(now(), 'UTC')::int")
+      try await queue.execute("DROP TABLE analysis.result_p\(label)")
+      #expect(try await queue.control.doctor().found.state("partitions") == "wrong")
     }
   }
 
   @Test("a zone that the server does not know, of a user or the installation")
   func zones() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      try await installed.execute("UPDATE analysis.account SET zone = 'Mars/Olympus'")
-      let users = try await installed.doctor().found.of("zones.users")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      try await queue.execute("UPDATE analysis.account SET zone = 'Mars/Olympus'")
+      let users = try await queue.control.doctor().found.of("zones.users")
       #expect(users.map(\.state) == ["wrong"] && users[0].seen.contains("Mars/Olympus of user u1"))
-      try await installed.execute(
+      try await queue.execute(
         """
         ALTER TABLE analysis.setting DISABLE TRIGGER check_setting;
         UPDATE analysis.setting SET value = 'Mars/Olympus' WHERE name = 'zone'
         """)
-      #expect(try await installed.doctor().found.state("zones") == "wrong")
+      #expect(try await queue.control.doctor().found.state("zones") == "wrong")
     }
   }
 
   @Test("counters that do not agree with the jobs and jobs that are lost, only when asked to look deep")
   func counters() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
-      let files = try Files()
-      try files.write("p.png", TinyPicture.png())
-      #expect(await installed.control("submit", "--user", "u1", "--type", "ear", files.path).code == .done)
-      #expect(try await installed.doctor("--deep").found.state("counters") == "ok")
-      try await installed.execute("UPDATE analysis.usage SET used = used + 1")
-      #expect(try await installed.doctor().found.of("counters").isEmpty)
-      let (found, code) = try await installed.doctor("--deep")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder()
+      try files.write(TinyPicture.png(), to: "p.png")
+      #expect(await queue.control("submit", "--user", "u1", "--type", "ear", files.path).code == .done)
+      #expect(try await queue.control.doctor("--deep").found.state("counters") == "ok")
+      try await queue.execute("UPDATE analysis.usage SET used = used + 1")
+      #expect(try await queue.control.doctor().found.of("counters").isEmpty)
+      let (found, code) = try await queue.control.doctor("--deep")
       #expect(found.state("counters") == "wrong" && code == .jobFailed)
       #expect(found.state("counters.lost") == "ok")
-      try await installed.execute("DELETE FROM analysis.ready")
-      #expect(try await installed.doctor("--deep").found.state("counters.lost") == "wrong")
+      try await queue.execute("DELETE FROM analysis.ready")
+      #expect(try await queue.control.doctor("--deep").found.state("counters.lost") == "wrong")
     }
   }
 }

@@ -1,6 +1,7 @@
 import CommandLineTool
 import EventLoop
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -24,18 +25,18 @@ struct DoctorServerTests {
       ("track_counts = off", "vacuum.automatic", "wrong"),
     ])
   func settings(setting: String, check: String, state: String) async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.execute("ALTER DATABASE \(try await installed.name()) SET \(setting)")
-      #expect(try await installed.doctor().found.state(check) == state)
+    try await withQueue { (queue) async throws in
+      try await queue.execute("ALTER DATABASE \(queue.database.name) SET \(setting)")
+      #expect(try await queue.control.doctor().found.state(check) == state)
     }
   }
 
   @Test("a time limit that is set for a worker's role alone")
   func roleTimeout() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.withRole("worker") { role in
-        try await installed.execute("ALTER ROLE \(role) SET statement_timeout = '500ms'")
-        let found = try await installed.doctor().found.of("timeouts.statement_timeout")
+    try await withQueue { (queue) async throws in
+      try await withLoginRole(on: queue.pool, in: ["analysis_worker"]) { role in
+        try await queue.execute("ALTER ROLE \(role) SET statement_timeout = '500ms'")
+        let found = try await queue.control.doctor().found.of("timeouts.statement_timeout")
         #expect(found.map(\.state) == ["wrong"])
         #expect(found[0].seen.hasPrefix("statement_timeout is 500 ms for role \(role)"))
       }
@@ -44,44 +45,44 @@ struct DoctorServerTests {
 
   @Test("another encoding than UTF8")
   func encoding() async throws {
-    try await Installed.with(nil) { (installed) async throws in
-      let other = "\(try await installed.name())_latin"
-      try await installed.execute(
+    try await withQueue(from: nil) { (queue) async throws in
+      let other = "\(queue.database.name)_latin"
+      try await queue.execute(
         "CREATE DATABASE \(other) ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
-      var control = installed.control
+      var control = queue.control
       control.environment["ANALYSIS_DATABASE"]? += " dbname=\(other)"
-      let found = try await Installed(pool: installed.pool, control: control).doctor().found
-      try await installed.execute("DROP DATABASE \(other)")
+      let found = try await control.doctor().found
+      try await queue.execute("DROP DATABASE \(other)")
       #expect(found.state("server.encoding") == "wrong")
     }
   }
 
   @Test("autovacuum that is off for a table of the queue")
   func autovacuum() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.execute("ALTER TABLE analysis.ready SET (autovacuum_enabled = false)")
-      let found = try await installed.doctor().found.of("vacuum.tables")
+    try await withQueue { (queue) async throws in
+      try await queue.execute("ALTER TABLE analysis.ready SET (autovacuum_enabled = false)")
+      let found = try await queue.control.doctor().found.of("vacuum.tables")
       #expect(found.map(\.state) == ["wrong"] && found[0].seen == "autovacuum is off for analysis.ready")
     }
   }
 
   @Test("dead rows that cannot be removed, and who holds them")
   func deadRows() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.pool.withConnection { holder in
+    try await withQueue { (queue) async throws in
+      try await queue.pool.withConnection { holder in
         try await holder.transaction(isolation: .repeatableRead) { transaction in
           _ = try await transaction.query("SELECT 1")
-          try await installed.execute(
+          try await queue.execute(
             """
             INSERT INTO analysis.ready SELECT 0, 4, 0, 24000, i, i FROM generate_series(1, 120000) i;
             DELETE FROM analysis.ready
             """)
           // Counts reach the statistics when a session is idle.
           let limit = EventLoop.now + .seconds(60)
-          var found = try await installed.doctor("--long-transaction", "0ms").found
+          var found = try await queue.control.doctor("--long-transaction", "0ms").found
           while found.of("vacuum.dead_rows").isEmpty, EventLoop.now < limit {
-            try await installed.pool.loop.sleep(for: .milliseconds(100))
-            found = try await installed.doctor("--long-transaction", "0ms").found
+            try await queue.pool.loop.sleep(for: .milliseconds(100))
+            found = try await queue.control.doctor("--long-transaction", "0ms").found
           }
           #expect(
             found.of("vacuum.dead_rows").contains { $0.seen.hasPrefix("analysis.ready has 120000 dead rows") }
@@ -92,16 +93,16 @@ struct DoctorServerTests {
           #expect(found.of("sessions.idle").contains { $0.seen.hasPrefix("process \(holder.backendPID) ") })
         }
       }
-      #expect(try await installed.doctor().found.state("horizon") == "ok")
+      #expect(try await queue.control.doctor().found.state("horizon") == "ok")
     }
   }
 
   @Test("a transaction that is younger than --long-transaction is none")
   func young() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.pool.transaction(isolation: .repeatableRead) { transaction in
+    try await withQueue { (queue) async throws in
+      try await queue.pool.transaction(isolation: .repeatableRead) { transaction in
         _ = try await transaction.query("SELECT 1")
-        let found = try await installed.doctor("--long-transaction", "1h").found
+        let found = try await queue.control.doctor("--long-transaction", "1h").found
         #expect(found.state("horizon") == "ok" && found.state("sessions.idle") == "ok")
       }
     }
@@ -113,15 +114,15 @@ struct DoctorServerTests {
 
   @Test("who waits for whose lock")
   func locks() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.pool.withConnection { holder in
+    try await withQueue { (queue) async throws in
+      try await queue.pool.withConnection { holder in
         try await holder.transaction { transaction in
           _ = try await transaction.query("LOCK TABLE analysis.profile")
-          let waiter = begin("SELECT FROM analysis.profile", on: installed.pool)
+          let waiter = begin("SELECT FROM analysis.profile", on: queue.pool)
           let limit = EventLoop.now + .seconds(60)
           var found: [Diagnosis.Finding] = []
           while !found.contains(where: { $0.state == "warning" }), EventLoop.now < limit {
-            found = try await installed.doctor("--long-transaction", "0ms").found.of("sessions.locks")
+            found = try await queue.control.doctor("--long-transaction", "0ms").found.of("sessions.locks")
           }
           #expect(found.contains { $0.seen.hasSuffix("for analysis.profile, held by \(holder.backendPID)") })
           waiter.cancel()
@@ -133,29 +134,29 @@ struct DoctorServerTests {
 
   @Test("limits of connections that leave no room for a worker")
   func connections() async throws {
-    try await Installed.with { (installed) async throws in
-      let name = try await installed.name()
-      try await installed.execute("ALTER DATABASE \(name) CONNECTION LIMIT 5")
-      let tight = try await installed.doctor().found.of("connections")
+    try await withQueue { (queue) async throws in
+      let name = queue.database.name
+      try await queue.execute("ALTER DATABASE \(name) CONNECTION LIMIT 5")
+      let tight = try await queue.control.doctor().found.of("connections")
       #expect(
         tight.contains { $0.state == "wrong" && $0.seen.contains("of the 5 connections of this database") })
-      try await installed.execute("ALTER DATABASE \(name) CONNECTION LIMIT 7")
-      let full = try await installed.doctor().found.of("connections")
+      try await queue.execute("ALTER DATABASE \(name) CONNECTION LIMIT 7")
+      let full = try await queue.control.doctor().found.of("connections")
       #expect(full.contains { $0.state == "warning" && $0.seen.contains("of this database") })
     }
   }
 
   @Test("a limit of the database's size that is missing, near, or reached")
   func volume() async throws {
-    try await Installed.with { (installed) async throws in
-      #expect(try await installed.doctor().found.state("volume.limit") == "warning")
+    try await withQueue { (queue) async throws in
+      #expect(try await queue.control.doctor().found.state("volume.limit") == "warning")
       for (factor, state) in [(10.0, "ok"), (1.05, "warning"), (0.9, "wrong")] {
-        try await installed.execute(
+        try await queue.execute(
           """
           UPDATE analysis.setting SET value = (pg_database_size(current_database()) * \(factor))::bigint::text
           WHERE name = 'max_database_bytes'
           """)
-        #expect(try await installed.doctor().found.state("volume.limit") == state)
+        #expect(try await queue.control.doctor().found.state("volume.limit") == state)
       }
     }
   }

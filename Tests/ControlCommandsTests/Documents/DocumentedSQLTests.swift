@@ -1,6 +1,7 @@
 import EventLoop
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -13,9 +14,9 @@ struct DocumentedSQLTests {
     let page = try #require(MarkdownFile.named("docs/sql.md"))
     let blocks = page.codeBlocks.filter { $0.language == "sql" }.map { $0.lines.joined(separator: "\n") }
     try #require(blocks.count == 5)
-    try await Installed.with { installed in
-      try await installed.addUser("u1")
-      let database = try #require(installed.control.environment["ANALYSIS_DATABASE"])
+    try await withQueue { queue in
+      try await queue.addUser("u1")
+      let database = try #require(queue.control.environment["ANALYSIS_DATABASE"])
       let submitter = ConnectionPool(
         ConnectionConfiguration("\(database) options='-c role=analysis_submitter'"),
         on: try EventLoop(name: "back-end"), size: 1)
@@ -23,7 +24,7 @@ struct DocumentedSQLTests {
       #expect(try row.string("outcome") == "created")
       let job = try row.int64("job_id")
       _ = try await submitter.query(blocks[1])
-      try await installed.complete(try await installed.claim()[0])
+      try await queue.complete(try await queue.claimJobs()[0])
 
       let named = blocks[2...].map { $0.replacing("[4711]", with: "[\(job)]") }
       let reading = named[0].split(separator: "\n").map(String.init)

@@ -2,6 +2,7 @@ import CommandLineTool
 import RemoteImages
 import Synchronization
 import System
+import TestSupport
 
 @testable import ControlCommands
 
@@ -36,6 +37,13 @@ struct Control: Sendable {
 
   func callAsFunction(_ arguments: String...) async -> Ran {
     await run(arguments)
+  }
+
+  /// Runs the doctor; what it found, and with which code it ended.
+  func doctor(_ arguments: String...) async throws -> (found: Diagnosis, code: ExitCode) {
+    let ran = await run(["doctor", "--json"] + arguments)
+    guard ran.messages.isEmpty else { throw TestSupportError("doctor said: \(ran.messages)") }
+    return (try Diagnosis(ran.output), ran.code)
   }
 
   func run(_ arguments: [String]) async -> Ran {

@@ -45,13 +45,15 @@ struct ImageIntakeTests {
 
   @Test("each that cannot be used has its reason, and none stops the others")
   func refusals() async throws {
-    let files = try Files(["good.png": TinyPicture.png(), "large.png": [UInt8](repeating: 1, count: 3000)])
+    let files = try TemporaryFolder([
+      "good.png": TinyPicture.png(), "large.png": [UInt8](repeating: 1, count: 3000),
+    ])
     let refusal = ItemRefusal(code: "manifest_row", sentence: "No.", advice: nil)
     let all = [
-      item("folder", .file(files.path)), item("missing", .file(files("missing"))),
+      item("folder", .file(files.path)), item("missing", .file(files.path("missing"))),
       item("row", .none(refusal)),
-      item("text", .bytes(Array("text".utf8))), item("large", .file(files("large.png"))),
-      item("good", .file(files("good.png"))),
+      item("text", .bytes(Array("text".utf8))), item("large", .file(files.path("large.png"))),
+      item("good", .file(files.path("good.png"))),
     ]
     let chunk = await ImageIntake(limits: ImageLimits(maxBytes: 2000)).chunk(all[...]) { false }
     let codes = chunk.map { prepared in

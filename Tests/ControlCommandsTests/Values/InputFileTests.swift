@@ -1,5 +1,6 @@
 import CommandLineTool
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ControlCommands
@@ -18,25 +19,25 @@ struct InputFileTests {
   @Test("whole, whatever its size", arguments: [0, 1, 262_143, 262_144, 262_145, 600_000])
   func whole(size: Int) throws {
     let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-    let files = try Files(["x": bytes])
-    #expect(try InputFile.read(files("x"), limit: 600_000) == bytes)
+    let files = try TemporaryFolder(["x": bytes])
+    #expect(try InputFile.read(files.path("x"), limit: 600_000) == bytes)
   }
 
   @Test("but not one byte over the limit")
   func limit() throws {
-    let files = try Files(["x": [UInt8](repeating: 1, count: 101)])
-    #expect(fault(files("x"), limit: 101) == nil)
-    #expect(fault(files("x"))?.code == "file_too_large")
-    #expect(fault(files("x"))?.sentence == "The file has 101 bytes; at most 100 are accepted.")
+    let files = try TemporaryFolder(["x": [UInt8](repeating: 1, count: 101)])
+    #expect(fault(files.path("x"), limit: 101) == nil)
+    #expect(fault(files.path("x"))?.code == "file_too_large")
+    #expect(fault(files.path("x"))?.sentence == "The file has 101 bytes; at most 100 are accepted.")
   }
 
   @Test("and not what is no file")
   func noFile() throws {
-    let files = try Files(["below/x": []])
-    #expect(fault(files("below"))?.sentence == "It is a folder.")
-    #expect(fault(files("missing"))?.sentence == "It cannot be read: No such file or directory.")
-    #expect(mkfifo(files("pipe"), 0o600) == 0)
-    #expect(fault(files("pipe"))?.sentence == "It is not a regular file.")
+    let files = try TemporaryFolder(["below/x": []])
+    #expect(fault(files.path("below"))?.sentence == "It is a folder.")
+    #expect(fault(files.path("missing"))?.sentence == "It cannot be read: No such file or directory.")
+    #expect(mkfifo(files.path("pipe"), 0o600) == 0)
+    #expect(fault(files.path("pipe"))?.sentence == "It is not a regular file.")
   }
 
   @Test("a stream is read to its end, and not beyond the limit")

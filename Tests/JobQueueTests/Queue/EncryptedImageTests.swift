@@ -35,7 +35,7 @@ struct EncryptedImageTests {
       let outcomes = try await queue.submit(
         (1...count).map { submission(queue, $0, storedKey: $0 == 3 ? nil : Self.encrypt(40 + Int64($0))) })
       #expect(outcomes.allSatisfy { $0.job != nil })
-      let claimed = try await queue.claim()
+      let claimed = try await queue.claimJobs()
       var storedKeys: [Int64: StoredImage.Encryption?] = [:]
       _ = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { key, image in
         storedKeys[key.id] = image.encryption
@@ -43,7 +43,7 @@ struct EncryptedImageTests {
       #expect(storedKeys.count == count + 1)
       for (place, job) in claimed.dropFirst().enumerated() {
         let number = place + 1
-        #expect(job.imageBytes == 2000)
+        #expect(job.imageBytes == 500)
         let expected =
           number == 3
           ? nil

@@ -12,8 +12,8 @@ struct ImageReaderTests {
   func read() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(5)
-      let all = try await queue.claim()
+      _ = try await queue.submit(5)
+      let all = try await queue.claimJobs()
       let claimed = Array(all.prefix(3))
       // One whose image was removed, and one that says that it has another's.
       _ = try await queue.pool.query("DELETE FROM analysis.image WHERE id = \(all[3].image.id)")
@@ -44,8 +44,8 @@ struct ImageReaderTests {
   func unknown() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(2)
-      let claimed = try await queue.claim()
+      _ = try await queue.submit(2)
+      let claimed = try await queue.claimJobs()
       try await queue.pool.withConnection { connection in
         func failure() async throws -> JobQueueError? {
           await #expect(throws: JobQueueError.self) {
@@ -68,8 +68,8 @@ struct ImageReaderTests {
     struct Full: Error {}
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      _ = try await queue.submitted(2)
-      let claimed = try await queue.claim()
+      _ = try await queue.submit(2)
+      let claimed = try await queue.claimJobs()
       await #expect(throws: Full.self) {
         try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, _ in throw Full() }
       }

@@ -161,7 +161,7 @@ struct MigratorTests {
           #expect(try wait.blockers.map(\.process) == [own.int32(0)])
           #expect(try wait.blockers.map(\.role) == [own.string(1)])
           #expect(wait.blockers.allSatisfy { $0.since != nil })
-          #expect(try await queue.submitted(1).count == 1)
+          #expect(try await queue.submit(1).count == 1)
           #expect(try await queue.number("SELECT count(*) FROM analysis.job_status") > 0)
           rounds += 1
           if rounds == 3 { break }

@@ -21,7 +21,7 @@ struct SQLFormTests {
 
   @Test("every function that a role may call says in a comment what it does")
   func comments() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let granted = """
         SELECT DISTINCT p.proname::text, pg_catalog.obj_description(p.oid, 'pg_proc')
           FROM pg_proc p

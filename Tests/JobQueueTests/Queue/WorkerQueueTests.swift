@@ -11,7 +11,7 @@ struct WorkerQueueTests {
   func claim() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let normal = try await queue.submitted(2)
+      let normal = try await queue.submit(2)
       let urgent = try await queue.submit([queue.submission("clinic", 9, priority: .urgent)]).map(\.job)
       let lanes = [Lane(.throat, .urgent), Lane(.throat, .normal), Lane(.throat, .bulk)]
       let leases = try await queue.statements.claim(
@@ -26,7 +26,7 @@ struct WorkerQueueTests {
       #expect(job.lease == 501)
       #expect(job.attempt == 1)
       #expect(job.maxAttempts == 10)
-      #expect(job.imageBytes == 2000)
+      #expect(job.imageBytes == 500)
       #expect(!job.isUnsanitized)
       #expect(!job.isExpired)
       #expect(job.kind == .throat)
@@ -68,8 +68,8 @@ struct WorkerQueueTests {
       for (setting, isReached) in [("0.4", true), ("0.95", false)] {
         _ = try await queue.pool.query(
           "UPDATE analysis.setting SET value = '\(setting)' WHERE name = 'consult_from'")
-        let jobs = try await queue.submitted(Self.flags.count)
-        let results = try zip(try await queue.claim(lease: isReached ? 1000 : 2000), Self.flags).map {
+        let jobs = try await queue.submit(Self.flags.count)
+        let results = try zip(try await queue.claimJobs(lease: isReached ? 1000 : 2000), Self.flags).map {
           job, flags in
           var result = try queue.completed(job)
           result.analysis.conditions = try flags.conditions.enumerated().map { number, condition in
@@ -97,8 +97,8 @@ struct WorkerQueueTests {
   func complete() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(4)
-      let claimed = try await queue.claim(lease: 1, count: 2) + queue.claim(lease: 9, count: 2)
+      let jobs = try await queue.submit(4)
+      let claimed = try await queue.claimJobs(lease: 1, count: 2) + queue.claimJobs(lease: 9, count: 2)
       #expect(claimed.map(\.id) == jobs)
       let results = try claimed.map { try queue.completed($0) }
       let worker = WorkerQueue(queue.statements)
@@ -141,8 +141,8 @@ struct WorkerQueueTests {
   func splitting(bad: [Int]) async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(8)
-      let results = try await queue.claim().enumerated().map { place, job in
+      let jobs = try await queue.submit(8)
+      let results = try await queue.claimJobs().enumerated().map { place, job in
         // PostgreSQL can store no NUL, neither in text nor in JSON.
         try queue.completed(job, name: bad.contains(place) ? "bad\0name" : "Tonsillitis")
       }
@@ -162,8 +162,8 @@ struct WorkerQueueTests {
   func refusedWords() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(8)
-      let attempts = try await queue.claim().enumerated().map { place, job in
+      let jobs = try await queue.submit(8)
+      let attempts = try await queue.claimJobs().enumerated().map { place, job in
         FailedAttempt(
           lease: job.lease, job: job.id, decision: place == 0 ? .dead : .retry(after: .zero, consumes: true),
           failureClass: .server, message: "The backend failed.",
@@ -187,10 +187,10 @@ struct WorkerQueueTests {
   func unrecordable() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(3)
+      let jobs = try await queue.submit(3)
       _ = try await queue.pool.query(
         "ALTER TABLE analysis.attempt_error ADD CONSTRAINT poison CHECK (job_id <> \(jobs[1].value))")
-      let attempts = try await queue.claim().map { job in
+      let attempts = try await queue.claimJobs().map { job in
         FailedAttempt(
           lease: job.lease, job: job.id, decision: .retry(after: .zero, consumes: true),
           failureClass: .server,
@@ -210,9 +210,9 @@ struct WorkerQueueTests {
   func folding() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(1)
+      let jobs = try await queue.submit(1)
       for place in 1...30 {
-        let job = try #require(try await queue.claim().first)
+        let job = try #require(try await queue.claimJobs().first)
         let attempt = FailedAttempt(
           lease: job.lease, job: job.id, decision: .retry(after: .zero, consumes: false),
           failureClass: place == 25 ? .permission : .serviceLimit, message: "Limit \(place).", calls: 1)
@@ -223,7 +223,7 @@ struct WorkerQueueTests {
       #expect(lines.map(\.calls) == Array(repeating: 1, count: 20) + [10])
       #expect(lines.map(\.message).suffix(2) == ["Limit 25.", "Limit 30."])
       #expect(lines.map(\.calls).reduce(0, +) == 30)
-      let job = try #require(try await queue.claim().first)
+      let job = try #require(try await queue.claimJobs().first)
       #expect(job.attempt == 1)
       // What a line cannot count any more begins another: no call is left out.
       _ = try await queue.pool.query("UPDATE analysis.attempt_error SET calls = 32767 WHERE calls = 10")
@@ -243,10 +243,10 @@ struct WorkerQueueTests {
   func refusedRelease() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(5)
+      let jobs = try await queue.submit(5)
       _ = try await queue.pool.query(
         "ALTER TABLE analysis.ready ADD CONSTRAINT poison CHECK (job_id <> \(jobs[3].value)) NOT VALID")
-      let held = try await queue.claim().map { HeldJob(lease: $0.lease, job: $0.id) }
+      let held = try await queue.claimJobs().map { HeldJob(lease: $0.lease, job: $0.id) }
       let outcome = try await WorkerQueue(queue.statements).release(held, on: queue.pool)
       #expect(outcome.back == Set(jobs).subtracting([jobs[3]]))
       #expect(Array(outcome.unrecorded.keys) == [jobs[3]])
@@ -257,8 +257,8 @@ struct WorkerQueueTests {
   func fail() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(3)
-      let claimed = try await queue.claim()
+      let jobs = try await queue.submit(3)
+      let claimed = try await queue.claimJobs()
       let decisions: [RetryDecision] = [
         .retry(after: .seconds(3600), consumes: true), .dead, .retry(after: .zero, consumes: false),
       ]
@@ -287,7 +287,8 @@ struct WorkerQueueTests {
       #expect(record.maybeCounted)
       #expect(record.consumed)
       #expect(record.endpoint == "main")
-      #expect(try await queue.claim(lease: 2).map(\.attempt) == [1], "what consumes nothing keeps its number")
+      #expect(
+        try await queue.claimJobs(lease: 2).map(\.attempt) == [1], "what consumes nothing keeps its number")
     }
   }
 
@@ -295,8 +296,8 @@ struct WorkerQueueTests {
   func leases() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(3)
-      let claimed = try await queue.claim(lease: 40)
+      let jobs = try await queue.submit(3)
+      let claimed = try await queue.claimJobs(lease: 40)
       let held = HeldJob(lease: 40, job: claimed[0].id)
       #expect(try await queue.statements.release([held]).run(on: queue.pool).ended == [jobs[0]])
       let beat = queue.statements.heartbeat([40, 41], leaseDuration: .seconds(60), inFlight: 2)
@@ -306,7 +307,7 @@ struct WorkerQueueTests {
       let rescued = try await queue.statements.rescue(grace: .zero).run(on: queue.pool)
       #expect(rescued == RescueOutcome(leases: 1, requeued: 2, dead: 0))
       #expect(try await beat.run(on: queue.pool).isEmpty)
-      #expect(try await queue.claim(lease: 50).count == 3)
+      #expect(try await queue.claimJobs(lease: 50).count == 3)
     }
   }
 
@@ -318,8 +319,8 @@ struct WorkerQueueTests {
       let marks = try await queue.statements.tick([(lane: lane, furthest: 5000)]).run(on: queue.pool)
       #expect(Array(marks.keys) == [lane])
 
-      let jobs = try await queue.submitted(2)
-      let claimed = try await queue.claim()
+      let jobs = try await queue.submit(2)
+      let claimed = try await queue.claimJobs()
       let later = FailedAttempt(
         lease: claimed[0].lease, job: claimed[0].id, decision: .retry(after: .seconds(3600), consumes: true),
         failureClass: .server, message: "Failed.")
@@ -344,8 +345,8 @@ struct WorkerQueueTests {
   func pipeline() async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
-      let jobs = try await queue.submitted(4)
-      let first = try await queue.claim(lease: 1, count: 2)
+      let jobs = try await queue.submit(4)
+      let first = try await queue.claimJobs(lease: 1, count: 2)
       let complete = queue.statements.complete(try first.map { try queue.completed($0) })
       let claim = queue.statements.claim(
         firstLease: 2, lanes: [LaneClaim(lane: Lane(.throat, .normal), from: 0, limit: 2)], count: 2,

@@ -168,7 +168,7 @@ struct ArgumentTests {
 
   @Test("is refused, whichever function gets it, and the others of the same call are not", arguments: calls)
   func refused(_ call: Call) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       _ = try await queue.pool.query(call.sql(0, call.arguments[0]))
       for (place, values) in call.hostile {
         for value in values {
@@ -189,7 +189,7 @@ struct ArgumentTests {
 
   @Test("of a page of an export is refused before it is looked whether the export was opened")
   func exportPage() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       for (place, values) in Self.exportImages.hostile {
         for value in values {
           let sql = Self.exportImages.sql(place, value)
@@ -205,8 +205,8 @@ struct ArgumentTests {
   @Test(
     "in one job of a submit refuses that job alone", arguments: [0, 3, 8191, 8192, 32767, -32768] as [Int16])
   func kind(_ kind: Int16) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let asks = [Ask("user", image: "one"), Ask("user", kind: kind, image: "two"), Ask("user", kind: 2)]
       #expect(try await queue.submit(asks).map(\.reason) == [nil, "bad_argument", nil])
       #expect(try await queue.submit([asks[1]]).map(\.reason) == ["bad_argument"])
@@ -215,7 +215,7 @@ struct ArgumentTests {
 
   @Test("is a month more than two years ahead or three years ago, of which no partition is made")
   func months() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let present = try await queue.number("SELECT analysis.period_of(clock_timestamp(), 'UTC')")
       for (from, to) in [
         (present, present + 25), (present + 25, present + 25), (present - 37, present), (24_000, 32_399),
@@ -239,7 +239,7 @@ struct ArgumentTests {
         $0.function)
     })
   func oldSnapshot(_ call: Call) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let error = await #expect(throws: PostgreSQLError.self) {
         try await queue.pool.transaction(isolation: .repeatableRead) { old in
           _ = try await old.query(call.sql(0, call.arguments[0]))

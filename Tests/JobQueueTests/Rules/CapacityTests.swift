@@ -7,8 +7,8 @@ import Testing
 struct CapacityTests {
   @Test("A submit beyond the months that have partitions is refused, and takes nothing")
   func noPartition() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let answers = try await queue.submit([
         Ask("user", key: "far", at: try await queue.now(plus: 400 * 86_400)), Ask("user"),
       ])
@@ -25,7 +25,7 @@ struct CapacityTests {
 
   @Test("Partitions are made once, by however many at the same time")
   func ensureTwice() async throws {
-    try await RuleQueue.run(clients: 4) { queue in
+    try await withCheckedQueue(connections: 4) { queue in
       let sql =
         "SELECT analysis.ensure_partitions((p - 1)::smallint, (p + 6)::smallint) FROM analysis.period_of(now(), 'UTC') p"
       let made = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -45,7 +45,7 @@ struct CapacityTests {
 
   @Test("Partitions keep what the table says: image bytes out of line and uncompressed, its checks")
   func partitionsAreAlike() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let storage = try await queue.texts(
         """
         SELECT DISTINCT attstorage::text FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -64,9 +64,9 @@ struct CapacityTests {
 
   @Test("A user's waiting jobs are limited, over all lanes, and room comes back as jobs are claimed")
   func waitingLimit() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
-      try await queue.add("other")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      try await queue.addUser("other")
       try await queue.execute("UPDATE analysis.setting SET value = '10' WHERE name = 'max_waiting_per_user'")
       let first = try await queue.submit(Ask("user") * 6 + Ask("user", priority: 0) * 6)
       #expect(first.map(\.reason) == Array(repeating: nil, count: 10) + ["waiting_limit", "waiting_limit"])
@@ -79,12 +79,12 @@ struct CapacityTests {
     }
   }
 
-  private func limited(_ limit: Int, _ body: @escaping @Sendable (RuleQueue) async throws -> Void)
+  private func limited(_ limit: Int, _ body: @escaping @Sendable (QueueFixture) async throws -> Void)
     async throws
   {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
-      try await queue.add("other")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      try await queue.addUser("other")
       try await queue.execute(
         "UPDATE analysis.setting SET value = '\(limit)' WHERE name = 'max_waiting_per_user'")
       try await body(queue)
@@ -163,8 +163,8 @@ struct CapacityTests {
     "Nothing new is taken when the queue or the disk is full by the gauges",
     arguments: ["queue_full", "storage_full"])
   func full(reason: String) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let (setting, gauge) =
         reason == "queue_full" ? ("max_waiting", "waiting") : ("max_database_bytes", "database_bytes")
       try await queue.execute("SELECT analysis.refresh_gauges()")
@@ -183,8 +183,8 @@ struct CapacityTests {
 
   @Test("Each bad job of a call is refused for its own reason")
   func badArguments() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let past = try await queue.now(plus: -60)
       let answers = try await queue.submit([
         Ask("nobody"), Ask("user", kind: 3), Ask("user", priority: 3), Ask("user", image: ""),
@@ -205,19 +205,23 @@ struct CapacityTests {
 
   @Test("A user of another shard is told so")
   func wrongShard() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.execute("UPDATE analysis.setting SET value = '64' WHERE name = 'shards'")
       let user = try await queue.texts(
         "SELECT 'u' || g FROM generate_series(1, 1000) g WHERE analysis.shard_of('u' || g) = 7 LIMIT 1")[0]
       #expect(try await queue.submit([Ask(user)])[0].reason == "wrong_shard")
-      await #expect(throws: PostgreSQLError.self) { try await queue.add(user) }
+      await #expect(throws: PostgreSQLError.self) {
+        try await queue.number(
+          "SELECT o_user_id FROM analysis.add_user(0::smallint, $1, 'premium', 'UTC', NULL, NULL)",
+          [.text(user)])
+      }
     }
   }
 
   @Test("A job is promoted when its time has come, and one past its expiry is claimed with a mark")
   func promotionAndExpiry() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let soon = try await queue.now(plus: 3600)
       let jobs = try await queue.create([
         Ask("user", at: soon), Ask("user", at: soon + 60), Ask("user", expires: soon),
@@ -243,7 +247,7 @@ struct CapacityTests {
 
   @Test("A turn is given to one of many callers, and again when its time has passed")
   func turns() async throws {
-    try await RuleQueue.run(clients: 8) { queue in
+    try await withCheckedQueue(connections: 8) { queue in
       func turns() async throws -> Int {
         try await withThrowingTaskGroup(of: Bool.self) { group in
           for _ in 0..<8 {
@@ -266,8 +270,8 @@ struct CapacityTests {
     "A back-end submits within its own transaction: committed or rolled back with it, and its image is unsanitized"
   )
   func backEnd() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let submit = "SELECT outcome, reason, job_id FROM analysis.submit_image('user', $1, $2, 'key')"
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN")
@@ -285,8 +289,8 @@ struct CapacityTests {
 
   @Test("An image that no worker would take is refused before anything is charged, to the byte")
   func imageSize() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let submit = "SELECT outcome, reason FROM analysis.submit_image('user', 'ear', $1)"
       for size in [ImageSize.maximum + 1, 10_200_000] {
         let row = try await queue.pool.query(submit, [.bytes([UInt8](repeating: 1, count: size))]).single()
@@ -301,7 +305,7 @@ struct CapacityTests {
 
   @Test("The database and the programs mean the same by the size of an image")
   func sameSize() async throws {
-    try await RuleQueue.run { queue async throws in
+    try await withCheckedQueue { queue async throws in
       #expect(try await queue.number("SELECT analysis.max_image_bytes(false)") == ImageSize.maximum)
       #expect(try await queue.number("SELECT analysis.max_image_bytes(true)") == ImageSize.encryptedMaximum)
       let sound = "SELECT analysis.is_soundly_encrypted"
@@ -317,9 +321,9 @@ struct CapacityTests {
 
   @Test("A user reads their own results only")
   func results() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
-      try await queue.add("other")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      try await queue.addUser("other")
       let job = try await queue.create([Ask("user")])[0]
       #expect(try await queue.complete(try await queue.claim()) == [job])
       func open(_ user: String, _ job: Int64) async throws -> String? {

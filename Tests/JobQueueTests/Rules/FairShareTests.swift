@@ -6,9 +6,9 @@ import Testing
 struct FairShareTests {
   @Test("A has 1,000 waiting and 500 claimed, B submits one: B is next")
   func newcomer() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
-      try await queue.add("b")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
+      try await queue.addUser("b")
       _ = try await queue.create(Ask("a") * 1500)
       var furthest: Int64 = 0
       for round in 0..<5 as Range<Int64> {
@@ -25,9 +25,9 @@ struct FairShareTests {
   @Test(
     "Where the clock lags behind the claims, the newcomer waits below the mark and is found from scan_from")
   func laggingClock() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
-      try await queue.add("b")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
+      try await queue.addUser("b")
       _ = try await queue.create(Ask("a") * 300)
       let claimed = try await queue.claim(200)
       let mark = claimed.map(\.virtualTime).max() ?? 0
@@ -44,9 +44,9 @@ struct FairShareTests {
 
   @Test("Two users with many jobs each take turns, by their plans' costs")
   func turns() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
-      try await queue.add("b", plan: "free")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
+      try await queue.addUser("b", plan: "free")
       try await queue.execute(
         """
         SELECT analysis.set_plan_limit('free', NULL, '-infinity');
@@ -62,8 +62,8 @@ struct FairShareTests {
 
   @Test("A user's own urgent job passes their normal ones, and takes no place in the other lane")
   func ownUrgentJob() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       _ = try await queue.create(Ask("a") * 200)
       let urgent = try await queue.create([Ask("a", priority: 0)])[0]
       #expect(try await queue.claim(1).map(\.job) == [urgent])
@@ -78,9 +78,9 @@ struct FairShareTests {
 
   @Test("What a user cancelled counts no more: the next job of theirs passes what others submitted later")
   func cancelledPlaces() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
-      try await queue.add("b")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
+      try await queue.addUser("b")
       let cancelled = try await queue.create(Ask("a") * 1000)
       _ = try await queue.cancel(cancelled)
       _ = try await queue.create(Ask("b") * 500)
@@ -91,8 +91,8 @@ struct FairShareTests {
 
   @Test("Of cancelled jobs those that remain count, in a promoted source too", arguments: [false, true])
   func someCancelledPlaces(isPromoted: Bool) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       let at = try await queue.now(plus: 3600)
       func submit(_ count: Int) async throws -> [Int64] {
         let jobs = try await queue.create(Ask("a", at: isPromoted ? at : nil) * count)
@@ -112,9 +112,9 @@ struct FairShareTests {
 
   @Test("What was given up is applied by the maintenance too, and passed over where a submit is open")
   func givenUpPlaces() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
-      try await queue.add("b")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
+      try await queue.addUser("b")
       for user in ["a", "b"] { _ = try await queue.cancel(try await queue.create(Ask(user) * 3)) }
       try await queue.pool.transaction { open in
         _ = try await queue.submit([Ask("a")], on: open)
@@ -132,8 +132,8 @@ struct FairShareTests {
 
   @Test("Places go on over a month's end")
   func monthsEnd() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       _ = try await queue.create(Ask("a") * 3)
       // The month the three count in is over.
       try await queue.execute(
@@ -149,8 +149,8 @@ struct FairShareTests {
 
   @Test("However far a worker says it has come, there is room behind it")
   func farMark() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       // What is not said moves nothing.
       try await queue.execute("SELECT analysis.tick(0::smallint, '{5,6}', '{NULL}')")
       #expect(try await queue.numbers("SELECT max(now_vt) FROM analysis.lane_clock") == [0])
@@ -163,7 +163,7 @@ struct FairShareTests {
 
   @Test("Marks are published at most once a second, and scan_from is a mark of two seconds ago")
   func marks() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       func clock() async throws -> [Int] {
         let row = try await queue.pool.query("SELECT now_vt, staged, scan_from FROM analysis.lane_clock")
           .single()
@@ -192,8 +192,8 @@ struct FairShareTests {
 
   @Test("What is committed long after the marks passed it is found by the sweep")
   func sweep() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       try await queue.pool.transaction { open in
         _ = try await queue.submit([Ask("a")], on: open)
         for _ in 0..<3 { _ = try await queue.tick([5: 5000]) }
@@ -208,8 +208,8 @@ struct FairShareTests {
 
   @Test("Jobs that come back queue where the lane is, not where they were")
   func comeBack() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       let jobs = try await queue.create(Ask("a") * 3)
       let claimed = try await queue.claim()
       _ = try await queue.tick([5: 70_000])
@@ -223,9 +223,9 @@ struct FairShareTests {
 
   @Test("Promoted jobs take places of a source of their own: retries of one user in numbers are spread")
   func promotion() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
-      try await queue.add("b")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
+      try await queue.addUser("b")
       _ = try await queue.create(Ask("a") * 3)
       let claimed = try await queue.claim()
       _ = try await queue.fail(claimed.map(\.job), leases: [claimed[0].lease], delay: 60_000)
@@ -246,8 +246,8 @@ struct FairShareTests {
 
   @Test("A promotion does not wait for its user's open submit")
   func promotionNeverWaits() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       _ = try await queue.create([Ask("a", at: try await queue.now(plus: 3600))])
       try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
       try await queue.pool.transaction { open in

@@ -6,8 +6,8 @@ import Testing
 struct FencingTests {
   @Test("After a rescue nothing that the late worker says changes anything")
   func lateWorker() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 4)
       let claimed = try await queue.claim()
       try await queue.expireLeases()
@@ -32,8 +32,8 @@ struct FencingTests {
 
   @Test("A claim whose answer was lost is given back by its leases' numbers, by its own worker alone")
   func disclaim() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 3 + [Ask("user", priority: 0)])
       #expect(try await queue.claim(lease: 100).count == 4)
       let disclaim = "SELECT analysis.disclaim(0::smallint, "
@@ -53,8 +53,8 @@ struct FencingTests {
 
   @Test("Jobs of nobody, of another lease and of another worker are not stored; the rest of the call is")
   func foreignJobs() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 6)
       let mine = try await queue.claim(2, lease: 100)
       let alsoMine = try await queue.claim(2, lease: 200)
@@ -74,8 +74,8 @@ struct FencingTests {
     "What a worker says late of a lease that it has lost does not touch the job in a newer lease of its own, named in the same call",
     arguments: ["fail", "complete", "release"])
   func lateWord(_ call: String) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user")])[0]
       let old = try await queue.claim(lease: 100)[0].lease
       try await queue.expireLeases()
@@ -101,8 +101,8 @@ struct FencingTests {
   @Test(
     "A job that is named with its lost lease and with its present one is applied once, by the present one")
   func bothLeases() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       let old = try await queue.claim(lease: 100)[0].lease
       try await queue.expireLeases()
@@ -118,8 +118,8 @@ struct FencingTests {
 
   @Test("A lease goes when its last job has ended, and keeps the others until then")
   func partialCompletion() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 5)
       let claimed = try await queue.claim()
       let lease = claimed[0].lease
@@ -142,8 +142,8 @@ struct FencingTests {
 
   @Test("Month, user, kind and attempt of a result come from the database")
   func derived() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user", kind: 2)])[0]
       let first = try await queue.claim(lanes: [9])
       _ = try await queue.fail([job], leases: [first[0].lease], delay: 0)
@@ -164,8 +164,8 @@ struct FencingTests {
 
   @Test("One bad row fails the call and changes nothing", arguments: [1.5, -0.1, .nan, .infinity])
   func badRow(confidence: Double) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 3)
       let claimed = try await queue.claim()
       let error = await #expect(throws: PostgreSQLError.self) {
@@ -182,8 +182,8 @@ struct FencingTests {
 
   @Test("Two workers never get the same job")
   func disjointClaims() async throws {
-    try await RuleQueue.run(clients: 8) { queue in
-      try await queue.add("user")
+    try await withCheckedQueue(connections: 8) { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 500)
       let taken = try await withThrowingTaskGroup(of: [Int64].self) { group in
         for worker in 1...8 as ClosedRange<Int64> {
@@ -208,8 +208,8 @@ struct FencingTests {
 
   @Test("A heartbeat does not wait for a lease that is being ended, and counts it as held")
   func heartbeatNeverWaits() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create([Ask("user")] + [Ask("user")])
       let first = try await queue.claim(1, lease: 100)
       let second = try await queue.claim(1, lease: 200)

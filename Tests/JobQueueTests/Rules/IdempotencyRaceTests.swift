@@ -6,8 +6,8 @@ import Testing
 struct IdempotencyRaceTests {
   @Test("1,600 submits over 100 keys from 16 clients make exactly 100 jobs")
   func race() async throws {
-    try await RuleQueue.run(clients: 16) { queue in
-      try await queue.add("user")
+    try await withCheckedQueue(connections: 16) { queue in
+      try await queue.addUser("user")
       let answers = try await withThrowingTaskGroup(of: [(Int, Answer)].self) { group in
         for client in 0..<16 {
           group.addTask {
@@ -37,9 +37,9 @@ struct IdempotencyRaceTests {
 
   @Test("The same key with another image or another kind is refused, of another user it is another key")
   func otherContent() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
-      try await queue.add("other")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      try await queue.addUser("other")
       let first = try await queue.submit([Ask("user", image: "a", key: "k")])[0]
       let answers = try await queue.submit([
         Ask("user", image: "b", key: "k"), Ask("user", kind: 2, image: "a", key: "k"),
@@ -56,8 +56,8 @@ struct IdempotencyRaceTests {
 
   @Test("A key twice in one call makes one job; with other content the second is refused")
   func twiceInACall() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let answers = try await queue.submit([
         Ask("user", image: "a", key: "k"), Ask("user", image: "a", key: "k"),
         Ask("user", image: "b", key: "k"),
@@ -73,8 +73,8 @@ struct IdempotencyRaceTests {
 
   @Test("A repeat is answered when nothing new is taken, and a refused job leaves neither key nor image")
   func beforeQuota() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("free", plan: "free")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("free", plan: "free")
       let jobs = try await queue.create((0..<5).map { Ask("free", image: "\($0)", key: "k\($0)") })
       let answers = try await queue.submit([
         Ask("free", image: "3", key: "k3"), Ask("free", image: "9", key: "k9"),
@@ -97,8 +97,8 @@ struct IdempotencyRaceTests {
   @Test(
     "A repeat in the midst of new keys is a duplicate, and those refused after them may use their keys again")
   func repeatAmongNew() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("free", plan: "free")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("free", plan: "free")
       let old = try await queue.create([Ask("free", image: "old", key: "old")])[0]
       let answers = try await queue.submit([
         Ask("free", image: "1", key: "k1"), Ask("free", image: "old", key: "old"),
@@ -118,8 +118,8 @@ struct IdempotencyRaceTests {
 
   @Test("A submit that waits for the key's owner gets the job when that one rolls back")
   func rolledBackWinner() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let waiter = try await withThrowingTaskGroup(of: Answer.self) { group in
         try await queue.pool.withConnection { winner in
           try await winner.execute(script: "BEGIN")
@@ -139,9 +139,9 @@ struct IdempotencyRaceTests {
 
   @Test("An image may be named by its hash once the user has it, in whatever month")
   func knownImage() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
-      try await queue.add("other")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      try await queue.addUser("other")
       _ = try await queue.create([Ask("user", image: "seen")])
       let answers = try await queue.submit([
         Ask("user", image: "seen", withBytes: false), Ask("user", image: "unseen", withBytes: false),
@@ -155,8 +155,8 @@ struct IdempotencyRaceTests {
 
   @Test("Of an image that is there in several months, the job's own month is taken, else the latest")
   func imageOfAnotherMonth() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let named = Ask("user", image: "seen", withBytes: false)
       func month(of job: Int64) async throws -> Int {
         try await queue.number(

@@ -13,13 +13,10 @@ struct LeakTests {
   /// A user of the north and one of the south with a result, a picture and a failure each; and a login of the north.
   private func with(
     _ group: String, restricted: Bool = true,
-    _ body: (_ queue: RuleQueue, _ login: ConnectionPool, _ said: Said) async throws -> Void
+    _ body: (_ queue: QueueFixture, _ login: ConnectionPool, _ said: Said) async throws -> Void
   ) async throws {
-    try await withTestDatabase(RuleSchema.template) { (database) async throws in
-      let loop = try EventLoop(name: "leaks")
-      defer { loop.shutdown() }
-      let queue = RuleQueue(pool: ConnectionPool(database.configuration, on: loop, size: 2))
-      for user in ["ann-north", "sue-south"] { try await queue.add(user) }
+    try await withQueue { (queue) async throws in
+      for user in ["ann-north", "sue-south"] { try await queue.addUser(user) }
       try await queue.execute(
         """
         SELECT analysis.add_clinic('north'), analysis.add_clinic('south'),
@@ -42,16 +39,15 @@ struct LeakTests {
         (role) async throws in
         if restricted { try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')") }
         let said = Said()
-        var configuration = database.configuration
+        var configuration = queue.database.configuration
         configuration.keywords["user"] = role
         configuration.onNotice = { said.add($0.message) }
-        let login = ConnectionPool(configuration, on: loop, size: 1)
+        let login = ConnectionPool(configuration, on: queue.loop, size: 1)
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(queue, login, said)) } catch { outcome = .failure(error) }
         await login.close()
         try outcome.get()
       }
-      await queue.pool.close()
     }
   }
 
@@ -155,7 +151,7 @@ struct LeakTests {
 
   @Test("No view is granted that has no security_barrier, to whatever role of the installation")
   func barriers() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let open = try await queue.texts(
         """
         SELECT c.relname || ' to ' || x.grantee::regrole FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) x

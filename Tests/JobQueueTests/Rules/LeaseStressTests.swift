@@ -14,8 +14,8 @@ struct LeaseStressTests {
   )
   func stress() async throws {
     let total = 20_000
-    try await RuleQueue.run(clients: 4) { queue in
-      try await queue.add("user")
+    try await withCheckedQueue(connections: 4) { queue in
+      try await queue.addUser("user")
       for _ in 0..<(total / 1000) { _ = try await queue.create(Ask("user") * 1000, maxAttempts: 100) }
 
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -45,13 +45,13 @@ struct LeaseStressTests {
   private static let lanes: [Int16] = Array(repeating: 7, count: 10) + [4, 5, 6]
 
   /// How many jobs have a result or are dead, which none should be.
-  private func ended(_ queue: RuleQueue) async throws -> Int {
+  private func ended(_ queue: QueueFixture) async throws -> Int {
     try await queue.number(
       "SELECT (SELECT count(*) FROM analysis.result) + (SELECT count(*) FROM analysis.dead)")
   }
 
   /// Works until all jobs have ended; which manner a lease gets goes round, so a fifth each.
-  private func work(_ queue: RuleQueue, worker: Int64, until total: Int) async throws {
+  private func work(_ queue: QueueFixture, worker: Int64, until total: Int) async throws {
     var late: [Claimed] = []
     var round: Int64 = 0
     while true {
@@ -73,7 +73,7 @@ struct LeaseStressTests {
   }
 
   /// Completes jobs; again where the rescuer held their leases for so long that the call gave up, as a worker does.
-  private func complete(_ jobs: [Claimed], worker: Int64, in queue: RuleQueue) async throws {
+  private func complete(_ jobs: [Claimed], worker: Int64, in queue: QueueFixture) async throws {
     while true {
       do {
         _ = try await queue.complete(jobs, worker: worker)

@@ -25,7 +25,7 @@ struct PeriodTests {
 
   @Test("A moment counts in the month of the account's zone", arguments: moments)
   func month(moment: String, zone: String, month: String) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let counted = try await queue.texts(
         "SELECT analysis.period_text(analysis.period_of($1::text::timestamptz, $2))",
         [.text(moment), .text(zone)])
@@ -35,7 +35,7 @@ struct PeriodTests {
 
   @Test("A month's start is its first moment, and its end the next one's start, in every zone of the server")
   func startIsTheInverse() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let wrong = try await queue.texts(
         """
         SELECT z.name || ' ' || analysis.period_text(p::smallint)
@@ -50,9 +50,9 @@ struct PeriodTests {
 
   @Test("Three users who submit at the same moment count in the month of their own zones")
   func submitters() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let zones = ["jakarta": "Asia/Jakarta", "new-york": "America/New_York", "utc": "UTC"]
-      for (user, zone) in zones { try await queue.add(user, zone: zone) }
+      for (user, zone) in zones { try await queue.addUser(user, zone: zone) }
       // Moments round the end of the present month, as far as each zone's month differs.
       let end = try await queue.pool.query(
         "SELECT extract(epoch FROM analysis.period_start((analysis.period_of(now(), 'UTC') + 1)::smallint, 'UTC'))::float8"
@@ -79,9 +79,9 @@ struct PeriodTests {
     "A job that was submitted keeps its month when its zone's clocks change, and the next one counts by the new ones"
   )
   func changedZone() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       // An update of the server's zone data cannot be made here; another zone has the same effect.
-      try await queue.add("user", zone: "Pacific/Pago_Pago")
+      try await queue.addUser("user", zone: "Pacific/Pago_Pago")
       let period = Int16(try await queue.number("SELECT analysis.period_of(now(), 'UTC')"))
       let end = try await queue.pool.query(
         "SELECT extract(epoch FROM analysis.period_start($1, 'UTC'))::float8", [.int16(period + 1)]
@@ -103,8 +103,8 @@ struct PeriodTests {
 
   @Test("A job for later pays in the month it names, and waits until then")
   func scheduledAhead() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("free", plan: "free")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("free", plan: "free")
       let next = try await queue.pool.query(
         "SELECT extract(epoch FROM analysis.period_start((analysis.period_of(now(), 'UTC') + 1)::smallint, 'UTC'))::float8"
       ).single().double(0)
@@ -122,8 +122,8 @@ struct PeriodTests {
     "A job that is tried again or rescued stays in its month; a dead one that is retried moves to the present"
   )
   func later() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user", key: "k")])[0]
       let present = try await queue.number("SELECT analysis.period_of(now(), 'UTC')")
       // A month goes by.
@@ -158,15 +158,15 @@ struct PeriodTests {
 
   @Test("A retry takes a unit of the present month, as many as there are")
   func retryTakesUnits() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("free", plan: "free")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("free", plan: "free")
       let jobs = try await queue.create(Ask("free") * 5)
       let claimed = try await queue.claim()
       _ = try await queue.fail(jobs, leases: [claimed[0].lease], delay: nil)
       _ = try await queue.create(Ask("free") * 3)
       let outcomes = try await queue.retryDead(jobs)
       #expect(jobs.map { outcomes[$0] } == ["requeued", "requeued", "quota", "quota", "quota"])
-      #expect(try await queue.usage("free") == RuleQueue.Usage(used: 5, refunded: 5))
+      #expect(try await queue.usage("free") == QueueFixture.Usage(used: 5, refunded: 5))
     }
   }
 
@@ -174,8 +174,12 @@ struct PeriodTests {
     "A zone that is no name of the IANA database is refused",
     arguments: ["Mars/Olympus", "EST5EDT,M3", "+07", "PDT", ""])
   func unknownZone(zone: String) async throws {
-    try await RuleQueue.run { queue in
-      await #expect(throws: PostgreSQLError.self) { try await queue.add("user", zone: zone) }
+    try await withCheckedQueue { queue in
+      await #expect(throws: PostgreSQLError.self) {
+        try await queue.number(
+          "SELECT o_user_id FROM analysis.add_user(0::smallint, 'user', 'premium', $1, NULL, NULL)",
+          [.text(zone)])
+      }
     }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Plans of the hot functions")
 struct PlanTests {
   /// Jobs straight into the tables, as many submits would.
-  private func fill(_ queue: RuleQueue, on connection: some Queryable, _ count: Int) async throws {
+  private func fill(_ queue: QueueFixture, on connection: some Queryable, _ count: Int) async throws {
     try await connection.execute(
       script: """
         WITH ids AS (
@@ -41,8 +41,8 @@ struct PlanTests {
 
   @Test("Plans made on empty new tables stay bounded with 200,000 rows, and LIMIT n takes exactly n")
   func madeOnEmptyTables() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       try await queue.pool.withConnection { connection in
         // The session's plans come from here: everything is called while the tables are empty.
         for lease in [1, 2, 3] as [Int64] {
@@ -94,7 +94,7 @@ struct PlanTests {
 
   @Test("A claim reads what it takes where 100,000 jobs have one virtual time and nothing is analysed")
   func oneVirtualTime() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.pool.withConnection { connection in
         try await fill(queue, on: connection, 100_000)
         try await connection.execute(
@@ -123,7 +123,7 @@ struct PlanTests {
 
   @Test("Claims and looks read few entries where the table was analysed when few of its rows were left")
   func analysedNearlyEmpty() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.pool.withConnection { connection in
         try await fill(queue, on: connection, 20_000)
         try await connection.execute(
@@ -154,8 +154,8 @@ struct PlanTests {
     "A mass is cancelled at the same cost to its end, by a plan that was made when its first jobs had just ended"
   )
   func cancelledMass() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       try await queue.pool.withConnection { connection in
         try await fill(queue, on: connection, 4000)
         let jobs = try await connection.query("SELECT id FROM analysis.job ORDER BY id").map {
@@ -180,7 +180,7 @@ struct PlanTests {
 
   @Test("A plan for images that was made in an empty month reaches each by its key, and its user")
   func images() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.pool.withConnection { connection in
         let month = try await queue.number("SELECT analysis.period_of(now(), 'UTC')::int")
         let ask =
@@ -224,7 +224,7 @@ struct PlanTests {
     "The claim's statement reaches its rows by address, never by the whole lane",
     arguments: [0, 200_000])
   func explained(rows: Int) async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.pool.withConnection { connection in
         if rows > 0 {
           try await fill(queue, on: connection, rows)
@@ -260,8 +260,8 @@ struct PlanTests {
 
   @Test("A submit reads only its own user's rows, however many others there are")
   func submitIsBounded() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       try await queue.pool.withConnection { connection in
         for number in 0..<3 {
           _ = try await queue.submit([Ask("user", key: "warm-\(number)")], on: connection)
@@ -295,8 +295,8 @@ struct PlanTests {
 
   @Test("Putting images under another key reads those images only, however many others there are")
   func rewrapIsBounded() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let key = [UInt8](repeating: 7, count: 72)
       // A page is looked for and put under the key 9, as `analysisctl keys rotate` does it.
       func rewrap(_ count: Int32, on connection: some Queryable) async throws -> Int {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Promotion")
 struct PromotionTests {
   /// Submits jobs of a user for later; they are due when all are.
-  private func submit(_ count: Int, of user: String, priority: Int16, to queue: RuleQueue) async throws {
+  private func submit(_ count: Int, of user: String, priority: Int16, to queue: QueueFixture) async throws {
     let at = try await queue.now(plus: 3600)
     for first in stride(from: 0, to: count, by: 1000) {
       let part = Ask(user, priority: priority, at: at) * min(1000, count - first)
@@ -13,14 +13,14 @@ struct PromotionTests {
     }
   }
 
-  private func letAllBeDue(_ queue: RuleQueue) async throws {
+  private func letAllBeDue(_ queue: QueueFixture) async throws {
     try await queue.execute("UPDATE analysis.scheduled SET run_at = '2020-01-01'")
   }
 
   @Test("An urgent job is promoted by the next call, whatever else is due")
   func byLane() async throws {
-    try await RuleQueue.run { queue in
-      for user in ["a", "b"] { try await queue.add(user) }
+    try await withCheckedQueue { queue in
+      for user in ["a", "b"] { try await queue.addUser(user) }
       try await submit(3000, of: "a", priority: 2, to: queue)
       try await submit(1, of: "b", priority: 0, to: queue)
       try await letAllBeDue(queue)
@@ -33,8 +33,8 @@ struct PromotionTests {
 
   @Test("A user whose job is due behind another's thousands has a turn with the next call")
   func byUser() async throws {
-    try await RuleQueue.run { queue in
-      for user in ["a", "b", "c"] { try await queue.add(user) }
+    try await withCheckedQueue { queue in
+      for user in ["a", "b", "c"] { try await queue.addUser(user) }
       try await submit(3000, of: "b", priority: 2, to: queue)
       try await submit(1, of: "a", priority: 2, to: queue)
       try await submit(1, of: "c", priority: 2, to: queue)
@@ -54,10 +54,10 @@ struct PromotionTests {
 
   @Test("The turns go round all users, however many there are")
   func manyUsers() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("mass")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("mass")
       let users = (1...600).map { "u\($0)" }
-      for user in users { try await queue.add(user) }
+      for user in users { try await queue.addUser(user) }
       try await queue.execute("SELECT analysis.tick(0::smallint, '{6}', '{0}')")
       try await submit(3000, of: "mass", priority: 2, to: queue)
       let at = try await queue.now(plus: 3600)
@@ -82,8 +82,8 @@ struct PromotionTests {
 
   @Test("A job that an open cancellation holds is passed over, and those behind it are not")
   func openCancellation() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user", at: try await queue.now(plus: 3600)) * 3)
       try await queue.execute("UPDATE analysis.scheduled SET run_at = '-infinity'")
       try await queue.pool.withConnection { connection in

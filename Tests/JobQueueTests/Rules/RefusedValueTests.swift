@@ -20,8 +20,8 @@ struct RefusedValueTests {
       ("SELECT analysis.set_photo(0::smallint, 'secret-u', repeat('secret', 500))", "photo_url"),
     ])
   func hidden(sql: String, what: String) async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("secret-u")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("secret-u")
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(
         error?.sqlState == "22023" && error?.message == "\(what) is too long, or is not as it has to be")

@@ -6,8 +6,8 @@ import Testing
 struct RescueTests {
   @Test("A job is lost twice at no cost, then runs alone, and only then consumes attempts until it is dead")
   func losses() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 3, maxAttempts: 2)
 
       // First and second loss of the whole lease.
@@ -55,8 +55,8 @@ struct RescueTests {
 
   @Test("A job in quarantine stays there until it ends, whatever is answered", arguments: [true, false])
   func quarantineLasts(consumes: Bool) async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user", priority: 0)])[0]
       for lease in [10, 20] as [Int64] {
         _ = try await queue.claim(lease: lease)
@@ -81,8 +81,8 @@ struct RescueTests {
 
   @Test("A loss is not forgotten by an answer in between: the second one leads into quarantine")
   func lossesStay() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user")])[0]
       _ = try await queue.claim(lease: 10)
       try await queue.expireLeases()
@@ -99,8 +99,8 @@ struct RescueTests {
 
   @Test("A deadline from before the server's clock was set back is drawn near")
   func clockSetBack() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 2)
       for lease in [10, 20] as [Int64] { _ = try await queue.claim(1, lease: lease, leaseDuration: 15_000) }
       try await queue.execute("UPDATE analysis.lease SET deadline = deadline + interval '1 hour'")
@@ -124,8 +124,8 @@ struct RescueTests {
 
   @Test("Of many lost leases those are rescued first whose deadline is oldest")
   func oldestFirst() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 5)
       for lease in [10, 20, 30, 40, 50] as [Int64] { _ = try await queue.claim(1, lease: lease) }
       try await queue.execute(
@@ -138,8 +138,8 @@ struct RescueTests {
 
   @Test("After a promotion every worker has a lease's time to say that it lives")
   func graceAfterPromotion() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create([Ask("user")])
       _ = try await queue.claim()
       try await queue.expireLeases()
@@ -160,8 +160,8 @@ struct RescueTests {
 
   @Test("A quarantined job that is released stays in quarantine, and consumes nothing")
   func quarantinedReleased() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let job = try await queue.create([Ask("user")])[0]
       for lease in [10, 20] as [Int64] {
         _ = try await queue.claim(lease: lease)
@@ -176,8 +176,8 @@ struct RescueTests {
 
   @Test("What was completed before the lease ran out is not queued again")
   func completedStays() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 3)
       let claimed = try await queue.claim()
       _ = try await queue.complete([claimed[0].job], leases: [claimed[0].lease])
@@ -195,8 +195,8 @@ struct RescueTests {
 
   @Test("A lease that is still running is left alone, and so is every lease just after the server's start")
   func notYet() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       _ = try await queue.create([Ask("user")])
       let claimed = try await queue.claim()
       #expect(try await queue.rescue() == [0, 0, 0])
@@ -211,8 +211,8 @@ struct RescueTests {
 
   @Test("A rescue passes over jobs that an open cancellation holds, and takes them the next time")
   func passesOver() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("user")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
       let jobs = try await queue.create(Ask("user") * 2)
       _ = try await queue.claim()
       try await queue.expireLeases()

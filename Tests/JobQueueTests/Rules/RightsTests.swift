@@ -11,7 +11,7 @@ struct RightsTests {
 
   @Test("Nobody but the owner may do anything to begin with")
   func closed() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       #expect(
         try await queue.texts("SELECT has_schema_privilege('\(role)', 'analysis', 'USAGE')::text") == [
           "false"
@@ -52,7 +52,7 @@ struct RightsTests {
       ),
     ])
   func roles(name: String, may: [String], mayNot: [String]) async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let role = "analysis_\(name)"
       let open = try await queue.texts(
         """
@@ -81,7 +81,7 @@ struct RightsTests {
 
   @Test("What is new in the schema is closed from the moment on at which anybody sees it")
   func closedAtOnce() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let source = MigrationSource.embedded
       let more = MigrationSource(
         migrations: source.migrations,
@@ -98,7 +98,7 @@ struct RightsTests {
 
   @Test("What was granted beside the roles, or of results, images and failures to anybody, is taken back")
   func surplus() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { login in
         let month = try await queue.number("SELECT max(period)::int FROM analysis.partition_made")
         try await queue.execute(
@@ -127,7 +127,7 @@ struct RightsTests {
 
   @Test("What a role lost is given again by a migration")
   func given() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       func missing() async throws -> [String] {
         try await queue.texts("SELECT o_role || ' ' || o_name FROM analysis.missing_rights() ORDER BY 1")
       }
@@ -146,7 +146,7 @@ struct RightsTests {
 
   @Test("Nobody but the owner says that it is later than it is, or takes away a month's images that are kept")
   func moments() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       for call in [
         "SELECT * FROM analysis.purge_months(now() + interval '10 years')",
         "SELECT analysis.index_images(24300::smallint, now() + interval '10 years')",
@@ -164,7 +164,7 @@ struct RightsTests {
 
   @Test("A role names only what there is")
   func names() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let unknown = try await queue.texts(
         """
         SELECT f FROM analysis.role_rights() d, unnest(d.o_functions) f
@@ -185,7 +185,7 @@ struct RightsTests {
 
   @Test("Everything in the schema belongs to a role that cannot log in and is no superuser")
   func ownership() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let others = try await queue.texts(
         """
         SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'analysis'::regnamespace
@@ -213,7 +213,7 @@ struct RightsTests {
 
   @Test("Every function that a role may call keeps its own search path")
   func searchPath() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let open = try await queue.texts(
         """
         SELECT p.proname FROM pg_proc p

@@ -61,7 +61,7 @@ struct RoleDenialTests {
   ]
 
   /// The state with which the server refuses a statement; nil when it does not.
-  private func refusal(_ attempt: Attempt, in queue: RuleQueue) async throws -> String? {
+  private func refusal(_ attempt: Attempt, in queue: QueueFixture) async throws -> String? {
     do {
       try await queue.pool.transaction { transaction in
         _ = try await transaction.query("SET LOCAL ROLE \(attempt.role)")
@@ -74,7 +74,7 @@ struct RoleDenialTests {
   }
 
   private func expectDenied(_ attempts: [Attempt]) async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       for attempt in attempts {
         #expect(try await refusal(attempt, in: queue) == "42501", "\(attempt.testDescription)")
       }
@@ -111,7 +111,7 @@ struct RoleDenialTests {
     "A submitter reads no image back, by the table or by a month's, and does no worker's or administrator's work"
   )
   func submitter() async throws {
-    try await RuleQueue.run { (queue) async throws in
+    try await withCheckedQueue { (queue) async throws in
       let month = try await queue.number("SELECT max(period)::int FROM analysis.partition_made")
       let attempts = [
         "SELECT bytes FROM analysis.image", "SELECT count(*) FROM analysis.image",
@@ -168,8 +168,8 @@ struct RoleDenialTests {
 
   @Test("A worker sees the images of jobs that a worker has, for as long as it has them, and no others")
   func workersImages() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("u")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
       _ = try await queue.create((1...3).map { Ask("u", image: "photo \($0)") })
       let month = try await queue.number("SELECT max(period)::int FROM analysis.image")
       func byFunction(_ jobs: [Int64]) -> Attempt {
@@ -192,8 +192,8 @@ struct RoleDenialTests {
 
   @Test("Each does by the functions what is its own")
   func permitted() async throws {
-    try await RuleQueue.run { (queue) async throws in
-      try await queue.add("u")
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
       for attempt in [
         Attempt("analysis_submitter", "SELECT analysis.submit_image('u', 'throat', 'photo'::bytea)"),
         Attempt("analysis_submitter", "SELECT analysis.open_results('u', '{1}')"),

@@ -38,9 +38,9 @@ struct SubmitSingleTests {
     ORDER BY 1
     """
 
-  private func prepare(_ queue: RuleQueue) async throws {
+  private func prepare(_ queue: QueueFixture) async throws {
     for user in Self.users where user != "nobody" {
-      try await queue.add(user, plan: user == "small" ? "free" : "premium")
+      try await queue.addUser(user, plan: user == "small" ? "free" : "premium")
     }
     try await queue.execute(
       """
@@ -51,7 +51,7 @@ struct SubmitSingleTests {
 
   /// Answers as they are to be compared: a job by the place of the ask that made it.
   private func run(
-    _ asks: [Ask], on queue: RuleQueue, beside other: Ask?
+    _ asks: [Ask], on queue: QueueFixture, beside other: Ask?
   ) async throws -> (answers: [String], left: [String]) {
     var places: [Int64: Int] = [:]
     var told: [String] = []
@@ -68,8 +68,8 @@ struct SubmitSingleTests {
   @Test("comes out as one among many does, whatever is asked", arguments: [1, 2, 3] as [UInt64])
   func alike(seed: UInt64) async throws {
     let asks = Self.asks(400, seed: seed)
-    try await RuleQueue.run { short in
-      try await RuleQueue.run { general in
+    try await withCheckedQueue { short in
+      try await withCheckedQueue { general in
         try await prepare(short)
         try await prepare(general)
         let one = try await run(asks, on: short, beside: nil)
@@ -89,8 +89,8 @@ struct SubmitSingleTests {
 
   @Test("goes the short way when it is usual, and leaves nothing behind when it is not")
   func short() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("clinic")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("clinic")
       func direct(image: Bool, key: String) async throws -> Int? {
         try await queue.pool.query(
           """

@@ -10,16 +10,16 @@ struct WorkTests {
   private static let lane = Lane(.throat, .normal)
 
   private func look(
-    _ queue: RuleQueue, lanes: [Lane] = [lane], all: Bool = false, late: Bool = false
+    _ queue: QueueFixture, lanes: [Lane] = [lane], all: Bool = false, late: Bool = false
   ) async throws -> [Int16: ShardWork] {
     try await ShardWork.statement(shards: Self.shards, lanes: lanes, all: all, late: late).run(on: queue.pool)
   }
 
   @Test("Only shards with something to do are named, each with the lanes in which jobs wait")
   func waiting() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       #expect(try await look(queue).isEmpty)
-      try await queue.add("a")
+      try await queue.addUser("a")
       _ = try await queue.create(Ask("a") * 3)
       try await queue.execute(
         "INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) VALUES (2, 9, 0, 1, 70, 1)")
@@ -37,8 +37,8 @@ struct WorkTests {
     "What was committed below a scan mark is seen when late jobs are asked for, and after a sweep by everybody"
   )
   func late() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a")
       try await queue.pool.transaction { open in
         _ = try await queue.submit([Ask("a")], on: open)
         for _ in 0..<3 { _ = try await queue.tick([5: 5000]) }
@@ -52,7 +52,7 @@ struct WorkTests {
 
   @Test("A sweep lowers the marks of every lane of its shard, and of no other shard")
   func sweep() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       try await queue.execute(
         """
         INSERT INTO analysis.lane_clock (shard, lane, now_vt, scan_from, staged, staged_at, at)
@@ -71,8 +71,8 @@ struct WorkTests {
   @Test(
     "Scheduled jobs, refunds, leases and marks are told of as long as there is something to do about them")
   func others() async throws {
-    try await RuleQueue.run { queue in
-      try await queue.add("a", plan: "free")
+    try await withCheckedQueue { queue in
+      try await queue.addUser("a", plan: "free")
       let jobs = try await queue.create(Ask("a") * 3)
       let claimed = try await queue.claim(1)
       #expect(try await look(queue)[0]?.held == 0, "leases are asked for apart")
@@ -103,7 +103,7 @@ struct WorkTests {
 
   @Test("Semaphore are told of when they are due, those of the whole queue in the first shard alone")
   func turns() async throws {
-    try await RuleQueue.run { queue in
+    try await withCheckedQueue { queue in
       let all: Set<String> = ["sweep", "gauges", "partitions"]
       #expect(try await look(queue, all: true).mapValues(\.turns) == [0: all, 1: ["sweep"], 2: ["sweep"]])
       for (task, interval) in [("sweep", 60_000), ("gauges", 10_000)] {
@@ -119,7 +119,7 @@ struct WorkTests {
 
   @Test("The question reads one entry a lane, however many jobs wait")
   func cost() async throws {
-    try await RuleQueue.run(clients: 1) { queue in
+    try await withCheckedQueue(connections: 1) { queue in
       try await queue.execute(
         """
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)

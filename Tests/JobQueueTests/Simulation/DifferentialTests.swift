@@ -20,7 +20,7 @@ struct DifferentialTests {
     var random = SeededGenerator(seed: seed)
     let fleet = Fleet(try await Fleet.months(), using: &random)
     let start = QueueModel.start(fleet, using: &random)
-    try await RuleQueue.run(clients: 1, on: SimulatedClock.template) { queue in
+    try await withCheckedQueue(from: SimulatedClock.template, connections: 1) { queue in
       var pair = Pair(queue: queue, model: start, fleet: fleet)
       do {
         try await pair.prepare()

@@ -4,13 +4,13 @@ import TestSupport
 
 /// A queue in the database and its model, which do the same.
 struct Pair {
-  let queue: RuleQueue
+  let queue: QueueFixture
   var model: QueueModel
   var fleet: Fleet
   private var observer = QueueObserver()
   private var done: [String] = []
 
-  init(queue: RuleQueue, model: QueueModel, fleet: Fleet) {
+  init(queue: QueueFixture, model: QueueModel, fleet: Fleet) {
     self.queue = queue
     self.model = model
     self.fleet = fleet
@@ -24,7 +24,7 @@ struct Pair {
         "UPDATE analysis.setting SET value = '\(most)' WHERE name = 'max_waiting_per_user'")
     }
     for member in fleet.members {
-      try await queue.add(member.reference, plan: member.plan, zone: member.months.zone)
+      try await queue.addUser(member.reference, plan: member.plan, zone: member.months.zone)
       let number = try await queue.number(
         "SELECT user_id FROM analysis.account WHERE user_ref = $1", [.text(member.reference)])
       model.addUser(Int64(number), member.reference, plan: member.plan, months: member.months)

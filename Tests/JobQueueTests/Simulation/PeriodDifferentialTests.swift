@@ -51,7 +51,7 @@ struct PeriodDifferentialTests {
     let (asked, inZones) = (moments.map(\.time), moments.map(\.zone))
     let labels = try await files.labels(of: moments)
     try #require(labels.count == moments.count)
-    try await RuleQueue.run(clients: 1) { queue in
+    try await withCheckedQueue(connections: 1) { queue in
       let wrong = try await queue.texts(
         """
         SELECT format('%s in %s is %s, not %s', to_timestamp(m / 1000.0), z, p, e)
@@ -84,7 +84,7 @@ struct PeriodDifferentialTests {
       }
     }
     let (asked, inZones, starts) = (labels, zones, expected)
-    try await RuleQueue.run(clients: 1) { queue in
+    try await withCheckedQueue(connections: 1) { queue in
       let wrong = try await queue.texts(
         """
         SELECT format('%s in %s begins at %s, not %s', analysis.period_text(p), z, s, to_timestamp(e / 1000.0))
@@ -118,7 +118,7 @@ struct PeriodDifferentialTests {
       start.now + Int64.random(in: -55...55, using: &random) * 3_600_000
         + Int64.random(in: -1...1, using: &random)
     }
-    try await RuleQueue.run(clients: 1, on: SimulatedClock.template) { queue in
+    try await withCheckedQueue(from: SimulatedClock.template, connections: 1) { queue in
       var pair = Pair(queue: queue, model: start, fleet: fleet)
       try await pair.prepare()
       for change in changes { try await pair.apply(change) }

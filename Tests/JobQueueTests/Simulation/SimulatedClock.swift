@@ -1,6 +1,5 @@
-import EventLoop
-import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import SQLFiles
 import TestSupport
 
@@ -11,11 +10,7 @@ import TestSupport
 /// milliseconds, no step of it depends on how long a call takes, and two calls can be made at the same instant,
 /// where a deadline is neither before nor after. Moving the stored times back instead would move no month.
 enum SimulatedClock {
-  static let template = DatabaseTemplate("simulated_clock") { conninfo in
-    let loop = try EventLoop(name: "simulated-clock")
-    defer { loop.shutdown() }
-    let pool = ConnectionPool(ConnectionConfiguration(conninfo), on: loop, size: 1)
-    _ = try await Migrator(pool).migrate()
+  static let template = DatabaseTemplate.migrated("simulated_clock") { pool in
     try await pool.execute(script: clock)
     for group in SQLFiles.files(in: "functions") {
       try await pool.execute(script: simulated(group.text))
@@ -24,7 +19,6 @@ enum SimulatedClock {
     try await pool.execute(
       script:
         "SELECT analysis.ensure_partitions(\(months.lowerBound)::smallint, \(months.upperBound)::smallint)")
-    await pool.close()
   }
 
   /// A function's text with the clock replaced, and the server's start, which a rescue looks at, long ago.

@@ -1,6 +1,6 @@
 import AnalysisCore
-import EventLoop
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -9,35 +9,23 @@ import Testing
 @Suite("Reports of roles that see some clinics only")
 struct ClinicReportTests {
   /// The planted month, in which Ana is of the north and Bob of the south, and a role that sees the north.
-  private func with(_ body: (_ all: ReportsDatabase, _ north: ReportsDatabase) async throws -> Void)
+  private func with(_ body: (_ all: QueueFixture, _ north: QueueFixture) async throws -> Void)
     async throws
   {
-    try await ReportsDatabase.with { (database) async throws in
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      try await queue.execute(
         """
         SELECT analysis.add_clinic('north'), analysis.add_clinic('south');
         SELECT analysis.assign_clinic(0::smallint, 'ana', 'north'), analysis.assign_clinic(0::smallint, 'bob', 'south')
         """)
       try await withLoginRole(
-        on: database.pool, named: "north", in: ["analysis_reporter", "analysis_clinician"]
+        on: queue.pool, named: "north", in: ["analysis_reporter", "analysis_clinician"]
       ) {
         (role) async throws in
-        try await database.execute("SELECT analysis.grant_clinics('\(role)', '{north}')")
-        try await acting(as: role, on: database) { try await body(database, $0) }
+        try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')")
+        try await withQueue(in: queue.database.login(role)) { try await body(queue, $0) }
       }
     }
-  }
-
-  private func acting(
-    as role: String, on database: ReportsDatabase, _ body: (ReportsDatabase) async throws -> Void
-  ) async throws {
-    var configuration = database.pool.configuration
-    configuration.keywords["user"] = role
-    let pool = ConnectionPool(configuration, on: try EventLoop(name: "reports as a role"), size: 2)
-    let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(ReportsDatabase(pool: pool))) } catch { outcome = .failure(error) }
-    await pool.close()
-    try outcome.get()
   }
 
   /// The first field of each line of a CSV but the first.
@@ -51,16 +39,16 @@ struct ClinicReportTests {
   @Test("usage and analyses are of their users, conditions and totals count no others")
   func drafts() async throws {
     try await with { (all, north) async throws in
-      #expect(column(0, of: try await all.text(.usage, .csv)).count == 4)
-      #expect(column(0, of: try await north.text(.usage, .csv)) == ["ana"])
-      let (whole, part) = (try await all.text(.analyses, .csv), try await north.text(.analyses, .csv))
+      #expect(column(0, of: try await all.report(.usage, .csv)).count == 4)
+      #expect(column(0, of: try await north.report(.usage, .csv)) == ["ana"])
+      let (whole, part) = (try await all.report(.analyses, .csv), try await north.report(.analyses, .csv))
       #expect(whole.contains("bob") && part.contains("ana") && !part.contains("bob"))
       #expect(part.split(separator: "\r\n").count == 1 + 3)
       let (conditions, fewer) = (
-        try await all.text(.conditions, .csv), try await north.text(.conditions, .csv)
+        try await all.report(.conditions, .csv), try await north.report(.conditions, .csv)
       )
       #expect(conditions.contains("HYPERLINK") && !fewer.contains("HYPERLINK"))
-      let (totals, theirs) = (try await all.text(.summary, .csv), try await north.text(.summary, .csv))
+      let (totals, theirs) = (try await all.report(.summary, .csv), try await north.report(.summary, .csv))
       #expect(totals.contains("users,4\r\n") && theirs.contains("users,1\r\n"), "\(totals) \(theirs)")
       #expect(totals.contains("throat,3\r\n") && theirs.contains("throat,2\r\n"), "\(totals) \(theirs)")
     }
@@ -72,7 +60,7 @@ struct ClinicReportTests {
   func closing() async throws {
     try await with { (all, north) async throws in
       let due = StatementTests.due
-      let error = await #expect(throws: ReportsError.self) { try await north.text(.usage, .csv, at: due) }
+      let error = await #expect(throws: ReportsError.self) { try await north.report(.usage, .csv, at: due) }
       #expect(error?.description.contains("sees some clinics only and cannot close 2026-10 for all") == true)
       #expect(error?.advice?.contains("a role that is not restricted to clinics") == true)
       #expect((error?.underlying as? PostgreSQLError)?.sqlState == "42501")
@@ -84,12 +72,12 @@ struct ClinicReportTests {
       }
       #expect(other?.sqlState == "42501")
 
-      let closed = try await all.text(.usage, .csv, at: due)
+      let closed = try await all.report(.usage, .csv, at: due)
       #expect(column(0, of: closed).count == 4)
-      let theirs = try await north.text(.usage, .csv, at: due)
+      let theirs = try await north.report(.usage, .csv, at: due)
       #expect(column(0, of: theirs) == ["ana"])
       #expect(closed.contains(theirs.split(separator: "\r\n")[1]))
-      #expect(try await north.text(.usage, .csv, at: "2027-01-01T00:00:00Z") == theirs)
+      #expect(try await north.report(.usage, .csv, at: "2027-01-01T00:00:00Z") == theirs)
     }
   }
 
@@ -97,15 +85,17 @@ struct ClinicReportTests {
     "an unrestricted member of the reporters reports and closes as the owner does",
     arguments: ReportKind.allCases)
   func unrestricted(kind: ReportKind) async throws {
-    try await ReportsDatabase.with { (database) async throws in
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
       try await withLoginRole(
-        on: database.pool, named: "reporter", in: ["analysis_reporter", "analysis_clinician"]
+        on: queue.pool, named: "reporter", in: ["analysis_reporter", "analysis_clinician"]
       ) {
         (role) async throws in
-        try await acting(as: role, on: database) { (reporter) async throws in
-          let before = try await database.text(kind, .csv)
-          #expect(try await reporter.text(kind, .csv) == before)
-          if kind == .usage { #expect(try await reporter.text(kind, .csv, at: StatementTests.due) == before) }
+        try await withQueue(in: queue.database.login(role)) { (reporter) async throws in
+          let before = try await queue.report(kind, .csv)
+          #expect(try await reporter.report(kind, .csv) == before)
+          if kind == .usage {
+            #expect(try await reporter.report(kind, .csv, at: StatementTests.due) == before)
+          }
         }
       }
     }
@@ -113,11 +103,11 @@ struct ClinicReportTests {
 
   @Test("what was found in whose picture takes a clinician's role")
   func diagnoses() async throws {
-    try await ReportsDatabase.with { (database) async throws in
-      try await withLoginRole(on: database.pool, named: "reporter", in: ["analysis_reporter"]) {
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      try await withLoginRole(on: queue.pool, named: "reporter", in: ["analysis_reporter"]) {
         (role) async throws in
-        try await acting(as: role, on: database) { (reporter) async throws in
-          let error = await #expect(throws: ReportsError.self) { try await reporter.text(.analyses, .csv) }
+        try await withQueue(in: queue.database.login(role)) { (reporter) async throws in
+          let error = await #expect(throws: ReportsError.self) { try await reporter.report(.analyses, .csv) }
           #expect(error?.description.contains("lacks a role of the database") == true)
           #expect(error?.description.contains("open_analyses") == false)
           #expect((error?.underlying as? PostgreSQLError)?.sqlState == "42501")

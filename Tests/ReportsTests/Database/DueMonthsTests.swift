@@ -1,61 +1,62 @@
 import AnalysisCore
+import QueueTestSupport
 import Testing
 
 @testable import Reports
 
 @Suite("Which months are due")
 struct DueMonthsTests {
-  private func due(_ database: ReportsDatabase, at moment: String) async throws -> [String] {
-    try await database.reporter(at: moment).dueMonths().map { "\($0.month) \($0.canBeStated)" }
+  private func due(_ queue: QueueFixture, at moment: String) async throws -> [String] {
+    try await queue.reporter(at: moment).dueMonths().map { "\($0.month) \($0.canBeStated)" }
   }
 
   @Test("none before anything was used")
   func none() async throws {
-    try await ReportsDatabase.with(planted: false) { (database) async throws in
-      #expect(try await due(database, at: "2030-01-01T00:00:00Z") == [])
+    try await withQueue { (queue) async throws in
+      #expect(try await due(queue, at: "2030-01-01T00:00:00Z") == [])
     }
   }
 
   @Test("every month from the first use that is over everywhere on earth, and past its grace or not")
   func months() async throws {
-    try await ReportsDatabase.with { (database) async throws in
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
       // UTC-12 reaches November twelve hours after UTC; the grace of three days counts from there.
-      #expect(try await due(database, at: "2026-11-01T11:59:59Z") == ["2026-09 true"])
-      #expect(try await due(database, at: "2026-11-01T12:00:00Z") == ["2026-09 true", "2026-10 false"])
-      #expect(try await due(database, at: "2026-11-04T11:59:59Z") == ["2026-09 true", "2026-10 false"])
-      #expect(try await due(database, at: "2026-11-04T12:00:00Z") == ["2026-09 true", "2026-10 true"])
+      #expect(try await due(queue, at: "2026-11-01T11:59:59Z") == ["2026-09 true"])
+      #expect(try await due(queue, at: "2026-11-01T12:00:00Z") == ["2026-09 true", "2026-10 false"])
+      #expect(try await due(queue, at: "2026-11-04T11:59:59Z") == ["2026-09 true", "2026-10 false"])
+      #expect(try await due(queue, at: "2026-11-04T12:00:00Z") == ["2026-09 true", "2026-10 true"])
     }
   }
 
   @Test("a month without use between others is due too")
   func gap() async throws {
-    try await ReportsDatabase.with { (database) async throws in
-      try await database.execute("DELETE FROM analysis.usage WHERE period <> 24320")
-      let months = try await due(database, at: "2027-01-20T00:00:00Z")
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      try await queue.execute("DELETE FROM analysis.usage WHERE period <> 24320")
+      let months = try await due(queue, at: "2027-01-20T00:00:00Z")
       #expect(months == ["2026-09 true", "2026-10 true", "2026-11 true", "2026-12 true"])
     }
   }
 
   @Test("a number that is no month of the programs is never closed")
   func noMonth() async throws {
-    try await ReportsDatabase.with { (database) async throws in
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      try await queue.execute(
         "SELECT analysis.close_usage(n::smallint, '2026-12-10Z') FROM unnest('{-1,0,13,23999,32400,NULL}'::int[]) n"
       )
-      #expect(try await due(database, at: "2026-11-01T00:00:00Z") == ["2026-09 true"])
+      #expect(try await due(queue, at: "2026-11-01T00:00:00Z") == ["2026-09 true"])
     }
   }
 
   @Test("a month that is closed can be stated whatever the grace is set to afterwards")
   func closed() async throws {
-    try await ReportsDatabase.with { (database) async throws in
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      try await queue.execute(
         """
         SELECT analysis.close_usage(24320::smallint, '2026-10-10Z');
         UPDATE analysis.setting SET value = '1 year' WHERE name = 'statement_grace';
         DELETE FROM analysis.usage;
         """)
-      #expect(try await due(database, at: "2026-11-10T00:00:00Z") == ["2026-09 true", "2026-10 false"])
+      #expect(try await due(queue, at: "2026-11-10T00:00:00Z") == ["2026-09 true", "2026-10 false"])
     }
   }
 }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -12,8 +13,8 @@ struct OutcomeTests {
 
   @Test("a month that is running is written, whatever is open")
   func running() async throws {
-    try await ReportsDatabase.with { database in
-      let outcome = try await database.reporter(at: "2026-11-01T11:59:59Z").run(
+    try await withQueue(from: .plantedMonth) { queue in
+      let outcome = try await queue.reporter(at: "2026-11-01T11:59:59Z").run(
         Self.request, to: .stream { _ in })
       #expect(outcome == ReportOutcome(kind: .written, rows: 4, state: .draft, openJobs: 0, sha256: nil))
     }
@@ -21,8 +22,8 @@ struct OutcomeTests {
 
   @Test("a draft of a month that is over says how many of its jobs are open", arguments: ReportKind.allCases)
   func openJobs(kind: ReportKind) async throws {
-    try await ReportsDatabase.with { database in
-      let outcome = try await database.reporter(at: "2026-11-01T12:00:00Z").run(
+    try await withQueue(from: .plantedMonth) { queue in
+      let outcome = try await queue.reporter(at: "2026-11-01T12:00:00Z").run(
         ReportRequest(kind, month: Written.october), to: .stream { _ in })
       #expect(outcome.kind == .openJobs)
       #expect(outcome.openJobs == 2)
@@ -32,11 +33,11 @@ struct OutcomeTests {
 
   @Test("the sidecar tells the file's hash, length, rows, month, zone, state and moment")
   func sidecar() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       var request = Self.request
       request.zone = "asia/jakarta"
-      let outcome = try await database.reporter(at: Self.due).run(
+      let outcome = try await queue.reporter(at: Self.due).run(
         request, to: .file(folder.path("usage.csv")))
       let bytes = try folder.bytes("usage.csv")
       let sha256 = try await Python.sha256(bytes)
@@ -55,24 +56,24 @@ struct OutcomeTests {
 
   @Test("the file holds what the stream carries", arguments: ReportKind.allCases, ReportFormat.allCases)
   func fileAndStream(kind: ReportKind, format: ReportFormat) async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       let request = ReportRequest(kind, month: Written.october, format: format)
-      _ = try await database.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
+      _ = try await queue.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
       #expect(
         String(decoding: try folder.bytes("out"), as: UTF8.self)
-          == (try await database.text(request, at: Self.due)))
+          == (try await queue.report(request, at: Self.due)))
     }
   }
 
   @Test("a closed statement that is there already is not written again", arguments: ReportFormat.allCases)
   func nothingToDo(format: ReportFormat) async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       let request = ReportRequest(.usage, month: Written.october, format: format)
-      let first = try await database.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
+      let first = try await queue.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
       let node = try folder.node("out")
-      let again = try await database.reporter(at: "2027-01-01T00:00:00Z").run(
+      let again = try await queue.reporter(at: "2027-01-01T00:00:00Z").run(
         request, to: .file(folder.path("out")))
       #expect(first.kind == .written)
       #expect(
@@ -87,10 +88,10 @@ struct OutcomeTests {
     "a file that is not exactly the statement is written again",
     arguments: ["shorter", "longer", "other", "sidecar gone", "sidecar other"])
   func repaired(damage: String) async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       let path = folder.path("out")
-      let reporter = database.reporter(at: Self.due)
+      let reporter = queue.reporter(at: Self.due)
       _ = try await reporter.run(Self.request, to: .file(path))
       let whole = try folder.bytes("out")
       let sidecar = try folder.bytes("out.json")
@@ -109,10 +110,10 @@ struct OutcomeTests {
 
   @Test("a draft is always written anew, over the one before")
   func draftAgain() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       for moment in ["2026-10-20T00:00:00Z", "2026-10-21T00:00:00Z"] {
-        let outcome = try await database.reporter(at: moment).run(Self.request, to: .file(folder.path("out")))
+        let outcome = try await queue.reporter(at: moment).run(Self.request, to: .file(folder.path("out")))
         #expect(outcome.kind == .written)
         #expect(try folder.json("out.json")["generated_at"] == .text(moment))
       }
@@ -121,14 +122,14 @@ struct OutcomeTests {
 
   @Test("nothing is left behind where a file cannot be written, and what was there stays")
   func unwritable() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       try folder.write(Array("old".utf8), to: "kept")
       try folder.makeFolder("kept.json")
       try folder.makeFolder("folder")
       for name in ["kept", "folder", "missing/out", "kept/out"] {
         let error = await #expect(throws: ReportsError.self) {
-          try await database.reporter(at: Self.due).run(Self.request, to: .file(folder.path(name)))
+          try await queue.reporter(at: Self.due).run(Self.request, to: .file(folder.path(name)))
         }
         #expect(error?.code == .unwritable)
       }
@@ -139,17 +140,17 @@ struct OutcomeTests {
 
   @Test("nothing is left behind when the database fails in the middle of the rows")
   func failsInTheMiddle() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       try folder.write(Array("old".utf8), to: "out")
       // The last row to be read has a band that no program knows, which the table would refuse.
-      try await database.execute(
+      try await queue.execute(
         """
         ALTER TABLE analysis.result DROP CONSTRAINT result_primary_whole;
         UPDATE analysis.result SET primary_band = 9 WHERE job_id = 202;
         """)
       let error = await #expect(throws: ReportsError.self) {
-        try await database.reporter(at: Self.due).run(
+        try await queue.reporter(at: Self.due).run(
           ReportRequest(.analyses, month: Written.october, format: .csv), to: .file(folder.path("out")))
       }
       #expect(error?.code == .schema)
@@ -162,9 +163,9 @@ struct OutcomeTests {
   @Test("a stream that throws ends the report with what it threw")
   func streamThrows() async throws {
     struct Full: Error {}
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let error = await #expect(throws: ReportsError.self) {
-        try await database.reporter(at: Self.due).run(Self.request, to: .stream { _ in throw Full() })
+        try await queue.reporter(at: Self.due).run(Self.request, to: .stream { _ in throw Full() })
       }
       #expect(error?.code == .interrupted)
       #expect(error?.underlying is Full)
@@ -173,10 +174,10 @@ struct OutcomeTests {
 
   @Test("a database without the schema is told to migrate")
   func noSchema() async throws {
-    try await ReportsDatabase.with { database in
-      try await database.execute("DROP SCHEMA analysis CASCADE")
+    try await withQueue(from: .plantedMonth) { queue in
+      try await queue.execute("DROP SCHEMA analysis CASCADE")
       let error = await #expect(throws: ReportsError.self) {
-        try await database.reporter(at: Self.due).run(Self.request, to: .stream { _ in })
+        try await queue.reporter(at: Self.due).run(Self.request, to: .stream { _ in })
       }
       #expect(error?.code == .schema)
       #expect(error?.description.contains("analysisctl migrate") == true)
@@ -185,9 +186,9 @@ struct OutcomeTests {
 
   @Test("progress ends with the number of rows")
   func progress() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let seen = Collected()
-      let outcome = try await database.reporter(at: Self.due).run(
+      let outcome = try await queue.reporter(at: Self.due).run(
         Self.request, to: .stream { _ in }, progress: { seen.add([UInt8($0)]) })
       #expect(seen.bytes.last == UInt8(outcome.rows))
     }

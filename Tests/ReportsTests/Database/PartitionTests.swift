@@ -1,5 +1,6 @@
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @testable import Reports
@@ -31,15 +32,15 @@ struct PartitionTests {
     arguments: calls, ["force_custom_plan", "force_generic_plan"])
   func pruned(call: (String, String, String?, [String]), mode: String) async throws {
     let (call, values, opening, partitions) = call
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       var reading = ""
       if let opening {
-        reading = try await database.pool.query("SELECT analysis.\(opening)(24321::smallint, NULL)").single()
+        reading = try await queue.pool.query("SELECT analysis.\(opening)(24321::smallint, NULL)").single()
           .string(0)
       }
       let given = values.replacing("%", with: reading)
       // What the functions read inside, the server's own counts of this transaction tell.
-      let read = try await database.pool.withConnection { connection in
+      let read = try await queue.pool.withConnection { connection in
         try await connection.execute(
           script:
             "SET plan_cache_mode = \(mode); PREPARE report AS SELECT * FROM analysis.\(call); BEGIN; EXECUTE report(\(given))"

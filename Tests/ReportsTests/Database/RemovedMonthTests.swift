@@ -1,4 +1,5 @@
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @testable import Reports
@@ -9,24 +10,24 @@ struct RemovedMonthTests {
 
   @Test("Closed statements come out byte for byte as before, and the other reports say that results are gone")
   func reports() async throws {
-    try await ReportsDatabase.with { database in
-      let statement = try await database.text(.usage, .csv, at: Self.moment)
-      let whole = try await database.text(.analyses, .json, at: Self.moment)
+    try await withQueue(from: .plantedMonth) { queue in
+      let statement = try await queue.report(.usage, .csv, at: Self.moment)
+      let whole = try await queue.report(.analyses, .json, at: Self.moment)
       #expect(!whole.contains("results_removed_since"))
-      try await database.execute("DELETE FROM analysis.dead WHERE period = 24321; DELETE FROM analysis.image")
+      try await queue.execute("DELETE FROM analysis.dead WHERE period = 24321; DELETE FROM analysis.image")
       #expect(
-        try await database.number(
+        try await queue.number(
           "SELECT o_rows::int FROM analysis.purge_month(24321::smallint, '\(Self.moment)', false, 0) WHERE o_gone"
         ) == 7)
-      #expect(try await database.text(.usage, .csv, at: Self.moment) == statement)
+      #expect(try await queue.report(.usage, .csv, at: Self.moment) == statement)
       for kind in [ReportKind.analyses, .conditions, .summary] {
         let collected = Collected()
-        let outcome = try await database.reporter(at: Self.moment).run(
+        let outcome = try await queue.reporter(at: Self.moment).run(
           ReportRequest(kind, month: Written.october, format: .json), to: .stream { collected.add($0) })
         #expect(outcome.removedSince == 1_861_920_000)
         #expect(collected.text.contains(#""results_removed_since":"2029-01-01T00:00:00Z""#))
       }
-      let later = try await database.text(.usage, .csv, month: "2026-11", at: Self.moment)
+      let later = try await queue.report(.usage, .csv, month: "2026-11", at: Self.moment)
       #expect(!later.contains("adjustment"))
     }
   }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @testable import Reports
@@ -8,15 +9,15 @@ import Testing
 struct ReporterTests {
   @Test("a long report comes in several chunks, each of whole lines and valid by itself")
   func chunks() async throws {
-    try await ReportsDatabase.with { database in
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { queue in
+      try await queue.execute(
         """
         INSERT INTO analysis.account (shard, user_id, user_ref, zone, key_salt, created_at)
         SELECT 0, 1000 + i, 'ürsula-日本-' || i, 'UTC', decode(repeat('00', 32), 'hex'), '2026-08-01Z'
         FROM generate_series(1, 3000) i
         """)
       let collected = Collected()
-      let outcome = try await database.reporter(at: StatementTests.due).run(
+      let outcome = try await queue.reporter(at: StatementTests.due).run(
         ReportRequest(.usage, month: Written.october, format: .csv), to: .stream { collected.add($0) })
       #expect(outcome.rows == 3004)
       #expect(collected.count > 1)
@@ -33,10 +34,10 @@ struct ReporterTests {
 
   @Test("a report that takes longer than it is given is given up and says so")
   func timeout() async throws {
-    try await ReportsDatabase.with(connections: 3) { database in
-      try await database.pool.transaction { transaction in
+    try await withQueue(from: .plantedMonth, connections: 3) { queue in
+      try await queue.pool.transaction { transaction in
         try await transaction.execute(script: "LOCK TABLE analysis.statement IN ACCESS EXCLUSIVE MODE")
-        let reporter = Reporter(database.pool, timeout: .milliseconds(200))
+        let reporter = Reporter(queue.pool, timeout: .milliseconds(200))
         let error = await #expect(throws: ReportsError.self) {
           try await reporter.run(ReportRequest(.usage, month: Written.october), to: .stream { _ in })
         }
@@ -48,26 +49,26 @@ struct ReporterTests {
 
   @Test("the months that are over are told with whether they can be stated")
   func dueMonths() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let september = Written.period("2026-09")
-      let before = try await database.reporter(at: "2026-11-01T11:59:59Z").dueMonths()
+      let before = try await queue.reporter(at: "2026-11-01T11:59:59Z").dueMonths()
       #expect(before == [DueMonth(month: september, canBeStated: true)])
-      let over = try await database.reporter(at: "2026-11-01T12:00:00Z").dueMonths()
+      let over = try await queue.reporter(at: "2026-11-01T12:00:00Z").dueMonths()
       #expect(
         over == [
           DueMonth(month: september, canBeStated: true), DueMonth(month: Written.october, canBeStated: false),
         ])
-      let due = try await database.reporter(at: StatementTests.due).dueMonths()
+      let due = try await queue.reporter(at: StatementTests.due).dueMonths()
       #expect(due.map(\.canBeStated) == [true, true])
     }
   }
 
   @Test("a month with nothing in it is a report with a header only", arguments: ["2001-01", "2099-12"])
   func emptyMonth(month: String) async throws {
-    try await ReportsDatabase.with(planted: false) { database in
-      let text = try await database.text(.usage, .csv, month: month)
+    try await withQueue { queue in
+      let text = try await queue.report(.usage, .csv, month: month)
       #expect(text == UsageReport.columns.map(\.name).joined(separator: ",") + "\r\n")
-      let conditions = try await database.text(.conditions, .json, month: month)
+      let conditions = try await queue.report(.conditions, .json, month: month)
       #expect(conditions.hasPrefix("{\"data\":[],\n"))
     }
   }
@@ -77,12 +78,12 @@ struct ReporterTests {
     arguments: ["draft", "closed"])
   func summaryAddsUp(state: String) async throws {
     let moment = state == "draft" ? StatementTests.aSecondBefore : StatementTests.due
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       let usage = try await Python.csvRows(
-        Array(try await database.text(.usage, .csv, at: moment).utf8), encoding: "utf-8")
-      if state == "closed" { try await database.execute(StatementTests.laterChanges) }
+        Array(try await queue.report(.usage, .csv, at: moment).utf8), encoding: "utf-8")
+      if state == "closed" { try await queue.execute(StatementTests.laterChanges) }
       let summary = try await Python.csvRows(
-        Array(try await database.text(.summary, .csv, at: moment).utf8), encoding: "utf-8")
+        Array(try await queue.report(.summary, .csv, at: moment).utf8), encoding: "utf-8")
       let header = try #require(usage.first)
       for name in ["used", "over", "analysed", "open", "failed", "cancelled", "refunded", "refused", "calls"]
       {

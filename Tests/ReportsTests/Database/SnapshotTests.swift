@@ -1,4 +1,5 @@
 import AnalysisCore
+import QueueTestSupport
 import Testing
 
 @testable import Reports
@@ -7,24 +8,24 @@ import Testing
 struct SnapshotTests {
   @Test("CSV", arguments: ReportKind.allCases)
   func csv(kind: ReportKind) async throws {
-    try await ReportsDatabase.with { database in
-      let text = try await database.text(kind, .csv)
+    try await withQueue(from: .plantedMonth) { queue in
+      let text = try await queue.report(kind, .csv)
       #expect(text == Snapshots.csv(kind).split(separator: "\n").map { $0 + "\r\n" }.joined())
     }
   }
 
   @Test("tables", arguments: ReportKind.allCases)
   func table(kind: ReportKind) async throws {
-    try await ReportsDatabase.with { database in
-      let text = try await database.text(kind, .table)
+    try await withQueue(from: .plantedMonth) { queue in
+      let text = try await queue.report(kind, .table)
       #expect(text == Snapshots.table(kind))
     }
   }
 
   @Test("JSON", arguments: ReportKind.allCases)
   func json(kind: ReportKind) async throws {
-    try await ReportsDatabase.with { database in
-      let text = try await database.text(kind, .json, zone: "UTC")
+    try await withQueue(from: .plantedMonth) { queue in
+      let text = try await queue.report(kind, .json, zone: "UTC")
       #expect(text == Snapshots.json(kind))
     }
   }

@@ -1,6 +1,7 @@
 import AnalysisCore
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @testable import Reports
@@ -16,14 +17,14 @@ struct StatementTests {
 
   @Test("the month is a draft until the grace after its end in the last zone on earth, then closed")
   func grace() async throws {
-    try await ReportsDatabase.with { database in
-      let before = try await outcome(database, at: Self.aSecondBefore)
+    try await withQueue(from: .plantedMonth) { queue in
+      let before = try await outcome(queue, at: Self.aSecondBefore)
       #expect(before.state == .draft)
-      #expect(try await database.number("SELECT count(*)::int FROM analysis.statement") == 0)
-      let after = try await outcome(database, at: Self.due)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
+      let after = try await outcome(queue, at: Self.due)
       #expect(after.state == .closed)
       #expect(
-        try await database.texts("SELECT closed_at::text FROM analysis.statement") == [
+        try await queue.texts("SELECT closed_at::text FROM analysis.statement") == [
           "2026-11-04 12:00:00+00"
         ])
     }
@@ -31,55 +32,55 @@ struct StatementTests {
 
   @Test("the grace is the installation's setting")
   func graceSetting() async throws {
-    try await ReportsDatabase.with { database in
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { queue in
+      try await queue.execute(
         "UPDATE analysis.setting SET value = '1 hour' WHERE name = 'statement_grace'")
-      #expect(try await outcome(database, at: "2026-11-01T12:59:59Z").state == .draft)
-      #expect(try await outcome(database, at: "2026-11-01T13:00:00Z").state == .closed)
+      #expect(try await outcome(queue, at: "2026-11-01T12:59:59Z").state == .draft)
+      #expect(try await outcome(queue, at: "2026-11-01T13:00:00Z").state == .closed)
     }
   }
 
   @Test("only the usage report closes", arguments: [ReportKind.analyses, .conditions, .summary])
   func onlyUsage(kind: ReportKind) async throws {
-    try await ReportsDatabase.with { database in
-      let outcome = try await outcome(database, kind, at: Self.novemberDue)
+    try await withQueue(from: .plantedMonth) { queue in
+      let outcome = try await outcome(queue, kind, at: Self.novemberDue)
       #expect(outcome.state == .draft)
-      #expect(try await database.number("SELECT count(*)::int FROM analysis.statement") == 0)
-      _ = try await self.outcome(database, at: Self.novemberDue)
-      #expect(try await self.outcome(database, kind, at: Self.novemberDue).state == .closed)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
+      _ = try await self.outcome(queue, at: Self.novemberDue)
+      #expect(try await self.outcome(queue, kind, at: Self.novemberDue).state == .closed)
     }
   }
 
   @Test("two closings in transactions that keep an old snapshot state no adjustment twice: they are refused")
   func oldSnapshot() async throws {
-    try await ReportsDatabase.with { database in
-      #expect(try await outcome(database, at: Self.due).state == .closed)
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { queue in
+      #expect(try await outcome(queue, at: Self.due).state == .closed)
+      try await queue.execute(
         "UPDATE analysis.usage SET refused = refused + 1 WHERE period = \(Self.october.label)")
       func close(_ month: Int, on queryable: some Queryable) async throws {
         _ = try await queryable.query("SELECT analysis.close_usage(\(month)::smallint, '2027-06-01')")
       }
       let month = Int(Self.november.label)
       let error = await #expect(throws: PostgreSQLError.self) {
-        try await database.pool.transaction(isolation: .repeatableRead) { old in
+        try await queue.pool.transaction(isolation: .repeatableRead) { old in
           _ = try await old.query("SELECT count(*) FROM analysis.statement")
-          try await close(month, on: database.pool)
+          try await close(month, on: queue.pool)
           try await close(month + 1, on: old)
         }
       }
       #expect(error?.sqlState == "25001" && error?.hint?.contains("READ COMMITTED") == true)
-      try await close(month + 1, on: database.pool)
+      try await close(month + 1, on: queue.pool)
       let stated =
         "SELECT max(n)::int FROM (SELECT count(*) AS n FROM analysis.statement_line WHERE for_period <> period GROUP BY for_period, user_id) c"
-      #expect(try await database.number(stated) == 1)
+      #expect(try await queue.number(stated) == 1)
     }
   }
 
   @Test("a closed month says the numbers that its last draft said", arguments: [nil, "Asia/Kathmandu"])
   func sameNumbers(zone: String?) async throws {
-    try await ReportsDatabase.with { database in
-      let draft = try await database.text(.usage, .csv, zone: zone, at: Self.aSecondBefore)
-      let closed = try await database.text(.usage, .csv, zone: zone, at: Self.due)
+    try await withQueue(from: .plantedMonth) { queue in
+      let draft = try await queue.report(.usage, .csv, zone: zone, at: Self.aSecondBefore)
+      let closed = try await queue.report(.usage, .csv, zone: zone, at: Self.due)
       #expect(draft == closed)
     }
   }
@@ -88,47 +89,47 @@ struct StatementTests {
     "whatever happens later, a closed month comes out byte for byte the same",
     arguments: ReportFormat.allCases)
   func byteForByte(format: ReportFormat) async throws {
-    try await ReportsDatabase.with { database in
-      let closed = try await database.text(.usage, format, at: Self.due)
-      try await database.execute(Self.laterChanges)
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { queue in
+      let closed = try await queue.report(.usage, format, at: Self.due)
+      try await queue.execute(Self.laterChanges)
+      try await queue.execute(
         """
         UPDATE analysis.plan SET display_name = 'Renamed';
         UPDATE analysis.account SET zone = 'Europe/Berlin';
         UPDATE analysis.setting SET value = '300 days' WHERE name = 'statement_grace';
         """)
-      #expect(try await database.text(.usage, format, at: "2027-03-01T00:00:00Z") == closed)
-      _ = try await database.text(.usage, format, month: "2026-11", at: "2028-01-01T00:00:00Z")
-      #expect(try await database.text(.usage, format, at: "2028-01-01T00:00:00Z") == closed)
+      #expect(try await queue.report(.usage, format, at: "2027-03-01T00:00:00Z") == closed)
+      _ = try await queue.report(.usage, format, month: "2026-11", at: "2028-01-01T00:00:00Z")
+      #expect(try await queue.report(.usage, format, at: "2028-01-01T00:00:00Z") == closed)
     }
   }
 
   @Test("what changes after closing is adjusted once, in the next statement")
   func adjustments() async throws {
-    try await ReportsDatabase.with { database in
-      _ = try await outcome(database, at: Self.due)
-      try await database.execute(Self.laterChanges)
-      _ = try await database.text(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+    try await withQueue(from: .plantedMonth) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      try await queue.execute(Self.laterChanges)
+      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
       #expect(
-        try await adjustments(in: "2026-11", database) == [
+        try await adjustments(in: "2026-11", queue) == [
           "2026-10 =1+1 used 2 over 1 refunded 0 refused 4",
           "2026-10 ana used -2 over -2 refunded 2 refused 0",
         ])
-      _ = try await database.text(.usage, .csv, month: "2026-12", at: "2027-01-04T12:00:00Z")
-      #expect(try await adjustments(in: "2026-12", database).isEmpty)
+      _ = try await queue.report(.usage, .csv, month: "2026-12", at: "2027-01-04T12:00:00Z")
+      #expect(try await adjustments(in: "2026-12", queue).isEmpty)
     }
   }
 
   @Test("a later change back is adjusted back, and statements and adjustments add up to what is used now")
   func adjustedTwice() async throws {
-    try await ReportsDatabase.with { database in
-      _ = try await outcome(database, at: Self.due)
-      try await database.execute(Self.laterChanges)
-      _ = try await database.text(.usage, .csv, month: "2026-11", at: Self.novemberDue)
-      try await database.execute("UPDATE analysis.usage SET used = 4 WHERE user_id = 1 AND period = 24321")
-      _ = try await database.text(.usage, .csv, month: "2026-12", at: "2027-01-04T12:00:00Z")
+    try await withQueue(from: .plantedMonth) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      try await queue.execute(Self.laterChanges)
+      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      try await queue.execute("UPDATE analysis.usage SET used = 4 WHERE user_id = 1 AND period = 24321")
+      _ = try await queue.report(.usage, .csv, month: "2026-12", at: "2027-01-04T12:00:00Z")
       #expect(
-        try await adjustments(in: "2026-12", database) == ["2026-10 ana used 2 over 2 refunded 0 refused 0"])
+        try await adjustments(in: "2026-12", queue) == ["2026-10 ana used 2 over 2 refunded 0 refused 0"])
       let difference = """
         SELECT count(*)::int FROM (
           SELECT user_id, for_period, sum(used) AS used, sum(refunded) AS refunded, sum(refused) AS refused
@@ -138,19 +139,19 @@ struct StatementTests {
           OR coalesce(s.refused, 0) <> coalesce(u.refused, 0)
         """
       // September was never stated, so its one row of usage is in no statement.
-      #expect(try await database.number(difference) == 1)
+      #expect(try await queue.number(difference) == 1)
     }
   }
 
   @Test("the adjustment is a row of the CSV after the month's own, with the earlier month and no limit")
   func adjustmentRow() async throws {
-    try await ReportsDatabase.with { database in
-      _ = try await outcome(database, at: Self.due)
-      try await database.execute(
+    try await withQueue(from: .plantedMonth) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      try await queue.execute(
         """
         DELETE FROM analysis.refund; UPDATE analysis.usage SET used = 3, refunded = 3 WHERE user_id = 1 AND period = 24321
         """)
-      let text = try await database.text(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      let text = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
       let lines = text.components(separatedBy: "\r\n")
       #expect(lines.count == 8)  // a header, five users, one adjustment, and nothing after the last line end
       #expect(lines[6] == "ana,2026-10,adjustment,,,,-1,,-1,,,,,1,0,,2026-10-01T00:00:00+07:00,Asia/Jakarta")
@@ -160,43 +161,43 @@ struct StatementTests {
 
   @Test("a job open at closing is billed; when it is analysed later, nothing is adjusted")
   func openAtClosing() async throws {
-    try await ReportsDatabase.with { database in
-      let outcome = try await outcome(database, at: Self.due)
+    try await withQueue(from: .plantedMonth) { queue in
+      let outcome = try await outcome(queue, at: Self.due)
       #expect(outcome.kind == .written)
       #expect(outcome.openJobs == 0)
-      try await database.execute(
+      try await queue.execute(
         """
         INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at,
           analysis_id, conditions, condition_count)
         VALUES (0, 24321, 106, 1, 1, 1, 1, 1, '2026-11-20Z', 'a-106', '[]', 0)
         """)
-      _ = try await database.text(.usage, .csv, month: "2026-11", at: Self.novemberDue)
-      #expect(try await adjustments(in: "2026-11", database).isEmpty)
+      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      #expect(try await adjustments(in: "2026-11", queue).isEmpty)
     }
   }
 
   @Test("a refund that has ended after closing changes nothing, since it was counted while it was pending")
   func pendingRefund() async throws {
-    try await ReportsDatabase.with { database in
-      _ = try await outcome(database, at: Self.due)
-      try await database.execute("SELECT analysis.apply_refunds(0::smallint, 100)")
+    try await withQueue(from: .plantedMonth) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      try await queue.execute("SELECT analysis.apply_refunds(0::smallint, 100)")
       #expect(
-        try await database.number("SELECT used FROM analysis.usage WHERE user_id = 1 AND period = 24321") == 4
+        try await queue.number("SELECT used FROM analysis.usage WHERE user_id = 1 AND period = 24321") == 4
       )
-      _ = try await database.text(.usage, .csv, month: "2026-11", at: Self.novemberDue)
-      #expect(try await adjustments(in: "2026-11", database).isEmpty)
+      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      #expect(try await adjustments(in: "2026-11", queue).isEmpty)
     }
   }
 
   @Test("a month closed after a later one does not adjust that one")
   func outOfOrder() async throws {
-    try await ReportsDatabase.with { database in
-      _ = try await outcome(database, at: Self.due)
-      try await database.execute(Self.laterChanges)
-      _ = try await database.text(.usage, .csv, month: "2026-09", at: Self.due)
-      #expect(try await adjustments(in: "2026-09", database).isEmpty)
-      _ = try await database.text(.usage, .csv, month: "2026-11", at: Self.novemberDue)
-      #expect(try await adjustments(in: "2026-11", database).count == 2)
+    try await withQueue(from: .plantedMonth) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      try await queue.execute(Self.laterChanges)
+      _ = try await queue.report(.usage, .csv, month: "2026-09", at: Self.due)
+      #expect(try await adjustments(in: "2026-09", queue).isEmpty)
+      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      #expect(try await adjustments(in: "2026-11", queue).count == 2)
     }
   }
 
@@ -208,27 +209,27 @@ struct StatementTests {
       "DELETE FROM analysis.statement_line", "TRUNCATE analysis.statement_line",
     ])
   func appendOnly(sql: String) async throws {
-    try await ReportsDatabase.with { database in
-      _ = try await outcome(database, at: Self.due)
-      let error = await #expect(throws: PostgreSQLError.self) { try await database.pool.query(sql) }
+    try await withQueue(from: .plantedMonth) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(error?.sqlState == "55000")
     }
   }
 
   @Test("two closings of different months at once do not state an adjustment twice")
   func twoMonthsAtOnce() async throws {
-    try await ReportsDatabase.with(connections: 8) { database in
-      _ = try await outcome(database, at: Self.due)
-      try await database.execute(Self.laterChanges)
+    try await withQueue(from: .plantedMonth, connections: 8) { queue in
+      _ = try await outcome(queue, at: Self.due)
+      try await queue.execute(Self.laterChanges)
       try await withThrowingTaskGroup { group in
         for month in ["2026-11", "2026-12"] {
           group.addTask {
-            _ = try await database.text(.usage, .csv, month: month, at: "2027-02-01T00:00:00Z")
+            _ = try await queue.report(.usage, .csv, month: month, at: "2027-02-01T00:00:00Z")
           }
         }
         try await group.waitForAll()
       }
-      let stated = try await database.number(
+      let stated = try await queue.number(
         """
         SELECT sum(used)::int FROM analysis.statement_line WHERE for_period = 24321 AND user_id = 1
         """)
@@ -238,16 +239,16 @@ struct StatementTests {
 
   @Test("twenty reporters at once write one statement, and all read the same")
   func twentyAtOnce() async throws {
-    try await ReportsDatabase.with(connections: 20) { database in
+    try await withQueue(from: .plantedMonth, connections: 20) { queue in
       let texts = try await withThrowingTaskGroup(of: String.self) { group in
-        for _ in 0..<20 { group.addTask { try await database.text(.usage, .json, at: Self.due) } }
+        for _ in 0..<20 { group.addTask { try await queue.report(.usage, .json, at: Self.due) } }
         return try await group.reduce(into: []) { $0.append($1) }
       }
       #expect(texts.count == 20)
       #expect(Set(texts).count == 1)
       #expect(texts.first?.contains("\"closed\"") == true)
-      #expect(try await database.number("SELECT count(*)::int FROM analysis.statement") == 1)
-      #expect(try await database.number("SELECT count(*)::int FROM analysis.statement_line") == 4)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 1)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement_line") == 4)
     }
   }
 
@@ -259,14 +260,14 @@ struct StatementTests {
     """
 
   private func outcome(
-    _ database: ReportsDatabase, _ kind: ReportKind = .usage, at moment: String
+    _ queue: QueueFixture, _ kind: ReportKind = .usage, at moment: String
   ) async throws -> ReportOutcome {
-    try await database.reporter(at: moment).run(
+    try await queue.reporter(at: moment).run(
       ReportRequest(kind, month: Self.october, format: .csv), to: .stream { _ in })
   }
 
-  private func adjustments(in month: String, _ database: ReportsDatabase) async throws -> [String] {
-    try await database.texts(
+  private func adjustments(in month: String, _ queue: QueueFixture) async throws -> [String] {
+    try await queue.texts(
       """
       SELECT analysis.period_text(for_period) || ' ' || user_ref || ' used ' || used || ' over ' || over
         || ' refunded ' || refunded || ' refused ' || refused

@@ -1,5 +1,6 @@
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import Testing
 
 @testable import Reports
@@ -8,18 +9,18 @@ import Testing
 struct UsageNumbersTests {
   @Test("what is used is what is analysed and what is open, counted where the open jobs are")
   func usedIsAnalysedAndOpen() async throws {
-    try await ReportsDatabase.with(planted: false) { database in
-      try await database.execute(Self.work)
+    try await withQueue { queue in
+      try await queue.execute(Self.work)
       // The month of the jobs, not of the clock, which may have gone on to the next.
-      let label = try await database.number("SELECT max(period)::int FROM analysis.job")
+      let label = try await queue.number("SELECT max(period)::int FROM analysis.job")
       let month = try #require(Period(label: Int16(label)))
-      let open = try await database.number(
+      let open = try await queue.number(
         """
         SELECT (SELECT count(*) FROM analysis.ready)::int + (SELECT count(*) FROM analysis.scheduled)::int
           + coalesce((SELECT sum(cardinality(job_ids)) FROM analysis.lease), 0)::int
         """)
       let collected = Collected()
-      _ = try await Reporter(database.pool).run(
+      _ = try await Reporter(queue.pool).run(
         ReportRequest(.summary, month: month, format: .csv), to: .stream { collected.add($0) })
       let rows = try await Python.csvRows(collected.bytes, encoding: "utf-8").dropFirst().map {
         ($0[0], Int($0[1]))
@@ -38,42 +39,42 @@ struct UsageNumbersTests {
 
   @Test("the plan and the limit are those in force at the month's end, or now while it runs")
   func planInForce() async throws {
-    try await ReportsDatabase.with { database in
+    try await withQueue(from: .plantedMonth) { queue in
       // Bob: free, premium from 10 September, free again from 10 November.
-      let september = try await plans("2026-09", at: "2026-09-05T00:00:00Z", database)
+      let september = try await plans("2026-09", at: "2026-09-05T00:00:00Z", queue)
       #expect(september["bob"] == "free 5")
-      #expect(try await plans("2026-09", at: "2026-12-01T00:00:00Z", database)["bob"] == "premium ")
-      #expect(try await plans("2026-11", at: "2026-11-05T00:00:00Z", database)["bob"] == "premium ")
-      #expect(try await plans("2026-11", at: "2026-11-20T00:00:00Z", database)["bob"] == "free 2")
+      #expect(try await plans("2026-09", at: "2026-12-01T00:00:00Z", queue)["bob"] == "premium ")
+      #expect(try await plans("2026-11", at: "2026-11-05T00:00:00Z", queue)["bob"] == "premium ")
+      #expect(try await plans("2026-11", at: "2026-11-20T00:00:00Z", queue)["bob"] == "free 2")
       // The free plan's limit went from 5 to 2 on 20 October.
-      #expect(try await plans("2026-10", at: "2026-10-19T00:00:00Z", database)["ana"] == "free 5")
-      #expect(try await plans("2026-10", at: "2026-10-20T00:00:00Z", database)["ana"] == "free 2")
+      #expect(try await plans("2026-10", at: "2026-10-19T00:00:00Z", queue)["ana"] == "free 5")
+      #expect(try await plans("2026-10", at: "2026-10-20T00:00:00Z", queue)["ana"] == "free 2")
     }
   }
 
   @Test("a user has a row from the month in which the account was made, by the user's own zone")
   func usersOfTheMonth() async throws {
-    try await ReportsDatabase.with { database in
-      #expect(try await plans("2026-06", at: "2026-12-01T00:00:00Z", database).isEmpty)
-      let october = try await plans("2026-10", at: "2026-12-01T00:00:00Z", database)
+    try await withQueue(from: .plantedMonth) { queue in
+      #expect(try await plans("2026-06", at: "2026-12-01T00:00:00Z", queue).isEmpty)
+      let october = try await plans("2026-10", at: "2026-12-01T00:00:00Z", queue)
       #expect(Set(october.keys) == ["'=1+1", "ana", "bob", "zoë, \"Z\""])
-      try await database.execute(
+      try await queue.execute(
         """
         UPDATE analysis.account SET zone = 'Asia/Jakarta' WHERE user_ref LIKE 'zo%';
         UPDATE analysis.account SET zone = 'America/New_York' WHERE user_ref = 'later';
         """)
-      let moved = try await plans("2026-10", at: "2026-12-01T00:00:00Z", database)
+      let moved = try await plans("2026-10", at: "2026-12-01T00:00:00Z", queue)
       #expect(Set(moved.keys) == ["'=1+1", "ana", "bob", "later"])
     }
   }
 
   private func plans(
-    _ month: String, at moment: String, _ database: ReportsDatabase
+    _ month: String, at moment: String, _ queue: QueueFixture
   ) async throws -> [String: String] {
     // A draft, since a closed month does not change with the moment of asking.
-    try await database.execute(
+    try await queue.execute(
       "UPDATE analysis.setting SET value = '99 years' WHERE name = 'statement_grace'")
-    let text = try await database.text(.usage, .csv, month: month, at: moment)
+    let text = try await queue.report(.usage, .csv, month: month, at: moment)
     let rows = try await Python.csvRows(Array(text.utf8), encoding: "utf-8").dropFirst()
     return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], "\($0[3]) \($0[5])") })
   }

@@ -6,10 +6,6 @@ extension TemporaryFolder {
     try JSONDecoder().decode([String: JSONValue].self, from: Data(try bytes(name)))
   }
 
-  func remove(_ name: String) throws {
-    try FileManager.default.removeItem(atPath: path(name))
-  }
-
   func makeFolder(_ name: String) throws {
     try FileManager.default.createDirectory(atPath: path(name), withIntermediateDirectories: false)
   }

@@ -31,6 +31,11 @@ public struct TestDatabase: Sendable {
   /// A configuration for it.
   public var configuration: ConnectionConfiguration { ConnectionConfiguration(conninfo) }
 
+  /// The same database for connections of a role.
+  public func login(_ role: String) -> TestDatabase {
+    TestDatabase(conninfo: conninfo + (conninfo.contains("://") ? "&" : " ") + "user=\(role)", name: name)
+  }
+
   /// Connects to it. A server on a busy machine may take its time to obey a cancellation.
   public func connect(on loop: EventLoop) async throws -> Connection {
     var configuration = configuration

@@ -2,12 +2,13 @@
 ///
 /// - Throws: When it has not within five minutes, which guards against hanging and measures nothing.
 public func eventually(
-  file: String = #fileID, line: Int = #line, _ condition: () async throws -> Bool
+  _ what: String = "what is waited for", file: String = #fileID, line: Int = #line,
+  _ condition: () async throws -> Bool
 ) async throws {
   let patience = ContinuousClock.now + .seconds(300)
   while try await !condition() {
     guard ContinuousClock.now < patience else {
-      throw TestSupportError("What is waited for at \(file):\(line) does not come about.")
+      throw TestSupportError("\(file):\(line): waited in vain for \(what)")
     }
     try await Task.sleep(for: .milliseconds(10))
   }

@@ -6,13 +6,14 @@ public final class TemporaryFolder: Sendable {
   public let url: URL
   private let isKept: Bool
 
-  /// Makes an empty folder, under a path short enough for a socket.
-  public init() throws {
+  /// Makes a folder with files in it, under a path short enough for a socket.
+  public init(_ files: [String: [UInt8]] = [:]) throws {
     var template = Array("\(FileManager.default.temporaryDirectory.path)/analysis-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestSupportError("mkdtemp failed with errno \(errno)") }
     let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     url = URL(fileURLWithPath: path, isDirectory: true)
     isKept = false
+    for (name, bytes) in files { try write(bytes, to: name) }
   }
 
   /// Makes a folder at a place, which stays.
@@ -37,15 +38,28 @@ public final class TemporaryFolder: Sendable {
     get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
   }
 
+  /// What is in a folder in it.
+  public func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path(folder)).sorted()
+  }
+
   /// What a file in it holds.
   public func bytes(_ name: String) throws -> [UInt8] {
     try Array(Data(contentsOf: URL(fileURLWithPath: path(name))))
   }
 
-  /// Makes a file with a mode and returns its path.
+  /// The text that a file in it holds.
+  public func text(_ name: String) throws -> String { String(decoding: try bytes(name), as: UTF8.self) }
+
+  /// Removes a file in it.
+  public func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: path(name)) }
+
+  /// Makes a file with a mode, and the folders on its way, and returns its path.
   @discardableResult
   public func write(_ bytes: some Sequence<UInt8>, to name: String, mode: Int = 0o600) throws -> String {
     let path = path(name)
+    try FileManager.default.createDirectory(
+      at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     return path

@@ -2,6 +2,7 @@ import AnalysisCore
 import JobQueue
 import Logging
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Testing
@@ -11,7 +12,7 @@ import Worker
 struct AccountTests {
   @Test("A token that has ended is renewed by one log-in for all in flight, and every job succeeds")
   func endedToken() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(20)
       let backend = try Backend { call in
@@ -27,7 +28,7 @@ struct AccountTests {
 
   @Test("Wrong credentials pause the endpoint and fail no job; a drain says what waits")
   func wrongCredentials() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(20)
       let backend = try Backend(login: { _ in .failure(401, "INVALID_CREDENTIALS") })
@@ -45,7 +46,7 @@ struct AccountTests {
 
   @Test("An endpoint that this worker may not call is paused; no job fails or waits for a retry")
   func forbiddenHere() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(20)
       // Plain http to another machine, which only a start of the program would have told.
@@ -65,7 +66,7 @@ struct AccountTests {
   @Test(
     "An account at its limit pauses the endpoint; every job goes back unharmed", arguments: [429, 403, 200])
   func limit(status: Int) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(40)
       let backend = try Backend { call in

@@ -5,6 +5,7 @@ import ImageEncryption
 import JobQueue
 import Logging
 import PostgreSQL
+import QueueTestSupport
 import Synchronization
 import System
 import TestSupport
@@ -16,7 +17,7 @@ struct EncryptedImageTests {
   @Test(
     "leave as they were before, small ones and large, beside those in plaintext", arguments: [500, 400_000])
   func sent(bytes: Int) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let ring = try KeyRing(at: 0)
       try await queue.submit(2)
@@ -34,7 +35,7 @@ struct EncryptedImageTests {
 
   @Test("that are unsanitized are cleaned after they are decrypted")
   func unsanitized() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let ring = try KeyRing(at: 0)
       try await queue.submit(encrypting: Photo.withMetadata(), under: ring, unsanitized: true)
@@ -50,7 +51,7 @@ struct EncryptedImageTests {
     "without their key wait and consume no attempt, told once for each key and with what to do",
     arguments: [true, false])
   func locked(hasFile: Bool) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let (ring, other) = (try KeyRing(at: 0), try KeyRing(at: 0))
       _ = try await queue.submitEncrypted(4, under: ring)
@@ -60,7 +61,7 @@ struct EncryptedImageTests {
         $0.imageKeys = hasFile ? ImageKeys(other) : nil
         $0.keyWait = .milliseconds(50)
       }
-      try await queue.wait(for: "attempts to be put off, and the calls for the others") {
+      try await eventually("attempts to be put off, and the calls for the others") {
         worker.count("images_without_key") >= 12 && backend.calls.count >= 2
       }
       #expect(backend.calls.count == 2)
@@ -89,7 +90,7 @@ struct EncryptedImageTests {
 
   @Test("whose key comes into the file later are sent without a restart")
   func keyComes() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let (ring, other) = (try KeyRing(at: 0), try KeyRing(at: 0))
       _ = try await queue.submitEncrypted(3, under: ring)
@@ -99,9 +100,9 @@ struct EncryptedImageTests {
         $0.imageKeys = ImageKeys(other) { shared.ring }
         $0.keyWait = .milliseconds(20)
       }
-      try await queue.wait(for: "a job to be put off") { worker.count("images_without_key") >= 3 }
+      try await eventually("a job to be put off") { worker.count("images_without_key") >= 3 }
       shared.ring = ring
-      try await queue.wait(for: "every result") { try await queue.results == 3 }
+      try await eventually("every result") { try await queue.results == 3 }
       worker.stop()
       #expect(try await worker.summary().completed == 3)
       #expect(worker.log.lines.contains { $0.contains("The key file has changed") })
@@ -112,7 +113,7 @@ struct EncryptedImageTests {
 
   @Test("A drain does not wait for a key that is not there")
   func drained() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       _ = try await queue.submitEncrypted(2, under: try KeyRing(at: 0))
       let summary = try await Running.drain(queue, try Backend(), horizon: .seconds(2)) {
@@ -136,7 +137,7 @@ struct EncryptedImageTests {
     "that were changed, or moved to another user, are dead without a call, alone and with their cause",
     arguments: damages)
   func tampered(change: String) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.addUser("other")
       let ring = try KeyRing(at: 0)
@@ -162,7 +163,7 @@ struct EncryptedImageTests {
     "of another user, to which a job was made to point, are not sent: the job is dead, encrypted or not",
     arguments: [true, false])
   func borrowed(isEncrypted: Bool) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.addUser("other")
       let ring = try KeyRing(at: 0)
@@ -193,7 +194,7 @@ struct EncryptedImageTests {
 
   @Test("are read on under a newer key while a rotation goes on, by a worker that has both")
   func rotated() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let folder = try TemporaryFolder()
       let path = folder.path("image.keys")
@@ -226,11 +227,11 @@ struct EncryptedImageTests {
 
   @Test("The log tells the keys' numbers at the start, and a worker without keys says nothing of them")
   func told() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       let ring = try KeyRing(at: 0)
       for keys in [ImageKeys(ring), nil] {
         let worker = try Running(queue, [.throat: try Backend()]) { $0.imageKeys = keys }
-        try await queue.wait(for: "the start") {
+        try await eventually("the start") {
           worker.log.lines.contains { $0.contains("The worker runs") }
         }
         worker.stop()
@@ -265,7 +266,7 @@ extension Backend.Call {
   fileprivate func carries(_ bytes: [UInt8]) -> Bool { request.body.contains(bytes) }
 }
 
-extension Queue {
+extension QueueFixture {
   /// An image that was submitted, as it was and as it is stored.
   fileprivate struct Encrypted {
     let plain: [UInt8]

@@ -1,5 +1,6 @@
 import AnalysisCore
 import JobQueue
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -10,7 +11,7 @@ struct EndpointTests {
     "One that hangs holds up its own jobs only, whatever is short: calls, jobs held or bytes of images",
     arguments: [(4, 4, 128 << 20), (2, 0, 128 << 20), (8, 32, 2500)])
   func hanging(concurrency: Int, prefetch: Int, imageBytes: Int) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(100, kind: .throat)
       let gate = Gate()
@@ -21,9 +22,9 @@ struct EndpointTests {
         $0.prefetch = prefetch
         $0.imageBytes = imageBytes
       }
-      try await queue.wait(for: "calls that hang") { hanging.calls.count >= 1 }
+      try await eventually("calls that hang") { hanging.calls.count >= 1 }
       try await queue.submit(60, kind: .ear)
-      try await queue.wait(for: "the other endpoint's results") { try await queue.results == 60 }
+      try await eventually("the other endpoint's results") { try await queue.results == 60 }
       #expect(healthy.calls.count == 60)
       worker.stop()
       for _ in 0..<100 { gate.open() }
@@ -35,7 +36,7 @@ struct EndpointTests {
 
   @Test("A single type may use all that its endpoint's silence leaves, and each job is called for once")
   func one() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(80, kind: .throat)
       let throats = try Backend()

@@ -2,6 +2,7 @@ import AnalysisCore
 import EventLoop
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -10,7 +11,7 @@ import Worker
 struct LeaseTests {
   @Test("An answer that comes after the lease was taken away stores nothing and counts as stale")
   func takenAway() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit()
       let gate = Gate()
@@ -21,10 +22,10 @@ struct LeaseTests {
         $0.leaseDuration = .seconds(3600)
         $0.rescueEvery = .seconds(3600)
       }
-      try await queue.wait(for: "a call") { backend.calls.count == 1 }
+      try await eventually("a call") { backend.calls.count == 1 }
       _ = try await queue.pool.query("UPDATE analysis.lease SET worker_id = worker_id - 1")
       gate.open()
-      try await queue.wait(for: "the stale outcome") { worker.count("outcomes_stale") == 1 }
+      try await eventually("the stale outcome") { worker.count("outcomes_stale") == 1 }
       worker.stop()
       let summary = try await worker.summary()
       #expect(summary.completed == 0 && summary.unstored == 0)
@@ -34,24 +35,24 @@ struct LeaseTests {
 
   @Test("A statement that waits for a lock longer than a lease costs no lease")
   func blockedHousekeeping() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(2)
       let gate = Gate()
       let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) { $0.leaseDuration = .seconds(10) }
-      try await queue.wait(for: "calls") { backend.calls.count == 2 }
+      try await eventually("calls") { backend.calls.count == 2 }
       try await queue.pool.transaction { locked in
         // Rescue, promotion and claims wait for this one; the signs of life need neither.
         _ = try await locked.query("LOCK TABLE analysis.scheduled, analysis.ready IN ACCESS EXCLUSIVE MODE")
-        try await queue.wait(for: "a statement that waits") {
+        try await eventually("a statement that waits") {
           try await queue.number(
             "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
           ) > 0
         }
         let pushed = "SELECT (extract(epoch FROM max(deadline)) * 1000)::bigint FROM analysis.lease"
         let before = try await queue.pool.query(pushed).single().int64(0)
-        try await queue.wait(for: "leases pushed on by more than one lease") {
+        try await eventually("leases pushed on by more than one lease") {
           try await queue.pool.query(pushed).single().int64(0) > before + 10_500
         }
       }
@@ -66,7 +67,7 @@ struct LeaseTests {
 
   @Test("A lease that was lost is noticed at the heartbeat: what waited is let go, and runs elsewhere")
   func noticed() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(8)
       let gate = Gate()
@@ -78,9 +79,9 @@ struct LeaseTests {
         $0.concurrency = 2
         $0.prefetch = 6
       }
-      try await queue.wait(for: "calls") { backend.calls.count == 2 }
+      try await eventually("calls") { backend.calls.count == 2 }
       // As if the worker had been silent: rescue takes the lease, and the jobs are claimed anew.
-      try await queue.wait(for: "the loss") {
+      try await eventually("the loss") {
         _ = try await queue.pool.query(
           "UPDATE analysis.lease SET deadline = clock_timestamp() - interval '1 minute' WHERE id = (SELECT min(id) FROM analysis.lease)"
         )
@@ -88,7 +89,7 @@ struct LeaseTests {
         return worker.count("leases_lost") >= 1
       }
       for _ in 0..<2 { gate.open() }
-      try await queue.wait(for: "all results") { try await queue.results == 8 }
+      try await eventually("all results") { try await queue.results == 8 }
       worker.stop()
       let summary = try await worker.summary()
       #expect(summary.unstored == 0)
@@ -99,7 +100,7 @@ struct LeaseTests {
 
   @Test("Every connection of the worker is ended again and again, and each job still finishes once")
   func terminated() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(300)
       let backend = try Backend()
@@ -115,7 +116,7 @@ struct LeaseTests {
           SELECT pg_terminate_backend(pid) FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = '\(Running.applicationName)'
           """)
-        try await queue.wait(for: "progress") {
+        try await eventually("progress") {
           let now = try await queue.results
           return now > before || now == 300
         }
@@ -130,7 +131,7 @@ struct LeaseTests {
 
   @Test("Quarantined jobs run one at a time")
   func quarantine() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(6)
       _ = try await queue.pool.query("UPDATE analysis.ready SET lane = 7, tries = 512")
@@ -144,7 +145,7 @@ struct LeaseTests {
 
   @Test("Two workers share four shards; each job is called for once")
   func twoWorkers() async throws {
-    try await Queue.with(shards: 4) { queue in
+    try await withQueue(shards: 4) { queue in
       for shard in 0..<4 {
         for user in try await queue.addUsers(2, inShard: shard) { try await queue.submit(25, user: user) }
       }
@@ -168,7 +169,7 @@ struct LeaseTests {
 
   @Test("A shard with a long queue does not hold up the others")
   func shardsInTurn() async throws {
-    try await Queue.with(shards: 4) { queue in
+    try await withQueue(shards: 4) { queue in
       let busy = try #require(try await queue.addUsers(1, inShard: 0).first)
       let quiet = try #require(try await queue.addUsers(1, inShard: 3).first)
       try await queue.submit(150, user: busy)
@@ -185,7 +186,7 @@ struct LeaseTests {
       while !backend.calls.contains(where: { $0.job == Int(single.value) }), answered < 151 {
         gate.open()
         answered += 1
-        try await queue.wait(for: "a result") { try await queue.results >= answered }
+        try await eventually("a result") { try await queue.results >= answered }
       }
       for _ in answered..<151 { gate.open() }
       // The first claim takes 22; the next one, made when three quarters of the prefetch are used, is the other shard's.
@@ -197,7 +198,7 @@ struct LeaseTests {
 
   @Test("A sweep lowers the published mark to a job that was committed behind it")
   func sweep() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(2)
       let gate = Gate()
@@ -207,7 +208,7 @@ struct LeaseTests {
         $0.prefetch = 0
         $0.drainHorizon = .seconds(60)
       }
-      try await queue.wait(for: "a call") { backend.calls.count == 1 }
+      try await eventually("a call") { backend.calls.count == 1 }
       _ = try await queue.pool.query(
         """
         INSERT INTO analysis.lane_clock (shard, lane, now_vt, scan_from, staged, staged_at, at)
@@ -215,7 +216,7 @@ struct LeaseTests {
         ON CONFLICT (shard, lane) DO UPDATE SET now_vt = 1000000000, scan_from = 1000000000, staged = 1000000000
         """)
       _ = try await queue.pool.query("DELETE FROM analysis.maintenance WHERE task = 'sweep'")
-      try await queue.wait(for: "the mark") {
+      try await eventually("the mark") {
         try await queue.number(
           """
           SELECT count(*)::int FROM analysis.lane_clock c JOIN analysis.ready r USING (shard, lane)

@@ -1,5 +1,6 @@
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -8,7 +9,7 @@ import Worker
 struct OpenTransactionTests {
   /// Cancels running jobs in a transaction, and ends it when the body has returned.
   private func withOpenCancel(
-    of jobs: [Int], in queue: Queue, end: String, _ body: () async throws -> Void
+    of jobs: [Int], in queue: QueueFixture, end: String, _ body: () async throws -> Void
   ) async throws {
     try await queue.pool.withConnection { open in
       try await open.execute(script: "BEGIN")
@@ -25,7 +26,7 @@ struct OpenTransactionTests {
     "holds up no other job of two workers, and its own jobs end exactly once when it ends",
     arguments: ["COMMIT", "ROLLBACK"])
   func othersGoOn(end: String) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(60)
       let gate = Gate()
@@ -41,11 +42,11 @@ struct OpenTransactionTests {
           $0.drainHorizon = .seconds(60)
         }
       }
-      try await queue.wait(for: "calls") { backend.calls.count == 6 }
+      try await eventually("calls") { backend.calls.count == 6 }
       let held = backend.calls.compactMap(\.job)
       try await withOpenCancel(of: held, in: queue, end: end) {
         for _ in 0..<6 { gate.open() }
-        try await queue.wait(for: "the results of the other jobs") { try await queue.results == 54 }
+        try await eventually("the results of the other jobs") { try await queue.results == 54 }
         #expect(
           try await queue.number("SELECT sum(cardinality(job_ids))::int FROM analysis.lease") == 6,
           "the leases of the cancelled jobs")
@@ -66,16 +67,16 @@ struct OpenTransactionTests {
 
   @Test("does not keep a worker from stopping: the lease of the job runs out, and it is called for again")
   func stop() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3)
       let gate = Gate()
       let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) { $0.grace = .seconds(2) }
-      try await queue.wait(for: "calls") { backend.calls.count == 3 }
+      try await eventually("calls") { backend.calls.count == 3 }
       try await withOpenCancel(of: backend.calls.prefix(1).compactMap(\.job), in: queue, end: "ROLLBACK") {
         for _ in 0..<3 { gate.open() }
-        try await queue.wait(for: "the other results") { try await queue.results == 2 }
+        try await eventually("the other results") { try await queue.results == 2 }
         worker.stop()
         #expect(try await worker.summary().unstored == 1)
       }
@@ -92,7 +93,7 @@ struct OpenTransactionTests {
 
   @Test("does not keep a draining worker for longer than its grace, which says what it could not store")
   func drain() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3)
       let gate = Gate()
@@ -101,7 +102,7 @@ struct OpenTransactionTests {
         $0.grace = .seconds(2)
         $0.drainHorizon = .seconds(60)
       }
-      try await queue.wait(for: "calls") { backend.calls.count == 3 }
+      try await eventually("calls") { backend.calls.count == 3 }
       try await withOpenCancel(of: backend.calls.prefix(1).compactMap(\.job), in: queue, end: "COMMIT") {
         for _ in 0..<3 { gate.open() }
         let summary = try await worker.summary()

@@ -4,6 +4,7 @@ import Glibc
 import JobQueue
 import Logging
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Testing
@@ -14,18 +15,18 @@ struct OutageTests {
   @Test("One loop asks for a database that is away, the others wait for it, and all go on when it is back")
   func away() async throws {
     try await withServerCluster { cluster in
-      try await Queue.with(cluster) { queue in
+      try await withQueue(on: cluster) { queue in
         try await queue.addUser()
         try await queue.submit(40)
         let gate = Gate()
         let backend = try Backend(holding: gate)
         let worker = try Running(queue, [.throat: backend]) { $0.listens = true }
-        try await queue.wait(for: "calls") { backend.calls.count == 4 }
+        try await eventually("calls") { backend.calls.count == 4 }
         let before = worker.count("database_connect_failures")
         try await cluster.stop(.immediate)
         // Their answers come while there is nobody to store them, so that every loop has something to ask.
         for _ in 0..<4 { gate.open() }
-        try await queue.wait(for: "the sixteenth attempt of one loop") {
+        try await eventually("the sixteenth attempt of one loop") {
           worker.log.lines.contains {
             $0.contains(#""task":"keeping leases""#) && $0.contains(#""attempt":16"#)
           }
@@ -36,9 +37,9 @@ struct OutageTests {
         let madeBefore = made(worker)
         try await cluster.start()
         for _ in 0..<100 { gate.open() }
-        try await queue.wait(for: "every result") { try await queue.results == 40 }
+        try await eventually("every result") { try await queue.results == 40 }
         // Control, leases, store and the one that listens.
-        try await queue.wait(for: "its connections") { made(worker) >= madeBefore + 4 }
+        try await eventually("its connections") { made(worker) >= madeBefore + 4 }
         worker.stop()
         let summary = try await worker.summary()
         #expect(summary.dead == 0 && summary.retried == 0 && summary.unstored == 0)
@@ -54,7 +55,7 @@ struct OutageTests {
   }
 
   /// The first deadline of the leases, and how far off it is, in milliseconds.
-  private func deadline(_ queue: Queue) async throws -> (at: Int64, left: Int) {
+  private func deadline(_ queue: QueueFixture) async throws -> (at: Int64, left: Int) {
     let row = try await queue.pool.query(
       """
       SELECT (extract(epoch FROM min(deadline)) * 1000)::bigint,
@@ -67,27 +68,27 @@ struct OutageTests {
   @Test("A frozen server process costs no lease: the sign of life is given on another connection in time")
   func frozen() async throws {
     try await withServerCluster { cluster in
-      try await Queue.with(cluster) { queue in
+      try await withQueue(on: cluster) { queue in
         try await queue.addUser()
         try await queue.submit(2)
         let gate = Gate()
         let backend = try Backend(holding: gate)
         let worker = try Running(queue, [.throat: backend]) { $0.leaseDuration = .seconds(15) }
-        try await queue.wait(for: "calls") { backend.calls.count == 2 }
+        try await eventually("calls") { backend.calls.count == 2 }
         let pid = """
           SELECT pid FROM pg_stat_activity
           WHERE application_name = '\(Running.applicationName)' AND query LIKE '%analysis.heartbeat%' AND state = 'idle'
           """
         // Remembered at once: a moment later it may be at its next heartbeat.
         var frozen: Int32 = 0
-        try await queue.wait(for: "a heartbeat") {
+        try await eventually("a heartbeat") {
           guard let row = try await queue.pool.query(pid).first else { return false }
           frozen = try row.int32(0)
           return true
         }
         let madeBefore = made(worker)
         // Not in the middle of a statement: with the leases' locks in its hands nobody could give a sign of life.
-        try await queue.wait(for: "a moment between two heartbeats") {
+        try await eventually("a moment between two heartbeats") {
           try cluster.signal(frozen, SIGSTOP)
           if try await !queue.pool.query("SELECT FROM (\(pid)) p WHERE pid = \(frozen)").isEmpty {
             return true
@@ -100,7 +101,7 @@ struct OutageTests {
         // leases are over.
         let before = try await deadline(queue)
         var left = before.left
-        try await queue.wait(for: "the next sign of life") {
+        try await eventually("the next sign of life") {
           let now = try await deadline(queue)
           guard now.at > before.at else {
             left = now.left
@@ -111,7 +112,7 @@ struct OutageTests {
         #expect(left > 0)
         #expect(made(worker) > madeBefore)
         for _ in 0..<2 { gate.open() }
-        try await queue.wait(for: "both results") { try await queue.results == 2 }
+        try await eventually("both results") { try await queue.results == 2 }
         worker.stop()
         #expect(try await worker.summary().completed == 2)
         #expect(worker.count("leases_lost") == 0)

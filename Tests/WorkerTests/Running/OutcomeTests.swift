@@ -1,6 +1,7 @@
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -9,7 +10,7 @@ import Worker
 struct OutcomeTests {
   @Test("An analysis is stored with its conditions, their bands and the number of calls")
   func analysed() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let throat = try await queue.submit(5)
       let ear = try await queue.submit(2, kind: .ear, priority: .urgent)
@@ -34,7 +35,7 @@ struct OutcomeTests {
 
   @Test("An image that was submitted by SQL leaves without its metadata")
   func unsanitizedImage() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       _ = try await queue.pool.query(
         "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)", [.bytes(Photo.withMetadata())])
@@ -50,7 +51,7 @@ struct OutcomeTests {
 
   @Test("An image that is none is dead without a call, with the reason")
   func refusedImage() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       _ = try await queue.pool.query(
         "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)", [.bytes(Array("no picture".utf8))])
@@ -66,7 +67,7 @@ struct OutcomeTests {
 
   @Test("A permanent failure is dead with its cause, and its unit is given back")
   func permanent() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit()
       let backend = try Backend { _ in .failure(400, "INVALID_IMAGE_FORMAT") }
@@ -94,7 +95,7 @@ struct OutcomeTests {
   func consuming(
     name: String, answer: @escaping @Sendable (Backend.Call) throws -> Backend.Reply, kind: FailureClass
   ) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(maxAttempts: 3)
       let backend = try Backend(answer)
@@ -112,7 +113,7 @@ struct OutcomeTests {
 
   @Test("A backend that asks for later uses up no attempt", arguments: [[], ["Retry-After: 0"]])
   func later(headers: [String]) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(maxAttempts: 2)
       let backend = try Backend { call in
@@ -131,7 +132,7 @@ struct OutcomeTests {
 
   @Test("A job that was not started before its expiry is dead without a call")
   func expired() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let job = try #require(try await queue.submit().first)
       _ = try await queue.pool.query(
@@ -147,7 +148,7 @@ struct OutcomeTests {
 
   @Test("A job whose image is gone is dead, and the others of its statement are not held up")
   func missingImage() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3)
       _ = try await queue.pool.query(
@@ -163,7 +164,7 @@ struct OutcomeTests {
 
   @Test("Jobs that run within the horizon are waited for; those beyond it are told of")
   func scheduled() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let soon = try await queue.submit(2, in: 1.5)
       try await queue.submit(3, in: 3600)

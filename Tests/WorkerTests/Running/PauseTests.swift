@@ -4,6 +4,7 @@ import EventLoop
 import JobQueue
 import Logging
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Testing
@@ -11,8 +12,8 @@ import Worker
 
 @Suite("What operators have paused")
 struct PauseTests {
-  private func withJobs(_ body: (Queue, PauseDirectory, Backend) async throws -> Void) async throws {
-    try await Queue.with { queue in
+  private func withJobs(_ body: (QueueFixture, PauseDirectory, Backend) async throws -> Void) async throws {
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3, kind: .throat)
       try await queue.submit(3, kind: .ear)
@@ -20,12 +21,12 @@ struct PauseTests {
     }
   }
 
-  private func waiting(_ queue: Queue, _ kind: AnalysisKind) async throws -> Int {
+  private func waiting(_ queue: QueueFixture, _ kind: AnalysisKind) async throws -> Int {
     try await queue.number("SELECT count(*)::int FROM analysis.ready WHERE lane / 4 = \(kind.code)")
   }
 
   /// Pauses something for two seconds from when the statement is carried out, by the server's clock.
-  private func pauseForAMoment(_ queue: Queue, _ scope: String, _ name: String) async throws {
+  private func pauseForAMoment(_ queue: QueueFixture, _ scope: String, _ name: String) async throws {
     _ = try await queue.pool.query(
       "SELECT analysis.pause($1, $2, NULL, clock_timestamp() + interval '2 seconds')",
       [.text(scope), .text(name)])
@@ -38,11 +39,11 @@ struct PauseTests {
     try await withJobs { queue, pauses, backend in
       _ = try await pauses.pause(.kind(.ear), reason: "model upgrade", until: nil)
       let worker = try Running(queue, [.throat: backend, .ear: backend])
-      try await queue.wait(for: "the throats") { try await queue.results == 3 }
+      try await eventually("the throats") { try await queue.results == 3 }
       #expect(kinds(backend) == ["throat"])
       #expect(try await waiting(queue, .ear) == 3)
       #expect(try await pauses.resume(.kind(.ear)))
-      try await queue.wait(for: "the ears") { try await queue.results == 6 }
+      try await eventually("the ears") { try await queue.results == 6 }
       worker.stop()
       let summary = try await worker.summary()
       #expect(summary.released == 0)
@@ -52,21 +53,21 @@ struct PauseTests {
 
   @Test("A running worker obeys: calls in flight finish, jobs that it holds go back, and none is failed")
   func running() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(12)
       let gate = Gate()
       let backend = try Backend(holding: gate)
       let pauses = PauseDirectory(queue.pool)
       let worker = try Running(queue, [.throat: backend])
-      try await queue.wait(for: "four calls") { backend.calls.count == 4 }
+      try await eventually("four calls") { backend.calls.count == 4 }
       _ = try await pauses.pause(.everything, reason: nil, until: nil)
-      try await queue.wait(for: "the others' return") { try await waiting(queue, .throat) == 8 }
+      try await eventually("the others' return") { try await waiting(queue, .throat) == 8 }
       for _ in 0..<12 { gate.open() }
-      try await queue.wait(for: "the four") { try await queue.results == 4 }
+      try await eventually("the four") { try await queue.results == 4 }
       #expect(backend.calls.count == 4)
       #expect(try await pauses.resume(.everything))
-      try await queue.wait(for: "the others") { try await queue.results == 12 }
+      try await eventually("the others") { try await queue.results == 12 }
       worker.stop()
       _ = try await worker.summary()
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
@@ -80,7 +81,7 @@ struct PauseTests {
       let ears = try Backend()
       _ = try await pauses.pause(.endpoint(ears.url + "/"), reason: nil, until: nil)
       let worker = try Running(queue, [.throat: throats, .ear: ears])
-      try await queue.wait(for: "the throats") { try await queue.results == 3 }
+      try await eventually("the throats") { try await queue.results == 3 }
       #expect(ears.calls.isEmpty)
       worker.stop()
       _ = try await worker.summary()
@@ -92,7 +93,7 @@ struct PauseTests {
     try await withJobs { queue, _, backend in
       try await pauseForAMoment(queue, "all", "")
       let worker = try Running(queue, [.throat: backend, .ear: backend])
-      try await queue.wait(for: "all") { try await queue.results == 6 }
+      try await eventually("all") { try await queue.results == 6 }
       #expect(
         try await queue.number(
           """
@@ -135,7 +136,7 @@ struct PauseTests {
         let worker = try Running(queue, [.throat: backend, .ear: backend]) {
           $0.database.keywords["user"] = role
         }
-        try await queue.wait(for: "all") { try await queue.results == 6 }
+        try await eventually("all") { try await queue.results == 6 }
         worker.stop()
         _ = try await worker.summary()
         #expect(worker.log.lines.contains { $0.contains("Cannot read the operators' pauses") })

@@ -2,6 +2,7 @@ import AnalysisCore
 import JobQueue
 import Logging
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ struct RefusedByDatabaseTests {
       try await TestServer.shared.offers(extension: "pg_surgery")
     })
   func damagedImage() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let jobs = try await queue.submit(12, maxAttempts: 2)
       // As a bad block of the disk does it: the image's bytes are stored apart from its row, and are gone.
@@ -44,7 +45,7 @@ struct RefusedByDatabaseTests {
     "A drain whose role may not do what it needs ends and says so, with the jobs unharmed",
     arguments: ["EXECUTE ON ALL FUNCTIONS IN SCHEMA analysis", "EXECUTE ON FUNCTION analysis.work"])
   func missingRight(right: String) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3)
       let backend = try Backend()
@@ -64,7 +65,7 @@ struct RefusedByDatabaseTests {
     "A drain whose login lacks the role ends and names the role and who can grant it",
     arguments: [[], ["analysis_reporter"]])
   func missingRole(groups: [String]) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       let backend = try Backend()
       try await withLogin(in: queue, of: groups) { database, login in
         let worker = try Running(database, [.throat: backend.url]) { $0.drainHorizon = .seconds(5) }
@@ -81,7 +82,7 @@ struct RefusedByDatabaseTests {
   @Test(
     "A lasting worker without its rights tries on, says little and what to do, and works once it has them")
   func granted() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3)
       let backend = try Backend()
@@ -89,7 +90,7 @@ struct RefusedByDatabaseTests {
         "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA analysis FROM analysis_worker")
       try await withLogin(in: queue, of: ["analysis_worker"]) { database, _ in
         let worker = try Running(database, [.throat: backend.url])
-        try await queue.wait(for: "refusals") { worker.count("database_errors") >= 12 }
+        try await eventually("refusals") { worker.count("database_errors") >= 12 }
         let refusals = worker.count("database_errors")
         let said = worker.log.lines.filter { $0.contains("does not have") }
         // Three tasks ask: claims, leases, housekeeping. Each says the first, the second, the fourth and so on. The start
@@ -98,7 +99,7 @@ struct RefusedByDatabaseTests {
         #expect(said.count <= 1 + 3 * (1 + Int.bitWidth - refusals.leadingZeroBitCount), "\(said)")
         #expect(said.allSatisfy { $0.contains("Run analysisctl migrate") })
         _ = try await queue.pool.query("SELECT analysis.apply_rights()")
-        try await queue.wait(for: "every result") { try await queue.results == 3 }
+        try await eventually("every result") { try await queue.results == 3 }
         worker.stop()
         #expect(try await worker.summary().completed == 3)
       }
@@ -108,20 +109,20 @@ struct RefusedByDatabaseTests {
 
   @Test("A shard that fails holds up no other, and fills no log because the others fare well")
   func failingShard() async throws {
-    try await Queue.with(shards: 3) { queue in
+    try await withQueue(shards: 3) { queue in
       for shard in 0..<3 {
         for user in try await queue.addUsers(1, inShard: shard) { try await queue.submit(10, user: user) }
       }
       _ = try await queue.pool.query("ALTER TABLE analysis.lease ADD CONSTRAINT poison CHECK (shard <> 1)")
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend])
-      try await queue.wait(for: "the other shards' results") { try await queue.results == 20 }
-      try await queue.wait(for: "failures") { worker.count("database_errors") >= 8 }
+      try await eventually("the other shards' results") { try await queue.results == 20 }
+      try await eventually("failures") { worker.count("database_errors") >= 8 }
       let failures = worker.count("database_errors")
       let said = worker.log.lines.filter { $0.contains("poison") }
       #expect(said.count <= 1 + Int.bitWidth - failures.leadingZeroBitCount, "\(said)")
       _ = try await queue.pool.query("ALTER TABLE analysis.lease DROP CONSTRAINT poison")
-      try await queue.wait(for: "every result") { try await queue.results == 30 }
+      try await eventually("every result") { try await queue.results == 30 }
       worker.stop()
       #expect(try await worker.summary().completed == 30)
       #expect(backend.calls.count == 30)
@@ -131,7 +132,8 @@ struct RefusedByDatabaseTests {
 
   /// Lends a login with some roles.
   private func withLogin(
-    in queue: Queue, of groups: [String], _ body: (ConnectionConfiguration, String) async throws -> Void
+    in queue: QueueFixture, of groups: [String],
+    _ body: (ConnectionConfiguration, String) async throws -> Void
   ) async throws {
     try await withLoginRole(on: queue.pool, named: "worker", in: groups) { role in
       var database = queue.database.configuration

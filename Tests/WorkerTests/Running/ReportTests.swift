@@ -3,6 +3,7 @@ import AnalysisCore
 import EventLoop
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -11,11 +12,11 @@ import Worker
 struct ReportTests {
   /// The one worker's report, as soon as it satisfies a condition.
   private func report(
-    _ queue: Queue, _ what: String, _ location: SourceLocation = #_sourceLocation,
+    _ queue: QueueFixture, _ what: String, _ location: SourceLocation = #_sourceLocation,
     until condition: (WorkerReport) -> Bool
   ) async throws -> WorkerReport {
     var found: WorkerReport?
-    try await queue.wait(for: what, location) {
+    try await eventually(what, file: location.fileID, line: location.line) {
       found = try await QueueStatus.read(queue.pool).workers.first?.report
       return found.map(condition) ?? false
     }
@@ -24,7 +25,7 @@ struct ReportTests {
 
   @Test("Its counts, its endpoint and its clock are in the database, in one row, and go with it")
   func told() async throws {
-    try await Queue.with(shards: 4) { queue in
+    try await withQueue(shards: 4) { queue in
       try await queue.addUser()
       try await queue.submit(3)
       let backend = try Backend()
@@ -50,7 +51,7 @@ struct ReportTests {
 
   @Test("Connections that are made again are counted")
   func connections() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend])
       let before = try await report(queue, "its connections") { $0.counters["database_connects"] ?? 0 > 1 }
@@ -71,7 +72,7 @@ struct ReportTests {
 
   @Test("An endpoint that refuses the account is told as shut, with the reason")
   func shut() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(1)
       let backend = try Backend { _ in .failure(403, "FORBIDDEN") }
@@ -87,7 +88,7 @@ struct ReportTests {
 
   @Test("An operator's pause is told as such")
   func paused() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       _ = try await PauseDirectory(queue.pool).pause(.kind(.throat), reason: "upgrade", until: nil)
       let backend = try Backend()
       let worker = try Running(queue, [.throat: backend])

@@ -2,6 +2,7 @@ import Administration
 import AnalysisCore
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -10,8 +11,8 @@ import Worker
 struct ShardTests {
   /// How often each function of the queue was called on a database, once nobody is connected to it but the test:
   /// a server process counts its calls for others at its end.
-  private func calls(_ queue: Queue) async throws -> [String: Int] {
-    try await queue.wait(for: "the worker's connections to close") {
+  private func calls(_ queue: QueueFixture) async throws -> [String: Int] {
+    try await eventually("the worker's connections to close") {
       try await queue.number(
         "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND application_name = '\(Running.applicationName)'"
       ) == 0
@@ -22,13 +23,13 @@ struct ShardTests {
     return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.string(0), try $0.int(1)) })
   }
 
-  private func countCalls(_ queue: Queue) async throws {
+  private func countCalls(_ queue: QueueFixture) async throws {
     _ = try await queue.pool.query("ALTER DATABASE \(queue.database.name) SET track_functions = 'all'")
   }
 
   @Test("An idle worker asks all shards with one call, and makes no other for any of them")
   func idle() async throws {
-    try await Queue.with(shards: 64) { queue in
+    try await withQueue(shards: 64) { queue in
       try await countCalls(queue)
       // Nobody's turn comes, and one sign of life is enough.
       _ = try await queue.pool.query(
@@ -45,7 +46,7 @@ struct ShardTests {
         $0.promoteEvery = .milliseconds(250)
       }
       // By its report, which it writes again and again.
-      try await queue.wait(for: "two reports") {
+      try await eventually("two reports") {
         try await queue.number(
           "SELECT count(*)::int FROM analysis.worker WHERE reported_at > started_at + interval '5 seconds'")
           == 1
@@ -63,7 +64,7 @@ struct ShardTests {
 
   @Test("A drain claims from the shards in which jobs wait and from no other")
   func drain() async throws {
-    try await Queue.with(shards: 64) { queue in
+    try await withQueue(shards: 64) { queue in
       try await countCalls(queue)
       let shards = [3, 17, 40]
       for shard in shards {
@@ -81,7 +82,7 @@ struct ShardTests {
 
   @Test("A job that is submitted without a notice is found in any shard, by an idle worker and by a busy one")
   func found() async throws {
-    try await Queue.with(shards: 64) { queue in
+    try await withQueue(shards: 64) { queue in
       let busy = try #require(try await queue.addUsers(1, inShard: 5).first)
       let quiet = try #require(try await queue.addUsers(1, inShard: 60).first)
       let gate = Gate()
@@ -91,13 +92,13 @@ struct ShardTests {
         $0.idlePoll = .milliseconds(250)
       }
       try await queue.submit(1, user: quiet, kind: .ear)
-      try await queue.wait(for: "the first") { try await queue.results == 1 }
+      try await eventually("the first") { try await queue.results == 1 }
       try await queue.submit(20, user: busy)
-      try await queue.wait(for: "calls") { held.calls.count > 0 }
+      try await eventually("calls") { held.calls.count > 0 }
       try await queue.submit(1, user: quiet, kind: .ear)
-      try await queue.wait(for: "the second") { try await queue.results == 2 }
+      try await eventually("the second") { try await queue.results == 2 }
       for _ in 0..<20 { gate.open() }
-      try await queue.wait(for: "all") { try await queue.results == 22 }
+      try await eventually("all") { try await queue.results == 22 }
       worker.stop()
       #expect(try await worker.summary().completed == 22)
       #expect(ears.calls.count == 2)
@@ -107,15 +108,15 @@ struct ShardTests {
 
   @Test("A worker is told of once, with the calls that it has in flight in all shards")
   func inFlight() async throws {
-    try await Queue.with(shards: 8) { queue in
+    try await withQueue(shards: 8) { queue in
       for shard in [1, 4] {
         for user in try await queue.addUsers(1, inShard: shard) { try await queue.submit(2, user: user) }
       }
       let gate = Gate()
       let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend])
-      try await queue.wait(for: "four calls") { backend.calls.count == 4 }
-      try await queue.wait(for: "signs of life in each shard in which jobs are held") {
+      try await eventually("four calls") { backend.calls.count == 4 }
+      try await eventually("signs of life in each shard in which jobs are held") {
         try await queue.text(
           "SELECT coalesce(string_agg(in_flight::text, ',' ORDER BY in_flight), '') FROM analysis.worker")
           == "0,0,4"
@@ -133,14 +134,14 @@ struct ShardTests {
     "A sweep by a worker of another type finds what was committed late, and the worker that serves it runs it"
   )
   func sweepByAnother() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let backend = try Backend()
       // It takes no turn any more once it has begun: as when another process wins each of them.
       let throats = try Running(queue, [.throat: backend]) { $0.rescueEvery = .seconds(3600) }
       try await queue.submit()
-      try await queue.wait(for: "the first") { try await queue.results == 1 }
-      try await queue.wait(for: "its turns") {
+      try await eventually("the first") { try await queue.results == 1 }
+      try await eventually("its turns") {
         try await queue.number("SELECT count(*)::int FROM analysis.maintenance") == 3
       }
       _ = try await queue.pool.query(
@@ -160,7 +161,7 @@ struct ShardTests {
       _ = try await queue.pool.query(
         "UPDATE analysis.maintenance SET next_at = '-infinity' WHERE task = 'sweep'")
       let ears = try Running(queue, [.ear: backend])
-      try await queue.wait(for: "the late one") { try await queue.results == 2 }
+      try await eventually("the late one") { try await queue.results == 2 }
       for worker in [throats, ears] { worker.stop() }
       #expect(try await throats.summary().completed == 2)
       #expect(try await ears.summary().completed == 0)
@@ -170,7 +171,7 @@ struct ShardTests {
 
   @Test("Short drains one after another publish how far each of them came")
   func marks() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let backend = try Backend()
       for _ in 0..<4 {
@@ -184,12 +185,12 @@ struct ShardTests {
 
   @Test("A worker that is stopped publishes how far it came, and does not wait for who holds the lane")
   func marksAtStop() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let backend = try Backend()
       try await queue.submit(3)
       let worker = try Running(queue, [.throat: backend]) { $0.promoteEvery = .seconds(3600) }
-      try await queue.wait(for: "all") { try await queue.results == 3 }
+      try await eventually("all") { try await queue.results == 3 }
       worker.stop()
       _ = try await worker.summary()
       let published = try await queue.number("SELECT now_vt::int FROM analysis.lane_clock WHERE lane = 5")
@@ -197,7 +198,7 @@ struct ShardTests {
 
       try await queue.submit(3)
       let other = try Running(queue, [.throat: backend]) { $0.promoteEvery = .seconds(3600) }
-      try await queue.wait(for: "all") { try await queue.results == 6 }
+      try await eventually("all") { try await queue.results == 6 }
       try await queue.pool.transaction { open in
         _ = try await open.query("SELECT FROM analysis.lane_clock FOR UPDATE")
         other.stop()
@@ -211,7 +212,7 @@ struct ShardTests {
 
   @Test("Each priority has its share while the others have jobs too (I15)")
   func shares() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let backend = try Backend()
       try await queue.submit(240, priority: .urgent)

@@ -2,6 +2,7 @@ import AnalysisCore
 import EventLoop
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -10,15 +11,15 @@ import Worker
 struct StopTests {
   /// A worker with four calls under way that the gate holds, of twelve jobs.
   private func withCalls(
-    _ body: (Queue, Running, Backend, Gate) async throws -> Void
+    _ body: (QueueFixture, Running, Backend, Gate) async throws -> Void
   ) async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(12)
       let gate = Gate()
       let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend])
-      try await queue.wait(for: "four calls") { backend.calls.count == 4 }
+      try await eventually("four calls") { backend.calls.count == 4 }
       try await body(queue, worker, backend, gate)
       for _ in 0..<4 { gate.open() }
       try await queue.expectSound()
@@ -29,7 +30,7 @@ struct StopTests {
   func first() async throws {
     try await withCalls { queue, worker, backend, gate in
       worker.stop()
-      try await queue.wait(for: "the others' return") {
+      try await eventually("the others' return") {
         try await queue.number("SELECT count(*)::int FROM analysis.ready") == 8
       }
       for _ in 0..<4 { gate.open() }
@@ -59,13 +60,13 @@ struct StopTests {
 
   @Test("Calls that do not finish within the grace time are released")
   func grace() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit(3)
       let gate = Gate()
       let backend = try Backend(holding: gate)
       let worker = try Running(queue, [.throat: backend]) { $0.grace = .milliseconds(50) }
-      try await queue.wait(for: "calls") { backend.calls.count == 3 }
+      try await eventually("calls") { backend.calls.count == 3 }
       worker.stop()
       let summary = try await worker.summary()
       for _ in 0..<3 { gate.open() }
@@ -104,13 +105,13 @@ struct StopTests {
 
   @Test("A drain does not wait for what others do with kinds that it does not serve")
   func othersKinds() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       try await queue.submit()
       let gate = Gate()
       let slow = try Backend(holding: gate)
       let other = try Running(queue, [.throat: slow])
-      try await queue.wait(for: "the other's call") { slow.calls.count == 1 }
+      try await eventually("the other's call") { slow.calls.count == 1 }
       try await queue.submit(3, kind: .ear)
       let backend = try Backend()
       let summary = try await Running(queue, [.ear: backend]) { $0.drainHorizon = .seconds(1) }.summary()

@@ -5,6 +5,7 @@ import JobQueue
 import Logging
 import ModelClient
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Worker
@@ -25,7 +26,7 @@ final class Running: Sendable {
   ///
   /// - Parameter change: Changes its configuration.
   convenience init(
-    _ queue: Queue, _ backends: [AnalysisKind: Backend], credentials: Bool = false,
+    _ queue: QueueFixture, _ backends: [AnalysisKind: Backend], credentials: Bool = false,
     _ change: (inout WorkerConfiguration) -> Void = { _ in }
   ) throws {
     var database = queue.database.configuration
@@ -35,7 +36,7 @@ final class Running: Sendable {
 
   /// A worker that ends when the queue is empty.
   static func drain(
-    _ queue: Queue, _ backend: Backend, horizon: Duration = .seconds(60), credentials: Bool = false,
+    _ queue: QueueFixture, _ backend: Backend, horizon: Duration = .seconds(60), credentials: Bool = false,
     _ change: (inout WorkerConfiguration) -> Void = { _ in }
   ) async throws -> WorkerSummary {
     try await Running(queue, [.throat: backend, .ear: backend], credentials: credentials) {

@@ -3,7 +3,7 @@ import JobQueue
 import PostgreSQL
 import QueueTestSupport
 
-extension RuleQueue {
+extension QueueFixture {
   /// Every entry of the audit, the oldest first.
   func entries() async throws -> [AuditEntry] {
     try await AuditLog(pool).list(limit: 10_000).reversed()

@@ -1,6 +1,6 @@
 package import PostgreSQL
 
-extension RuleQueue {
+extension QueueFixture {
   /// Rescues at once, without the grace after the server's start; leases, jobs queued again, dead jobs.
   package func rescue(limit: Int32 = 1000) async throws -> [Int] {
     let row = try await pool.query(

@@ -4,7 +4,7 @@ import JobQueue
 import PostgreSQL
 import QueueTestSupport
 
-extension RuleQueue {
+extension QueueFixture {
   /// Runs a purge at a moment, with few rows a call, so that there are several.
   func purge(
     at moment: Double? = nil, dry isDry: Bool = false, attempts: Int = 2,
@@ -78,10 +78,6 @@ extension RuleQueue {
       UNION ALL SELECT 'purged ' || period FROM analysis.purged_month
       ORDER BY 1
       """)
-  }
-
-  func count(_ table: String) async throws -> Int {
-    try await number("SELECT count(*) FROM analysis.\(table)")
   }
 }
 

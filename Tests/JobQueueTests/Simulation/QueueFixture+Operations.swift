@@ -2,7 +2,7 @@ import PostgreSQL
 import QueueTestSupport
 
 /// The operations of a history, carried out by the database.
-extension RuleQueue {
+extension QueueFixture {
   /// Sets the simulated clock.
   func setClock(_ time: QueueModel.Time) async throws {
     _ = try await pool.query(

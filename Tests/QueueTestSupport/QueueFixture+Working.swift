@@ -1,6 +1,36 @@
+package import AnalysisCore
+package import JobQueue
 package import PostgreSQL
+import Testing
 
-extension RuleQueue {
+extension QueueFixture {
+  /// Claims what waits in a lane, as a worker does.
+  package func claimJobs(
+    _ lane: Lane = Lane(.throat, .normal), lease: Int64 = 1000, count: Int = 100
+  ) async throws -> [ClaimedJob] {
+    try await statements.claim(
+      firstLease: lease, lanes: [LaneClaim(lane: lane, from: 0, limit: count)], count: count,
+      leaseDuration: .seconds(600)
+    ).run(on: pool).flatMap(\.jobs)
+  }
+
+  /// A result of a claimed job with two conditions.
+  package func completed(_ job: ClaimedJob, name: String = "Tonsillitis") throws -> CompletedJob {
+    let conditions = [
+      Condition(
+        id: "tonsillitis", name: name, confidence: try #require(Confidence(0.83)), symptoms: ["fever"],
+        isPotentiallySerious: true),
+      Condition(id: "normal", name: "Normal", confidence: try #require(Confidence(0.21)), isNormal: true),
+    ]
+    let analysis = Analysis(
+      id: "analysis-\(job.id)", kind: job.kind, conditions: conditions, answeredAt: 1_700_000_000.5,
+      model: "stand-in")
+    return CompletedJob(
+      lease: job.lease, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
+  }
+
+  // MARK: By the SQL functions alone
+
   /// Lanes of the throat: urgent, normal and bulk, and its quarantine.
   package static let lanes: [Int16] = [4, 5, 6, 7]
 
@@ -79,9 +109,7 @@ extension RuleQueue {
   }
 
   package func release(_ jobs: [Int64], worker: Int64 = 1, leases: [Int64], delay: Int64 = 0) async throws
-    -> Set<
-      Int64
-    >
+    -> Set<Int64>
   {
     let rows = try await pool.query(
       "SELECT unnest(h.o_back) FROM analysis.release(0::smallint, $1, $2, $3, $4) h",
@@ -90,9 +118,7 @@ extension RuleQueue {
   }
 
   package func heartbeat(_ leases: [Int64], worker: Int64 = 1, leaseDuration: Int32 = 60_000) async throws
-    -> Set<
-      Int64
-    >
+    -> Set<Int64>
   {
     let rows = try await pool.query(
       "SELECT h FROM analysis.heartbeat(0::smallint, $1, $2, $3, 'host', 1, 'test', 0) h",
