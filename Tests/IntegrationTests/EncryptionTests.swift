@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -13,10 +14,10 @@ struct EncryptionTests {
 
   /// Submits the drawn pictures and has a worker analyse them.
   private func wholeJob(
-    _ installation: Installation, _ environment: [String: String], keys: String?
+    _ queue: QueueFixture, _ environment: [String: String], keys: String?
   ) async throws {
     let keyFile = keys.map { ["--key-file", $0] } ?? []
-    try await installation.addUser("clinic-1")
+    try await queue.addUser("clinic-1")
     let pictures = try await drawnPictures.folder().path
     let submitted = try await control(
       ["submit", "--user", "clinic-1", "--type", "throat", pictures] + keyFile, environment)
@@ -29,22 +30,22 @@ struct EncryptionTests {
       #expect(ended.code == 0, "\(ended.messages)")
       if keys != nil { #expect(ended.messages.contains("Encrypted images can be read")) }
     }
-    #expect(try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 6)
-    try await installation.expectInvariants()
+    #expect(try await queue.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 6)
+    try await queue.expectSound()
   }
 
   @Test(
     "Nothing of an image is in a dump of the database with a key file, and all of it without",
     .needsDump, arguments: [true, false])
   func dumped(isEncrypted: Bool) async throws {
-    try await Installation.with { installation in
+    try await withQueue { queue in
       let folder = try TemporaryFolder()
       let keys = folder.path("image.keys")
       if isEncrypted {
         #expect(try await control(["keys", "new", "--key-file", keys], [:]).code == 0)
       }
-      try await wholeJob(installation, installation.environment, keys: isEncrypted ? keys : nil)
-      let dump = try await installation.dump()
+      try await wholeJob(queue, queue.environment, keys: isEncrypted ? keys : nil)
+      let dump = try await queue.dump()
       #expect(dump.contains("COPY analysis.image_p"))
       #expect(dump.contains(Self.jpeg) == !isEncrypted)
       #expect(dump.contains("\\\\xffd8ff") == !isEncrypted)
@@ -57,19 +58,19 @@ struct EncryptionTests {
 
   @Test("A key is changed while nothing stands still, from a new key to the removal of the old one")
   func rotation() async throws {
-    try await Installation.with { installation in
-      let environment = installation.environment
+    try await withQueue { queue in
+      let environment = queue.environment
       let folder = try TemporaryFolder()
       let keys = ["--key-file", folder.path("image.keys")]
       #expect(try await control(["keys", "new"] + keys, [:]).code == 0)
-      try await installation.addUser("clinic-1")
+      try await queue.addUser("clinic-1")
       let pictures = try await drawnPictures.folder().path
       try await RunningEndpoint.with { endpoint in
         let worker = try Executable(
           "analysis-worker", ["--endpoint", endpoint.url] + keys, environment: environment)
         let submit = ["submit", "--user", "clinic-1", "--type", "ear", "--wait", pictures] + keys
         #expect(try await control(submit, environment).code == 4)
-        let old = try await installation.text(
+        let old = try await queue.text(
           "SELECT DISTINCT lpad(to_hex(encrypted_by), 16, '0') FROM analysis.image")
         #expect(try await control(["keys", "new"] + keys, [:]).code == 0)
         #expect(try await control(["keys", "rotate"] + keys, environment).code == 0)
@@ -84,8 +85,8 @@ struct EncryptionTests {
         #expect(ended.code == 0 && ended.messages.contains("The key file has changed"), "\(ended.messages)")
       }
       #expect(
-        try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 12)
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
+        try await queue.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 12)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.attempt_error") == 0)
     }
   }
 
@@ -94,13 +95,13 @@ struct EncryptionTests {
     .enabled(if: Pooler.isAvailable, "PgBouncer is not installed (package pgbouncer)"),
     .enabled(if: TestServer.isPrivate))
   func pooled() async throws {
-    try await Installation.with { installation in
-      try await withPooler(to: installation.database.conninfo) { pooler in
-        let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: installation.database.name)]
+    try await withQueue { queue in
+      try await withPooler(to: queue.database.conninfo) { pooler in
+        let environment = ["ANALYSIS_DATABASE": pooler.conninfo(database: queue.database.name)]
         let folder = try TemporaryFolder()
         let keys = folder.path("image.keys")
         #expect(try await control(["keys", "new", "--key-file", keys], [:]).code == 0)
-        try await wholeJob(installation, environment, keys: keys)
+        try await wholeJob(queue, environment, keys: keys)
         #expect(try await control(["keys", "new", "--key-file", keys], [:]).code == 0)
         let rotated = try await control(["keys", "rotate", "--key-file", keys], environment)
         #expect(
@@ -111,13 +112,13 @@ struct EncryptionTests {
 
   @Test("A worker refuses to start with a key file that others can read, or that is none")
   func refused() async throws {
-    try await Installation.with { installation in
+    try await withQueue { queue in
       let folder = try TemporaryFolder()
       let keys = folder.path("image.keys")
       func start() async throws -> Executable.Ended {
         try await Executable(
           "analysis-worker", ["--drain", "--endpoint", "http://127.0.0.1:9", "--key-file", keys],
-          environment: installation.environment
+          environment: queue.environment
         ).ended()
       }
       #expect(try await start().code == 66)

@@ -1,5 +1,6 @@
 import AnalysisCore
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -7,14 +8,14 @@ import Testing
 struct ReconcileProcessTests {
   @Test("names a job that somebody has removed from the queue, code 1, until it is cancelled")
   func lostJob() async throws {
-    try await Installation.with { installation in
-      try await installation.addUser("clinic-1")
-      let job = try await installation.submit(2, user: "clinic-1", image: try await drawnPicture())[1]
+    try await withQueue { queue in
+      try await queue.addUser("clinic-1")
+      let job = try await queue.submit(2, user: "clinic-1", image: try await drawnPicture())[1]
       func run(_ words: String...) async throws -> Executable.Ended {
-        try await Executable("analysisctl", words, environment: installation.environment).ended()
+        try await Executable("analysisctl", words, environment: queue.environment).ended()
       }
       #expect(try await run("reconcile").code == 0)
-      _ = try await installation.pool.query(
+      _ = try await queue.pool.query(
         "DELETE FROM analysis.ready WHERE job_id = $1", [.int64(job.value)])
       let found = try await run("reconcile")
       #expect(found.code == 1 && found.output.contains("analysisctl jobs cancel \(job)\n"), "\(found)")
@@ -22,7 +23,7 @@ struct ReconcileProcessTests {
       #expect(json.code == 1 && json.output.contains(#""lost_jobs":[{"job":"\#(job)""#), "\(json)")
       #expect(try await run("jobs", "cancel", "\(job)").code == 0)
       #expect(try await run("reconcile").code == 0)
-      try await installation.expectInvariants()
+      try await queue.expectSound()
     }
   }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Images
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -8,8 +9,8 @@ import Testing
 struct SubmittedNameTests {
   @Test("are submitted in a folder and as an argument, and stored with U+FFFD in their names")
   func submitted() async throws {
-    try await Installation.with { installation in
-      try await installation.addUser("u1")
+    try await withQueue { queue in
+      try await queue.addUser("u1")
       let folder = try TemporaryFolder()
       let (first, second) = (try await drawnPicture("throat-01.jpg"), try await drawnPicture("throat-03.jpg"))
       try Data(first.bytes).write(to: URL(fileURLWithPath: folder.path("first.jpg")))
@@ -25,14 +26,14 @@ struct SubmittedNameTests {
         """
       let ended = try await Executable(
         "analysisctl", ["submit", "--user", "u1", "--type", "throat", "--json"],
-        environment: installation.environment, script: script
+        environment: queue.environment, script: script
       ).ended()
       #expect(ended.code == 0, "\(ended.messages)")
-      let names = try await installation.pool.query("SELECT j.source_name FROM analysis.job j ORDER BY j.id")
+      let names = try await queue.pool.query("SELECT j.source_name FROM analysis.job j ORDER BY j.id")
         .map { try $0.string(0) }
       #expect(names == ["caf\u{FFFD}.jpg", "caf\u{FFFD}.jpg"])
       #expect(ended.output.contains("f\u{FFFD}lder/caf\u{FFFD}.jpg"))
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.image") == 2)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 2)
     }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -45,15 +46,15 @@ struct WorkerProcessTests {
 
   @Test("that ends in order is listed as ended")
   func retires() async throws {
-    try await Installation.with { installation async throws in
-      let worker = try Executable("analysis-worker", endpoint, environment: installation.environment)
-      while try await installation.number("SELECT count(*)::int FROM analysis.worker") == 0 {
+    try await withQueue { queue async throws in
+      let worker = try Executable("analysis-worker", endpoint, environment: queue.environment)
+      while try await queue.number("SELECT count(*)::int FROM analysis.worker") == 0 {
         try await Task.sleep(for: .milliseconds(10))
       }
       worker.send(SIGTERM)
       let ended = await worker.ended()
       #expect(ended.code == 0, "\(ended.messages)")
-      let listed = try await installation.number(
+      let listed = try await queue.number(
         "SELECT count(*)::int FROM analysis.worker WHERE ended_at IS NOT NULL AND in_flight = 0")
       #expect(listed == 1)
       #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")

@@ -1,18 +1,19 @@
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
 @Suite("A purge, by the real executable")
 struct PurgeProcessTests {
-  private func purge(_ installation: Installation, _ words: String...) throws -> Executable {
-    try Executable("analysisctl", ["purge"] + words, environment: installation.environment)
+  private func purge(_ queue: QueueFixture, _ words: String...) throws -> Executable {
+    try Executable("analysisctl", ["purge"] + words, environment: queue.environment)
   }
 
   /// Jobs that ended two hours ago, where images are kept for one, each with a picture of its own.
-  private func plant(_ installation: Installation, _ count: Int) async throws {
-    try await installation.addUser("clinic-1")
-    try await installation.pool.execute(
+  private func plant(_ queue: QueueFixture, _ count: Int) async throws {
+    try await queue.addUser("clinic-1")
+    try await queue.pool.execute(
       script: """
         SELECT count(*) FROM analysis.account a, generate_series(1, \(count)) g,
           LATERAL analysis.submit_image(a.user_ref, 'ear', convert_to('image ' || g, 'UTF8')) s;
@@ -28,16 +29,16 @@ struct PurgeProcessTests {
 
   @Test("says what would go, removes it, and has nothing to do then: 0, 0, 5")
   func codes() async throws {
-    try await Installation.with { installation in
-      try await plant(installation, 3)
-      let dry = try await purge(installation, "--dry-run", "--json").ended()
+    try await withQueue { queue in
+      try await plant(queue, 3)
+      let dry = try await purge(queue, "--dry-run", "--json").ended()
       #expect(dry.code == 0 && dry.output.contains(#""rows":3"#), "\(dry.output) \(dry.messages)")
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.image") == 3)
-      let done = try await purge(installation).ended()
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 3)
+      let done = try await purge(queue).ended()
       #expect(done.code == 0 && done.output.hasPrefix("Removed:\n"), "\(done.output) \(done.messages)")
-      #expect(try await purge(installation).ended().code == 5)
-      #expect(try await purge(installation, "--share", "200").ended().code == 64)
-      try await installation.expectInvariants()
+      #expect(try await purge(queue).ended().code == 5)
+      #expect(try await purge(queue, "--share", "200").ended().code == 64)
+      try await queue.expectSound()
     }
   }
 
@@ -59,18 +60,18 @@ struct PurgeProcessTests {
 
   @Test("takes what was fetched a day ago from this machine's folder, and nothing else of it")
   func cache() async throws {
-    try await Installation.with { installation in
+    try await withQueue { queue in
       let folder = try TemporaryFolder()
       let (path, old, young) = try plantCache(folder)
       func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
-      let dry = try await purge(installation, "--url-cache", path, "--dry-run", "--json").ended()
+      let dry = try await purge(queue, "--url-cache", path, "--dry-run", "--json").ended()
       let line = #"{"kind":"cache","month":null,"rows":1,"bytes":9,"whole_month":false}"#
       #expect(dry.code == 0 && dry.output.contains(line), "\(dry.output) \(dry.messages)")
       #expect(try names() == [old, young, "names", "notes.txt"])
-      let done = try await purge(installation, "--url-cache", path, "--json").ended()
+      let done = try await purge(queue, "--url-cache", path, "--json").ended()
       #expect(done.code == 0 && done.output.contains(line), "\(done.output) \(done.messages)")
       #expect(try names() == [young, "names", "notes.txt"])
-      #expect(try await purge(installation, "--url-cache", path).ended().code == 5)
+      #expect(try await purge(queue, "--url-cache", path).ended().code == 5)
     }
   }
 
@@ -93,15 +94,15 @@ struct PurgeProcessTests {
     "stopped by a signal it ends in good order with 75, killed it leaves nothing half done, and the next goes on"
   )
   func stopped() async throws {
-    try await Installation.with { installation in
-      try await plant(installation, 3000)
+    try await withQueue { queue in
+      try await plant(queue, 3000)
       func left() async throws -> Int {
-        try await installation.number("SELECT count(*)::int FROM analysis.image")
+        try await queue.number("SELECT count(*)::int FROM analysis.image")
       }
       for signal in [SIGTERM, SIGKILL] {
         let before = try await left()
         // So slow that it is surely met in the middle: a hundredth of the time.
-        let slow = try purge(installation, "--share", "1")
+        let slow = try purge(queue, "--share", "1")
         try await eventually { try await left() < before }
         slow.send(signal)
         let ended = await slow.ended()
@@ -109,12 +110,12 @@ struct PurgeProcessTests {
           #expect(ended.code == 75 && ended.output.contains("Stopped before the end"), "\(ended.messages)")
         }
         #expect(try await left() > 0)
-        try await installation.expectInvariants()
+        try await queue.expectSound()
       }
-      let rest = try await purge(installation, "--share", "100").ended()
+      let rest = try await purge(queue, "--share", "100").ended()
       #expect(rest.code == 0, "\(rest.messages)")
       #expect(try await left() == 0)
-      try await installation.expectInvariants()
+      try await queue.expectSound()
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import System
 import TestSupport
 import Testing
@@ -11,9 +12,9 @@ struct ErasureProcessTests {
   private static let email = "zita@zebra.example.org"
 
   /// A user of whom everything there can be is kept, beside another.
-  private func plant(_ installation: Installation, folder: TemporaryFolder, keys: [String]) async throws {
+  private func plant(_ queue: QueueFixture, folder: TemporaryFolder, keys: [String]) async throws {
     func control(_ words: [String], code: Int32 = 0) async throws {
-      let ended = try await Executable("analysisctl", words, environment: installation.environment).ended()
+      let ended = try await Executable("analysisctl", words, environment: queue.environment).ended()
       #expect(ended.code == code, "\(words): \(ended.messages)")
     }
     try await control([
@@ -43,12 +44,12 @@ struct ErasureProcessTests {
     try await RunningEndpoint.with(faults) { endpoint in
       let worker = try await Executable(
         "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "60s"] + keys,
-        environment: installation.environment
+        environment: queue.environment
       ).ended()
       #expect(worker.code == 0, "\(worker.messages)")
     }
     // As a backend might have written it.
-    try await installation.pool.execute(
+    try await queue.pool.execute(
       script: """
         INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at, maybe_counted,
           consumed, class, code, message, error_id)
@@ -63,8 +64,8 @@ struct ErasureProcessTests {
   }
 
   /// What leads to the person, as a dump writes it: in plaintext, and as bytes.
-  private func traces(_ installation: Installation) async throws -> [String] {
-    let hashes = try await installation.pool.query(
+  private func traces(_ queue: QueueFixture) async throws -> [String] {
+    let hashes = try await queue.pool.query(
       """
       SELECT encode(i.sha256, 'hex') FROM analysis.image i JOIN analysis.account a USING (shard, user_id)
        WHERE a.user_ref = '\(Self.user)'
@@ -84,46 +85,46 @@ struct ErasureProcessTests {
     "After it nothing in a dump of the database leads to the person, and every count is as it was",
     .needsDump, arguments: [true, false])
   func traceless(isEncrypted: Bool) async throws {
-    try await Installation.with { (installation) async throws in
+    try await withQueue { (queue) async throws in
       let folder = try TemporaryFolder()
       let keys = isEncrypted ? ["--key-file", folder.path("image.keys")] : []
       if isEncrypted {
         #expect(try await Executable("analysisctl", ["keys", "new"] + keys).ended().code == 0)
       }
-      try await plant(installation, folder: folder, keys: keys)
-      let traces = try await traces(installation)
-      let before = try await installation.dump()
+      try await plant(queue, folder: folder, keys: keys)
+      let traces = try await traces(queue)
+      let before = try await queue.dump()
       for trace in traces { #expect(before.localizedCaseInsensitiveContains(trace), "\(trace)") }
-      let counts = try await counts(installation)
+      let counts = try await counts(queue)
 
       let receipt = folder.path("receipt.json")
       let ended = try await Executable(
         "analysisctl", ["erase", "--user", Self.user, "--receipt", receipt, "--reason", "request 114"],
-        environment: installation.environment
+        environment: queue.environment
       ).ended()
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(try String(contentsOfFile: receipt, encoding: .utf8).contains("\"user\":\"\(Self.user)\""))
 
-      let after = try await installation.dump()
+      let after = try await queue.dump()
       // Nor as bytes.
       for trace in traces + [Hexadecimal.text(of: Array("zebra".utf8))] {
         #expect(!after.localizedCaseInsensitiveContains(trace), "\(trace)")
       }
       #expect(after.contains("request 114") && after.contains("other"))
-      #expect(try await self.counts(installation) == counts)
-      try await installation.expectInvariants()
+      #expect(try await self.counts(queue) == counts)
+      try await queue.expectSound()
       let audit = try await Executable(
-        "analysisctl", ["audit", "verify"], environment: installation.environment
+        "analysisctl", ["audit", "verify"], environment: queue.environment
       ).ended()
       #expect(audit.code == 0, "\(audit.output)")
       // The other user's pictures are all there.
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.image") == 1)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 1)
     }
   }
 
   /// What bills stand on, user by user and month by month, and the lines of closed statements.
-  private func counts(_ installation: Installation) async throws -> [String] {
-    try await installation.pool.query(
+  private func counts(_ queue: QueueFixture) async throws -> [String] {
+    try await queue.pool.query(
       """
       SELECT format('%s %s: %s %s %s, analysed %s, failed %s, calls %s', t.user_id, t.for_period, t.used, t.refunded,
                     t.refused, t.analysed, t.failed, t.calls)
@@ -134,14 +135,14 @@ struct ErasureProcessTests {
 
   @Test("Before it the person gets everything in a folder: data that is JSON, and the pictures as they were")
   func exported() async throws {
-    try await Installation.with { (installation) async throws in
+    try await withQueue { (queue) async throws in
       let folder = try TemporaryFolder()
       let keys = ["--key-file", folder.path("image.keys")]
       #expect(try await Executable("analysisctl", ["keys", "new"] + keys).ended().code == 0)
-      try await plant(installation, folder: folder, keys: keys)
+      try await plant(queue, folder: folder, keys: keys)
       let out = folder.path("export")
       let export = ["users", "export", Self.user, "--out", out, "--reason", "request 113"]
-      let locked = try await Executable("analysisctl", export, environment: installation.environment).ended()
+      let locked = try await Executable("analysisctl", export, environment: queue.environment).ended()
       #expect(locked.code == 66 && locked.messages.contains("--key-file"), "\(locked.messages)")
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).allSatisfy {
@@ -149,7 +150,7 @@ struct ErasureProcessTests {
         })
 
       let ended = try await Executable(
-        "analysisctl", export + keys, environment: installation.environment
+        "analysisctl", export + keys, environment: queue.environment
       ).ended()
       #expect(ended.code == 0, "\(ended.messages)")
       let data = try JSONSerialization.jsonObject(
@@ -182,22 +183,22 @@ struct ErasureProcessTests {
       let attributes = try FileManager.default.attributesOfItem(atPath: out)
       #expect(attributes[.posixPermissions] as? Int == 0o700)
       let audit = try await Executable(
-        "analysisctl", ["audit", "list", "--user", Self.user, "--json"], environment: installation.environment
+        "analysisctl", ["audit", "list", "--user", Self.user, "--json"], environment: queue.environment
       ).ended()
       // Whoever it was, and why, is told of each part.
       #expect(
-        try await installation.number(
+        try await queue.number(
           """
           SELECT count(DISTINCT action)::int FROM analysis.audit
            WHERE action IN ('export', 'read_result', 'read_image') AND reason = 'request 113' AND os_user IS NOT NULL
           """) == 3)
       #expect(audit.output.contains("read_image") && audit.output.contains("\"export\""), "\(audit.output)")
-      let again = try await Executable("analysisctl", export + keys, environment: installation.environment)
+      let again = try await Executable("analysisctl", export + keys, environment: queue.environment)
         .ended()
       #expect(again.code == 4 && again.messages.contains("is there already"))
 
       // A picture that was damaged is listed, and the rest written.
-      let damaged = try await installation.number(
+      let damaged = try await queue.number(
         """
         UPDATE analysis.image i SET bytes = overlay(i.bytes PLACING '\\x0000000000000000' FROM 60)
         WHERE i.id = (SELECT min(k.id) FROM analysis.image k JOIN analysis.account a USING (shard, user_id)
@@ -206,7 +207,7 @@ struct ErasureProcessTests {
         """)
       let partly = try await Executable(
         "analysisctl", ["users", "export", Self.user, "--out", out + "-2"] + keys,
-        environment: installation.environment
+        environment: queue.environment
       ).ended()
       #expect(partly.code == 4, "\(partly.messages)")
       #expect(partly.output.contains("1 images cannot be read"))

@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -26,8 +27,8 @@ struct RemoteImageTests {
 
   @Test("are refused one by one by their reasons, beside a file that is taken: code 4")
   func refused() async throws {
-    try await Installation.with { installation in
-      try await installation.addUser("u1")
+    try await withQueue { queue in
+      try await queue.addUser("u1")
       let server = try RawServer { $0.waitForClose() }
       defer { server.stop() }
       let folder = try TemporaryFolder()
@@ -43,7 +44,7 @@ struct RemoteImageTests {
         "https://2130706433:\(server.port)/SECRET", "--url", "https://localhost:\(server.port)/SECRET",
         "--url",
         "https://[::1]:\(server.port)/SECRET", "--url", "https://evil.org/SECRET", "--url",
-        "http://img.example.org/SECRET", picture, environment: installation.environment)
+        "http://img.example.org/SECRET", picture, environment: queue.environment)
       #expect(ended.code == 4, "\(ended.messages)")
       let reasons = ended.output.split(separator: "\n").map { line in
         line.firstMatch(of: #/"reason":"?(\w+)/#).map { String($0.1) } ?? ""
@@ -55,7 +56,7 @@ struct RemoteImageTests {
         ])
       #expect(!(ended.output + ended.messages).contains("SECRET"))
       #expect(server.connectionCount == 0)
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.job") == 1)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 1)
     }
   }
 
@@ -63,15 +64,15 @@ struct RemoteImageTests {
     "are fetched from a public address by https, and kept for the next time", .needsNetworkNamespace,
     .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"))
   func fetched() async throws {
-    try await Installation.with { installation in
-      try await installation.addUser("u1")
+    try await withQueue { queue in
+      try await queue.addUser("u1")
       let (folder, authority) = (try TemporaryFolder(), try await Authority())
       let certificate = try await authority.certificate(names: "DNS:img.example.org")
       let picture = try await drawnPictures.folder().appending(path: "throat-01.jpg").path
       let keys = ["--key-file", folder.path("image.keys")]
       #expect(try await Executable("analysisctl", ["keys", "new"] + keys).ended().code == 0)
       // No proxy is asked, whatever the environment says.
-      let environment = installation.environment.merging(
+      let environment = queue.environment.merging(
         ["https_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"].map { ($0, "http://127.0.0.1:1") }
       ) { $1 }
       try Data("8.8.4.4 img.example.org\n127.0.0.1 near.example.org\n".utf8)
@@ -100,13 +101,13 @@ struct RemoteImageTests {
       #expect(lines.dropFirst().first?.contains(#""reason":"url_bad_status""#) == true)
       #expect(lines.last?.contains(#""reason":"url_address_refused""#) == true)
       #expect(!(ended.output + ended.messages).contains("SECRET"))
-      #expect(try await installation.text("SELECT source_name FROM analysis.job") == "img.example.org")
+      #expect(try await queue.text("SELECT source_name FROM analysis.job") == "img.example.org")
 
       // The next time it comes from the folder, without any network.
       let again = try await submit(
         "--url-hosts", "*.example.org", "--url-cache", folder.path("photos"), "--key-file",
         folder.path("image.keys"), "--url", "https://img.example.org/a.jpg?SECRET",
-        environment: installation.environment)
+        environment: queue.environment)
       #expect(again.code == 0, "\(again.messages)")
     }
   }

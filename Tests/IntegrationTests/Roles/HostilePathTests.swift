@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import Images
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -97,15 +98,15 @@ struct HostilePathTests {
 
   @Test("No statement of our programs runs anything of it")
   func programs() async throws {
-    try await Installation.with { installation in
+    try await withQueue { queue in
       try await RunningEndpoint.with { endpoint in
-        try await installation.addUser("u1")
-        let jobs = try await installation.submit(3, user: "u1", image: drawnPicture())
-        try await installation.pool.execute(script: Self.hostile, deadline: .seconds(120))
-        try await expectHostile(installation.database, installation.loop)
+        try await queue.addUser("u1")
+        let jobs = try await queue.submit(3, user: "u1", image: drawnPicture())
+        try await queue.pool.execute(script: Self.hostile, deadline: .seconds(120))
+        try await expectHostile(queue.database, queue.loop)
         let worker = try await Executable(
           "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],
-          environment: installation.environment
+          environment: queue.environment
         ).ended()
         #expect(worker.code == 0, "\(worker.messages)")
         #expect(!worker.messages.contains("hostile"), "\(worker.messages)")
@@ -128,7 +129,7 @@ struct HostilePathTests {
           ["purge"],
           ["migrate"],
         ] {
-          let ended = try await Executable("analysisctl", words, environment: installation.environment)
+          let ended = try await Executable("analysisctl", words, environment: queue.environment)
             .ended()
           #expect(
             !ended.messages.contains("hostile") && !ended.output.contains("hostile"),

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ struct PasswordTests {
   @Test("in a file that others can read is refused with 77, and the file is named", arguments: programs)
   func wideFile(program: [String]) async throws {
     let folder = try folder()
-    try await withTestDatabase(Installation.migrated) { database async throws in
+    try await withTestDatabase(.migrated) { database async throws in
       let ended = await
         (try Executable(
           program[0], Array(program.dropFirst()),

@@ -1,5 +1,6 @@
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -11,8 +12,8 @@ struct RoleTests {
       let administrator = ["ANALYSIS_DATABASE": database.conninfo]
       let migrated = try await Executable("analysisctl", ["migrate"], environment: administrator).ended()
       #expect(migrated.code == 0 && migrated.messages == "", "\(migrated.messages)")
-      try await Installation.open(database) { (installation) async throws in
-        try await RoleTrial.with(installation, reach: { "\(database.conninfo) user=\($0)" }) {
+      try await withQueue(in: database) { (queue) async throws in
+        try await RoleLogins.with(queue, reach: { "\(database.conninfo) user=\($0)" }) {
           try await $0.wholeJob()
         }
       }
@@ -24,13 +25,13 @@ struct RoleTests {
     .enabled(if: Pooler.isAvailable, "PgBouncer is not installed (package pgbouncer)"),
     .enabled(if: TestServer.isPrivate))
   func pooled() async throws {
-    try await Installation.with { (installation) async throws in
-      let names = RoleTrial.names(in: installation.database.name)
+    try await withQueue { (queue) async throws in
+      let names = RoleLogins.names(in: queue.database.name)
       try await withPooler(
-        to: installation.database.conninfo, settings: ["default_pool_size": "4"], users: names
+        to: queue.database.conninfo, settings: ["default_pool_size": "4"], users: names
       ) { (pooler) async throws in
-        let name = installation.database.name
-        try await RoleTrial.with(installation, reach: { pooler.conninfo(database: name, user: $0) }) {
+        let name = queue.database.name
+        try await RoleLogins.with(queue, reach: { pooler.conninfo(database: name, user: $0) }) {
           try await $0.wholeJob()
         }
       }
@@ -41,20 +42,20 @@ struct RoleTests {
     "A restricted office sees its clinic's users in files too, and its nightly run says who has to close the month"
   )
   func clinics() async throws {
-    try await Installation.with { (installation) async throws in
-      let database = installation.database
+    try await withQueue { (queue) async throws in
+      let database = queue.database
       let reach: @Sendable (String) -> String = { "\(database.conninfo) user=\($0)" }
-      try await RoleTrial.with(installation, reach: reach) { (trial) async throws in
+      try await RoleLogins.with(queue, reach: reach) { (logins) async throws in
         for user in ["north-1", "south-1"] {
-          try await trial.expect(.office, ["users", "add", user])
+          try await logins.expect(.office, ["users", "add", user])
           let clinic = String(user.prefix(5))
-          try await trial.expect(.office, ["clinics", "add", clinic])
-          try await trial.expect(.office, ["clinics", "assign", user, clinic])
+          try await logins.expect(.office, ["clinics", "add", clinic])
+          try await logins.expect(.office, ["clinics", "assign", user, clinic])
         }
-        try await trial.expect(.office, ["clinics", "grant", trial.name(.accounts), "north"])
-        let list = try await trial.run(.accounts, ["users", "list", "--json"])
+        try await logins.expect(.office, ["clinics", "grant", logins.name(.accounts), "north"])
+        let list = try await logins.run(.accounts, ["users", "list", "--json"])
         #expect(list.output.contains("north-1") && !list.output.contains("south-1"))
-        try await installation.pool.execute(
+        try await queue.pool.execute(
           script: """
             UPDATE analysis.account SET created_at = created_at - interval '100 days';
             INSERT INTO analysis.usage (shard, user_id, period)
@@ -62,13 +63,13 @@ struct RoleTests {
             """)
         let folder = try TemporaryFolder()
         let due = ["report", "usage", "--due", folder.url.path]
-        let refused = try await trial.run(.accounts, due)
+        let refused = try await logins.run(.accounts, due)
         #expect(refused.code == 77 && refused.messages.contains("for all"), "\(refused.messages)")
         // The month before may be due as well, as the day of the month has it.
         let whole = try TemporaryFolder()
-        try await trial.expect(.administrator, ["report", "usage", "--due", whole.url.path])
+        try await logins.expect(.administrator, ["report", "usage", "--due", whole.url.path])
         withExtendedLifetime(whole) {}
-        try await trial.expect(.accounts, due)
+        try await logins.expect(.accounts, due)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter {
           $0.hasSuffix(".csv")
         }

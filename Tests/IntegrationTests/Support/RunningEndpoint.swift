@@ -1,5 +1,6 @@
 import Foundation
 import FoundationNetworking
+import TestSupport
 import Testing
 
 /// A `model-endpoint` of the test's own.
@@ -7,17 +8,15 @@ struct RunningEndpoint {
   let url: String
   let log: String
   private let process: Executable
-  private let folder: URL
+  private let folder: TemporaryFolder
 
   /// Starts it on a free port, runs the body, stops it.
   static func with<R>(_ arguments: [String] = [], _ body: (RunningEndpoint) async throws -> R) async throws
     -> R
   {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "endpoint-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let log = folder.appending(path: "calls.jsonl").path
+    let folder = try TemporaryFolder()
+    let log = folder.path("calls.jsonl")
     let process = try Executable("model-endpoint", ["--port", "0", "--log", log] + arguments)
-    defer { try? FileManager.default.removeItem(at: folder) }
     let endpoint: RunningEndpoint
     do {
       let line = try await process.firstLine()

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -9,8 +10,8 @@ import Testing
 struct ControlClockTests {
   @Test("submits into the server's month, at the server's time", arguments: WrongClock.both)
   func submit(clock: WrongClock) async throws {
-    try await Installation.with { installation in
-      let environment = installation.environment
+    try await withQueue { queue in
+      let environment = queue.environment
       func run(_ arguments: String...) async throws -> Executable.Ended {
         let program = try clock.start("analysisctl", arguments, environment: environment)
         defer { WrongClock.clean(after: program.processID) }
@@ -26,11 +27,11 @@ struct ControlClockTests {
       let past = Date(timeIntervalSinceNow: -86_400).formatted(.iso8601)
       _ = try await run("submit", "--user", "clinic-1", "--type", "ear", "--at", soon, picture)
       _ = try await run("submit", "--user", "clinic-1", "--type", "ear", "--at", past, picture)
-      let number = installation.number
-      #expect(try await number("SELECT count(*)::int FROM analysis.ready") == 2)
-      #expect(try await number("SELECT count(*)::int FROM analysis.scheduled WHERE run_at > now()") == 1)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready") == 2)
       #expect(
-        try await number(
+        try await queue.number("SELECT count(*)::int FROM analysis.scheduled WHERE run_at > now()") == 1)
+      #expect(
+        try await queue.number(
           """
           SELECT count(*)::int FROM analysis.job
           WHERE abs(extract(epoch FROM now() - created_at)) > 3600
@@ -39,7 +40,7 @@ struct ControlClockTests {
           """) == 0)
       let status = try await run("status", "--json")
       #expect(status.output.contains("\"waiting\""), "\(status.output)")
-      try await installation.expectInvariants()
+      try await queue.expectSound()
     }
   }
 
@@ -47,16 +48,16 @@ struct ControlClockTests {
     "closes a month, and dates a report, by the server's time; a right clock finds the same bytes",
     arguments: WrongClock.both)
   func report(clock: WrongClock) async throws {
-    try await Installation.with { installation in
-      try await installation.addUser("clinic-1")
+    try await withQueue { queue in
+      try await queue.addUser("clinic-1")
       let picture = try await drawnPicture()
-      _ = try await installation.submit(2, user: "clinic-1", image: picture)
+      _ = try await queue.submit(2, user: "clinic-1", image: picture)
       let folder = try TemporaryFolder()
       func report(_ file: String, _ clock: WrongClock?) async throws -> Executable.Ended {
         let arguments = [
           "report", "usage", "--month", "current", "--format", "csv", "--out", folder.path(file),
         ]
-        let environment = installation.environment
+        let environment = queue.environment
         guard let clock else {
           return await (try Executable("analysisctl", arguments, environment: environment)).ended()
         }
@@ -72,12 +73,12 @@ struct ControlClockTests {
       #expect(
         try Data(contentsOf: URL(filePath: folder.path("wrong.csv")))
           == Data(contentsOf: URL(filePath: folder.path("right.csv"))))
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.statement") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
       let sidecar = try #require(
         try JSONSerialization.jsonObject(
           with: Data(contentsOf: URL(filePath: folder.path("wrong.csv.json")))) as? [String: Any])
       let text = try #require(sidecar["generated_at"] as? String)
-      let age = try await installation.number(
+      let age = try await queue.number(
         "SELECT abs(extract(epoch FROM now() - '\(text)'::timestamptz))::int")
       #expect(age < 3600, "\(text)")
     }

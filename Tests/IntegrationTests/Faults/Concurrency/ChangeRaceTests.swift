@@ -3,6 +3,7 @@ import AnalysisCore
 import Foundation
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -10,16 +11,16 @@ import Testing
 struct ChangeRaceTests {
   @Test("A cancellation against a completion: each job ends once, and only what was cancelled is given back")
   func cancel() async throws {
-    try await Trial.with(jobs: 300) { trial in
+    try await AccountInstallation.with(jobs: 300) { installation in
       let gate = Gate()
-      let backend = try Trial.backend { call in
+      let backend = try AccountInstallation.backend { call in
         // After the first, a call for each cancellation, so that the two go side by side however fast each is.
         if call.number > 40 { gate.wait() }
         return .analysis(call)
       }
-      let worker = try trial.start(backend.url, ["--concurrency", "8", "--prefetch", "8"])
-      try await eventually { try await trial.results >= 5 }
-      let directory = JobDirectory(trial.installation.pool)
+      let worker = try installation.start(backend.url, ["--concurrency", "8", "--prefetch", "8"])
+      try await eventually { try await installation.queue.results >= 5 }
+      let directory = JobDirectory(installation.queue.pool)
       // From the front, where the worker is, and from the back, where it cannot have been: only a cancellation from
       // the back lets a call through, so the first of them finds its job waiting, however slow each side is.
       let (cancelled, again) = try await withThrowingTaskGroup(of: [JobID: CancelOutcome].self) { group in
@@ -27,7 +28,7 @@ struct ChangeRaceTests {
           group.addTask {
             var outcomes: [JobID: CancelOutcome] = [:]
             let fromBack = part >= 2
-            let jobs = fromBack ? trial.jobs.reversed() : trial.jobs
+            let jobs = fromBack ? installation.jobs.reversed() : installation.jobs
             for job in jobs where Int(job.value) % 2 == part % 2 {
               outcomes.merge(try await directory.cancel([job])) { $1 }
               if fromBack { gate.open() }
@@ -44,32 +45,32 @@ struct ChangeRaceTests {
       }
       #expect(again == 0, "two who cancelled the same job were told different things")
       try await eventually {
-        try await trial.installation.number("SELECT count(*)::int FROM analysis.result") == 300
+        try await installation.queue.number("SELECT count(*)::int FROM analysis.result") == 300
       }
-      let ended = await trial.stop(worker)
+      let ended = await installation.stop(worker)
       #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
-      let results = try await trial.results
+      let results = try await installation.queue.results
       #expect(results + cancelled == 300)
       #expect(cancelled > 0)
-      #expect(try await trial.units == results)
-      #expect(try await trial.dead == 0)
+      #expect(try await installation.queue.units == results)
+      #expect(try await installation.queue.count("dead") == 0)
     }
   }
 
   @Test("A retry of dead jobs against their removal: each is either wholly back or wholly gone")
   func retryAgainstRemoval() async throws {
-    try await Trial.with(jobs: 200, maxAttempts: 1) { trial in
-      let backend = try Trial.backend { _ in .failure(422, "INVALID_IMAGE_FORMAT") }
-      try await trial.drain(backend.url)
-      #expect(try await trial.dead == 200)
-      let installation = trial.installation
+    try await AccountInstallation.with(jobs: 200, maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend { _ in .failure(422, "INVALID_IMAGE_FORMAT") }
+      try await installation.drain(backend.url)
+      #expect(try await queue.count("dead") == 200)
+      let queue = installation.queue
       let retried = try await withThrowingTaskGroup(of: Int.self) { group in
         for part in 0..<2 {
           group.addTask {
-            let jobs = part == 0 ? trial.jobs : trial.jobs.reversed()
+            let jobs = part == 0 ? installation.jobs : installation.jobs.reversed()
             var count = 0
             for start in stride(from: 0, to: 200, by: 10) {
-              let outcomes = try await JobDirectory(installation.pool).retryDead(
+              let outcomes = try await JobDirectory(queue.pool).retryDead(
                 Array(jobs[start..<(start + 10)]))
               count += outcomes.values.count { if case .requeued = $0 { true } else { false } }
             }
@@ -78,9 +79,9 @@ struct ChangeRaceTests {
         }
         group.addTask {
           for start in stride(from: 0, to: 200, by: 5) {
-            let jobs = trial.jobs[start..<(start + 5)].map(\.description).joined(separator: ",")
+            let jobs = installation.jobs[start..<(start + 5)].map(\.description).joined(separator: ",")
             // As a removal after a time does it: the dead row decides, and what hangs on it goes with it.
-            _ = try await installation.pool.query(
+            _ = try await queue.pool.query(
               """
               WITH gone AS (
                 DELETE FROM analysis.dead WHERE shard = 0 AND job_id IN (\(jobs)) AND job_id % 3 = 0
@@ -93,13 +94,13 @@ struct ChangeRaceTests {
         }
         return try await group.reduce(0, +)
       }
-      #expect(try await trial.dead == 0)
-      #expect(try await trial.unharmed == retried)
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.job") == retried)
-      #expect(try await trial.units == retried)
-      let good = try Trial.backend()
-      try await trial.drain(good.url)
-      #expect(try await trial.results == retried)
+      #expect(try await queue.count("dead") == 0)
+      #expect(try await installation.unharmed == retried)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == retried)
+      #expect(try await queue.units == retried)
+      let good = try AccountInstallation.backend()
+      try await installation.drain(good.url)
+      #expect(try await queue.results == retried)
     }
   }
 
@@ -107,7 +108,7 @@ struct ChangeRaceTests {
     "The same users imported by two processes at once are there once, with one entry of history for each plan"
   )
   func imports() async throws {
-    try await Installation.with { installation in
+    try await withQueue { queue in
       let folder = try TemporaryFolder()
       func importTwice(_ plan: String) async throws {
         let lines = (1...150).map {
@@ -117,7 +118,7 @@ struct ChangeRaceTests {
         let programs = try (0..<2).map { _ in
           try Executable(
             "analysisctl", ["users", "import", folder.path("users.jsonl")],
-            environment: installation.environment)
+            environment: queue.environment)
         }
         for program in programs {
           let ended = await program.ended()
@@ -125,12 +126,12 @@ struct ChangeRaceTests {
         }
       }
       try await importTwice("free")
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account") == 150)
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account_plan") == 150)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.account") == 150)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.account_plan") == 150)
       try await importTwice("premium")
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account") == 150)
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.account_plan") == 300)
-      try await installation.expectInvariants()
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.account") == 150)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.account_plan") == 300)
+      try await queue.expectSound()
     }
   }
 }

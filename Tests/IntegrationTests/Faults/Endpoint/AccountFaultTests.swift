@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -7,24 +8,24 @@ import Testing
 struct AccountFaultTests {
   @Test("by a token that ends for all calls in flight at once gets one refresh, and every job succeeds")
   func endedForAll() async throws {
-    try await Trial.with(jobs: 100) { trial in
+    try await AccountInstallation.with(jobs: 100) { installation in
       // All 32 calls of a window are answered together, when every one of them is there.
       let together = Barrier(32)
-      let backend = try Trial.backend { call in
-        guard call.token == "Bearer \(Trial.token)-1" else { return .analysis(call) }
+      let backend = try AccountInstallation.backend { call in
+        guard call.token == "Bearer \(AccountInstallation.token)-1" else { return .analysis(call) }
         together.wait()
         return Backend.Reply(status: 401, body: #"{"error":true,"message":"Token expired"}"#)
       }
-      let ended = try await trial.drain(backend.url, ["--concurrency", "32", "--prefetch", "32"])
+      let ended = try await installation.drain(backend.url, ["--concurrency", "32", "--prefetch", "32"])
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(backend.calls.count { $0.token == "Bearer \(Trial.token)-1" } >= 32)
+      #expect(backend.calls.count { $0.token == "Bearer \(AccountInstallation.token)-1" } >= 32)
       #expect(backend.logins == 2)
-      #expect(try await trial.results == 100)
-      #expect(try await trial.attempts() == [])
+      #expect(try await installation.queue.results == 100)
+      #expect(try await installation.attempts() == [])
       // Each repeat is a call of the same attempt.
-      #expect(try await trial.recordedCalls == backend.calls.count)
+      #expect(try await installation.recordedCalls == backend.calls.count)
       #expect(
-        try await trial.installation.number("SELECT count(*)::int FROM analysis.result WHERE attempt = 1")
+        try await installation.queue.number("SELECT count(*)::int FROM analysis.result WHERE attempt = 1")
           == 100)
     }
   }
@@ -46,18 +47,18 @@ struct AccountFaultTests {
 
   @Test("pauses the endpoint with an alarm; no attempt is consumed and no job fails", arguments: pauses)
   func paused(row: Row) async throws {
-    try await Trial.with(jobs: 60, maxAttempts: 1) { trial in
-      let backend = try Trial.backend(row.answer)
-      let ended = try await trial.drain(backend.url, horizon: "2s", ["--concurrency", "8"])
+    try await AccountInstallation.with(jobs: 60, maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend(row.answer)
+      let ended = try await installation.drain(backend.url, horizon: "2s", ["--concurrency", "8"])
       #expect(ended.code == 75, "\(ended.messages)")
       #expect(ended.messages.contains("The endpoint is paused; jobs wait and none is failed"))
       #expect(ended.output.contains("not called: \(backend.url)") || ended.messages.contains("not called"))
-      #expect(try await trial.attempts(consumedOnly: true) == [])
-      #expect(try await trial.dead == 0)
-      #expect(try await trial.unharmed == 60)
-      #expect(try await trial.units == 60)
+      #expect(try await installation.attempts(consumedOnly: true) == [])
+      #expect(try await installation.queue.count("dead") == 0)
+      #expect(try await installation.unharmed == 60)
+      #expect(try await installation.queue.units == 60)
       // Every call is accounted for, though it cost no attempt.
-      #expect(try await trial.recordedCalls == backend.calls.count)
+      #expect(try await installation.recordedCalls == backend.calls.count)
       // Those in flight when the first was refused, each at most twice, and no others.
       #expect(backend.calls.count <= 16, "\(backend.calls.count)")
       #expect(backend.logins <= 2)
@@ -81,49 +82,50 @@ struct AccountFaultTests {
 
   @Test("at the log-in is not called at all, whatever the log-in was refused for", arguments: logins)
   func login(row: Login) async throws {
-    try await Trial.with(jobs: 20, maxAttempts: 1) { trial in
+    try await AccountInstallation.with(jobs: 20, maxAttempts: 1) { installation in
       let backend = try Backend(login: { _ in row.reply })
-      let worker = try trial.start(backend.url)
+      let worker = try installation.start(backend.url)
       // Long enough for the same log-in to be tried again.
       try await eventually { backend.logins >= 2 }
-      _ = await trial.stop(worker)
+      _ = await installation.stop(worker)
       #expect(backend.calls.isEmpty)
-      #expect(try await trial.attempts(consumedOnly: true) == [])
-      #expect(try await trial.dead == 0)
-      #expect(try await trial.unharmed == 20)
+      #expect(try await installation.attempts(consumedOnly: true) == [])
+      #expect(try await installation.queue.count("dead") == 0)
+      #expect(try await installation.unharmed == 20)
     }
   }
 
   @Test("goes on by itself when the file of the credentials has been corrected")
   func corrected() async throws {
-    try await Trial.with(jobs: 3) { trial in
+    try await AccountInstallation.with(jobs: 3) { installation in
       let backend = try Backend(
         { .analysis($0) },
         login: { number in
-          number == 1 ? .failure(401, "INVALID_CREDENTIALS") : .token("\(Trial.token)-\(number)")
+          number == 1
+            ? .failure(401, "INVALID_CREDENTIALS") : .token("\(AccountInstallation.token)-\(number)")
         })
       // The first probe comes after half a minute.
-      let worker = try trial.start(backend.url)
-      try await eventually { try await trial.results == 3 }
-      let ended = await trial.stop(worker)
+      let worker = try installation.start(backend.url)
+      try await eventually { try await installation.queue.results == 3 }
+      let ended = await installation.stop(worker)
       #expect(ended.messages.contains("look at the credentials file"))
       #expect(ended.messages.contains("The endpoint answers again"))
-      #expect(try await trial.attempts(consumedOnly: true) == [])
+      #expect(try await installation.attempts(consumedOnly: true) == [])
     }
   }
 
   @Test("until a time that is near, by a limit with Retry-After, is called again after it")
   func limitWithTime() async throws {
-    try await Trial.with(jobs: 3, maxAttempts: 1) { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with(jobs: 3, maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend { call in
         call.number == 1
           ? .failure(429, "ANALYSIS_LIMIT_EXCEEDED", headers: ["Retry-After: 2"]) : .analysis(call)
       }
-      let worker = try trial.start(backend.url, ["--concurrency", "1"])
-      try await eventually { try await trial.results == 3 }
-      let ended = await trial.stop(worker)
+      let worker = try installation.start(backend.url, ["--concurrency", "1"])
+      try await eventually { try await installation.queue.results == 3 }
+      let ended = await installation.stop(worker)
       #expect(ended.messages.contains("monthly limit is reached"))
-      #expect(try await trial.attempts(consumedOnly: true) == [])
+      #expect(try await installation.attempts(consumedOnly: true) == [])
     }
   }
 }

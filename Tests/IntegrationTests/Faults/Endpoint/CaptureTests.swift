@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import System
 import TestSupport
 import Testing
@@ -7,7 +8,8 @@ import Testing
 struct CaptureTests {
   /// What may not pass in plaintext: the account, its token (a JSON Web Token begins so), the beginning of a picture.
   private static let secrets: [(String, [UInt8])] = [
-    ("the password", Array(Trial.password.utf8)), ("the address", Array(Trial.email.utf8)),
+    ("the password", Array(AccountInstallation.password.utf8)),
+    ("the address", Array(AccountInstallation.email.utf8)),
     ("a token", Array("eyJhbGciOi".utf8)), ("the header of a token", Array("Bearer eyJ".utf8)),
     ("a picture", [0xFF, 0xD8, 0xFF, 0xE0, 0x00, 0x10] + Array("JFIF".utf8)),
   ]
@@ -15,17 +17,17 @@ struct CaptureTests {
   private func captured(_ arguments: [String], _ worker: [String], scheme: String) async throws -> [String] {
     let folder = try TemporaryFolder()
     let password = folder.path("password")
-    try Data(Trial.password.utf8).write(to: URL(filePath: password))
+    try Data(AccountInstallation.password.utf8).write(to: URL(filePath: password))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password)
-    let account = ["--require-auth", "--account", "\(Trial.email):\(password)"]
+    let account = ["--require-auth", "--account", "\(AccountInstallation.email):\(password)"]
     return try await RunningEndpoint.with(arguments + account) { endpoint async throws in
       let port = try #require(endpoint.url.split(separator: ":").last.flatMap { UInt16($0) })
       let tap = try ByteTap(before: port)
       defer { tap.stop() }
-      try await Trial.with(jobs: 10) { trial in
-        let ended = try await trial.drain("\(scheme)://127.0.0.1:\(tap.port)", worker)
+      try await AccountInstallation.with(jobs: 10) { installation in
+        let ended = try await installation.drain("\(scheme)://127.0.0.1:\(tap.port)", worker)
         #expect(ended.code == 0, "\(ended.messages)")
-        #expect(try await trial.results == 10)
+        #expect(try await installation.queue.results == 10)
       }
       let bytes = Data(tap.captured)
       #expect(bytes.count > 10_000, "ten pictures have passed")

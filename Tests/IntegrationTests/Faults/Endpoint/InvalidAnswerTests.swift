@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -95,17 +96,17 @@ struct InvalidAnswerTests {
   @Test(
     "is tried again, marked as maybe counted, then dead; no unit is used", arguments: transfers + contents)
   func invalid(row: Row) async throws {
-    try await Trial.with { trial in
-      let backend = try Trial.backend(row.answer)
-      let ended = try await trial.drain(backend.url)
+    try await AccountInstallation.with { installation in
+      let backend = try AccountInstallation.backend(row.answer)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.kind) == ["invalid_answer", "invalid_answer"], "\(attempts)")
       #expect(
         attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 && $0.message.count < 600 })
-      #expect(try await trial.results == 0)
-      #expect(try await trial.dead == 1)
-      #expect(try await trial.units == 0)
+      #expect(try await installation.queue.results == 0)
+      #expect(try await installation.queue.count("dead") == 1)
+      #expect(try await installation.queue.units == 0)
       #expect(backend.calls.count == 2)
       #expect(Set(backend.calls.map(\.key)).count == 1)
     }
@@ -113,13 +114,15 @@ struct InvalidAnswerTests {
 
   @Test("is kept with the attempt as its first words, without what looks like a secret")
   func excerpt() async throws {
-    try await Trial.with(maxAttempts: 1) { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with(maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend { call in
         Backend.Reply(
-          body: "<html>Welcome \(Trial.email), your \(call.token ?? ""), password=\(Trial.password)</html>")
+          body:
+            "<html>Welcome \(AccountInstallation.email), your \(call.token ?? ""), password=\(AccountInstallation.password)</html>"
+        )
       }
-      try await trial.drain(backend.url)
-      let attempt = try #require(try await trial.attempts().first)
+      try await installation.drain(backend.url)
+      let attempt = try #require(try await installation.attempts().first)
       #expect(attempt.message.contains("It began: <html>Welcome [redacted]"), "\(attempt.message)")
     }
   }
@@ -127,15 +130,15 @@ struct InvalidAnswerTests {
   @Test(
     "once does no harm: the next attempt is stored", arguments: [contents[0], transfers[0], transfers[7]])
   func once(row: Row) async throws {
-    try await Trial.with { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with { installation in
+      let backend = try AccountInstallation.backend { call in
         call.number == 1 ? try row.answer(call) : .analysis(call)
       }
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.results == 1)
-      #expect(try await trial.units == 1)
-      #expect(try await trial.recordedCalls == 2)
+      #expect(try await installation.queue.results == 1)
+      #expect(try await installation.queue.units == 1)
+      #expect(try await installation.recordedCalls == 2)
       #expect(backend.calls.count == 2)
     }
   }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -63,24 +64,25 @@ struct MemoryTests {
     ])
   func flat(name: String) async throws {
     let hostile = try await row(name)
-    try await Trial.with(maxAttempts: 1) { trial in
+    try await AccountInstallation.with(maxAttempts: 1) { installation in
       let attack = Switch()
-      let backend = try Trial.backend { call in
+      let backend = try AccountInstallation.backend { call in
         // First a good answer, so that all that a worker needs is there when it is measured.
         attack.isOn ? try hostile.answer(call) : .analysis(call)
       }
-      let worker = try trial.start(backend.url, ["--concurrency", "8", "--prefetch", "0"])
-      try await eventually { try await trial.results == 1 }
+      let worker = try installation.start(backend.url, ["--concurrency", "8", "--prefetch", "0"])
+      try await eventually { try await installation.queue.results == 1 }
       let before = try peak(of: worker)
       attack.turnOn()
       let picture = try await drawnPicture()
-      _ = try await trial.installation.submit(40, user: Trial.user, maxAttempts: 1, image: picture)
-      try await eventually { try await trial.dead == 40 }
+      _ = try await installation.queue.submit(
+        40, user: AccountInstallation.user, maxAttempts: 1, image: picture)
+      try await eventually { try await installation.queue.count("dead") == 40 }
       let growth = try peak(of: worker) - before
       // Eight calls of at most 1 MiB of answer each; the bomb alone would be 64 MiB, the endless ones more.
       #expect(growth < 48, "\(growth) MiB more")
-      _ = await trial.stop(worker)
-      let attempts = try await trial.attempts()
+      _ = await installation.stop(worker)
+      let attempts = try await installation.attempts()
       #expect(attempts.count == 40)
       #expect(
         attempts.allSatisfy { $0.kind == "invalid_answer" && $0.maybeCounted }, "\(attempts.first as Any)")

@@ -1,6 +1,5 @@
-import AnalysisCore
 import Foundation
-import Images
+import JobQueue
 import TestSupport
 
 /// A picture of noise, which no compression makes small, in a folder of its own as `large.jpg`.
@@ -19,7 +18,7 @@ func largePicture(side: Int = 1900) async throws -> TemporaryFolder {
 }
 
 /// The same, as it is stored.
-func noisyPicture(side: Int) async throws -> CleanImage {
+func noisyPicture(side: Int) async throws -> SubmittedImage {
   let folder = try await largePicture(side: side)
-  return try ImageCleaner().clean([UInt8](Data(contentsOf: URL(filePath: folder.path("large.jpg")))))
+  return try SubmittedImage(cleaning: URL(filePath: folder.path("large.jpg")))
 }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -10,19 +11,19 @@ struct NotSentTests {
     _ url: String, _ further: [String] = [], message: String
   ) async throws {
     // Many more than are in flight when the breaker opens: some always wait at the end.
-    try await Trial.with(jobs: 40, maxAttempts: 1) { trial in
-      let ended = try await trial.drain(
+    try await AccountInstallation.with(jobs: 40, maxAttempts: 1) { installation in
+      let ended = try await installation.drain(
         url, horizon: "2s", ["--concurrency", "4"] + further, account: false)
       #expect(ended.code == 75, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(!attempts.isEmpty)
       #expect(
         attempts.allSatisfy {
           $0.kind == "not_sent" && !$0.consumed && !$0.maybeCounted && $0.calls == 0 && $0.status == nil
         }, "\(attempts)")
       #expect(attempts.allSatisfy { $0.message.contains(message) }, "\(attempts.map(\.message))")
-      #expect(try await trial.unharmed == 40)
-      #expect(try await trial.units == 40)
+      #expect(try await installation.unharmed == 40)
+      #expect(try await installation.queue.units == 40)
     }
   }
 
@@ -53,43 +54,45 @@ struct NotSentTests {
 
   @Test("already for the log-in: the jobs wait as unharmed, and a drain ends with 75")
   func beforeLogin() async throws {
-    try await Trial.with(jobs: 20) { trial in
+    try await AccountInstallation.with(jobs: 20) { installation in
       let port = try ReservedPort()
-      let ended = try await trial.drain(port.url, horizon: "2s", ["--concurrency", "4"])
+      let ended = try await installation.drain(port.url, horizon: "2s", ["--concurrency", "4"])
       withExtendedLifetime(port) {}
       #expect(ended.code == 75, "\(ended.messages)")
-      #expect(try await trial.unharmed == 20)
+      #expect(try await installation.unharmed == 20)
       #expect(
-        try await trial.attempts().allSatisfy { $0.kind == "not_sent" && !$0.consumed && $0.calls == 0 })
-      #expect(try await trial.units == 20)
+        try await installation.attempts().allSatisfy {
+          $0.kind == "not_sent" && !$0.consumed && $0.calls == 0
+        })
+      #expect(try await installation.queue.units == 20)
     }
   }
 
   @Test("that comes back while jobs are tried again: each is analysed, by one call, whatever its attempts")
   func comesBack() async throws {
-    try await Trial.with(jobs: 3, maxAttempts: 1) { trial in
+    try await AccountInstallation.with(jobs: 3, maxAttempts: 1) { installation in
       let port = try ReservedPort()
-      let worker = try trial.start(port.url, ["--concurrency", "1"], account: false)
-      try await eventually { try await trial.attempts().count >= 4 }
-      let backend = try Trial.backend(on: port)
-      try await eventually { try await trial.results == 3 }
-      _ = await trial.stop(worker)
+      let worker = try installation.start(port.url, ["--concurrency", "1"], account: false)
+      try await eventually { try await installation.attempts().count >= 4 }
+      let backend = try AccountInstallation.backend(on: port)
+      try await eventually { try await installation.queue.results == 3 }
+      _ = await installation.stop(worker)
       #expect(backend.calls.count == 3)
-      #expect(Set(backend.calls.map(\.job)) == Set(trial.jobs.map { Int($0.value) }))
-      #expect(try await trial.attempts().allSatisfy { $0.kind == "not_sent" && $0.calls == 0 })
+      #expect(Set(backend.calls.map(\.job)) == Set(installation.jobs.map { Int($0.value) }))
+      #expect(try await installation.attempts().allSatisfy { $0.kind == "not_sent" && $0.calls == 0 })
     }
   }
 
   @Test("that stays away is left alone after ten failures in a row, and the log says so")
   func breaker() async throws {
-    try await Trial.with(jobs: 200, maxAttempts: 1) { trial in
+    try await AccountInstallation.with(jobs: 200, maxAttempts: 1) { installation in
       let port = try ReservedPort()
-      let worker = try trial.start(port.url, ["--concurrency", "4"], account: false)
+      let worker = try installation.start(port.url, ["--concurrency", "4"], account: false)
       try await eventually { worker.messagesSoFar.contains("fails and is not called for a while") }
-      let ended = await trial.stop(worker)
+      let ended = await installation.stop(worker)
       withExtendedLifetime(port) {}
       #expect(ended.messages.contains("not_sent"))
-      #expect(try await trial.unharmed == 200)
+      #expect(try await installation.unharmed == 200)
     }
   }
 
@@ -100,11 +103,11 @@ struct NotSentTests {
       "http://backend.example", "https://name:word@backend.example",
     ])
   func forbiddenAddress(address: String) async throws {
-    try await Trial.with { trial in
-      let ended = try await trial.drain(address)
+    try await AccountInstallation.with { installation in
+      let ended = try await installation.drain(address)
       #expect(ended.code == 64, "\(ended.messages)")
       #expect(ended.messages.contains("The endpoint cannot be used"), "\(ended.messages)")
-      #expect(try await trial.unharmed == 1)
+      #expect(try await installation.unharmed == 1)
     }
   }
 }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -52,21 +53,21 @@ struct OutcomeUnknownTests {
   }
 
   private func expectOneRepeat(_ row: Row, deadline: String) async throws {
-    try await Trial.with { trial in
-      let backend = try Trial.backend(row.answer)
-      let ended = try await trial.drain(backend.url, ["--deadline", deadline])
+    try await AccountInstallation.with { installation in
+      let backend = try AccountInstallation.backend(row.answer)
+      let ended = try await installation.drain(backend.url, ["--deadline", deadline])
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"])
       #expect(attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 })
-      #expect(try await trial.results == 1)
+      #expect(try await installation.queue.results == 1)
       #expect(
-        try await trial.installation.number("SELECT attempt::int FROM analysis.result") == 2)
+        try await installation.queue.number("SELECT attempt::int FROM analysis.result") == 2)
       #expect(backend.calls.count == 2)
       #expect(Set(backend.calls.map(\.key)).count == 1)
       #expect(backend.calls.first?.key != nil)
-      #expect(try await trial.recordedCalls == 2)
-      #expect(try await trial.units == 1)
+      #expect(try await installation.recordedCalls == 2)
+      #expect(try await installation.queue.units == 1)
     }
   }
 
@@ -78,7 +79,7 @@ struct OutcomeUnknownTests {
       while let head = try connection.readHead() {
         guard head.target == "/api/analyze" else {
           guard connection.readBody(of: head) != nil else { return }
-          try connection.respond(200, Backend.Reply.token(Trial.token).body)
+          try connection.respond(200, Backend.Reply.token(AccountInstallation.token).body)
           continue
         }
         keys.add(head.headers["idempotency-key"])
@@ -88,26 +89,26 @@ struct OutcomeUnknownTests {
       }
     }
     defer { server.stop() }
-    try await Trial.with { trial in
-      let ended = try await trial.drain(server.url)
+    try await AccountInstallation.with { installation in
+      let ended = try await installation.drain(server.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"])
       #expect(attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 })
-      #expect(try await trial.results == 1)
+      #expect(try await installation.queue.results == 1)
       #expect(keys.all.count == 2 && Set(keys.all).count == 1)
     }
   }
 
   @Test("for good is dead after its attempts, and nothing is counted")
   func forGood() async throws {
-    try await Trial.with(maxAttempts: 3) { trial in
-      let backend = try Trial.backend { _ in .raw { $0.reset() } }
-      let ended = try await trial.drain(backend.url)
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
+      let backend = try AccountInstallation.backend { _ in .raw { $0.reset() } }
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.attempts().map(\.kind) == Array(repeating: "outcome_unknown", count: 3))
-      #expect(try await trial.dead == 1)
-      #expect(try await trial.units == 0)
+      #expect(try await installation.attempts().map(\.kind) == Array(repeating: "outcome_unknown", count: 3))
+      #expect(try await installation.queue.count("dead") == 1)
+      #expect(try await installation.queue.units == 0)
       #expect(backend.calls.count == 3)
     }
   }
@@ -122,32 +123,32 @@ struct OutcomeUnknownTests {
       gate.wait()
       return .analysis(call)
     }
-    try await Trial.with(maxAttempts: 1) { trial in
-      let backend = try Trial.backend(slow)
-      let ended = try await trial.drain(backend.url, ["--deadline", "5s"], account: false)
+    try await AccountInstallation.with(maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend(slow)
+      let ended = try await installation.drain(backend.url, ["--deadline", "5s"], account: false)
       gate.open()
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.kind) == ["outcome_unknown"], "\(attempts)")
-      #expect(try await trial.dead == 1)
+      #expect(try await installation.queue.count("dead") == 1)
       #expect(backend.calls.count == 1)
     }
     // The call takes longer than a lease; heartbeats keep the job, so that nobody calls for it again.
-    try await Trial.with(maxAttempts: 1) { trial in
-      let backend = try Trial.backend(slow)
-      let worker = try trial.start(backend.url, ["--deadline", "10m", "--lease", "10s"])
+    try await AccountInstallation.with(maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend(slow)
+      let worker = try installation.start(backend.url, ["--deadline", "10m", "--lease", "10s"])
       try await eventually { backend.calls.count == 1 }
-      let first = try await trial.installation.text("SELECT deadline::text FROM analysis.lease")
+      let first = try await installation.queue.text("SELECT deadline::text FROM analysis.lease")
       try await eventually {
-        try await trial.installation.number(
+        try await installation.queue.number(
           """
           SELECT count(*)::int FROM analysis.lease
           WHERE deadline > '\(first)' AND clock_timestamp() > '\(first)'
           """) == 1
       }
       gate.open()
-      try await eventually { try await trial.results == 1 }
-      _ = await trial.stop(worker)
+      try await eventually { try await installation.queue.results == 1 }
+      _ = await installation.stop(worker)
       #expect(backend.calls.count == 1)
     }
   }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import Synchronization
 import TestSupport
 import Testing
@@ -27,13 +28,13 @@ struct RedirectTests {
       connection.waitForClose()
     }
     defer { other.stop() }
-    try await Trial.with(maxAttempts: 3) { trial in
-      let backend = try Trial.backend { _ in
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
+      let backend = try AccountInstallation.backend { _ in
         Backend.Reply(status: status, headers: ["Location: http://localhost:\(other.port)/api/analyze"])
       }
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      try await expectRefused(trial, backend)
+      try await expectRefused(installation, backend)
       #expect(elsewhere.all == [])
     }
   }
@@ -44,15 +45,15 @@ struct RedirectTests {
     let words = "words of a file that nobody may read"
     try Data(Answers.analysis(further: "\"message\":\"\(words)\"").utf8)
       .write(to: URL(filePath: folder.path("secret.json")))
-    try await Trial.with(maxAttempts: 3) { trial in
-      let backend = try Trial.backend { _ in
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
+      let backend = try AccountInstallation.backend { _ in
         Backend.Reply(status: 302, headers: ["Location: file://\(folder.path("secret.json"))"])
       }
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      try await expectRefused(trial, backend)
+      try await expectRefused(installation, backend)
       #expect(!ended.messages.contains(words))
-      #expect(try await trial.results == 0)
+      #expect(try await installation.queue.results == 0)
     }
   }
 
@@ -63,11 +64,13 @@ struct RedirectTests {
       "http://2852039166/latest", "//169.254.169.254/latest",
     ])
   func metadata(address: String) async throws {
-    try await Trial.with(maxAttempts: 3) { trial in
-      let backend = try Trial.backend { _ in Backend.Reply(status: 307, headers: ["Location: \(address)"]) }
-      let ended = try await trial.drain(backend.url)
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
+      let backend = try AccountInstallation.backend { _ in
+        Backend.Reply(status: 307, headers: ["Location: \(address)"])
+      }
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      try await expectRefused(trial, backend)
+      try await expectRefused(installation, backend)
     }
   }
 
@@ -79,23 +82,23 @@ struct RedirectTests {
       connection.waitForClose()
     }
     defer { other.stop() }
-    try await Trial.with(jobs: 3) { trial in
+    try await AccountInstallation.with(jobs: 3) { installation in
       let backend = try Backend(login: { _ in
         Backend.Reply(status: 307, headers: ["Location: http://localhost:\(other.port)/api/login"])
       })
-      let ended = try await trial.drain(backend.url, horizon: "1s")
+      let ended = try await installation.drain(backend.url, horizon: "1s")
       #expect(ended.code == 75, "\(ended.messages)")
       #expect(elsewhere.all == [])
-      #expect(try await trial.unharmed == 3)
+      #expect(try await installation.unharmed == 3)
     }
   }
 
-  private func expectRefused(_ trial: Trial, _ backend: Backend) async throws {
-    let attempts = try await trial.attempts()
+  private func expectRefused(_ installation: AccountInstallation, _ backend: Backend) async throws {
+    let attempts = try await installation.attempts()
     #expect(attempts.map(\.kind) == ["redirect"])
     #expect(attempts.allSatisfy { $0.calls == 1 && $0.message.contains("redirect, which is not followed") })
-    #expect(try await trial.dead == 1)
-    #expect(try await trial.units == 0)
+    #expect(try await installation.queue.count("dead") == 1)
+    #expect(try await installation.queue.units == 0)
     #expect(backend.calls.count == 1)
   }
 }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -22,18 +23,18 @@ struct RefusedRequestTests {
 
   @Test("makes the job dead at once, with its message, and the unit is given back", arguments: rows)
   func permanent(row: Row) async throws {
-    try await Trial.with(maxAttempts: 5) { trial in
-      let backend = try Trial.backend(row.answer)
-      let ended = try await trial.drain(backend.url)
+    try await AccountInstallation.with(maxAttempts: 5) { installation in
+      let backend = try AccountInstallation.backend(row.answer)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.kind) == ["permanent"])
       #expect(attempts.first?.message == "It is not taken.")
       #expect(attempts.first?.errorID == "err-77")
       #expect(
-        try await trial.installation.text("SELECT class || ' ' || message FROM analysis.dead")
+        try await installation.queue.text("SELECT class || ' ' || message FROM analysis.dead")
           == "permanent It is not taken.")
-      #expect(try await trial.units == 0)
+      #expect(try await installation.queue.units == 0)
       #expect(backend.calls.count == 1)
     }
   }
@@ -44,27 +45,27 @@ struct RefusedRequestTests {
       Row("HTML", 413, "<html><h1>413 Request Entity Too Large</h1></html>"), Row("nothing", 413),
     ])
   func withoutWords(row: Row) async throws {
-    try await Trial.with { trial in
-      let backend = try Trial.backend(row.answer)
-      try await trial.drain(backend.url)
-      let attempt = try #require(try await trial.attempts().first)
+    try await AccountInstallation.with { installation in
+      let backend = try AccountInstallation.backend(row.answer)
+      try await installation.drain(backend.url)
+      let attempt = try #require(try await installation.attempts().first)
       #expect(attempt.kind == "permanent" && attempt.status == 413 && !attempt.message.isEmpty)
-      #expect(try await trial.dead == 1)
+      #expect(try await installation.queue.count("dead") == 1)
     }
   }
 
   @Test("one picture's refusal harms none of the others")
   func others() async throws {
-    try await Trial.with(jobs: 30) { trial in
-      let victims = Set(trial.jobs.prefix(5).map { Int($0.value) })
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with(jobs: 30) { installation in
+      let victims = Set(installation.jobs.prefix(5).map { Int($0.value) })
+      let backend = try AccountInstallation.backend { call in
         victims.contains(call.job ?? 0) ? .failure(422, "INVALID_IMAGE_FORMAT") : .analysis(call)
       }
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.results == 25)
-      #expect(try await trial.dead == 5)
-      #expect(try await trial.units == 25)
+      #expect(try await installation.queue.results == 25)
+      #expect(try await installation.queue.count("dead") == 5)
+      #expect(try await installation.queue.units == 25)
       #expect(backend.calls.count == 30)
     }
   }
@@ -82,33 +83,34 @@ struct RefusedRequestTests {
       connection.reset()
     }
     defer { server.stop() }
-    try await Trial.with(maxAttempts: 3) { trial in
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
       let image = try await noisyPicture(side: 1200)
-      _ = try await trial.installation.submit(1, user: Trial.user, maxAttempts: 3, image: image)
-      let ended = try await trial.drain(server.url, account: false)
+      _ = try await installation.queue.submit(1, user: AccountInstallation.user, maxAttempts: 3, image: image)
+      let ended = try await installation.drain(server.url, account: false)
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.allSatisfy { $0.kind == "permanent" && $0.status == 413 }, "\(attempts)")
       #expect(attempts.count == 2)
-      #expect(try await trial.dead == 2)
+      #expect(try await installation.queue.count("dead") == 2)
     }
   }
 
   @Test("above its 5 MiB is never asked: a larger picture is scaled down before it is sent")
   func aboveLimit() async throws {
-    try await Trial.with { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with { installation in
+      let backend = try AccountInstallation.backend { call in
         call.request.body.count >= 5_242_880 ? .failure(413, "LIMIT_FILE_SIZE") : .analysis(call)
       }
       let folder = try await largePicture()
       let submit = try Executable(
-        "analysisctl", ["submit", "--user", Trial.user, "--type", "throat", folder.path("large.jpg")],
-        environment: trial.installation.environment)
+        "analysisctl",
+        ["submit", "--user", AccountInstallation.user, "--type", "throat", folder.path("large.jpg")],
+        environment: installation.queue.environment)
       let submitted = await submit.ended()
       #expect(submitted.code == 0, "\(submitted.messages)")
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.results == 2)
+      #expect(try await installation.queue.results == 2)
       let largest = try #require(backend.calls.map(\.request.body.count).max())
       #expect(largest > 1_000_000 && largest < 5_242_880)
     }

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -17,15 +18,15 @@ struct ServerErrorTests {
 
   @Test("is tried again as often as the job may be, then the job is dead", arguments: rows)
   func failing(row: Row) async throws {
-    try await Trial.with(maxAttempts: 3) { trial in
-      let backend = try Trial.backend(row.answer)
-      let ended = try await trial.drain(backend.url)
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
+      let backend = try AccountInstallation.backend(row.answer)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      let attempts = try await trial.attempts()
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.kind) == ["server", "server", "server"], "\(attempts)")
       #expect(attempts.allSatisfy { $0.consumed && $0.maybeCounted && $0.calls == 1 && $0.status != nil })
-      #expect(try await trial.dead == 1)
-      #expect(try await trial.units == 0)
+      #expect(try await installation.queue.count("dead") == 1)
+      #expect(try await installation.queue.units == 0)
       #expect(backend.calls.count == 3)
       #expect(Set(backend.calls.map(\.key)).count == 1)
     }
@@ -33,22 +34,22 @@ struct ServerErrorTests {
 
   @Test("twice and then answers: the third attempt is stored, and the result knows it")
   func recovers() async throws {
-    try await Trial.with(maxAttempts: 3) { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with(maxAttempts: 3) { installation in
+      let backend = try AccountInstallation.backend { call in
         call.number <= 2 ? .failure(500, "SERVER_ERROR") : .analysis(call)
       }
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.installation.number("SELECT attempt::int FROM analysis.result") == 3)
-      #expect(try await trial.recordedCalls == 3)
-      #expect(try await trial.units == 1)
+      #expect(try await installation.queue.number("SELECT attempt::int FROM analysis.result") == 3)
+      #expect(try await installation.recordedCalls == 3)
+      #expect(try await installation.queue.units == 1)
     }
   }
 
   @Test("keeps code, message and error id with each attempt, and jobs show tells them")
   func errorID() async throws {
-    try await Trial.with(maxAttempts: 2) { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with(maxAttempts: 2) { installation in
+      let backend = try AccountInstallation.backend { call in
         Backend.Reply(
           status: 500,
           body: """
@@ -56,16 +57,16 @@ struct ServerErrorTests {
              "category":"processing","recovery_action":"retry","error_id":"err-\(call.number)"}
             """)
       }
-      try await trial.drain(backend.url)
-      let attempts = try await trial.attempts()
+      try await installation.drain(backend.url)
+      let attempts = try await installation.attempts()
       #expect(attempts.map(\.errorID) == ["err-1", "err-2"])
       #expect(
         attempts.allSatisfy {
           $0.code == "CRITICAL_ERROR" && $0.message == "The image could not be processed."
         })
       let show = try Executable(
-        "analysisctl", ["jobs", "show", "\(trial.jobs[0])", "--json"],
-        environment: trial.installation.environment)
+        "analysisctl", ["jobs", "show", "\(installation.jobs[0])", "--json"],
+        environment: installation.queue.environment)
       let shown = await show.ended()
       #expect(shown.code == 0, "\(shown.messages)")
       #expect(shown.output.contains("err-1") && shown.output.contains("err-2"), "\(shown.output)")
@@ -74,22 +75,22 @@ struct ServerErrorTests {
 
   @Test("for all jobs is left alone after ten failures and probed; when it works again all jobs are analysed")
   func breaker() async throws {
-    try await Trial.with(jobs: 150, maxAttempts: 10) { trial in
+    try await AccountInstallation.with(jobs: 150, maxAttempts: 10) { installation in
       let works = Switch()
-      let backend = try Trial.backend { call in
+      let backend = try AccountInstallation.backend { call in
         works.isOn ? .analysis(call) : .failure(500, "SERVER_ERROR")
       }
-      let worker = try trial.start(backend.url, ["--concurrency", "8"])
+      let worker = try installation.start(backend.url, ["--concurrency", "8"])
       try await eventually { worker.messagesSoFar.contains("fails and is not called for a while") }
       let before = backend.calls.count
       // Ten in a row open it; what was in flight then ended too.
       #expect(before < 150, "\(before) calls")
       works.turnOn()
-      try await eventually { try await trial.results == 150 }
-      let ended = await trial.stop(worker)
+      try await eventually { try await installation.queue.results == 150 }
+      let ended = await installation.stop(worker)
       #expect(ended.messages.contains("The endpoint answers again"))
-      #expect(try await trial.dead == 0)
-      #expect(try await trial.recordedCalls == backend.calls.count)
+      #expect(try await installation.queue.count("dead") == 0)
+      #expect(try await installation.recordedCalls == backend.calls.count)
     }
   }
 }

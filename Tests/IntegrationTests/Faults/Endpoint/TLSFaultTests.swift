@@ -1,5 +1,6 @@
 import AnalysisCore
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -34,12 +35,12 @@ struct TLSFaultTests {
     try await RunningEndpoint.with(["--tls-cert", file, "--tls-key", authority.key]) {
       endpoint async throws in
       // Many more than are in flight when the breaker opens: some always wait at the end.
-      try await Trial.with(jobs: 40, maxAttempts: 1) { trial in
+      try await AccountInstallation.with(jobs: 40, maxAttempts: 1) { installation in
         let address = endpoint.url.replacing("http://", with: "https://")
-        let ended = try await trial.drain(
+        let ended = try await installation.drain(
           address, horizon: "2s", ["--ca-file", trusted, "--concurrency", "4"], account: false)
         #expect(ended.code == 75, "\(ended.messages)")
-        let attempts = try await trial.attempts()
+        let attempts = try await installation.attempts()
         #expect(!attempts.isEmpty)
         #expect(
           attempts.allSatisfy {
@@ -49,8 +50,8 @@ struct TLSFaultTests {
         #expect(ended.messages.contains("The certificate of 127.0.0.1 was refused"))
         #expect(ended.messages.contains(certificate.words))
         #expect(try endpoint.calls.isEmpty)
-        #expect(try await trial.unharmed == 40)
-        #expect(try await trial.units == 40)
+        #expect(try await installation.unharmed == 40)
+        #expect(try await installation.queue.units == 40)
       }
     }
   }
@@ -62,13 +63,13 @@ struct TLSFaultTests {
     let trusted = certificate.isOfAnotherAuthority ? other.file : authority.file
     try await RunningEndpoint.with(["--tls-cert", file, "--tls-key", authority.key]) {
       endpoint async throws in
-      try await Trial.with(jobs: 12) { trial in
+      try await AccountInstallation.with(jobs: 12) { installation in
         let address = endpoint.url.replacing("http://", with: "https://")
-        let ended = try await trial.drain(
+        let ended = try await installation.drain(
           address, horizon: "2s", ["--ca-file", trusted, "--concurrency", "4"])
         #expect(ended.code == 75, "\(ended.messages)")
         #expect(ended.messages.contains(certificate.words))
-        #expect(try await trial.unharmed == 12)
+        #expect(try await installation.unharmed == 12)
         #expect(try endpoint.calls.isEmpty)
       }
     }
@@ -80,11 +81,11 @@ struct TLSFaultTests {
     let file = try await authority.certificate(names: "DNS:localhost,IP:127.0.0.1")
     try await RunningEndpoint.with(["--tls-cert", file, "--tls-key", authority.key]) {
       endpoint async throws in
-      try await Trial.with(jobs: 5) { trial in
+      try await AccountInstallation.with(jobs: 5) { installation in
         let address = endpoint.url.replacing("http://127.0.0.1", with: "https://\(host)")
-        let ended = try await trial.drain(address, ["--ca-file", authority.file], account: false)
+        let ended = try await installation.drain(address, ["--ca-file", authority.file], account: false)
         #expect(ended.code == 0, "\(ended.messages)")
-        #expect(try await trial.results == 5)
+        #expect(try await installation.queue.results == 5)
         #expect(try endpoint.calls.count == 5)
       }
     }

@@ -1,6 +1,7 @@
 import AnalysisCore
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -77,7 +78,8 @@ struct UnusualAnswerTests {
       stored: "answered_at IS NULL AND finished_at > now() - interval '1 hour'"),
     Valid(
       "a user as an object, of which nothing is kept",
-      Answers.analysis(further: #""user":{"id":"u-7","email":"\#(Trial.email)","name":"Service"}"#),
+      Answers.analysis(
+        further: #""user":{"id":"u-7","email":"\#(AccountInstallation.email)","name":"Service"}"#),
       stored: "analysis_id = 'a-1'"),
     Valid(
       "just below an edge", one("x", "0.7999999999"),
@@ -90,25 +92,25 @@ struct UnusualAnswerTests {
 
   @Test("is stored as it is meant, by one call and one unit", arguments: rows)
   func valid(row: Valid) async throws {
-    try await Trial.with(maxAttempts: 1) { trial in
-      let backend = try Trial.backend { _ in Backend.Reply(body: row.body) }
-      let ended = try await trial.drain(backend.url)
+    try await AccountInstallation.with(maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend { _ in Backend.Reply(body: row.body) }
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.attempts() == [])
-      let row = try await trial.installation.pool.query(
+      #expect(try await installation.attempts() == [])
+      let row = try await installation.queue.pool.query(
         "SELECT (\(row.stored)) IS TRUE, to_jsonb(r)::text FROM analysis.result r WHERE outcome = 1"
       ).single()
       let whole = try row.string(1)
       #expect(try row.bool(0), "\(whole)")
       #expect(backend.calls.count == 1)
-      #expect(try await trial.units == 1)
+      #expect(try await installation.queue.units == 1)
     }
   }
 
   @Test("in chunks, and in pieces of one byte, is whole")
   func pieces() async throws {
-    try await Trial.with(jobs: 2, maxAttempts: 1) { trial in
-      let backend = try Trial.backend { call in
+    try await AccountInstallation.with(jobs: 2, maxAttempts: 1) { installation in
+      let backend = try AccountInstallation.backend { call in
         let body = Array(Answers.throat.utf8)
         // Each says that its connection ends, or the second call could be sent on the first one's just then.
         return .raw { connection in
@@ -124,9 +126,9 @@ struct UnusualAnswerTests {
           }
         }
       }
-      let ended = try await trial.drain(backend.url)
+      let ended = try await installation.drain(backend.url)
       #expect(ended.code == 0, "\(ended.messages)")
-      #expect(try await trial.results == 2)
+      #expect(try await installation.queue.results == 2)
     }
   }
 }

@@ -1,5 +1,4 @@
 import AnalysisCore
-import Images
 import JobQueue
 import PostgreSQL
 import Synchronization
@@ -15,9 +14,9 @@ final class KeyedSubmits: Sendable {
 
   private let state = Mutex(State())
   private let database: ConnectionPool
-  private let picture: CleanImage
+  private let picture: SubmittedImage
 
-  init(_ database: ConnectionPool, _ picture: CleanImage) {
+  init(_ database: ConnectionPool, _ picture: SubmittedImage) {
     self.database = database
     self.picture = picture
   }
@@ -51,9 +50,7 @@ final class KeyedSubmits: Sendable {
   /// Submits under a key, once; nil when it was refused.
   func submit(_ key: String) async throws -> JobID? {
     let submission = Submission(
-      user: FailoverTrial.user, kind: .throat,
-      image: .bytes(
-        picture.bytes, sha256: picture.sha256, width: picture.width, height: picture.height), key: key)
+      user: FailoverCluster.user, kind: .throat, image: picture, key: key)
     // Without repeats: an answer that is lost stays lost.
     let submitter = Submitter(database, limits: SubmitLimits(repeats: 0))
     switch try await submitter.submit([submission]).first {

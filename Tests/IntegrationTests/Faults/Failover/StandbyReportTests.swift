@@ -9,10 +9,10 @@ struct StandbyReportTests {
     "answers reports without diagnoses, leaves the closing of a month to the primary, and refuses by name what it would have to write"
   )
   func reports() async throws {
-    try await FailoverTrial.with(jobs: 3, isSynchronous: false) { failover in
-      try await failover.trial.drain()
+    try await FailoverCluster.with(jobs: 3, isSynchronous: false) { failover in
+      try await failover.installation.drain()
       try await failover.caughtUp()
-      let standby = failover.standby.conninfo(database: FailoverTrial.database, over: .tcp)
+      let standby = failover.standby.conninfo(database: FailoverCluster.database, over: .tcp)
       func run(_ words: String...) async throws -> Executable.Ended {
         try await Executable("analysisctl", words, environment: ["ANALYSIS_DATABASE": standby]).ended()
       }

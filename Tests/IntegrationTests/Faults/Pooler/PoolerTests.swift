@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -63,15 +64,15 @@ struct PoolerTests {
             #expect(ended.code == 0, "\(ended.messages)")
             #expect(!ended.messages.contains("did not do what was asked"), "\(ended.messages)")
           }
-          try await Installation.open(database) { installation in
+          try await withQueue(in: database) { queue in
             #expect(
-              try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1")
+              try await queue.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1")
                 == 6)
-            #expect(try await installation.number("SELECT sum(used)::int FROM analysis.usage") == 6)
+            #expect(try await queue.number("SELECT sum(used)::int FROM analysis.usage") == 6)
             #expect(
-              try await installation.number(
+              try await queue.number(
                 "SELECT count(*)::int FROM analysis.statement WHERE report = 'usage'") == 1)
-            try await installation.expectInvariants()
+            try await queue.expectSound()
           }
         }
       }
@@ -106,85 +107,85 @@ struct PoolerTests {
 
   @Test("a worker that would listen says that it cannot, and takes new jobs by looking for them")
   func listening() async throws {
-    try await WorkerTrial.pooled(jobs: 0) { trial, _ in
-      let worker = try trial.worker()
+    try await Installation.pooled(jobs: 0) { installation, _ in
+      let worker = try installation.worker()
       try await eventually { worker.messagesSoFar.contains("not heard through a pooler") }
-      let later = try await trial.submitFurther(5)
-      try await eventually { try await trial.results == 5 }
+      let later = try await installation.submitFurther(5)
+      try await eventually { try await installation.queue.results == 5 }
       worker.send(SIGTERM)
       let ended = await worker.ended()
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(ended.messages.components(separatedBy: "not heard through a pooler").count == 2)
-      try await trial.expectEachEnded(also: later)
-      try await trial.expectNoAttemptConsumed()
+      try await installation.expectEachEnded(also: later)
+      try await installation.expectNoAttemptConsumed()
     }
   }
 
   @Test("a pooler that is killed and started again while jobs pass loses none and consumes no attempt")
   func killed() async throws {
-    try await WorkerTrial.pooled(jobs: 150) { trial, pooler in
-      let workers = try (0..<2).map { _ in try trial.worker(["--no-listen"]) }
+    try await Installation.pooled(jobs: 150) { installation, pooler in
+      let workers = try (0..<2).map { _ in try installation.worker(["--no-listen"]) }
       for goal in [20, 60, 100] {
-        try await eventually { try await trial.results >= goal }
+        try await eventually { try await installation.queue.results >= goal }
         await pooler.kill()
         try await pooler.start()
       }
-      try await eventually { try await trial.results == 150 }
+      try await eventually { try await installation.queue.results == 150 }
       for worker in workers {
         worker.send(SIGTERM)
         #expect(await worker.ended().code == 0)
       }
-      try await trial.expectEachEnded()
-      try await trial.expectNoAttemptConsumed()
+      try await installation.expectEachEnded()
+      try await installation.expectNoAttemptConsumed()
     }
   }
 
   @Test("a worker carries on when the pooler sends it away for want of a connection to the server")
   func queueFull() async throws {
     let settings = ["default_pool_size": "1", "query_wait_timeout": "1"]
-    try await WorkerTrial.pooled(jobs: 40, settings: settings) { trial, pooler in
-      let worker = try trial.worker(["--no-listen"])
-      try await eventually { try await trial.results >= 5 }
-      try await Self.holdingTheConnection(of: pooler, trial) {
+    try await Installation.pooled(jobs: 40, settings: settings) { installation, pooler in
+      let worker = try installation.worker(["--no-listen"])
+      try await eventually { try await installation.queue.results >= 5 }
+      try await Self.holdingTheConnection(of: pooler, installation) {
         try await eventually { worker.messagesSoFar.contains("query_wait_timeout") }
         // Also one that starts just now waits for it.
-        let later = try trial.worker(["--no-listen"])
+        let later = try installation.worker(["--no-listen"])
         try await eventually { later.messagesSoFar.contains("trying again") }
         later.send(SIGTERM)
         #expect(await later.ended().code == 0)
       }
-      try await eventually { try await trial.results == 40 }
+      try await eventually { try await installation.queue.results == 40 }
       worker.send(SIGTERM)
       #expect(await worker.ended().code == 0)
-      try await trial.expectEachEnded()
-      try await trial.expectNoAttemptConsumed()
+      try await installation.expectEachEnded()
+      try await installation.expectNoAttemptConsumed()
     }
   }
 
   @Test("a worker waits for a pooler that takes no more clients, and goes on when it takes some again")
   func tooManyClients() async throws {
-    try await WorkerTrial.pooled(jobs: 20, settings: ["max_client_conn": "8"]) { trial, _ in
+    try await Installation.pooled(jobs: 20, settings: ["max_client_conn": "8"]) { installation, _ in
       let loop = try EventLoop()
       var others: [Connection] = []
-      for _ in 0..<8 { others.append(try await trial.installation.database.connect(on: loop)) }
-      let worker = try trial.worker(["--no-listen"])
+      for _ in 0..<8 { others.append(try await installation.queue.database.connect(on: loop)) }
+      let worker = try installation.worker(["--no-listen"])
       try await eventually { worker.messagesSoFar.contains("no more connections allowed") }
-      #expect(try await trial.results == 0)
+      #expect(try await installation.queue.results == 0)
       for other in others { await other.close() }
-      try await eventually { try await trial.results == 20 }
+      try await eventually { try await installation.queue.results == 20 }
       worker.send(SIGTERM)
       #expect(await worker.ended().code == 0)
-      try await trial.expectEachEnded()
-      try await trial.expectNoAttemptConsumed()
+      try await installation.expectEachEnded()
+      try await installation.expectNoAttemptConsumed()
     }
   }
 
   @Test("a startup option that the pooler refuses is told as a fault of the settings, with 64")
   func options() async throws {
-    try await WorkerTrial.pooled(jobs: 0) { trial, _ in
+    try await Installation.pooled(jobs: 0) { installation, _ in
       let command = try Executable(
         "analysisctl",
-        ["status", "--database", trial.installation.database.conninfo + " options='-c jit=off'"])
+        ["status", "--database", installation.queue.database.conninfo + " options='-c jit=off'"])
       let ended = await command.ended()
       #expect(ended.code == 64)
       #expect(ended.messages.contains("unsupported startup parameter"), "\(ended.messages)")
@@ -193,13 +194,13 @@ struct PoolerTests {
 
   /// Keeps the pooler's only connection to the server in a transaction meanwhile.
   private static func holdingTheConnection(
-    of pooler: Pooler, _ trial: WorkerTrial, _ body: () async throws -> Void
+    of pooler: Pooler, _ installation: Installation, _ body: () async throws -> Void
   ) async throws {
-    try await Installation.open(trial.installation.database) { installation in
+    try await withQueue(in: installation.queue.database) { queue in
       try await eventually {
         // The worker may have the queue before it.
         do {
-          try await installation.pool.transaction { transaction in
+          try await queue.pool.transaction { transaction in
             _ = try await transaction.query("SELECT 1")
             try await body()
           }

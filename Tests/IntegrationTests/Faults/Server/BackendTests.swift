@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -9,49 +10,49 @@ struct BackendTests {
     arguments: ["pg_terminate_backend", "pg_cancel_backend"])
   func struck(function: String) async throws {
     // Work for ten seconds at least, so that there is some left when the first is struck.
-    try await WorkerTrial.with(jobs: 1000, endpoint: ["--delay", "50ms"]) { trial in
-      let worker = try trial.worker(["--drain", "--drain-horizon", "60s"])
-      try await eventually { try await trial.results >= 10 }
+    try await Installation.with(jobs: 1000, endpoint: ["--delay", "50ms"]) { installation in
+      let worker = try installation.worker(["--drain", "--drain-horizon", "60s"])
+      try await eventually { try await installation.queue.results >= 10 }
       var struck = 0
-      while try await trial.results < trial.jobs.count {
+      while try await installation.queue.results < installation.jobs.count {
         // Not those that only wait: a cancellation of nothing is nothing.
-        struck += try await trial.installation.number(
+        struck += try await installation.queue.number(
           """
           SELECT count(\(function)(pid))::int FROM pg_stat_activity
           WHERE datname = current_database() AND application_name = 'analysis-worker'
             AND ('\(function)' = 'pg_terminate_backend' OR state = 'active')
           """)
-        let before = try await trial.results
+        let before = try await installation.queue.results
         try await eventually {
-          let now = try await trial.results
-          return now >= min(before + 20, trial.jobs.count)
+          let now = try await installation.queue.results
+          return now >= min(before + 20, installation.jobs.count)
         }
       }
       let ended = await worker.ended()
       #expect(ended.code == 0, "\(ended.messages)")
       #expect(struck > 0 || function == "pg_cancel_backend")
-      try await trial.expectNoAttemptConsumed()
-      try await trial.expectEachEnded()
+      try await installation.expectNoAttemptConsumed()
+      try await installation.expectEachEnded()
     }
   }
 
   @Test("A frozen backend holds the worker up for no longer than its deadline; it goes on with a new one")
   func frozen() async throws {
     // As above: with nothing left to do it needs fewer connections.
-    try await ServerTrial.with(jobs: 1000, endpoint: ["--delay", "50ms"]) { trial in
-      let worker = try trial.trial.worker()
-      try await eventually { try await trial.trial.results >= 20 }
-      let frozen = try await trial.backends()
-      for pid in frozen { try trial.cluster.signal(pid, SIGSTOP) }
+    try await FaultyCluster.with(jobs: 1000, endpoint: ["--delay", "50ms"]) { faulty in
+      let worker = try faulty.installation.worker()
+      try await eventually { try await faulty.queue.results >= 20 }
+      let frozen = try await faulty.backends()
+      for pid in frozen { try faulty.cluster.signal(pid, SIGSTOP) }
       // For claims and leases, for results, for images: no error tells of a frozen one, only the deadline.
-      try await trial.eventuallyThere {
-        try await trial.backends().filter { !frozen.contains($0) }.count >= 3
+      try await faulty.eventuallyThere {
+        try await faulty.backends().filter { !frozen.contains($0) }.count >= 3
       }
       // One that was frozen in the midst of a statement holds its rows until it is let go.
-      for pid in frozen { try? trial.cluster.signal(pid, SIGCONT) }
-      try await trial.eachHasResult()
-      try await trial.stop(worker)
-      try await trial.expectUnharmed()
+      for pid in frozen { try? faulty.cluster.signal(pid, SIGCONT) }
+      try await faulty.eachHasResult()
+      await faulty.installation.stop(worker)
+      try await faulty.expectUnharmed()
     }
   }
 }

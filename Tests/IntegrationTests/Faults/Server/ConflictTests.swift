@@ -2,6 +2,7 @@ import AnalysisCore
 import EventLoop
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -11,71 +12,74 @@ struct ConflictTests {
     "A statement that waits too long for a lock, or takes too long, is made again when the way is free",
     arguments: [("lock_timeout", "lock timeout"), ("statement_timeout", "statement timeout")])
   func timeouts(setting: String, words: String) async throws {
-    try await ServerTrial.with(jobs: 80) { trial in
-      _ = try await trial.installation.pool.query("ALTER DATABASE postgres SET \(setting) = '300ms'")
-      let worker = try trial.trial.worker()
-      try await eventually { try await trial.trial.results >= 8 }
+    try await FaultyCluster.with(jobs: 80) { faulty in
+      _ = try await faulty.queue.pool.query("ALTER DATABASE postgres SET \(setting) = '300ms'")
+      let worker = try faulty.installation.worker()
+      try await eventually { try await faulty.queue.results >= 8 }
       // A competing transaction keeps all others from leases and results.
-      try await blocking("LOCK TABLE analysis.lease, analysis.result IN ACCESS EXCLUSIVE MODE", trial) {
-        try await eventually { trial.cluster.log.components(separatedBy: words).count > 4 }
+      try await blocking("LOCK TABLE analysis.lease, analysis.result IN ACCESS EXCLUSIVE MODE", faulty) {
+        try await eventually { faulty.cluster.log.components(separatedBy: words).count > 4 }
         #expect(!worker.hasEnded)
       }
-      try await trial.eachHasResult()
-      try await trial.stop(worker)
-      try await trial.expectUnharmed()
+      try await faulty.eachHasResult()
+      await faulty.installation.stop(worker)
+      try await faulty.expectUnharmed()
     }
   }
 
   @Test("A submit that the server ends for a lock or its time is made again a few times, then exits 75")
   func submitTimeouts() async throws {
-    try await ServerTrial.with(jobs: 0) { trial in
-      _ = try await trial.installation.pool.query("ALTER DATABASE postgres SET lock_timeout = '100ms'")
-      try await blocking("LOCK TABLE analysis.usage IN ACCESS EXCLUSIVE MODE", trial) {
-        let submit = try await trial.control(try await trial.submission())
+    try await FaultyCluster.with(jobs: 0) { faulty in
+      _ = try await faulty.queue.pool.query("ALTER DATABASE postgres SET lock_timeout = '100ms'")
+      try await blocking("LOCK TABLE analysis.usage IN ACCESS EXCLUSIVE MODE", faulty) {
+        let submit = try await faulty.installation.control(try await faulty.installation.submission())
         #expect(submit.code == 75, "\(submit.messages)")
         #expect(submit.messages.contains("busy with the same rows"), "\(submit.messages)")
         #expect(submit.messages.contains("--key run-1"), "\(submit.messages)")
       }
-      let again = try await trial.control(try await trial.submission())
+      let again = try await faulty.installation.control(try await faulty.installation.submission())
       #expect(again.code == 0, "\(again.messages)")
-      try await trial.trial.drain()
-      try await trial.expectUnharmed(also: again.jobs)
+      try await faulty.installation.drain()
+      try await faulty.expectUnharmed(also: again.jobs)
     }
   }
 
   @Test("The worker as the victim of a deadlock stores its results all the same")
   func deadlock() async throws {
-    try await ServerTrial.with(jobs: 80) { trial in
-      let worker = try trial.trial.worker()
-      try await eventually { try await trial.trial.results >= 8 }
-      try await trial.installation.pool.transaction { transaction in
+    try await FaultyCluster.with(jobs: 80) { faulty in
+      let worker = try faulty.installation.worker()
+      try await eventually { try await faulty.queue.results >= 8 }
+      try await faulty.queue.pool.transaction { transaction in
         // The other one never looks for a deadlock itself: the worker is the one that finds it.
         _ = try await transaction.query("SET LOCAL deadlock_timeout = '1h'")
         _ = try await transaction.query("LOCK TABLE analysis.result IN SHARE MODE")
         // The worker holds a lease's row and waits to insert its results.
         try await eventually {
-          try await trial.installation.number(
+          try await faulty.queue.number(
             "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'analysis.result'::regclass")
             > 0
         }
         _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE", deadline: .seconds(60))
       }
-      #expect(trial.cluster.log.contains("deadlock detected"))
-      try await trial.eachHasResult()
-      try await trial.stop(worker)
-      try await trial.expectUnharmed()
+      #expect(faulty.cluster.log.contains("deadlock detected"))
+      try await faulty.eachHasResult()
+      await faulty.installation.stop(worker)
+      try await faulty.expectUnharmed()
     }
   }
 
   @Test("With every transaction serializable, what competes is made again, and all comes out right")
   func serializable() async throws {
-    try await ServerTrial.with(jobs: 150, endpoint: ["--delay", "2ms"]) { trial in
-      _ = try await trial.installation.pool.query(
+    try await FaultyCluster.with(jobs: 150, endpoint: ["--delay", "2ms"]) { faulty in
+      _ = try await faulty.queue.pool.query(
         "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'")
-      let workers = try (0..<2).map { _ in try trial.trial.worker() }
+      let workers = try (0..<2).map { _ in try faulty.installation.worker() }
       let submits = try await withThrowingTaskGroup(of: Executable.Ended.self) { group in
         for number in 0..<4 {
-          group.addTask { try await trial.control(try await trial.submission(key: "run-\(number)")) }
+          group.addTask {
+            try await faulty.installation.control(
+              try await faulty.installation.submission(key: "run-\(number)"))
+          }
         }
         return try await group.reduce(into: []) { $0.append($1) }
       }
@@ -85,49 +89,50 @@ struct ConflictTests {
       for number in 0..<4 {
         var again: Executable.Ended
         repeat {
-          again = try await trial.control(try await trial.submission(key: "run-\(number)"))
+          again = try await faulty.installation.control(
+            try await faulty.installation.submission(key: "run-\(number)"))
         } while again.code == 75
         #expect(again.code == 0, "\(again.messages)")
         jobs.formUnion(again.jobs)
       }
-      let all = trial.trial.jobs.count + jobs.count
-      try await trial.eventuallyThere { try await trial.trial.results == all }
-      #expect(trial.cluster.log.contains("could not serialize access"))
-      for worker in workers { try await trial.stop(worker) }
-      try await trial.expectUnharmed(also: Array(jobs))
+      let all = faulty.installation.jobs.count + jobs.count
+      try await faulty.eventuallyThere { try await faulty.queue.results == all }
+      #expect(faulty.cluster.log.contains("could not serialize access"))
+      for worker in workers { await faulty.installation.stop(worker) }
+      try await faulty.expectUnharmed(also: Array(jobs))
     }
   }
 
   @Test("A back-end that dozes off in its transaction loses its submit whole, and holds nobody up for longer")
   func idleInTransaction() async throws {
-    try await ServerTrial.with(jobs: 20) { trial in
-      _ = try await trial.installation.pool.query(
+    try await FaultyCluster.with(jobs: 20) { faulty in
+      _ = try await faulty.queue.pool.query(
         "ALTER DATABASE postgres SET idle_in_transaction_session_timeout = '5s'")
       let dozing = try await Connection.connect(
-        ConnectionConfiguration(trial.cluster.conninfo()), on: trial.installation.loop)
+        ConnectionConfiguration(faulty.cluster.conninfo()), on: faulty.queue.loop)
       _ = try await dozing.query("BEGIN")
       let taken = try await dozing.query(
-        "SELECT outcome FROM analysis.submit_image('\(trial.trial.user)', 'throat', '\\x00')"
+        "SELECT outcome FROM analysis.submit_image('\(faulty.installation.user)', 'throat', '\\x00')"
       ).single().string(0)
       #expect(taken == "created")
       // It holds the user's row: this one waits until the server has cut it.
-      let submit = try await trial.control(try await trial.submission())
+      let submit = try await faulty.installation.control(try await faulty.installation.submission())
       #expect(submit.code == 0, "\(submit.messages)")
       let error = await #expect(throws: PostgreSQLError.self) { _ = try await dozing.query("COMMIT") }
       #expect(error?.sqlState == "25P03")
       await dozing.close()
-      #expect(trial.cluster.log.contains("idle-in-transaction timeout"))
-      try await trial.trial.drain()
-      try await trial.expectUnharmed(also: submit.jobs)
+      #expect(faulty.cluster.log.contains("idle-in-transaction timeout"))
+      try await faulty.installation.drain()
+      try await faulty.expectUnharmed(also: submit.jobs)
     }
   }
 
   /// Holds locks in a transaction of its own while something happens.
   private func blocking(
-    _ statement: String, _ trial: ServerTrial, _ body: () async throws -> Void
+    _ statement: String, _ faulty: FaultyCluster, _ body: () async throws -> Void
   ) async throws {
     let other = try await Connection.connect(
-      ConnectionConfiguration(trial.cluster.conninfo()), on: trial.installation.loop)
+      ConnectionConfiguration(faulty.cluster.conninfo()), on: faulty.queue.loop)
     _ = try await other.query("SET lock_timeout = 0")
     _ = try await other.query("SET statement_timeout = 0")
     _ = try await other.query("BEGIN")

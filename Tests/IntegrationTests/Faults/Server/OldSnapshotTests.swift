@@ -1,5 +1,6 @@
 import EventLoop
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -20,18 +21,18 @@ struct OldSnapshotTests {
     try await withServerCluster(options) { cluster in
       let proxy = try FaultProxy(to: .socket(cluster.socketPath))
       defer { proxy.stop() }
-      try await Installation.with(on: cluster, through: proxy) { installation in
-        try await installation.addUser("clinic-1")
-        _ = try await installation.pool.query("CREATE EXTENSION pg_stat_statements")
-        var drill = try await QueueDrill(cluster, installation)
-        let before = try await cost(&drill, installation)
+      try await withQueue(on: cluster, through: proxy) { queue in
+        try await queue.addUser("clinic-1")
+        _ = try await queue.pool.query("CREATE EXTENSION pg_stat_statements")
+        var drill = try await QueueDrill(cluster, queue)
+        let before = try await cost(&drill, queue)
 
         let old = try await Connection.connect(
-          ConnectionConfiguration(cluster.conninfo()), on: installation.loop)
+          ConnectionConfiguration(cluster.conninfo()), on: queue.loop)
         _ = try await old.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
         _ = try await old.query("SELECT 1")
-        let during = try await cost(&drill, installation)
-        let dead = try await installation.number(
+        let during = try await cost(&drill, queue)
+        let dead = try await queue.number(
           "SELECT n_dead_tup::int FROM pg_stat_user_tables WHERE relname = 'ready'")
         #expect(dead >= 150_000, "the snapshot kept nothing from being removed")
         _ = try await old.query("COMMIT")
@@ -39,15 +40,15 @@ struct OldSnapshotTests {
 
         #expect(during <= before * 1.2, "\(during) buffers a job instead of \(before)")
         await drill.close()
-        try await installation.expectInvariants()
+        try await queue.expectSound()
       }
     }
   }
 
   /// Has 200,000 jobs pass; answers the buffers that a claim touches for each of the last 50,000.
-  private func cost(_ drill: inout QueueDrill, _ installation: Installation) async throws -> Double {
+  private func cost(_ drill: inout QueueDrill, _ queue: QueueFixture) async throws -> Double {
     try await drill.fill(200_000)
-    _ = try await installation.pool.query("ANALYZE analysis.job, analysis.ready", deadline: .seconds(300))
+    _ = try await queue.pool.query("ANALYZE analysis.job, analysis.ready", deadline: .seconds(300))
     try await drill.pass(150_000)
     return try await drill.buffers(50_000)
   }

@@ -2,6 +2,7 @@ import AnalysisCore
 import EventLoop
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 /// it costs is the queue's own.
 struct QueueDrill {
   let cluster: ServerCluster
-  let installation: Installation
+  let queue: QueueFixture
   private let connection: Connection
   private let statements: WorkerStatements
   private var claims: ShardClaims
@@ -18,11 +19,11 @@ struct QueueDrill {
 
   static let kinds: [AnalysisKind] = [.throat]
 
-  init(_ cluster: ServerCluster, _ installation: Installation) async throws {
+  init(_ cluster: ServerCluster, _ queue: QueueFixture) async throws {
     self.cluster = cluster
-    self.installation = installation
+    self.queue = queue
     connection = try await Connection.connect(
-      ConnectionConfiguration(cluster.conninfo()), on: installation.loop)
+      ConnectionConfiguration(cluster.conninfo()), on: queue.loop)
     var generator = SystemRandomNumberGenerator()
     let identity = WorkerIdentity(host: "drill", pid: 1, version: "1.0", using: &generator)
     statements = WorkerStatements(shard: 0, worker: identity)
@@ -64,7 +65,7 @@ struct QueueDrill {
       let size = min(left, 100)
       let lanes = claims.next(count: size, quarantineInFlight: false, now: now)
       guard !lanes.isEmpty else {
-        try await installation.loop.sleep(for: .milliseconds(1))
+        try await queue.loop.sleep(for: .milliseconds(1))
         continue
       }
       let leases = try await statements.claim(

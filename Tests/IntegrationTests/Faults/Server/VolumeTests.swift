@@ -1,6 +1,7 @@
 import AnalysisCore
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -10,36 +11,36 @@ struct VolumeTests {
     "With max_database_bytes a submit is refused in time, even when no worker has looked for long; all else goes on"
   )
   func refusedInTime() async throws {
-    try await WorkerTrial.with(jobs: 20) { trial in
-      let installation = trial.installation
-      _ = try await installation.pool.query(
+    try await Installation.with(jobs: 20) { installation in
+      let queue = installation.queue
+      _ = try await queue.pool.query(
         "UPDATE analysis.setting SET value = pg_database_size(current_database())::text WHERE name = 'max_database_bytes'"
       )
       // As the last worker saw it, an hour ago.
-      _ = try await installation.pool.query(
+      _ = try await queue.pool.query(
         """
         INSERT INTO analysis.gauge (name, value, at) VALUES ('database_bytes', 1000, now() - interval '1 hour')
         ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at
         """)
       let picture = try await drawnPictures.folder().appending(path: "ear-02.png").path
-      let submit = ["submit", "--user", trial.user, "--type", "ear", "--key", "late", picture]
-      let refused = try await Executable("analysisctl", submit, environment: installation.environment).ended()
+      let submit = ["submit", "--user", installation.user, "--type", "ear", "--key", "late", picture]
+      let refused = try await Executable("analysisctl", submit, environment: queue.environment).ended()
       #expect(refused.code == 4, "\(refused.messages)")
       #expect(refused.messages.contains("no room for more images"), "\(refused.messages)")
-      #expect(try await installation.number("SELECT count(*)::int FROM analysis.job") == 20)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 20)
       // What is there is done.
-      try await trial.drain()
-      #expect(try await trial.results == 20)
+      try await installation.drain()
+      #expect(try await queue.results == 20)
 
-      _ = try await installation.pool.query(
+      _ = try await queue.pool.query(
         "UPDATE analysis.setting SET value = '' WHERE name = 'max_database_bytes'")
       let taken = try await Executable(
-        "analysisctl", submit + ["--json"], environment: installation.environment
+        "analysisctl", submit + ["--json"], environment: queue.environment
       ).ended()
       #expect(taken.code == 0, "\(taken.messages)")
-      try await trial.drain()
-      try await trial.expectNoAttemptConsumed()
-      try await trial.expectEachEnded(also: taken.jobs)
+      try await installation.drain()
+      try await installation.expectNoAttemptConsumed()
+      try await installation.expectEachEnded(also: taken.jobs)
     }
   }
 
@@ -70,16 +71,16 @@ struct VolumeTests {
     options.keepsLogApart = what == .data
     options.segmentMegabytes = 1
     options.settings = ["max_wal_size": "8MB", "min_wal_size": "2MB"]
-    try await ServerTrial.with(jobs: 400, options) { trial in
-      let worker = try trial.trial.worker()
-      try await eventually { try await trial.trial.results >= 20 }
+    try await FaultyCluster.with(jobs: 400, options) { faulty in
+      let worker = try faulty.installation.worker()
+      try await eventually { try await faulty.queue.results >= 20 }
       try volume.fill()
       try await eventually {
         worker.messagesSoFar.contains("The database's volume is full")
           || worker.messagesSoFar.contains("could not be reached")
       }
       // A picture of its own, which has to be stored.
-      let submit = try await trial.control(try await trial.submission())
+      let submit = try await faulty.installation.control(try await faulty.installation.submission())
       #expect([69, 75].contains(submit.code), "\(submit.messages)")
       if what == .data {
         #expect(submit.code == 75)
@@ -89,16 +90,16 @@ struct VolumeTests {
 
       volume.empty()
       // Without room for its log the server has crashed, and may not have come back by itself.
-      if trial.cluster.postmaster == nil { try await trial.cluster.start() }
-      try await trial.eachHasResult()
-      let again = try await trial.control(try await trial.submission())
+      if faulty.cluster.postmaster == nil { try await faulty.cluster.start() }
+      try await faulty.eachHasResult()
+      let again = try await faulty.installation.control(try await faulty.installation.submission())
       #expect(again.code == 0, "\(again.messages)")
-      try await trial.eventuallyThere {
-        try await trial.trial.results == trial.trial.jobs.count + again.jobs.count
+      try await faulty.eventuallyThere {
+        try await faulty.queue.results == faulty.installation.jobs.count + again.jobs.count
       }
-      try await trial.stop(worker)
-      #expect(try await trial.installation.number("SELECT count(*)::int FROM analysis.dead") == 0)
-      try await trial.expectUnharmed(also: again.jobs)
+      await faulty.installation.stop(worker)
+      #expect(try await faulty.queue.number("SELECT count(*)::int FROM analysis.dead") == 0)
+      try await faulty.expectUnharmed(also: again.jobs)
     }
   }
 }

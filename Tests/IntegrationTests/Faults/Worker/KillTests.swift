@@ -1,3 +1,4 @@
+import QueueTestSupport
 import TestSupport
 
 #if DEBUG
@@ -15,43 +16,44 @@ import TestSupport
       "by SIGKILL at any moment of a job's way, again and again, loses nothing and doubles nothing",
       arguments: Failpoint.allCases)
     func everywhere(failpoint: Failpoint) async throws {
-      try await WorkerTrial.with(jobs: 60) { trial in
+      try await Installation.with(jobs: 60) { installation in
         for occasion in 1...3 {
           let victim =
             Self.whenStopping.contains(failpoint)
-            ? try await stopped(trial, failpoint)
-            : try trial.worker(leaseDuration: "1s", failpoints: "\(failpoint.rawValue)=kill@\(occasion)")
+            ? try await stopped(installation, failpoint)
+            : try installation.worker(
+              leaseDuration: "1s", failpoints: "\(failpoint.rawValue)=kill@\(occasion)")
           try await eventually { victim.hasEnded }
           let ended = await victim.ended()
           #expect(ended.wasKilled && ended.code == SIGKILL, "\(ended.messages)")
           #expect(ended.messages.contains(failpoint.rawValue))
         }
-        try await trial.drain()
-        try await trial.expectEachEnded()
+        try await installation.drain()
+        try await installation.expectEachEnded()
       }
     }
 
     /// A worker that is told to stop while it holds more jobs than it has calls in flight.
-    private func stopped(_ trial: WorkerTrial, _ failpoint: Failpoint) async throws -> Executable {
-      let victim = try trial.worker(
+    private func stopped(_ installation: Installation, _ failpoint: Failpoint) async throws -> Executable {
+      let victim = try installation.worker(
         leaseDuration: "1s", failpoints: "before-upload=delay:2000,\(failpoint.rawValue)=kill")
-      try await eventually { try await trial.held(by: victim) > WorkerTrial.concurrency }
+      try await eventually { try await installation.held(by: victim) > Installation.concurrency }
       victim.send(SIGTERM)
       return victim
     }
 
     @Test("while the server stores its results: all is stored, and no call is made again")
     func whileTheServerStores() async throws {
-      try await WorkerTrial.with(jobs: 1) { trial in
-        let pool = trial.installation.pool
-        let victim = try trial.worker(failpoints: "before-store=stop")
+      try await Installation.with(jobs: 1) { installation in
+        let pool = installation.queue.pool
+        let victim = try installation.worker(failpoints: "before-store=stop")
         try await victim.hasStopped()
         try await pool.transaction { transaction in
           // The store waits for the lease's row, and so is in the midst of its transaction.
           _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE")
           victim.send(SIGCONT)
           try await eventually {
-            try await trial.installation.number(
+            try await installation.queue.number(
               """
               SELECT count(*)::int FROM pg_stat_activity
               WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%complete%'
@@ -59,12 +61,12 @@ import TestSupport
           }
           victim.send(SIGKILL)
           #expect(await victim.ended().wasKilled)
-          #expect(try await trial.results == 0)
+          #expect(try await installation.queue.results == 0)
         }
         // Nobody is there who could store them now but the server itself.
-        try await eventually { try await trial.results == 1 }
-        #expect(try trial.calls == [trial.jobs[0]: 1])
-        try await trial.expectEachEnded()
+        try await eventually { try await installation.queue.results == 1 }
+        #expect(try installation.calls == [installation.jobs[0]: 1])
+        try await installation.expectEachEnded()
       }
     }
   }

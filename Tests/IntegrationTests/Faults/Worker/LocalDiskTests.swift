@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -17,10 +18,10 @@ struct LocalDiskTests {
 
   @Test("never takes a socket for its standard output or error, though these were closed")
   func closed() async throws {
-    try await WorkerTrial.with(jobs: 0) { trial in
-      let worker = try trial.worker(script: "exec \"$0\" \"$@\" <&- >&- 2>&-")
+    try await Installation.with(jobs: 0) { installation in
+      let worker = try installation.worker(script: "exec \"$0\" \"$@\" <&- >&- 2>&-")
       try await eventually {
-        try await trial.installation.number("SELECT count(*)::int FROM analysis.worker") == 1
+        try await installation.queue.number("SELECT count(*)::int FROM analysis.worker") == 1
       }
       for descriptor in 0...2 {
         let file = try FileManager.default.destinationOfSymbolicLink(
@@ -38,13 +39,13 @@ struct LocalDiskTests {
   }
 
   private func expectAllDone(_ script: String) async throws {
-    try await WorkerTrial.with(jobs: 20) { trial in
-      let worker = try trial.worker(["--drain", "--log-level", "trace"], script: script)
+    try await Installation.with(jobs: 20) { installation in
+      let worker = try installation.worker(["--drain", "--log-level", "trace"], script: script)
       let ended = await worker.ended()
       #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
-      #expect(try trial.calls.values.allSatisfy { $0 == 1 })
-      try await trial.expectNoAttemptConsumed()
-      try await trial.expectEachEnded()
+      #expect(try installation.calls.values.allSatisfy { $0 == 1 })
+      try await installation.expectNoAttemptConsumed()
+      try await installation.expectEachEnded()
     }
   }
 }

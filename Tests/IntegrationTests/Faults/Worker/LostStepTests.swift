@@ -15,17 +15,17 @@ import TestSupport
       "or is done without an answer that it hears of: it repeats it, and nothing is lost or doubled",
       arguments: steps)
     func repeated(step: Failpoint) async throws {
-      try await WorkerTrial.with(jobs: 40) { trial in
+      try await Installation.with(jobs: 40) { installation in
         let name = step.rawValue
-        let worker = try trial.worker(
+        let worker = try installation.worker(
           ["--drain"], failpoints: "\(name)=error@1,\(name)=error@2,\(name)=error@4")
         let ended = await worker.ended()
         #expect(ended.code == 0 && !ended.wasKilled, "\(ended.messages)")
         #expect(ended.messages.contains("A failpoint is reached"))
-        try await trial.expectNoAttemptConsumed()
+        try await installation.expectNoAttemptConsumed()
         // No call was made in vain, not even of those whose claim was lost.
-        #expect(try trial.calls.values.allSatisfy { $0 == 1 })
-        try await trial.expectEachEnded()
+        #expect(try installation.calls.values.allSatisfy { $0 == 1 })
+        try await installation.expectEachEnded()
       }
     }
 

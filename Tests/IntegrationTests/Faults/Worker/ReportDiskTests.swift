@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -33,9 +34,9 @@ struct ReportDiskTests {
     "on a full disk says so, ends with 75, leaves nothing behind and the old file as it was",
     .needsMounting, arguments: ["usage.csv", "new.csv"])
   func fullDisk(name: String) async throws {
-    try await WorkerTrial.with(jobs: 1) { trial in
+    try await Installation.with(jobs: 1) { installation in
       let disk = Disk(folder: try TemporaryFolder(), preparing: Self.full)
-      let ended = await (try disk.report(into: name, trial.installation.environment)).ended()
+      let ended = await (try disk.report(into: name, installation.queue.environment)).ended()
       #expect(ended.code == 75, "\(ended.messages)")
       #expect(ended.messages.contains("No space left on device"), "\(ended.messages)")
       #expect(ended.messages.contains(name), "\(ended.messages)")
@@ -47,9 +48,9 @@ struct ReportDiskTests {
     "on a read-only disk says so, ends with 77 and leaves the old file as it was", .needsMounting,
     arguments: ["usage.csv", "new.csv"])
   func readOnlyDisk(name: String) async throws {
-    try await WorkerTrial.with(jobs: 1) { trial in
+    try await Installation.with(jobs: 1) { installation in
       let disk = Disk(folder: try TemporaryFolder(), preparing: "mount -o remount,ro .")
-      let ended = await (try disk.report(into: name, trial.installation.environment)).ended()
+      let ended = await (try disk.report(into: name, installation.queue.environment)).ended()
       #expect(ended.code == 77, "\(ended.messages)")
       #expect(ended.messages.contains("Read-only file system"), "\(ended.messages)")
       #expect(ended.messages.contains(name), "\(ended.messages)")
@@ -59,11 +60,11 @@ struct ReportDiskTests {
 
   @Test("to a standard output on a full disk says so and ends with 75")
   func fullOutput() async throws {
-    try await WorkerTrial.with(jobs: 1) { trial in
+    try await Installation.with(jobs: 1) { installation in
       let ended = await
         (try Executable(
           "analysisctl", ["report", "usage", "--format", "csv"],
-          environment: trial.installation.environment, script: "exec \"$0\" \"$@\" >/dev/full")).ended()
+          environment: installation.queue.environment, script: "exec \"$0\" \"$@\" >/dev/full")).ended()
       #expect(ended.code == 75, "\(ended.messages)")
       #expect(ended.messages.contains("No space left on device"), "\(ended.messages)")
     }

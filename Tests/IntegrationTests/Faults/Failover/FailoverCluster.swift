@@ -1,14 +1,13 @@
-import Glibc
-import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
-/// A primary and a streaming standby, and a trial whose executables know both, the primary first.
-struct FailoverTrial {
+/// A primary and a streaming standby, and an installation whose programs know both, the primary first.
+struct FailoverCluster {
   let primary: ServerCluster
   let standby: ServerCluster
-  let trial: WorkerTrial
+  let installation: Installation
 
   static let database = "analysis"
   static let user = "clinic-1"
@@ -18,42 +17,30 @@ struct FailoverTrial {
   /// - Parameter isSynchronous: Whether a commit is answered only when the standby has it.
   static func with(
     jobs: Int = 0, isSynchronous: Bool, endpoint arguments: [String] = ["--delay", "20ms"],
-    _ body: (FailoverTrial) async throws -> Void
+    _ body: (FailoverCluster) async throws -> Void
   ) async throws {
-    let picture = try await drawnPicture()
     var options = ServerCluster.Options()
     options.listensOnTCP = true
     // The rows are about what the other server has, not about this machine's disk.
     options.settings = ["fsync": "off"]
     try await withServerCluster(options) { primary in
-      try await Installation.open(TestDatabase(conninfo: primary.conninfo(), name: "postgres")) {
-        _ = try await $0.pool.query("CREATE DATABASE \(database)")
+      try await withQueue(in: TestDatabase(conninfo: primary.conninfo(), name: "postgres")) {
+        try await $0.execute("CREATE DATABASE \(database)")
       }
-      try await Installation.open(
-        TestDatabase(conninfo: primary.conninfo(database: database), name: database)
-      ) {
-        _ = try await Migrator($0.pool).migrate()
-        try await $0.addUser(user)
-      }
+      try await DatabaseTemplate.migrated.prepare(primary.conninfo(database: database))
       try await withStandby(of: primary, named: "second", options) { standby in
         if isSynchronous { try await primary.set(["synchronous_standby_names": "second"]) }
         let both = TestDatabase(conninfo: conninfo(primary, standby), name: database)
-        try await Installation.open(both, reconnect: .retry) { installation in
+        try await withQueue(in: both, reconnect: .retry) { queue in
           try await eventually {
-            try await installation.number(
+            try await queue.number(
               """
               SELECT count(*)::int FROM pg_stat_replication
               WHERE state = 'streaming' AND sync_state = '\(isSynchronous ? "sync" : "async")'
               """) == 1
           }
-          try await RunningEndpoint.with(arguments) { endpoint in
-            let submitted =
-              jobs == 0 ? [] : try await installation.submit(jobs, user: user, image: picture)
-            try #require(submitted.count == jobs)
-            try await body(
-              FailoverTrial(
-                primary: primary, standby: standby,
-                trial: WorkerTrial(installation: installation, endpoint: endpoint, jobs: submitted)))
+          try await Installation.with(queue, jobs: jobs, endpoint: arguments) {
+            try await body(FailoverCluster(primary: primary, standby: standby, installation: $0))
           }
         }
       }
@@ -87,15 +74,6 @@ struct FailoverTrial {
 
   private func ask(_ server: ServerCluster, _ sql: String) async throws -> String {
     let database = TestDatabase(conninfo: server.conninfo(database: Self.database), name: Self.database)
-    return try await Installation.open(database) { try await $0.text(sql) }
-  }
-
-  /// Tells a worker to stop, and expects that it has come through in one life.
-  func end(_ workers: [Executable], _ location: SourceLocation = #_sourceLocation) async {
-    for worker in workers {
-      worker.send(SIGTERM)
-      let ended = await worker.ended()
-      #expect(ended.code == 0, "\(ended.messages)", sourceLocation: location)
-    }
+    return try await withQueue(in: database) { try await $0.text(sql) }
   }
 }

@@ -2,14 +2,15 @@ import AnalysisCore
 import Foundation
 import JobQueue
 import PostgreSQL
+import QueueTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
-/// Jobs in a database of the test's own, a service account, and a worker process that is led to a faulty
-/// backend; at its end every invariant holds, and no secret stands in the log or in the database.
-final class Trial: Sendable {
-  let installation: Installation
+/// A database with jobs, a service account, and worker processes that are led to a faulty backend; at its end every
+/// invariant holds, and no secret stands in the log or in the database.
+final class AccountInstallation: Sendable {
+  let queue: QueueFixture
   /// The submitted jobs.
   let jobs: [JobID]
   private let folder: TemporaryFolder
@@ -21,8 +22,8 @@ final class Trial: Sendable {
   static let token = "Secret-Token-Of-The-Account"
   static let user = "clinic-1"
 
-  private init(_ installation: Installation, _ jobs: [JobID]) throws {
-    self.installation = installation
+  private init(_ queue: QueueFixture, _ jobs: [JobID]) throws {
+    self.queue = queue
     self.jobs = jobs
     folder = try TemporaryFolder()
   }
@@ -35,18 +36,17 @@ final class Trial: Sendable {
   /// Submits jobs, runs the body, and looks whether everything is sound.
   static func with(
     jobs: Int = 1, maxAttempts: Int = 2, _ location: SourceLocation = #_sourceLocation,
-    _ body: (Trial) async throws -> Void
+    _ body: (AccountInstallation) async throws -> Void
   ) async throws {
     let picture = try await drawnPicture()
-    try await Installation.with { installation in
-      try await installation.addUser(user)
-      let submitted = try await installation.submit(
+    try await withQueue { queue in
+      try await queue.addUser(user)
+      let submitted = try await queue.submit(
         jobs, user: user, maxAttempts: maxAttempts, image: picture)
-      try #require(submitted.count == jobs)
-      let trial = try Trial(installation, submitted)
-      try await body(trial)
-      try await installation.expectInvariants(location)
-      try await trial.expectNoSecretStored(location)
+      let account = try AccountInstallation(queue, submitted)
+      try await body(account)
+      try await queue.expectSound(location)
+      try await account.expectNoSecretStored(location)
     }
   }
 
@@ -78,7 +78,7 @@ final class Trial: Sendable {
   func start(
     _ url: String, _ further: [String] = [], account: Bool = true, clock: WrongClock? = nil
   ) throws -> Executable {
-    let (arguments, environment) = (try options(url, account: account) + further, installation.environment)
+    let (arguments, environment) = (try options(url, account: account) + further, queue.environment)
     let worker =
       if let clock {
         try clock.start("analysis-worker", arguments, environment: environment)
@@ -121,7 +121,7 @@ final class Trial: Sendable {
 
   private func expectNoSecretStored(_ location: SourceLocation) async throws {
     for secret in [Self.email, Self.password, Self.token] {
-      let found = try await installation.number(
+      let found = try await queue.number(
         """
         SELECT (SELECT count(*) FROM analysis.attempt_error e WHERE strpos(e::text, '\(secret)') > 0)::int
              + (SELECT count(*) FROM analysis.dead d WHERE strpos(d::text, '\(secret)') > 0)::int
@@ -147,7 +147,7 @@ final class Trial: Sendable {
 
   /// The attempts without a result that consumed, or all, in their order.
   func attempts(consumedOnly: Bool = false) async throws -> [Attempt] {
-    try await installation.pool.query(
+    try await queue.pool.query(
       """
       SELECT class, status::int, code, error_id, message, consumed, maybe_counted, calls::int
       FROM analysis.attempt_error WHERE consumed OR NOT \(consumedOnly) ORDER BY at, job_id
@@ -160,40 +160,17 @@ final class Trial: Sendable {
     }
   }
 
-  /// How many jobs were analysed.
-  var results: Int {
-    get async throws {
-      try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1")
-    }
-  }
-
-  /// How many jobs have died.
-  var dead: Int {
-    get async throws { try await installation.number("SELECT count(*)::int FROM analysis.dead") }
-  }
-
   /// How many jobs wait, unharmed by any attempt.
   var unharmed: Int {
     get async throws {
-      try await installation.number(
-        "SELECT (SELECT count(*) FROM analysis.ready WHERE tries = 0)::int"
-          + " + (SELECT count(*) FROM analysis.scheduled WHERE tries = 0)::int")
-    }
-  }
-
-  /// The units of the month that are taken and not owed back.
-  var units: Int {
-    get async throws {
-      try await installation.number(
-        "SELECT (SELECT coalesce(sum(used), 0) FROM analysis.usage)::int"
-          + " - (SELECT count(*) FROM analysis.refund)::int")
+      try await queue.count("ready WHERE tries = 0") + queue.count("scheduled WHERE tries = 0")
     }
   }
 
   /// The calls that the database knows of: of attempts that failed, and of results.
   var recordedCalls: Int {
     get async throws {
-      try await installation.number(
+      try await queue.number(
         "SELECT (SELECT coalesce(sum(calls), 0) FROM analysis.attempt_error)::int"
           + " + (SELECT coalesce(sum(calls), 0) FROM analysis.result)::int")
     }

@@ -1,10 +1,11 @@
 import Foundation
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 
-/// Login roles of an installation, each with what is its own, and the programs run as them.
-struct RoleTrial: Sendable {
+/// A login for each role, and the programs run as them.
+struct RoleLogins: Sendable {
   /// Who runs a program.
   enum Who: String, CaseIterable {
     /// Looks after users, plans and clinics.
@@ -24,7 +25,7 @@ struct RoleTrial: Sendable {
     /// Owns the schema by membership.
     case administrator
 
-    /// The role of the installation that it has.
+    /// The role of the schema that it has.
     var role: String {
       switch self {
       case .office: "analysis_administrator"
@@ -41,7 +42,7 @@ struct RoleTrial: Sendable {
     }
   }
 
-  let installation: Installation
+  let queue: QueueFixture
   let reach: @Sendable (_ role: String) -> String
 
   /// The roles' names in a database: roles belong to the whole server.
@@ -49,21 +50,20 @@ struct RoleTrial: Sendable {
 
   /// Makes the roles for as long as the closure runs.
   static func with(
-    _ installation: Installation, reach: @escaping @Sendable (String) -> String,
-    _ body: (RoleTrial) async throws -> Void
+    _ queue: QueueFixture, reach: @escaping @Sendable (String) -> String,
+    _ body: (RoleLogins) async throws -> Void
   ) async throws {
-    let trial = RoleTrial(installation: installation, reach: reach)
-    try await trial.make(Who.allCases[...], body)
+    try await RoleLogins(queue: queue, reach: reach).make(Who.allCases[...], body)
   }
 
-  private func make(_ rest: ArraySlice<Who>, _ body: (RoleTrial) async throws -> Void) async throws {
+  private func make(_ rest: ArraySlice<Who>, _ body: (RoleLogins) async throws -> Void) async throws {
     guard let who = rest.first else { return try await body(self) }
-    try await withLoginRole(on: installation.pool, named: who.rawValue, in: [who.role]) { _ in
+    try await withLoginRole(on: queue.pool, named: who.rawValue, in: [who.role]) { _ in
       try await make(rest.dropFirst(), body)
     }
   }
 
-  func name(_ who: Who) -> String { "\(installation.database.name)_\(who.rawValue)" }
+  func name(_ who: Who) -> String { "\(queue.database.name)_\(who.rawValue)" }
 
   private func environment(_ who: Who) -> [String: String] { ["ANALYSIS_DATABASE": reach(name(who))] }
 
@@ -104,7 +104,7 @@ struct RoleTrial: Sendable {
       let ended = await worker.ended()
       #expect(ended.code == 0 && !ended.messages.contains("may not"), "\(ended.messages)")
       #expect(
-        try await installation.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 6)
+        try await queue.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 6)
       // One that empties the queue asks what is left of it.
       let drain = try await Executable(
         "analysis-worker", ["--drain", "--endpoint", endpoint.url], environment: environment(.worker)
@@ -121,7 +121,7 @@ struct RoleTrial: Sendable {
   /// Another key, what the person gets, their erasure, and what the audit says of all that.
   private func endOfIt(_ folder: TemporaryFolder, _ keys: [String]) async throws {
     #expect(
-      try await installation.number("SELECT count(*)::int FROM analysis.image WHERE encrypted_by IS NULL")
+      try await queue.number("SELECT count(*)::int FROM analysis.image WHERE encrypted_by IS NULL")
         == 0)
     try await expect(.backend, ["keys", "new"] + keys)
     for who in [Who.office, .keeper] { try await expect(who, ["keys", "rotate"] + keys, code: 77) }
@@ -130,11 +130,11 @@ struct RoleTrial: Sendable {
     let export = ["users", "export", "clinic-1", "--out", folder.path("export")] + keys
     try await expect(.office, export, code: 77)
     try await expect(.privacy, export)
-    let person = try await installation.number("SELECT user_id::int FROM analysis.account")
+    let person = try await queue.number("SELECT user_id::int FROM analysis.account")
     let erase = ["erase", "--user", "clinic-1", "--receipt", folder.path("receipt.json")]
     for who in [Who.office, .operations, .backend] { try await expect(who, erase, code: 77) }
     try await expect(.privacy, erase)
-    #expect(try await installation.number("SELECT count(*)::int FROM analysis.image") == 0)
+    #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 0)
     try await expect(.keeper, ["purge"], code: 5)
 
     try await expect(.auditor, ["audit", "verify"])
@@ -143,13 +143,13 @@ struct RoleTrial: Sendable {
       #expect(told.output.contains("\"\(action)\""), "\(action): \(told.output) \(told.messages)")
     }
     try await expect(.auditor, ["reconcile"])
-    try await installation.expectInvariants()
+    try await queue.expectSound()
   }
 
   private func look() async throws {
     try await expect(.backend, ["jobs", "list", "--user", "clinic-1"], code: 77)
     try await expect(.operations, ["jobs", "list"])
-    let job = try await installation.number(
+    let job = try await queue.number(
       "SELECT job_id::int FROM analysis.result WHERE outcome = 1 LIMIT 1")
     let read = try await run(.clinician, ["jobs", "show", "\(job)", "--json"])
     #expect(read.code == 0 && read.output.contains("\"conditions\""), "\(read.messages)")
@@ -191,7 +191,7 @@ struct RoleTrial: Sendable {
     for who in Who.allCases where who != .administrator { try await expect(who, ["migrate"], code: 77) }
     try await expect(.administrator, ["migrate"])
     // The backend that submits them cannot read pictures back.
-    let loop = installation.loop
+    let loop = queue.loop
     let backend = ConnectionPool(ConnectionConfiguration(reach(name(.backend))), on: loop, size: 1)
     let error = await #expect(throws: PostgreSQLError.self) {
       try await backend.query("SELECT bytes FROM analysis.image")

@@ -1,4 +1,5 @@
 import Foundation
+import QueueTestSupport
 import TestSupport
 import Testing
 
@@ -9,7 +10,10 @@ extension Trait where Self == ConditionTrait {
   }
 }
 
-extension Installation {
+extension QueueFixture {
+  /// What tells a program where it is.
+  var environment: [String: String] { ["ANALYSIS_DATABASE": database.conninfo] }
+
   /// All that is in the database, as pg_dump writes it.
   func dump() async throws -> String {
     let program = try #require(ServerCluster.program("pg_dump"))
