@@ -1,4 +1,5 @@
 import Formatting
+import Glibc
 
 /// What went wrong with a file, a setting or a call of the system. It never carries a secret or its text.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -52,5 +53,20 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     case (let path?, nil): "\(printable(path)): \(message)"
     default: message
     }
+  }
+}
+
+extension SystemError {
+  /// Whether a disk, or somebody's share of it, is full: there may be room again later.
+  public var isFullDisk: Bool { errno == ENOSPC || errno == EDQUOT }
+
+  /// Whether the folder of what was to be written is not there.
+  public var isMissingFolder: Bool { errno == ENOENT || errno == ENOTDIR }
+
+  /// An error of the call just made: `doing` stands before the system's words.
+  public static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> SystemError {
+    let number = Glibc.errno
+    return SystemError(
+      code, "\(doing): \(String(cString: strerror(number)))", path: path, errno: number)
   }
 }
