@@ -22,7 +22,7 @@ public struct EncryptedImageRecord: Sendable, Equatable {
   /// Its number.
   public let id: Int64
   /// Where its row was when it was read.
-  public let place: String
+  public let rowID: String
   /// How it is encrypted.
   public let storedKey: StoredKey
   /// The SHA-256 of the image as it was before.
@@ -31,9 +31,9 @@ public struct EncryptedImageRecord: Sendable, Equatable {
   public let userSHA256: [UInt8]?
 
   /// A record with its parts.
-  public init(id: Int64, place: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
+  public init(id: Int64, rowID: String, storedKey: StoredKey, sha256: [UInt8], userSHA256: [UInt8]?) {
     self.id = id
-    self.place = place
+    self.rowID = rowID
     self.storedKey = storedKey
     self.sha256 = sha256
     self.userSHA256 = userSHA256
@@ -80,8 +80,8 @@ public struct ImageKeyDirectory: Sendable {
     return counts
   }
 
-  /// Where images are: each shard's months that have any place for them.
-  public func places() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
+  /// Where images are: each shard's months that have a partition for them.
+  public func locations() async throws(JobQueueError) -> [(shard: Int16, period: Period)] {
     let periods = try await Statement(
       SQLFunction("months", 0, "o_period"), [], while: "looking for the months"
     ) { rows in
@@ -92,22 +92,22 @@ public struct ImageKeyDirectory: Sendable {
     }
   }
 
-  /// The next encrypted images of a place that are not under a key, at most `count`, in the order of their numbers.
+  /// The next encrypted images of a location that are not under a key, at most `count`, in the order of their numbers.
   public func images(
-    notUnder key: Int64, in place: (shard: Int16, period: Period), after id: Int64, count: Int
+    notUnder key: Int64, in location: (shard: Int16, period: Period), after id: Int64, count: Int
   ) async throws(JobQueueError) -> [EncryptedImageRecord] {
     try await Statement(
       SQLFunction(
-        "images_to_rewrap", 5, "o_image", "o_place", "o_encrypted_by", "o_wrapped_key", "o_sha256",
+        "images_to_rewrap", 5, "o_image", "o_row_id", "o_encrypted_by", "o_wrapped_key", "o_sha256",
         "o_user_sha256"),
       [
-        .int16(place.shard), .int16(place.period.label), .int64(id), .int64(key),
+        .int16(location.shard), .int16(location.period.label), .int64(id), .int64(key),
         .int32(Int32(clamping: count)),
       ], while: "reading images' keys"
     ) { rows in
       try rows.map { row in
         EncryptedImageRecord(
-          id: try row.int64("o_image"), place: try row.string("o_place"),
+          id: try row.int64("o_image"), rowID: try row.string("o_row_id"),
           storedKey: StoredKey(
             keyID: try row.int64("o_encrypted_by"), wrappedKey: try row.bytes("o_wrapped_key")),
           sha256: try row.bytes("o_sha256"), userSHA256: try row.bytesIfPresent("o_user_sha256"))
@@ -115,20 +115,20 @@ public struct ImageKeyDirectory: Sendable {
     }.run(on: database, deadline: Self.patience)
   }
 
-  /// Gives images of a place their own keys as they are under another key; the images stay as they are. One that was
+  /// Gives images of a location their own keys as they are under another key; the images stay as they are. One that was
   /// changed meanwhile, or that a submit holds just now, is left as it is.
   ///
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
   /// - Returns: How many were changed.
   public func rewrap(
     _ images: [(record: EncryptedImageRecord, storedKey: StoredKey)], under key: Int64,
-    in place: (shard: Int16, period: Period), by actor: AuditActor? = nil
+    in location: (shard: Int16, period: Period), by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> Int {
     try await Statement(
       SQLFunction("rewrap_images", 7),
       [
-        .int16(place.shard), .int16(place.period.label), .array(images.map(\.record.id)),
-        .array(images.map(\.record.place)), .array(images.map(\.record.storedKey.wrappedKey)), .int64(key),
+        .int16(location.shard), .int16(location.period.label), .array(images.map(\.record.id)),
+        .array(images.map(\.record.rowID)), .array(images.map(\.record.storedKey.wrappedKey)), .int64(key),
         .array(images.map(\.storedKey.wrappedKey)),
       ], while: "putting images under another key"
     ) { rows in

@@ -140,7 +140,7 @@ public struct Erasure: Sendable, Equatable {
   public let open: Int
   /// Jobs that were open and are cancelled.
   public let cancelled: Int
-  /// Profiles: name, e-mail address, what the backend says.
+  /// Profiles: name, e-mail address, what the endpoint says.
   public let profiles: Int
   /// Images.
   public let images: Int
@@ -150,7 +150,7 @@ public struct Erasure: Sendable, Equatable {
   public let results: Int
   /// Dead jobs whose cause is gone.
   public let dead: Int
-  /// Failed attempts whose words are gone.
+  /// Failed attempts whose messages are removed.
   public let attempts: Int
   /// Jobs whose file name and key are gone.
   public let jobs: Int

@@ -78,11 +78,11 @@ public struct PersonExport: Sendable {
   public func forEachImage(
     as actor: AuditActor?, _ body: (ExportedImage) async throws -> Void
   ) async throws {
-    for place in try await ImageKeyDirectory(database).places() where place.shard == shard {
+    for location in try await ImageKeyDirectory(database).locations() where location.shard == shard {
       var last: Int64 = 0
       var count = Self.pageSize
       while count == Self.pageSize {
-        count = try await page(place.period, after: &last, as: actor, body)
+        count = try await page(location.period, after: &last, as: actor, body)
       }
     }
   }

@@ -1,30 +1,30 @@
 /// An answer of the model, checked as a whole.
 public struct Analysis: Equatable, Sendable {
-  /// The answer's id at the backend; never empty.
+  /// The answer's id at the endpoint; never empty.
   public var id: String
   /// What was analysed.
   public var kind: AnalysisKind
   /// What was found, in the model's order; empty for no finding.
   public var conditions: [Condition]
-  /// When the backend says that it answered, in seconds since 1970; nil when it did not say.
+  /// When the endpoint says that it answered, in seconds since 1970; nil when it did not say.
   public var answeredAt: Double?
-  /// The account under which the backend counted the call, as it names it.
-  public var backendUser: String?
-  /// What the backend says of its model or of where its data came from.
+  /// The account under which the endpoint counted the call, as it names it.
+  public var endpointUser: String?
+  /// What the endpoint says of its model or of where its data came from.
   public var model: String?
-  /// How long the backend says that it computed, in milliseconds.
+  /// How long the endpoint says that it computed, in milliseconds.
   public var processingMilliseconds: Double?
 
   /// An answer with all that is known of it.
   public init(
     id: String, kind: AnalysisKind, conditions: [Condition], answeredAt: Double? = nil,
-    backendUser: String? = nil, model: String? = nil, processingMilliseconds: Double? = nil
+    endpointUser: String? = nil, model: String? = nil, processingMilliseconds: Double? = nil
   ) {
     self.id = id
     self.kind = kind
     self.conditions = conditions
     self.answeredAt = answeredAt
-    self.backendUser = backendUser
+    self.endpointUser = endpointUser
     self.model = model
     self.processingMilliseconds = processingMilliseconds
   }

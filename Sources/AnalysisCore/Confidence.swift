@@ -28,7 +28,7 @@ public struct Confidence: Hashable, Sendable {
 
 /// The colour under which a confidence is shown.
 ///
-/// The bands are the analysis backend's: 0.8 to 1 red, 0.6 up to 0.8 orange, 0.4 up to 0.6 yellow, below
+/// The bands are the endpoint's: 0.8 to 1 red, 0.6 up to 0.8 orange, 0.4 up to 0.6 yellow, below
 /// 0.4 green; a lower edge belongs to the higher band.
 public enum ConfidenceBand: String, Sendable, CaseIterable, Codable, Comparable {
   /// Below 0.4.

@@ -5,9 +5,9 @@ import FoundationEssentials
 public struct EndpointConfiguration: Sendable {
   /// The variants of the API.
   public enum Dialect: String, Sendable, CaseIterable {
-    /// As the backend's integration guide says; without refresh tokens.
+    /// As the endpoint's integration guide says; without refresh tokens.
     case guide
-    /// As the backend's own server does, its odd values included.
+    /// As the real endpoint's server does, its odd values included.
     case server
   }
 
@@ -36,9 +36,9 @@ public struct EndpointConfiguration: Sendable {
   public var delay: Duration = .zero
   /// Which variant of the API it speaks.
   public var dialect = Dialect.server
-  /// Life of an access token. The backend's own live one hour.
+  /// Life of an access token. The real endpoint's live one hour.
   public var tokenLifetime: Duration = .seconds(3600)
-  /// Life of a refresh token. The backend's own live seven days.
+  /// Life of a refresh token. The real endpoint's live seven days.
   public var refreshLifetime: Duration = .seconds(7 * 86400)
   /// Whether an analysis without a token is refused.
   public var requiresToken = false

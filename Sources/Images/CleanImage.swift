@@ -1,5 +1,3 @@
-import System
-
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
 public struct CleanImage: Sendable {
   /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
@@ -14,9 +12,6 @@ public struct CleanImage: Sendable {
   public let source: SourceFormat
   /// What was done to the submitted picture.
   public let changes: Changes
-
-  /// `sha256` in 64 lower-case hexadecimal digits.
-  public var sha256Hex: String { Hexadecimal.text(of: sha256) }
 
   /// Whether it was scaled to fewer pixels on the shorter side than the endpoint's models see.
   public var isBelowModelSide: Bool { changes.scaled && min(width, height) < ImageLimits.modelSide }

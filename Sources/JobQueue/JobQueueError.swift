@@ -13,7 +13,7 @@ public struct JobQueueError: Error, Sendable {
   /// The error of the layer below; nil when this module found the fault itself.
   public let underlying: (any Error)?
 
-  /// An error with its words.
+  /// An error with its message.
   public init(_ code: Code, _ message: String, advice: String? = nil, underlying: (any Error)? = nil) {
     self.code = code
     self.message = message
@@ -115,7 +115,7 @@ extension JobQueueError {
   }
 
   private init(postgreSQL error: PostgreSQLError, while doing: String) {
-    let (code, what, advice) = Self.words(error)
+    let (code, what, advice) = Self.parts(error)
     guard !error.lacksRole else {
       // The server names a function or a table, which helps nobody: the role is named by whoever knows the command.
       self.init(code, "\(what) while \(doing).", advice: advice, underlying: error)
@@ -136,7 +136,7 @@ extension JobQueueError {
     }
   }
 
-  private static func words(_ error: PostgreSQLError) -> (Code, String, String?) {
+  private static func parts(_ error: PostgreSQLError) -> (Code, String, String?) {
     if error.code == .deadlineExceeded {
       return (.deadline, "The database did not answer in time", "Try again; see whether it is overloaded.")
     }

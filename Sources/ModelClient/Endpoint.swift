@@ -1,12 +1,12 @@
 internal import AnalysisCore
 
-/// A deployment of the analysis backend: where it is and which of the API's variants it speaks.
+/// A deployment of the endpoint: where it is and which of the API's variants it speaks.
 public struct Endpoint: Sendable {
   /// The two variants that deployments are known to speak; single paths and names may still be changed.
   public enum Dialect: String, CaseIterable, Sendable {
-    /// As the backend's integration guide says.
+    /// As the endpoint's integration guide says.
     case guide
-    /// As the backend's published server does.
+    /// As the endpoint's published server does.
     case server
   }
 
@@ -22,7 +22,7 @@ public struct Endpoint: Sendable {
   public var deadlines = Deadlines()
   /// The conditions that mean "nothing found".
   public var normalIDs = Condition.defaultNormalIDs
-  /// The longest pause that an overloaded backend may ask for; a longer one is cut to this.
+  /// The longest pause that an overloaded endpoint may ask for; a longer one is cut to this.
   public var maximumRetryAfter: Duration = .seconds(3600)
 
   /// An endpoint of a variant.
@@ -64,7 +64,7 @@ extension Endpoint {
     public var updateProfile = "/api/update-profile"
     /// Change the account's subscription.
     public var updateSubscription = "/api/update-subscription"
-    /// Whether the backend is up.
+    /// Whether the endpoint is up.
     public var health = "/api/health"
 
     /// The paths of a variant.
@@ -111,11 +111,11 @@ extension Endpoint {
 extension Endpoint {
   /// How long calls may take from their start to the answer's last byte.
   public struct Deadlines: Sendable {
-    /// An analysis; the backend's own limit is 120 s.
+    /// An analysis; the endpoint's own limit is 120 s.
     public var analyze: Duration = .seconds(120)
-    /// Everything about accounts and saved analyses; the backend's own app waits 30 s.
+    /// Everything about accounts and saved analyses; the endpoint's own app waits 30 s.
     public var account: Duration = .seconds(30)
-    /// The question whether the backend is up.
+    /// The question whether the endpoint is up.
     public var health: Duration = .seconds(5)
 
     /// The defaults above.

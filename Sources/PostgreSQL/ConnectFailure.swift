@@ -3,15 +3,15 @@ import Formatting
 /// Reads what libpq says of a failed connection attempt, which has no fields and no SQLSTATE of its own.
 ///
 /// With verbose errors libpq writes the server's as "FATAL:  28P01: password authentication failed …";
-/// its own are known by their words, which are English because the program sets no locale.
+/// its own are known by their text, which is English because the program sets no locale.
 enum ConnectFailure {
   static func error(_ libpqMessage: String, whenUnknown: ConnectionPhase) -> PostgreSQLError {
     let sqlState = sqlState(in: libpqMessage)
     let phase = phase(libpqMessage, sqlState) ?? whenUnknown
     let mayQuoteSettings = sqlState == nil && (phase == .configuration || phase == .interrupted)
-    let words = mayQuoteSettings ? Redaction.withoutQuoted(libpqMessage) : libpqMessage
+    let message = mayQuoteSettings ? Redaction.withoutQuoted(libpqMessage) : libpqMessage
     var error = PostgreSQLError(
-      .connectionFailed, "No connection: \(phase). \(withoutLocation(words).trimmed)")
+      .connectionFailed, "No connection: \(phase). \(withoutLocation(message).trimmed)")
     error.phase = phase
     error.sqlState = sqlState
     return error
@@ -69,11 +69,11 @@ enum ConnectFailure {
         ["server closed the connection", "Connection reset", "could not receive", "could not send"]
       ),
     ]
-    for (phase, words) in marks where words.contains(where: text.contains) { return phase }
+    for (phase, texts) in marks where texts.contains(where: text.contains) { return phase }
     return nil
   }
 
-  /// PgBouncer has one code for most of what it says; only its words tell what waiting cures.
+  /// PgBouncer has one code for most of what it says; only its message tells what waiting cures.
   private static func poolerPhase(_ text: String) -> ConnectionPhase {
     let marks: [(ConnectionPhase, [String])] = [
       (.configuration, ["unsupported startup parameter", "config error"]),
@@ -84,7 +84,7 @@ enum ConnectFailure {
     return marks.first { $0.1.contains(where: text.contains) }?.0 ?? .interrupted
   }
 
-  /// Drops the line that tells the place in the server's source.
+  /// Drops the line that gives the line of the server's source.
   private static func withoutLocation(_ text: String) -> String {
     text.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n")
   }

@@ -33,7 +33,7 @@ public actor ConnectionPool: Queryable {
     self.loop = loop
     self.size = size
     self.reconnect = reconnect
-    gate = TurnGate(places: size)
+    gate = TurnGate(capacity: size)
   }
 
   /// The configuration's.

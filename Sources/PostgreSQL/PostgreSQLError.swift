@@ -89,7 +89,7 @@ extension PostgreSQLError {
     let pointer = result.pointer
     func field(_ text: UnsafePointer<CChar>?) -> String? { text.map { String(cString: $0) } }
     guard let sqlState = field(pq_diag_sqlstate(pointer)) else {
-      // libpq's own words; it has a SQLSTATE for nothing of its own making.
+      // libpq's own message; it has a SQLSTATE for nothing of its own making.
       let text = field(PQresultErrorMessage(pointer)) ?? ""
       self.init(.server, Redaction.withoutQuoted(text.trimmed), statement: statement)
       return
@@ -119,7 +119,7 @@ extension String {
 }
 
 extension PostgreSQLError {
-  /// The server's last words as the reason of the connection's loss.
+  /// The server's last message as the reason of the connection's loss.
   var asLoss: PostgreSQLError {
     var loss = PostgreSQLError(.connectionLost, message)
     loss.sqlState = sqlState
@@ -169,7 +169,7 @@ extension PostgreSQLError {
   }
 }
 
-/// What may be kept of the server's and libpq's own words.
+/// What may be kept of the server's and libpq's own messages.
 enum ServerText {
   /// SQLSTATE classes whose detail speaks of objects, locks and resources, never of row values.
   private static let detailClasses: Set<Substring> = [

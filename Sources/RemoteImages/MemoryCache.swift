@@ -46,7 +46,7 @@ struct MemoryCache {
 /// Keys in the order in which they go when there is no room.
 struct EvictionLine {
   /// A key that was put last again stands here more than once, and only its present turn counts.
-  private var places: [(key: String, turn: UInt64)] = []
+  private var entries: [(key: String, turn: UInt64)] = []
   private var start = 0
   private var turns: [String: UInt64] = [:]
   private var lastTurn: UInt64 = 0
@@ -55,10 +55,10 @@ struct EvictionLine {
   mutating func putLast(_ key: String) {
     lastTurn += 1
     turns[key] = lastTurn
-    places.append((key, lastTurn))
-    // Places that count for nothing any more are swept when they are most of the line.
-    guard places.count > 64, places.count > 4 * turns.count else { return }
-    places = places[start...].filter { turns[$0.key] == $0.turn }
+    entries.append((key, lastTurn))
+    // Entries that count for nothing any more are swept when they are most of the line.
+    guard entries.count > 64, entries.count > 4 * turns.count else { return }
+    entries = entries[start...].filter { turns[$0.key] == $0.turn }
     start = 0
   }
 
@@ -69,12 +69,12 @@ struct EvictionLine {
 
   /// Takes the first key out of the line; nil when there is none.
   mutating func takeFirst() -> String? {
-    while start < places.count {
-      let place = places[start]
+    while start < entries.count {
+      let entry = entries[start]
       start += 1
-      if turns[place.key] == place.turn {
-        turns[place.key] = nil
-        return place.key
+      if turns[entry.key] == entry.turn {
+        turns[entry.key] = nil
+        return entry.key
       }
     }
     return nil

@@ -161,8 +161,8 @@ public actor RemoteImageCache {
       }
     }
     // No thread is as good a reason as any, and the next image may find one.
-    if let words = failure ?? "the system has no thread left" {
-      onTrouble("An image could not be kept on the disk: \(words)")
+    if let message = failure ?? "the system has no thread left" {
+      onTrouble("An image could not be kept on the disk: \(message)")
     }
   }
 }
@@ -173,24 +173,24 @@ extension RemoteImageCache {
   /// - Parameters:
   ///   - addresses: The addresses, in any number; the same one twice is fetched once.
   ///   - atOnce: How many are asked for at once.
-  ///   - done: Told of each as it is done: its place among the addresses, and why it failed, if it did. One that
+  ///   - done: Told of each as it is done: its index among the addresses, and why it failed, if it did. One that
   ///     fails does not stop the others.
   ///
   /// Ends early, with the others left out, when the task is cancelled.
   public func prefetch(
     _ addresses: [String], atOnce: Int = 8,
-    done: @escaping @Sendable (_ place: Int, _ failure: RemoteImageError?) -> Void
+    done: @escaping @Sendable (_ index: Int, _ failure: RemoteImageError?) -> Void
   ) async {
     await withTaskGroup(of: Void.self) { group in
-      for (place, address) in addresses.enumerated() {
-        if place >= max(1, atOnce) { _ = await group.next() }
+      for (index, address) in addresses.enumerated() {
+        if index >= max(1, atOnce) { _ = await group.next() }
         guard !Task.isCancelled else { break }
         group.addTask {
           do throws(RemoteImageError) {
             _ = try await self.image(at: address)
-            done(place, nil)
+            done(index, nil)
           } catch {
-            done(place, error)
+            done(index, error)
           }
         }
       }

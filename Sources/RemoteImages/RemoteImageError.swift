@@ -88,8 +88,8 @@ extension RemoteImageError {
       advice: "An operator adds a host with url-hosts, if it may be trusted.")
   }
 
-  static func refused(_ host: String, because words: String) -> RemoteImageError {
-    RemoteImageError(.addressRefused, "The host \(host) leads to an address that is \(words).")
+  static func refused(_ host: String, because reason: String) -> RemoteImageError {
+    RemoteImageError(.addressRefused, "The host \(host) leads to an address that is \(reason).")
   }
 
   static func notResolved(_ host: String, _ reason: String) -> RemoteImageError {
@@ -121,7 +121,7 @@ extension RemoteImageError {
   static let cancelled = RemoteImageError(.cancelled, "The fetching was cancelled.")
   static let closed = RemoteImageError(.closed, "The fetching has been ended.")
 
-  /// What a failed transfer means. Its own words name the host at most.
+  /// What a failed transfer means. Its own message names the host at most.
   init(_ error: TransferError, host: String, limit: Int) {
     switch error.code {
     case .timedOut: self = .tooSlow(host)

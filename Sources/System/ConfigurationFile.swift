@@ -61,7 +61,7 @@ public struct ConfigurationFile: Sendable, Equatable {
 
   private static func unknown(_ key: String, _ keys: Set<String>) -> ConfigurationLine.Fault {
     let shown = printable(key, limit: 60)
-    guard let near = nearestKey(to: key, among: keys) else {
+    guard let near = nearest(to: key, among: keys.sorted()) else {
       return .init(.unknownKey, "unknown key '\(shown)'")
     }
     return .init(.unknownKey, "unknown key '\(shown)'; did you mean '\(near)'?")

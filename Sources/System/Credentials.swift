@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// The account by which the worker calls the analysis backend's API. Nothing of it shows in a description.
+/// The account by which the worker calls the endpoint's API. Nothing of it shows in a description.
 public struct Credentials: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {
@@ -47,7 +47,7 @@ public struct Credentials: Sendable, Equatable, CustomStringConvertible, CustomD
     do {
       object = try JSONDecoder().decode(Object.self, from: Data(text.utf8))
     } catch {
-      // The decoder's own words may quote the file.
+      // The decoder's own message may quote the file.
       throw SystemError(.syntax, "is not a JSON object with the texts email and password", path: path)
     }
     return try make(object.email, object.password, object.name, path)

@@ -44,11 +44,11 @@ public enum SecretFile {
   public static func read(
     _ path: String, environment: [String: String] = [:]
   ) throws(SystemError) -> Secret {
-    let place = locate(path, environment)
-    let bytes = try FileContent.read(place.path, limit: largest) { facts throws(SystemError) in
-      try check(facts, place.path, isManaged: place.isManaged)
+    let location = locate(path, environment)
+    let bytes = try FileContent.read(location.path, limit: largest) { facts throws(SystemError) in
+      try check(facts, location.path, isManaged: location.isManaged)
     }
-    guard !bytes.isEmpty else { throw SystemError(.invalid, "is empty", path: place.path) }
+    guard !bytes.isEmpty else { throw SystemError(.invalid, "is empty", path: location.path) }
     return Secret(bytes: bytes)
   }
 

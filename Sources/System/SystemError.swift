@@ -63,7 +63,7 @@ extension SystemError {
   /// Whether the folder of what was to be written is not there.
   public var isMissingFolder: Bool { errno == ENOENT || errno == ENOTDIR }
 
-  /// An error of the call just made: `doing` stands before the system's words.
+  /// An error of the call just made: `doing` stands before the system's message.
   public static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> SystemError {
     let number = Glibc.errno
     return SystemError(

@@ -25,7 +25,7 @@ public struct AnalysisWorker: Sendable {
   /// A worker that has not begun.
   ///
   /// - Parameters:
-  ///   - clients: The endpoint of each kind; kinds without one are not taken on.
+  ///   - clients: The endpoint of each type; types without one are not taken on.
   ///   - loop: Where everything runs; the clients' HTTP transfers too.
   ///   - user: The user of the operating system, for the audit; nil where it is not known.
   public init(
@@ -60,7 +60,7 @@ public struct AnalysisWorker: Sendable {
   ) async throws(WorkerError) -> WorkerSummary {
     guard !configuration.kinds.isEmpty else {
       throw WorkerError(
-        "No endpoint is configured for any kind of analysis. Give one with --endpoint.", kind: .configuration)
+        "No endpoint is configured for any type of analysis. Give one with --endpoint.", kind: .configuration)
     }
     let databases = WorkerDatabases(configuration, loop: loop, meters: meters)
     do {

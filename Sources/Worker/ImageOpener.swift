@@ -29,7 +29,7 @@ struct ImageOpener {
     let id = KeyID(stored.storedKey.keyID)
     guard let id, let ring = await keys.keys(with: id, stored.storedKey.keyID) else {
       let name = id?.description ?? "\(stored.storedKey.keyID)"
-      throw .locked(
+      throw .keyMissing(
         "The image of job \(job.id) is encrypted under key \(name), which this worker has not. "
           + KeyCache.advice(keys.hasFile))
     }
@@ -42,8 +42,8 @@ struct ImageOpener {
       }
       return try result.get()
     } catch {
-      let words = "Job \(job.id), image under key \(id): \(error)"
-      throw error.code == .tampered ? UnusableImage.tampered(words) : UnusableImage.locked(words)
+      let message = "Job \(job.id), image under key \(id): \(error)"
+      throw error.code == .tampered ? UnusableImage.tampered(message) : UnusableImage.keyMissing(message)
     }
   }
 
@@ -103,7 +103,7 @@ enum UnusableImage: Error {
   /// It could not be made fit to be sent.
   case refused(ImageRefusal)
   /// It is encrypted under a key that is not here; what happened and what to do.
-  case locked(String)
+  case keyMissing(String)
   /// Under the right key it is not what was encrypted, or it is somebody else's; what happened and what to do.
   case tampered(String)
 }
@@ -125,16 +125,16 @@ extension FailedAttempt {
 
   /// A job whose image is encrypted under a key that is not here. Nothing is wrong with the job, so it consumes no
   /// attempt: it waits until somebody may have brought the key.
-  static func imageKeyMissing(_ job: ClaimedJob, _ words: String, until delay: Duration) -> FailedAttempt {
+  static func imageKeyMissing(_ job: ClaimedJob, _ message: String, until delay: Duration) -> FailedAttempt {
     FailedAttempt(
       lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
-      code: "image_key_missing", message: words)
+      code: "image_key_missing", message: message)
   }
 
   /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.
-  static func tamperedImage(_ job: ClaimedJob, _ words: String) -> FailedAttempt {
+  static func tamperedImage(_ job: ClaimedJob, _ message: String) -> FailedAttempt {
     FailedAttempt(
       lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",
-      message: words)
+      message: message)
   }
 }

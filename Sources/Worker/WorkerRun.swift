@@ -233,7 +233,7 @@ public struct WorkerSummary: Sendable, Equatable {
   public var stale = 0
   /// Calls made to endpoints.
   public var calls = 0
-  /// When draining: what could not run before the horizon, in words; empty when the queue is empty.
+  /// When draining: what could not run before the horizon, a line each; empty when the queue is empty.
   public var left: [String] = []
   /// When draining: whether jobs wait for an endpoint that is paused.
   public var isParked = false

@@ -31,7 +31,7 @@ public struct JobSummary: Sendable, Equatable {
   /// What the submitter calls the image.
   public let sourceName: String?
 
-  /// Its place in a list.
+  /// Its position in a list.
   var cursor: JobCursor { JobCursor(period: period, job: id) }
 }
 
@@ -62,7 +62,7 @@ public struct JobFilter: Sendable, Equatable {
   public var state: JobState?
   /// Of which month.
   public var month: Period?
-  /// Of which kind.
+  /// Of which type.
   public var kind: AnalysisKind?
 
   /// A filter; without arguments, of all jobs.
@@ -83,13 +83,13 @@ public struct JobCursor: Sendable, Hashable, Comparable {
   /// The last job.
   public let job: JobID
 
-  /// The place behind a job.
+  /// The position behind a job.
   public init(period: Period, job: JobID) {
     self.period = period
     self.job = job
   }
 
-  /// Whether a place comes later in a list: in an earlier month, or with a lower number.
+  /// Whether a position comes later in a list: in an earlier month, or with a lower number.
   public static func < (left: Self, right: Self) -> Bool {
     (left.period, left.job) < (right.period, right.job)
   }

@@ -10,9 +10,9 @@ public struct NewUser: Sendable, Equatable {
   public var plan: String
   /// The IANA zone in which the user's months are counted; nil for the installation's.
   public var zone: String?
-  /// The user's name; kept apart from the account.
+  /// The user's name; kept apart from the reference.
   public var name: String?
-  /// The user's e-mail address; kept apart from the account.
+  /// The user's e-mail address; kept apart from the reference.
   public var email: String?
 
   /// A user to be added.
@@ -99,11 +99,11 @@ public struct Profile: Sendable, Equatable {
   public let name: String?
   /// The e-mail address.
   public let email: String?
-  /// The subscription at the analysis backend.
-  public let backendSubscription: String?
-  /// The backend's own count of analyses, which may differ from ours.
-  public let backendCount: Int?
-  /// When the backend last reset its count, in seconds since 1970.
+  /// The subscription at the endpoint.
+  public let endpointSubscription: String?
+  /// The endpoint's own count of analyses, which may differ from ours.
+  public let endpointCount: Int?
+  /// When the endpoint last reset its count, in seconds since 1970.
   public let lastReset: Double?
   /// When this was last changed, in seconds since 1970.
   public let updatedAt: Double
@@ -159,8 +159,8 @@ extension Profile {
   init(_ row: Row) throws {
     self.init(
       name: try row.stringIfPresent("o_name"), email: try row.stringIfPresent("o_email"),
-      backendSubscription: try row.stringIfPresent("o_subscription"),
-      backendCount: try row.int32IfPresent("o_count").map(Int.init),
+      endpointSubscription: try row.stringIfPresent("o_subscription"),
+      endpointCount: try row.int32IfPresent("o_count").map(Int.init),
       lastReset: try row.secondsIfPresent("o_last_reset"), updatedAt: try row.seconds("o_updated_at"),
       photoURL: try row.stringIfPresent("o_photo_url"))
   }

@@ -180,7 +180,7 @@ public enum ImportOutcome: Sendable, Equatable {
 }
 
 extension UserDirectory {
-  /// Takes over what the analysis backend says of users: adds those who are new, and sets plan and profile
+  /// Takes over what the endpoint says of users: adds those who are new, and sets plan and profile
   /// of all. What an answer leaves out stays as it is.
   ///
   /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.

@@ -1,3 +1,5 @@
+import Formatting
+
 /// Gives each token to the definition it belongs to. Values are not looked at yet.
 struct Matcher {
   private(set) var scope: Scope
@@ -118,7 +120,7 @@ struct Matcher {
   }
 }
 
-/// The commands named so far, and what may be given at this place.
+/// The commands named so far, and what may be given after them.
 struct Scope {
   private(set) var commands: [Command]
 

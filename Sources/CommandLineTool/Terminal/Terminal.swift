@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is known of the place where text appears.
+/// What is known of where text appears.
 public struct Terminal: Sendable, Equatable {
   /// Whether a person may be watching.
   public let isTerminal: Bool

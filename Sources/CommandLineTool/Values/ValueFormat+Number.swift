@@ -12,7 +12,7 @@ extension ValueFormat where Value == Int {
           throw ValueError("is not a whole number")
         }
         guard let value = Int(given), range.contains(value) else {
-          throw ValueError("is outside the range \(rangeWords(range))")
+          throw ValueError("is outside the range \(rangeText(range))")
         }
         return value
       },
@@ -62,7 +62,7 @@ private func isWholeNumber(_ text: String) -> Bool {
   return !digits.isEmpty && digits.utf8.allSatisfy { (48...57).contains($0) }
 }
 
-private func rangeWords(_ range: ClosedRange<Int>) -> String {
+private func rangeText(_ range: ClosedRange<Int>) -> String {
   switch (range.lowerBound, range.upperBound) {
   case (Int.min, Int.max): "of a 64-bit number"
   case (let low, Int.max): "from \(low)"

@@ -2,7 +2,7 @@ import CommandLineTool
 import Formatting
 import ImageEncryption
 import Logging
-import PostgreSQL
+import Programs
 import System
 
 /// The options that every command takes.
@@ -11,12 +11,6 @@ enum CommonOptions {
     "database", .string, valueName: "CONNINFO", environment: "ANALYSIS_DATABASE", key: "database",
     help: "How to reach PostgreSQL: a URI or key=value pairs, for instance service=analysis. Without it the "
       + "usual PG* variables count. A password comes from a password file alone.")
-  static let databaseProof = Option(
-    "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",
-    key: "database-proof",
-    help:
-      "What a database server on another machine has to prove: verified asks for a certificate in its name, "
-      + "as-given for what the connection string says.")
   static let connectTimeout = Option(
     "connect-timeout", .duration, default: .seconds(30), environment: "ANALYSIS_CONNECT_TIMEOUT",
     key: "connect-timeout",
@@ -30,12 +24,12 @@ enum CommonOptions {
     "log-level", .choice(Log.Level.self), default: .warning, environment: "ANALYSIS_LOG_LEVEL",
     key: "log-level", help: "The least important message of the program and the server that is shown.")
 
-  static let all: [any Input] = [database, databaseProof, connectTimeout, configuration, json, logLevel]
+  static let all: [any Input] = [
+    database, SharedOptions.databaseProof, connectTimeout, configuration, json, logLevel,
+  ]
 
-  /// The configuration file, read by `System`.
-  static let source = ConfigurationSource(option: configuration) { path, keys in
-    ConfigurationValues(path: path, values: try ConfigurationFile.read(path, keys: keys).values)
-  }
+  /// The configuration file.
+  static let source = SharedOptions.configuration(configuration)
 }
 
 /// The file with the keys of encrypted images, for the commands that have to do with it.

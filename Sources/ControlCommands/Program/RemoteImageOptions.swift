@@ -37,7 +37,7 @@ extension ValueFormat where Value == AllowedHost {
         do throws(AllowedHost.Fault) {
           return try AllowedHost(given)
         } catch {
-          throw ValueError(error.words)
+          throw ValueError(error.message)
         }
       },
       text: { $0.description })

@@ -2,7 +2,7 @@ import Cmicrohttpd
 import Glibc
 import Synchronization
 
-/// The development backend: serves the analysis backend's API until it is stopped.
+/// The stand-in endpoint: serves the API of an endpoint until it is stopped.
 public final class EndpointServer: Sendable {
   /// The port it listens on.
   public let port: UInt16

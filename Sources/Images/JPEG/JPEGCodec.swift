@@ -64,7 +64,7 @@ struct TurboHandle: ~Copyable {
   }
 
   /// The refusal that the last failed call amounts to. The library reports a picture that is cut off,
-  /// or whose data are corrupt, only as a warning, and shows grey in the missing place: each warning is
+  /// or whose data are corrupt, only as a warning, and shows grey in the missing part: each warning is
   /// a refusal here.
   var refusal: ImageRefusal {
     let reason = reason

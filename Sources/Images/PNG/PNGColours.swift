@@ -62,8 +62,8 @@ struct PNGColours {
     guard let values = numbers(content, count: 8) else {
       throw .colourProfile("its cHRM chunk has a wrong length")
     }
-    let place = { (at: Int) in ColourPrimaries.Place(values[at], values[at + 1]) }
-    return ColourPrimaries(white: place(0), red: place(2), green: place(4), blue: place(6))
+    let point = { (at: Int) in ColourPrimaries.Point(values[at], values[at + 1]) }
+    return ColourPrimaries(white: point(0), red: point(2), green: point(4), blue: point(6))
   }
 
   /// Whole numbers that count hundred-thousandths.

@@ -32,7 +32,7 @@ public struct ClaimedJob: Sendable, Equatable {
   public var attempt: Int
   /// How many attempts it has.
   public var maxAttempts: Int
-  /// Its place in the lane.
+  /// Its position in the lane.
   public var virtualTime: Int64
   /// Whose job it is.
   public var userID: Int64

@@ -4,7 +4,7 @@ public import AnalysisCore
 ///
 /// Each claim begins with the priority whose turn it is by the shares; what that one does not use the others have,
 /// the most urgent first. Quarantined jobs come last, but on the turns of bulk first, so that they are never starved. The
-/// kinds take turns within a priority. A lane that was found empty is left out for a short time, and when all were
+/// types take turns within a priority. A lane that was found empty is left out for a short time, and when all were
 /// found empty nothing is asked until somebody knows of a job.
 public struct LaneSchedule: Sendable {
   /// How many claims begin with each priority; it may change at any time.
@@ -15,13 +15,13 @@ public struct LaneSchedule: Sendable {
   private let kinds: [AnalysisKind]
   private let rules: ClaimRules
   private var claims = 0
-  /// How many claims began with each priority, by which the kinds take turns.
+  /// How many claims began with each priority, by which the types take turns.
   private var begun: [Priority: Int] = [:]
   private var emptySince: [Lane: ContinuousClock.Instant] = [:]
   /// The quarantine lanes that had one when they were last asked.
   private var quarantinesWithJobs: Set<Lane> = []
 
-  /// The schedule of a worker that serves some kinds.
+  /// The schedule of a worker that serves some types.
   public init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
     self.kinds = kinds
     self.rules = rules
@@ -36,7 +36,7 @@ public struct LaneSchedule: Sendable {
   ///
   /// - Parameters:
   ///   - count: how many jobs the claim may take in all.
-  ///   - paused: kinds that are not to be started now.
+  ///   - paused: types that are not to be started now.
   ///   - quarantineInFlight: whether this process runs a quarantined job now; then no other is asked for.
   public mutating func next(
     count: Int, paused: Set<AnalysisKind>, quarantineInFlight: Bool, now: ContinuousClock.Instant

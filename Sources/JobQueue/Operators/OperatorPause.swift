@@ -13,7 +13,7 @@ public struct OperatorPause: Sendable, Equatable {
     /// The jobs of whatever type are sent to an endpoint, by the name that workers call it.
     case endpoint(String)
 
-    /// In words: `everything`, `ear` or the endpoint's name.
+    /// As text: `everything`, `ear` or the endpoint's name.
     public var description: String {
       switch self {
       case .everything: "everything"

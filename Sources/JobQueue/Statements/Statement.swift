@@ -104,7 +104,7 @@ public struct AuditActor: Sendable, Equatable {
   public var user: String?
   /// The machine.
   public var host: String?
-  /// Why, in the operator's own words.
+  /// Why, as the operator wrote it.
   public var reason: String?
 
   /// Somebody, with what is known of them.

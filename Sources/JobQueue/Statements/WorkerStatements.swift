@@ -181,7 +181,7 @@ extension WorkerStatements {
 }
 
 extension WorkerStatements {
-  /// Records that a worker begins to read images of some kinds.
+  /// Records that a worker begins to read images of some types.
   public static func recordStart(of worker: WorkerIdentity, kinds: [AnalysisKind]) -> Statement<Void> {
     record("worker_start", worker, kinds: kinds.map(\.rawValue))
   }

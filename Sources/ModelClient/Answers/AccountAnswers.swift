@@ -8,7 +8,7 @@ public struct Registration: Sendable, Equatable {
   /// The account's first token; nil where the answer has none that can be used: then it logs in.
   public var session: Session?
   /// The account; nil where the answer does not describe it.
-  public var user: BackendUser?
+  public var user: EndpointUser?
 }
 
 /// What a login or a refresh brings.
@@ -18,7 +18,7 @@ public struct Session: Sendable, Equatable {
   /// The token by which the next one may be had; nil where the deployment has none.
   public var refreshToken: Secret?
   /// The account; nil after a refresh, and where the answer does not describe it.
-  public var user: BackendUser?
+  public var user: EndpointUser?
   /// When the token ends by this machine's clock, in seconds since 1970; nil when nothing says so.
   public var expiresAt: Double?
 
@@ -33,7 +33,7 @@ public struct Session: Sendable, Equatable {
     // Without one that can be sent, the next token comes by a login.
     refreshToken = try? Self.token(fields, names.refreshToken).map { Secret($0) }
     expiresAt = TokenExpiry.of(token, answer: fields.object, receivedAt: receivedAt)
-    user = BackendUser(in: fields)
+    user = EndpointUser(in: fields)
   }
 
   /// A token goes into a header, so it must fit there: visible ASCII.
@@ -42,25 +42,25 @@ public struct Session: Sendable, Equatable {
     guard let text = value.text, (1...16_384).contains(text.utf8.count),
       text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
     else {
-      throw DecodingFailure(fields.place(name), "is not a token")
+      throw DecodingFailure(fields.path(of: name), "is not a token")
     }
     return text
   }
 }
 
-/// An account at the backend.
-public struct BackendUser: Sendable, Equatable, CustomStringConvertible {
+/// An account at the endpoint.
+public struct EndpointUser: Sendable, Equatable, CustomStringConvertible {
   /// The account's id.
   public var id: String
   /// Its e-mail address.
   public var email: String
-  /// Its holder's name; nil when the backend does not say.
+  /// Its holder's name; nil when the endpoint does not say.
   public var name: String?
   /// Its subscription.
   public var subscription: Subscription
-  /// How many analyses the backend has counted; nil when it does not say.
+  /// How many analyses the endpoint has counted; nil when it does not say.
   public var analysisCount: Int?
-  /// When the backend's count last began anew, in seconds since 1970; nil when it does not say.
+  /// When the endpoint's count last began anew, in seconds since 1970; nil when it does not say.
   public var lastResetDate: Double?
 
   /// An account with all that is known of it.
@@ -88,7 +88,7 @@ public struct BackendUser: Sendable, Equatable, CustomStringConvertible {
   /// The account that an answer describes under `user`; nil where it describes none, or not as it should.
   init?(in answer: FieldReader) {
     guard let fields = answer.optional("user") else { return nil }
-    guard let user = try? BackendUser(fields) else { return nil }
+    guard let user = try? EndpointUser(fields) else { return nil }
     self = user
   }
 
@@ -96,7 +96,7 @@ public struct BackendUser: Sendable, Equatable, CustomStringConvertible {
   public var description: String { "account \(id) (\(subscription.rawValue))" }
 }
 
-/// A subscription at the backend. One that is not known is a failure, never taken for the free one.
+/// A subscription at the endpoint. One that is not known is a failure, never taken for the free one.
 public enum Subscription: String, Sendable, CaseIterable {
   /// Some analyses a month, shown as "Basic".
   case free
@@ -106,23 +106,23 @@ public enum Subscription: String, Sendable, CaseIterable {
   init(_ fields: FieldReader) throws(DecodingFailure) {
     guard let value = fields["subscription"] else { throw fields.missing("subscription") }
     guard let text = value.text, let known = Subscription(rawValue: text) else {
-      throw DecodingFailure(fields.place("subscription"), "is not a subscription that is known")
+      throw DecodingFailure(fields.path(of: "subscription"), "is not a subscription that is known")
     }
     self = known
   }
 }
 
-/// What the backend says of an account's use when an analysis is saved.
+/// What the endpoint says of an account's use when an analysis is saved.
 public struct SubscriptionStatus: Sendable, Equatable {
   /// The subscription.
   public var subscription: Subscription
-  /// How many analyses the backend has counted; nil when it does not say.
+  /// How many analyses the endpoint has counted; nil when it does not say.
   public var analysisCount: Int?
   /// How many a month allows; nil for any number.
   public var analysisLimit: Int?
   /// How many are left; nil for any number.
   public var analysisRemaining: Int?
-  /// When the count last began anew, in seconds since 1970; nil when the backend does not say.
+  /// When the count last began anew, in seconds since 1970; nil when the endpoint does not say.
   public var lastResetDate: Double?
 
   init(_ fields: FieldReader) throws(DecodingFailure) {
@@ -134,11 +134,11 @@ public struct SubscriptionStatus: Sendable, Equatable {
   }
 }
 
-/// What the backend answers to a save. The analysis is saved then, so that nothing in the answer can be a failure.
+/// What the endpoint answers to a save. The analysis is saved then, so that nothing in the answer can be a failure.
 public struct SaveReceipt: Sendable, Equatable {
-  /// The backend's id of the saved analysis; nil when it does not say.
+  /// The endpoint's id of the saved analysis; nil when it does not say.
   public var id: String?
-  /// The account's use after it; nil when the backend does not say.
+  /// The account's use after it; nil when the endpoint does not say.
   public var subscription: SubscriptionStatus?
 
   init(_ answer: JSONValue) {
@@ -148,15 +148,15 @@ public struct SaveReceipt: Sendable, Equatable {
   }
 }
 
-/// An analysis that the backend keeps with an account.
+/// An analysis that the endpoint keeps with an account.
 public struct SavedAnalysis: Sendable, Equatable {
-  /// The backend's id of it, which need not be the id under which it was sent.
+  /// The endpoint's id of it, which need not be the id under which it was sent.
   public var id: String
   /// What was analysed.
   public var kind: AnalysisKind
   /// What was found.
   public var conditions: [Condition]
-  /// When it was saved, in seconds since 1970; nil when the backend does not say.
+  /// When it was saved, in seconds since 1970; nil when the endpoint does not say.
   public var createdAt: Double?
 
   init(_ fields: FieldReader, normalIDs: Set<String>) throws(DecodingFailure) {
@@ -167,14 +167,14 @@ public struct SavedAnalysis: Sendable, Equatable {
   }
 }
 
-/// What the backend's health answer tells besides that it is up.
+/// What the endpoint's health answer tells besides that it is up.
 public struct HealthAnswer: Sendable, Equatable {
   /// When what happened.
   public var timing: Timing
-  /// By how many seconds this machine's clock is ahead of the backend's; nil when the answer has no date. A
+  /// By how many seconds this machine's clock is ahead of the endpoint's; nil when the answer has no date. A
   /// date has whole seconds.
   public var clockAhead: Double?
-  /// When the backend's certificate ends, in seconds since 1970; nil without TLS, and where the transfer is
+  /// When the endpoint's certificate ends, in seconds since 1970; nil without TLS, and where the transfer is
   /// not configured to read certificates.
   public var certificateEnds: Double?
 }

@@ -1,6 +1,6 @@
 import Formatting
 
-/// Reads the times that the backend sends.
+/// Reads the times that the endpoint sends.
 enum Timestamp {
   /// From 1970 up to the end of the year 9999; milliseconds taken for seconds lie far beyond it.
   private static let range = 0.0..<253_402_300_800.0

@@ -131,9 +131,10 @@ public actor Connection: Queryable {
 
   /// Gives the connection up because reading or writing failed.
   func loseFailed() {
-    if let lastWords = wire.notices.lastWords { return lose(lastWords) }
-    let words = wire.failureText
-    lose(PostgreSQLError(.connectionLost, words.isEmpty ? "The connection to the server was lost." : words))
+    if let lastMessage = wire.notices.lastMessage { return lose(lastMessage) }
+    let message = wire.failureText
+    lose(
+      PostgreSQLError(.connectionLost, message.isEmpty ? "The connection to the server was lost." : message))
   }
 
   // MARK: Waiting

@@ -4,29 +4,29 @@ internal import Glibc
 /// near this machine (its own services, its network, the cloud's metadata) is refused, in every form of IPv6 that
 /// stands for an address of IPv4 too.
 enum AddressRules {
-  /// Why an address is refused, as words that stand after "an address that is"; nil when it is public.
+  /// Why an address is refused, to be read after "an address that is"; nil when it is public.
   static func refusal(of address: IPAddress) -> String? {
     address.bytes.count == 4 ? refusalOfIPv4(address) : refusalOfIPv6(address)
   }
 
   private static func refusalOfIPv4(_ address: IPAddress) -> String? {
-    ipv4.first { $0.block.contains(address) }?.words
+    ipv4.first { $0.block.contains(address) }?.reason
   }
 
   private static func refusalOfIPv6(_ address: IPAddress) -> String? {
     if let inner = embedded(in: address) {
       // What stands for a public address is as good as it; what stands for another is as bad.
-      guard let words = refusalOfIPv4(inner) else { return nil }
-      return "another form of one that is \(words)"
+      guard let reason = refusalOfIPv4(inner) else { return nil }
+      return "another form of one that is \(reason)"
     }
-    if let found = ipv6.first(where: { $0.block.contains(address) }) { return found.words }
+    if let found = ipv6.first(where: { $0.block.contains(address) }) { return found.reason }
     return global.contains { $0.contains(address) } ? nil : "outside of the public internet"
   }
 
   /// The address of IPv4 that one of IPv6 stands for: mapped, 6to4, NAT64 or ISATAP.
   private static func embedded(in address: IPAddress) -> IPAddress? {
     let bytes = address.bytes
-    let place: Int? =
+    let offset: Int? =
       if mapped.contains(address) || translated.contains(address) {
         12
       } else if sixToFour.contains(address) {
@@ -37,12 +37,12 @@ enum AddressRules {
       } else {
         nil
       }
-    return place.flatMap { IPAddress(bytes: Array(bytes[$0..<$0 + 4])) }
+    return offset.flatMap { IPAddress(bytes: Array(bytes[$0..<$0 + 4])) }
   }
 
   // MARK: - Tables (IANA's registries of special-purpose addresses)
 
-  private typealias Row = (block: AddressBlock, words: String)
+  private typealias Row = (block: AddressBlock, reason: String)
 
   private static let ipv4: [Row] = table([
     ("0.0.0.0", 8, "unspecified"),

@@ -2,10 +2,10 @@ internal import HTTPTransfer
 
 /// A host, or all hosts below a name, from which images may be fetched, and at which port.
 public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
-  /// Why a text names no host, as words that stand after it.
+  /// Why a text names no host, to be read after it.
   public struct Fault: Error, Sendable, Equatable {
     /// `is not …`.
-    public let words: String
+    public let message: String
   }
 
   /// In the form that libcurl uses, without the `*.`.
@@ -20,15 +20,15 @@ public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {
     isWildcard = text.hasPrefix("*.")
     let host = isWildcard ? String(text.dropFirst(2)) : text
     guard !host.contains(where: { "/\\?#@*%".contains($0) }), let parts = URLParts("https://\(host)/") else {
-      throw Fault(words: "is not a host; write images.example.org or *.example.org")
+      throw Fault(message: "is not a host; write images.example.org or *.example.org")
     }
     if isWildcard {
       guard IPAddress(parts.host) == nil else {
-        throw Fault(words: "is not a host; there is nothing below an address")
+        throw Fault(message: "is not a host; there is nothing below an address")
       }
       // All of a top-level domain is nobody's to vouch for.
       guard parts.host.contains(".") else {
-        throw Fault(words: "allows too much; name at least two parts, as in *.example.org")
+        throw Fault(message: "allows too much; name at least two parts, as in *.example.org")
       }
     }
     name = parts.host

@@ -3,7 +3,7 @@ import PostgreSQL
 
 /// Comma-separated values as RFC 4180 has them: CRLF after every line, a header always, UTF-8.
 ///
-/// Words that a spreadsheet would take for a formula get an apostrophe before them, which is what
+/// Text that a spreadsheet would take for a formula get an apostrophe before them, which is what
 /// spreadsheets themselves use for "this is text". Numbers are left alone, the negative ones too. A missing
 /// value is an empty cell, an empty text a quoted one.
 struct CSVView: ReportView {
@@ -18,10 +18,10 @@ struct CSVView: ReportView {
 
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
     var isFirst = true
-    for place in shown {
+    for index in shown {
       if !isFirst { bytes.append(UInt8(ascii: ",")) }
       isFirst = false
-      Self.append(cells[place], to: &bytes)
+      Self.append(cells[index], to: &bytes)
     }
     bytes.append(UInt8(ascii: "\r"))
     bytes.append(UInt8(ascii: "\n"))
@@ -45,22 +45,22 @@ struct CSVView: ReportView {
   }
 }
 
-/// Words as a cell of CSV.
+/// Text as a cell of CSV.
 enum CSVText {
-  /// Appends words, harmless to spreadsheets and quoted where they must be.
+  /// Appends text, harmless to spreadsheets and quoted where they must be.
   static func append(_ text: String, to bytes: inout [UInt8]) {
     var text = text
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text, to: &bytes)
   }
 
-  /// Appends words that lie in the server's answer; most are written from there.
+  /// Appends text that lies in the server's answer; most are written from there.
   static func append(_ text: BorrowedText, to bytes: inout [UInt8]) {
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text.string, to: &bytes)
   }
 
-  /// Appends words of printable ASCII in which nothing has to be removed, guarded or doubled, in quotation marks
+  /// Appends text of printable ASCII in which nothing has to be removed, guarded or doubled, in quotation marks
   /// when they hold a comma; for all others does nothing and answers false.
   private static func appendPlain(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
     guard let first = text.first, let last = text.last, last != 0x20 else { return false }
@@ -82,7 +82,7 @@ enum CSVText {
     return true
   }
 
-  /// Appends words of any kind, without what is not printable and guarded where a spreadsheet would calculate.
+  /// Appends text of any kind, without what is not printable and guarded where a spreadsheet would calculate.
   private static func appendSifted(_ text: String, to bytes: inout [UInt8]) {
     append(sifted: guarded(printable(text, keeping: lines)), to: &bytes)
   }
@@ -99,7 +99,7 @@ enum CSVText {
     }
   }
 
-  /// Writes words, in quotation marks when they hold anything that ends a cell or that a reader might trim.
+  /// Writes text, in quotation marks when they hold anything that ends a cell or that a reader might trim.
   private static func append(sifted text: String, to bytes: inout [UInt8]) {
     let utf8 = text.utf8
     let mustQuote =

@@ -5,7 +5,7 @@ import PostgreSQL
 struct Column: Equatable, Sendable {
   /// Where a table puts its cells.
   enum Alignment: Sendable {
-    /// For words.
+    /// For text.
     case left
     /// For numbers.
     case right
@@ -29,11 +29,11 @@ struct Column: Equatable, Sendable {
   let alignment: Alignment
   /// Who sees it.
   let audience: Audience
-  /// Whether a table may cut its cells where there is no room: words can be cut, numbers would be others.
+  /// Whether a table may cut its cells where there is no room: text can be cut, numbers would be others.
   let mayBeCut: Bool
 
-  /// A column of words.
-  static func words(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
+  /// A column of text.
+  static func text(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
     Column(name: name, heading: heading, alignment: .left, audience: audience, mayBeCut: true)
   }
 
@@ -59,9 +59,9 @@ enum Cell: Equatable, Sendable {
   case absent
   /// No number, because there is no limit: empty to programs, a word to people.
   case unlimited
-  /// Words, which may come from outside and are made harmless by the view.
+  /// Text, which may come from outside and are made harmless by the view.
   case text(String)
-  /// Such words where the server's answer has them.
+  /// Such text where the server's answer has them.
   case borrowed(BorrowedText)
   /// A number that names something and is not calculated with; text in JSON, where it may be larger than
   /// the whole numbers that JavaScript holds.
@@ -82,12 +82,12 @@ enum Cell: Equatable, Sendable {
     self = value.map(Cell.integer) ?? .absent
   }
 
-  /// Words that may be missing.
+  /// Text that may be missing.
   init(_ value: String?) {
     self = value.map(Cell.text) ?? .absent
   }
 
-  /// Words of the server's answer that may be missing.
+  /// Text of the server's answer that may be missing.
   init(_ value: BorrowedText?) {
     self = value.map(Cell.borrowed) ?? .absent
   }

@@ -10,7 +10,7 @@ protocol ReportView: Sendable {
   var audience: Column.Audience { get }
   /// Writes what comes before the first row.
   mutating func begin(_ columns: [Column], into bytes: inout [UInt8])
-  /// Writes one row: of its cells those at some places, as many as there are columns.
+  /// Writes one row: of its cells those at some indices, as many as there are columns.
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8])
   /// Writes what comes after the last row.
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8])

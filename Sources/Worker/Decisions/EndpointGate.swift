@@ -15,7 +15,7 @@ struct EndpointGate {
   var imageBytes = 0
   /// Jobs whose image is here and whose call may begin.
   var ready: [ReadyJob] = []
-  /// Why it is paused, for the log and the drain's last words.
+  /// Why it is paused, for the log and the drain's last message.
   var pauseReason: String?
 
   init(client: ModelClient, greatestWindow: Int) {
@@ -85,7 +85,7 @@ enum EndpointVerdict: Equatable {
           reason: "it refuses the service account or the address; see the message", probeEvery: .seconds(60)))
     case .serviceLimit:
       // The limit may be raised before the month's end, so it is probed now and then, and sooner where the
-      // backend names a sooner time.
+      // endpoint names a sooner time.
       let asked = failure.retryAfter.map { max(.seconds(1), $0) } ?? Self.limitProbe
       self = .pauses(
         Pause(

@@ -86,7 +86,7 @@
       guard let equals = text.lastIndex(of: "=") else {
         throw FailpointTextError(description: "'\(text)' is not name=action.")
       }
-      let (failpoint, job) = try Self.place(text[..<equals])
+      let (failpoint, job) = try Self.target(text[..<equals])
       let (action, occasion) = try Self.event(text[text.index(after: equals)...])
       guard failpoint.allows(action) else {
         throw FailpointTextError(
@@ -99,7 +99,7 @@
     }
 
     /// `name` or `name(job=ID)`.
-    private static func place(_ text: Substring) throws(FailpointTextError) -> (Failpoint, JobID?) {
+    private static func target(_ text: Substring) throws(FailpointTextError) -> (Failpoint, JobID?) {
       var name = text
       var job: JobID?
       if let opening = text.firstIndex(of: "(") {

@@ -1,14 +1,14 @@
 /// The candidate nearest to what was typed, if it is near enough to be a slip: at most a third of its
 /// length in changes. Of two equally near ones the first in the list is taken.
-func nearest(to typed: String, among candidates: [String]) -> String? {
-  let measured = candidates.map { (word: $0, distance: editDistance(typed.lowercased(), $0.lowercased())) }
+public func nearest(to typed: String, among candidates: [String]) -> String? {
+  let measured = candidates.map { (text: $0, distance: editDistance(typed.lowercased(), $0.lowercased())) }
   guard let best = measured.min(by: { $0.distance < $1.distance }) else { return nil }
-  let allowance = max(1, max(best.word.count, typed.count) / 3)
-  return best.distance <= allowance && best.distance < best.word.count ? best.word : nil
+  let allowance = max(1, max(best.text.count, typed.count) / 3)
+  return best.distance <= allowance && best.distance < best.text.count ? best.text : nil
 }
 
 /// How many insertions, deletions, replacements and swaps of neighbours turn one text into the other.
-func editDistance(_ first: String, _ second: String) -> Int {
+private func editDistance(_ first: String, _ second: String) -> Int {
   let a = Array(first.unicodeScalars.prefix(64))
   let b = Array(second.unicodeScalars.prefix(64))
   var older: [Int] = []

@@ -8,11 +8,11 @@ public enum Shell: String, Sendable, CaseIterable {
   case fish
 
   func script(for root: Command) -> String {
-    let places = CompletionPlace.all(below: root)
+    let scopes = CompletionScope.all(below: root)
     return switch self {
-    case .bash: BashCompletion(name: root.name, places: places).text
-    case .zsh: ZshCompletion(name: root.name, places: places).text
-    case .fish: FishCompletion(name: root.name, places: places).text
+    case .bash: BashCompletion(name: root.name, scopes: scopes).text
+    case .zsh: ZshCompletion(name: root.name, scopes: scopes).text
+    case .fish: FishCompletion(name: root.name, scopes: scopes).text
     }
   }
 }
@@ -23,7 +23,7 @@ func shellQuoted(_ text: String) -> String {
 }
 
 /// What may be typed after the names of one command: the same for every shell.
-struct CompletionPlace {
+struct CompletionScope {
   struct Word {
     let text: String
     let help: String
@@ -37,13 +37,13 @@ struct CompletionPlace {
   let argument: CompletionHint
   let isRoot: Bool
 
-  static func all(below root: Command) -> [CompletionPlace] {
-    places(root, path: [], above: [])
+  static func all(below root: Command) -> [CompletionScope] {
+    scopes(root, path: [], above: [])
   }
 
-  private static func places(
+  private static func scopes(
     _ command: Command, path: [String], above: [InputDefinition]
-  ) -> [CompletionPlace] {
+  ) -> [CompletionScope] {
     let path = path + [command.name]
     let inScope = above + command.options.filter { !$0.isHidden }
     var words = command.visibleSubcommands.map { Word(text: $0.name, help: $0.abstract) }
@@ -52,10 +52,10 @@ struct CompletionPlace {
     }
     if !command.subcommands.isEmpty { words.append(Word(text: "help", help: "Show help.")) }
     let hints = command.arguments.map(\.completion)
-    let place = CompletionPlace(
+    let scope = CompletionScope(
       path: path.joined(separator: " "), subcommands: words, options: inScope,
       argument: hints.first { $0 != .none } ?? .none, isRoot: path.count == 1)
-    return [place] + command.visibleSubcommands.flatMap { places($0, path: path, above: inScope) }
+    return [scope] + command.visibleSubcommands.flatMap { scopes($0, path: path, above: inScope) }
   }
 
   /// Every spelling of the options, with what they do.
