@@ -29,7 +29,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The kind of failure.
   public let code: Code
-  /// What happened and what to do, without the place.
+  /// What happened and what to do, without the file and line.
   public let message: String
   /// The file it happened to.
   public let path: String?
@@ -46,7 +46,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     self.errno = errno
   }
 
-  /// The place, then what happened there: `worker.conf:3: unknown key …`.
+  /// The file and line, then what happened there: `worker.conf:3: unknown key …`.
   public var description: String {
     switch (path, line) {
     case (let path?, let line?): "\(printable(path)):\(line): \(message)"
