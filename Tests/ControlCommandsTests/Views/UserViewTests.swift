@@ -51,10 +51,10 @@ struct UserViewTests {
       updatedAt: Fixed.moment)
     let user = try detail(limit: nil, profile: profile)
     let text = Fixed.text(user)
-    #expect(text.contains("limit          unlimited\nused           3\nanalysed       2\n"))
+    #expect(text.contains("limit           unlimited\nused            3\nanalysed        2\n"))
     #expect(
       text.hasSuffix(
-        "name           N\ne-mail         n@example.org\nendpoint plan   premium\nendpoint count  4\n"))
+        "name            N\ne-mail          n@example.org\nendpoint plan   premium\nendpoint count  4\n"))
     let json = Fixed.json(user)
     #expect(json.contains(#""limit":null,"used":3,"remaining":null"#))
     #expect(
