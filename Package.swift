@@ -117,11 +117,12 @@ let package = Package(
         "ModelClient", "Images", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
-    module("ExitCodes", ["System", "ImageEncryption", "CommandLineTool"]),
+    module("Programs", ["System", "PostgreSQL", "ImageEncryption", "CommandLineTool"]),
     module(
       "WorkerSettings",
       [
-        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ModelClient", "CommandLineTool",
+        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ModelClient", "Programs",
+        "CommandLineTool",
       ]),
     module(
       "Doctor",
@@ -133,7 +134,7 @@ let package = Package(
       "ControlCommands",
       [
         "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
-        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "ExitCodes",
+        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "Programs",
         "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
@@ -143,7 +144,7 @@ let package = Package(
       "analysis-worker",
       [
         "AnalysisCore", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
-        "ModelClient", "Worker", "WorkerSettings", "ExitCodes", "CommandLineTool",
+        "ModelClient", "Worker", "WorkerSettings", "Programs", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),

@@ -5,7 +5,7 @@ public enum AnalysisKind: String, Sendable, CaseIterable, Codable {
   /// A photo of an ear.
   case ear
 
-  /// The kind's number in the database.
+  /// The type's number in the database.
   public var code: Int16 {
     switch self {
     case .throat: 1
@@ -13,7 +13,7 @@ public enum AnalysisKind: String, Sendable, CaseIterable, Codable {
     }
   }
 
-  /// The kind with a number of the database; nil when there is none.
+  /// The type with a number of the database; nil when there is none.
   public init?(code: Int16) {
     switch code {
     case 1: self = .throat

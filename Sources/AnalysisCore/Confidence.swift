@@ -25,3 +25,55 @@ public struct Confidence: Hashable, Sendable {
   /// The percentage with its sign, for instance `78%`.
   public var percentageText: String { "\(percentage)%" }
 }
+
+/// The colour under which a confidence is shown.
+///
+/// The bands are the endpoint's: 0.8 to 1 red, 0.6 up to 0.8 orange, 0.4 up to 0.6 yellow, below
+/// 0.4 green; a lower edge belongs to the higher band.
+public enum ConfidenceBand: String, Sendable, CaseIterable, Codable, Comparable {
+  /// Below 0.4.
+  case green
+  /// 0.4 up to but not including 0.6.
+  case yellow
+  /// 0.6 up to but not including 0.8.
+  case orange
+  /// 0.8 to 1.
+  case red
+
+  /// The band of a confidence. The number is compared as it is, never rounded first.
+  public init(_ confidence: Confidence) {
+    self =
+      switch confidence.value {
+      case 0.8...: .red
+      case 0.6..<0.8: .orange
+      case 0.4..<0.6: .yellow
+      default: .green
+      }
+  }
+
+  /// The band's number in the database, higher for more confidence.
+  public var code: Int16 {
+    switch self {
+    case .green: 1
+    case .yellow: 2
+    case .orange: 3
+    case .red: 4
+    }
+  }
+
+  /// The band with a number of the database; nil when there is none.
+  public init?(code: Int16) {
+    switch code {
+    case 1: self = .green
+    case 2: self = .yellow
+    case 3: self = .orange
+    case 4: self = .red
+    default: return nil
+    }
+  }
+
+  /// Orders bands by confidence.
+  public static func < (left: ConfidenceBand, right: ConfidenceBand) -> Bool {
+    left.code < right.code
+  }
+}

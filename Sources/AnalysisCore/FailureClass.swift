@@ -2,23 +2,23 @@
 public enum FailureClass: String, Sendable, CaseIterable {
   /// No byte of the request left: refused connection, unknown name, failed TLS handshake.
   case notSent = "not_sent"
-  /// Cut or timed out while sending or waiting; the backend may have counted the call.
+  /// Cut or timed out while sending or waiting; the endpoint may have counted the call.
   case outcomeUnknown = "outcome_unknown"
   /// An answer that is not an analysis: bad JSON, HTML, truncated, too long, invalid values.
   case invalidAnswer = "invalid_answer"
-  /// The backend will never take this image or request.
+  /// The endpoint will never take this image or request.
   case permanent
   /// The service account's credentials were not accepted.
   case credentials
   /// The service account may not do this.
   case permission
-  /// The service account's own monthly limit at the backend.
+  /// The service account's own monthly limit at the endpoint.
   case serviceLimit = "service_limit"
-  /// The backend asks for less or for later.
+  /// The endpoint asks for less or for later.
   case overload
-  /// The backend failed.
+  /// The endpoint failed.
   case server
-  /// The backend answered with a redirect, which is never followed.
+  /// The endpoint answered with a redirect, which is never followed.
   case redirect
   /// The image could not be read, cleaned or decrypted.
   case image

@@ -46,7 +46,7 @@ public struct DoctorRequest: Sendable {
   /// How they are reached.
   let transfer: HTTPTransfer.Configuration
   /// Where the keys of encrypted images are.
-  let keys: KeysUse
+  let keys: SecretUse
   let isDeep: Bool
   let longTransaction: Duration
 
@@ -66,7 +66,8 @@ public struct DoctorRequest: Sendable {
     if let file = named.authorities { transfer.certificateAuthorityFile = file }
     if named.plainHTTP { transfer.plainHTTP = .anywhere }
     self.transfer = transfer
-    keys = try Self.keys(named, settings, environment)
+    keys = SecretUse(
+      named: named.keyFile, inSettings: try settings?.values[WorkerOptions.keyFile], environment)
     endpoints = try Self.endpoints(named, settings, transfer, environment)
     database = named.isDatabaseGiven ? nil : try settings?.database()
   }
@@ -76,7 +77,8 @@ public struct DoctorRequest: Sendable {
     _ named: Named, _ settings: GivenSettings?, _ transfer: HTTPTransfer.Configuration,
     _ environment: [String: String]
   ) throws -> [EndpointUse] {
-    let credentials = try credentials(named, settings, environment)
+    let credentials = SecretUse(
+      named: named.credentials, inSettings: try settings?.values[WorkerOptions.credentials], environment)
     var addresses: [String] = []
     if let address = named.endpoint {
       addresses = [address]
@@ -95,28 +97,6 @@ public struct DoctorRequest: Sendable {
         endpoint: Endpoint(name: address, baseURL: address, dialect: dialect), credentials: credentials)
     }
   }
-
-  private static func credentials(
-    _ named: Named, _ settings: GivenSettings?, _ environment: [String: String]
-  ) throws -> CredentialsUse {
-    if let path = named.credentials { return .file(path) }
-    guard let path = try settings?.values[WorkerOptions.credentials] else { return .none }
-    return isManaged(path, environment) ? .managed(path) : .file(path)
-  }
-
-  /// The key file that is named, or else that of the worker's file.
-  private static func keys(
-    _ named: Named, _ settings: GivenSettings?, _ environment: [String: String]
-  ) throws -> KeysUse {
-    if let path = named.keyFile { return .file(path) }
-    guard let path = try settings?.values[WorkerOptions.keyFile] else { return .none }
-    return isManaged(path, environment) ? .managed(path) : .file(path)
-  }
-
-  /// A bare name may be a credential that the service manager gives to the worker alone.
-  private static func isManaged(_ path: String, _ environment: [String: String]) -> Bool {
-    !path.contains("/") && environment["CREDENTIALS_DIRECTORY"] == nil
-  }
 }
 
 /// What a worker's settings mean for the database.
@@ -132,25 +112,28 @@ struct EndpointUse: Sendable {
   /// Where it is and what it speaks.
   let endpoint: Endpoint
   /// Where the credentials are.
-  let credentials: CredentialsUse
+  let credentials: SecretUse
 }
 
-/// Where a service account is found.
-enum CredentialsUse: Sendable, Equatable {
-  /// Calls are made without one.
+/// Where the service account, or the keys of encrypted images, are found.
+enum SecretUse: Sendable, Equatable {
+  /// Nowhere: calls are made without an account, or no images are encrypted.
   case none
   /// In a file.
   case file(String)
   /// The service manager gives it to the worker by this name, and to nobody else.
   case managed(String)
-}
 
-/// Where the keys of encrypted images are found.
-enum KeysUse: Sendable, Equatable {
-  /// None are named.
-  case none
-  /// In a file.
-  case file(String)
-  /// The service manager gives them to the worker by this name, and to nobody else.
-  case managed(String)
+  /// The file that is named, or else that of the worker's file.
+  init(named: String?, inSettings path: String?, _ environment: [String: String]) {
+    if let named {
+      self = .file(named)
+    } else if let path {
+      // A bare name may be a credential that the service manager gives to the worker alone.
+      let isManaged = !path.contains("/") && environment["CREDENTIALS_DIRECTORY"] == nil
+      self = isManaged ? .managed(path) : .file(path)
+    } else {
+      self = .none
+    }
+  }
 }

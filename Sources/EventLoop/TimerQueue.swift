@@ -5,7 +5,7 @@ public struct TimerToken: Hashable, Sendable {
 
 /// A binary heap of timers by due time; equal times fire in the order in which they were scheduled.
 ///
-/// A cancelled timer's action goes at once; its place in the heap stays until it comes to the top, so
+/// A cancelled timer's action goes at once; its entry in the heap stays until it comes to the top, so
 /// that cancelling, which every answered request does to its deadline, costs no search.
 struct TimerQueue {
   private struct Entry {
@@ -21,8 +21,8 @@ struct TimerQueue {
   private var actions: [UInt64: @Sendable () -> Void] = [:]
   private var nextNumber: UInt64 = 0
 
-  /// How many places the heap holds, cancelled timers among them.
-  var places: Int { heap.count }
+  /// How many entries the heap holds, cancelled timers among them.
+  var entryCount: Int { heap.count }
 
   /// How many timers are waiting.
   var count: Int { actions.count }

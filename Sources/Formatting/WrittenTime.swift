@@ -38,3 +38,76 @@ public struct WrittenTime: Sendable, Equatable {
     offset.map { Double(date.number * 86_400 + secondOfDay - $0) + fraction }
   }
 }
+
+/// Takes a text apart from its beginning, for the fixed forms of dates.
+public struct DateScanner {
+  private var rest: Substring.UTF8View
+
+  /// Begins with a text.
+  public init(_ text: String) {
+    rest = text[...].utf8
+  }
+
+  /// Whether nothing is left.
+  public var isAtEnd: Bool { rest.isEmpty }
+
+  /// Takes an expected text.
+  public mutating func take(_ text: String) -> Bool {
+    guard rest.starts(with: text.utf8) else { return false }
+    rest = rest.dropFirst(text.utf8.count)
+    return true
+  }
+
+  /// Takes exactly so many decimal digits.
+  public mutating func number(digits count: Int) -> Int? {
+    let digits = rest.prefix(count)
+    guard digits.count == count, digits.allSatisfy(Self.isDigit) else { return nil }
+    rest = rest.dropFirst(count)
+    return Int(Substring(digits))
+  }
+
+  /// Takes a fraction's digits, at least one, and returns its value below one.
+  public mutating func fraction() -> Double? {
+    let digits = rest.prefix { Self.isDigit($0) }
+    guard !digits.isEmpty else { return nil }
+    rest = rest.dropFirst(digits.count)
+    return Double("0." + Substring(digits))
+  }
+
+  /// Takes one of some texts and returns its index among them.
+  public mutating func index(in names: [String]) -> Int? {
+    for (index, name) in names.enumerated() where take(name) { return index }
+    return nil
+  }
+
+  /// Takes `hh:mm:ss`, the sixtieth second of a leap included, and returns the seconds of the day.
+  public mutating func timeOfDay() -> Int? {
+    guard let (seconds, hasSeconds) = clock(), hasSeconds else { return nil }
+    return seconds
+  }
+
+  /// Takes `hh:mm` or `hh:mm:ss`.
+  mutating func clock() -> (secondOfDay: Int, hasSeconds: Bool)? {
+    guard let hour = number(digits: 2), hour < 24, take(":"), let minute = number(digits: 2), minute < 60
+    else {
+      return nil
+    }
+    guard take(":") else { return (hour * 3600 + minute * 60, false) }
+    guard let second = number(digits: 2), second <= 60 else { return nil }
+    return (hour * 3600 + minute * 60 + second, true)
+  }
+
+  /// Takes `Z` or an offset like `+07:00` and returns its seconds.
+  mutating func offset() -> Int? {
+    if take("Z") || take("z") { return 0 }
+    let isBehind = take("-")
+    guard isBehind || take("+"), let hours = number(digits: 2), hours < 24 else { return nil }
+    _ = take(":")
+    guard let minutes = number(digits: 2), minutes < 60 else { return nil }
+    return (isBehind ? -1 : 1) * (hours * 3600 + minutes * 60)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+}

@@ -1,5 +1,3 @@
-import System
-
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
 public struct CleanImage: Sendable {
   /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
@@ -14,9 +12,6 @@ public struct CleanImage: Sendable {
   public let source: SourceFormat
   /// What was done to the submitted picture.
   public let changes: Changes
-
-  /// `sha256` in 64 lower-case hexadecimal digits.
-  public var sha256Hex: String { Hexadecimal.text(of: sha256) }
 
   /// Whether it was scaled to fewer pixels on the shorter side than the endpoint's models see.
   public var isBelowModelSide: Bool { changes.scaled && min(width, height) < ImageLimits.modelSide }
@@ -40,5 +35,29 @@ extension CleanImage {
 
     /// Whether the picture was turned.
     public var turned: Bool { orientation != 1 }
+  }
+}
+
+/// A format that is accepted, told by the file's first bytes and never by its name.
+public enum SourceFormat: String, Sendable, Hashable, CaseIterable {
+  /// JPEG, also as the first picture of a multi-picture file (MPO).
+  case jpeg
+  /// PNG.
+  case png
+
+  /// The name for people: `JPEG` or `PNG`.
+  public var name: String {
+    switch self {
+    case .jpeg: "JPEG"
+    case .png: "PNG"
+    }
+  }
+
+  /// The format that the bytes begin like, or nil.
+  static func detect(_ bytes: UnsafeRawBufferPointer) -> SourceFormat? {
+    // SOI and the first byte of the next marker. `FF D8 FF` alone is what every reader asks for.
+    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
+    if bytes.starts(with: PNGStructure.signature) { return .png }
+    return nil
   }
 }

@@ -8,7 +8,7 @@ public struct ImageLimits: Sendable, Hashable {
   /// before any memory is taken for the picture. Cleaning takes up to 13 bytes a pixel for a moment
   /// (measured: 614 MB for 48 megapixels without subsampling, turned).
   public var maxPixels: Int
-  /// The most bytes a cleaned picture will have. The analysis backend's API refuses 5,242,880 bytes
+  /// The most bytes a cleaned picture will have. The endpoint's API refuses 5,242,880 bytes
   /// and more, so one less by default.
   public var maxOutputBytes: Int
   /// The most pixels of a cleaned picture's longer side, or nil for as many as it came with.

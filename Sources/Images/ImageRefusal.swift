@@ -63,3 +63,94 @@ extension ImageRefusal {
     public var description: String { kind.rawValue }
   }
 }
+
+extension ImageRefusal {
+  static let empty = ImageRefusal(
+    .empty, "The file is empty. Check that it was saved or copied whole, and submit it again.")
+
+  /// A file, or what came by its address, with more bytes than are accepted; how many is not always known.
+  public static func fileTooLarge(bytes: Int?, limit: Int) -> ImageRefusal {
+    let found = bytes.map { grouped($0) } ?? "more than \(grouped(limit))"
+    return ImageRefusal(
+      .fileTooLarge,
+      "The file has \(found) bytes; at most \(grouped(limit)) are accepted. "
+        + "Save the picture smaller or with a lower JPEG quality, and submit it again.")
+  }
+
+  static func tooManyPixels(width: Int, height: Int, limit: Int) -> ImageRefusal {
+    ImageRefusal(
+      .tooManyPixels,
+      "The picture is \(grouped(width)) by \(grouped(height)) pixels; at most \(grouped(limit)) pixels "
+        + "in all are accepted. Scale it down and submit it again.")
+  }
+
+  static func sideTooLong(width: Int, height: Int) -> ImageRefusal {
+    ImageRefusal(
+      .tooManyPixels,
+      "The picture is \(grouped(width)) by \(grouped(height)) pixels; neither side may have more than "
+        + "\(grouped(ImageLimits.longestSide)). Scale it down and submit it again.")
+  }
+
+  static func colourProfile(_ reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .colourProfile,
+      "The picture's colours are not known: \(reason). Open it, save it again as sRGB, and submit that.")
+  }
+
+  static func truncated(_ format: SourceFormat, reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .truncated,
+      "The \(format.name) file is cut off: \(reason). Copy or export it again from where it was taken, "
+        + "and submit the whole file.")
+  }
+
+  static func damaged(_ format: SourceFormat, reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .damaged,
+      "The \(format.name) file is damaged: \(reason). Open the original and save it again as JPEG or "
+        + "PNG, or take the picture anew.")
+  }
+
+  static func unsupportedVariant(_ what: String) -> ImageRefusal {
+    ImageRefusal(
+      .unsupportedVariant,
+      "The file is \(what), a rare kind of JPEG that is not read here. Save it again as an ordinary "
+        + "8-bit JPEG or as PNG, and submit that.")
+  }
+
+  static func unsupported(_ format: ForeignFormat) -> ImageRefusal {
+    ImageRefusal(
+      .unsupportedFormat,
+      "The file is \(format.sentence). Only JPEG and PNG pictures are accepted. "
+        + format.advice, detectedFormat: format.name)
+  }
+
+  static let unknownFormat = ImageRefusal(
+    .unsupportedFormat,
+    "The file is not a picture of a known format, whatever it is called. Only JPEG and PNG pictures are "
+      + "accepted. Save the picture as JPEG or PNG, and submit that.")
+
+  static func cannotFit(limit: Int) -> ImageRefusal {
+    ImageRefusal(
+      .cannotFit,
+      "The picture could not be made small enough for the limit of \(grouped(limit)) bytes. "
+        + "Scale it down and submit it again.")
+  }
+
+  static func notProcessed(_ reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .notProcessed,
+      "The picture could not be processed on this machine: \(reason). The file itself may be good: "
+        + "submit it again later, or scaled down.")
+  }
+
+  /// Digits in groups of three, as people read them.
+  private static func grouped(_ number: Int) -> String {
+    var text = ""
+    for (index, digit) in String(number).reversed().enumerated() {
+      if index > 0, index % 3 == 0, digit != "-" { text.append(",") }
+      text.append(digit)
+    }
+    return String(text.reversed())
+  }
+}

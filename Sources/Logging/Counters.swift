@@ -59,3 +59,38 @@ public final class Counters: Sendable {
     return readings.sorted { ($0.name, $0.kind.rawValue) < ($1.name, $1.kind.rawValue) }
   }
 }
+
+/// A number that only grows. Cheap enough for every job: one atomic addition.
+public final class Counter: Sendable {
+  private let count = Atomic<Int>(0)
+
+  /// Makes one that no set of counters names.
+  public init() {}
+
+  /// Counts some more; a negative number is ignored.
+  public func add(_ number: Int = 1) {
+    guard number > 0 else { return }
+    count.wrappingAdd(number, ordering: .relaxed)
+  }
+
+  /// The count so far.
+  public var value: Int { count.load(ordering: .relaxed) }
+}
+
+/// A number that goes up and down, such as the jobs in flight.
+public final class Gauge: Sendable {
+  private let level = Atomic<Int>(0)
+
+  /// States the number.
+  public func set(_ number: Int) {
+    level.store(number, ordering: .relaxed)
+  }
+
+  /// Adds to the number, or takes from it.
+  public func add(_ number: Int) {
+    level.wrappingAdd(number, ordering: .relaxed)
+  }
+
+  /// The present number.
+  public var value: Int { level.load(ordering: .relaxed) }
+}

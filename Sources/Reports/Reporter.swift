@@ -13,7 +13,7 @@ public struct Reporter: Sendable {
   /// The moment that stands for the server's clock in tests.
   let moment: Timestamp?
 
-  /// How many rows there are between two words on progress.
+  /// How many rows there are between two reports of progress.
   private static let progressStep = 500
 
   /// A reporter on a database. A report that takes longer than `timeout` is given up, at the server too.

@@ -1,4 +1,5 @@
 import Formatting
+import Glibc
 
 /// What went wrong with a file, a setting or a call of the system. It never carries a secret or its text.
 public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
@@ -28,7 +29,7 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The kind of failure.
   public let code: Code
-  /// What happened and what to do, without the place.
+  /// What happened and what to do, without the file and line.
   public let message: String
   /// The file it happened to.
   public let path: String?
@@ -45,12 +46,27 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
     self.errno = errno
   }
 
-  /// The place, then what happened there: `worker.conf:3: unknown key …`.
+  /// The file and line, then what happened there: `worker.conf:3: unknown key …`.
   public var description: String {
     switch (path, line) {
     case (let path?, let line?): "\(printable(path)):\(line): \(message)"
     case (let path?, nil): "\(printable(path)): \(message)"
     default: message
     }
+  }
+}
+
+extension SystemError {
+  /// Whether a disk, or somebody's share of it, is full: there may be room again later.
+  public var isFullDisk: Bool { errno == ENOSPC || errno == EDQUOT }
+
+  /// Whether the folder of what was to be written is not there.
+  public var isMissingFolder: Bool { errno == ENOENT || errno == ENOTDIR }
+
+  /// An error of the call just made: `doing` stands before the system's message.
+  public static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> SystemError {
+    let number = Glibc.errno
+    return SystemError(
+      code, "\(doing): \(String(cString: strerror(number)))", path: path, errno: number)
   }
 }

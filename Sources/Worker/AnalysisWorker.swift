@@ -25,7 +25,7 @@ public struct AnalysisWorker: Sendable {
   /// A worker that has not begun.
   ///
   /// - Parameters:
-  ///   - clients: The endpoint of each kind; kinds without one are not taken on.
+  ///   - clients: The endpoint of each type; types without one are not taken on.
   ///   - loop: Where everything runs; the clients' HTTP transfers too.
   ///   - user: The user of the operating system, for the audit; nil where it is not known.
   public init(
@@ -60,7 +60,7 @@ public struct AnalysisWorker: Sendable {
   ) async throws(WorkerError) -> WorkerSummary {
     guard !configuration.kinds.isEmpty else {
       throw WorkerError(
-        "No endpoint is configured for any kind of analysis. Give one with --endpoint.", kind: .configuration)
+        "No endpoint is configured for any type of analysis. Give one with --endpoint.", kind: .configuration)
     }
     let databases = WorkerDatabases(configuration, loop: loop, meters: meters)
     do {
@@ -129,5 +129,30 @@ public struct AnalysisWorker: Sendable {
     return try await WorkerRun(
       worker: self, pipeline: pipeline, opener: ImageOpener(keys: keys), databases: databases, shards: shards
     ).run(requests)
+  }
+}
+
+/// Why a worker could not run or ended otherwise than asked.
+public struct WorkerError: Error, Sendable, CustomStringConvertible {
+  /// What kind of failure it is; it decides the exit code.
+  public enum Kind: Sendable {
+    /// The database does not answer, or its schema does not fit this program.
+    case unreachable
+    /// The database role may not do what a worker does.
+    case permission
+    /// The worker was told something that cannot be.
+    case configuration
+    /// Anything else.
+    case fault
+  }
+
+  /// What happened and what to do next.
+  public let description: String
+  /// What kind of failure it is.
+  public let kind: Kind
+
+  init(_ description: String, kind: Kind) {
+    self.description = description
+    self.kind = kind
   }
 }

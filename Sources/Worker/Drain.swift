@@ -7,7 +7,7 @@ internal import PostgreSQL
 /// When a draining worker may end: nothing waits, nobody holds anything, and nothing is scheduled to run
 /// before the horizon.
 ///
-/// Leases that other workers hold of the kinds that run here are waited for: if their worker is lost, their
+/// Leases that other workers hold of the types that run here are waited for: if their worker is lost, their
 /// jobs come back here.
 struct Drain {
   let pipeline: Pipeline
@@ -54,8 +54,8 @@ struct Drain {
     return await pipeline.isStored
   }
 
-  /// What stays in the queue, in words, and whether some of it waits for a paused endpoint.
-  func left() async -> (words: [String], isParked: Bool) {
+  /// What stays in the queue, a line each, and whether some of it waits for a paused endpoint.
+  func left() async -> (lines: [String], isParked: Bool) {
     let paused = await pipeline.pausedBeyond(worker.configuration.drainHorizon ?? .zero)
     let jobs: WaitingJobs
     do throws(JobQueueError) {
@@ -63,17 +63,17 @@ struct Drain {
     } catch {
       return (["The queue could not be asked what is left: \(worker.login.named(error).description)"], true)
     }
-    var words: [String] = []
+    var lines: [String] = []
     var isParked = false
     for (lane, count) in jobs.lanes {
-      words.append("waiting in \(lane): \(count)")
+      lines.append("waiting in \(lane): \(count)")
       if let kind = lane.kind, worker.configuration.kinds.contains(kind) { isParked = true }
     }
-    words += paused.map { "not called: \($0)" }
+    lines += paused.map { "not called: \($0)" }
     let unstored = await pipeline.abandoned
-    if unstored > 0 { words.append("not stored, since another transaction holds the job: \(unstored)") }
-    if jobs.scheduled.value > 0 { words.append("scheduled for later: \(jobs.scheduled)") }
-    return (words, isParked && !paused.isEmpty)
+    if unstored > 0 { lines.append("not stored, since another transaction holds the job: \(unstored)") }
+    if jobs.scheduled.value > 0 { lines.append("scheduled for later: \(jobs.scheduled)") }
+    return (lines, isParked && !paused.isEmpty)
   }
 
   /// Asks once more on a new connection, a few times over: that one was lost just then says nothing of the queue, and

@@ -6,7 +6,7 @@ public import PostgreSQL
 public struct WorkerConfiguration: Sendable {
   /// Where the queue is.
   public var database: ConnectionConfiguration
-  /// The kinds of analysis that are taken on.
+  /// The types of analysis that are taken on.
   public var kinds: [AnalysisKind] = AnalysisKind.allCases
   /// How many calls may be in flight at once.
   public var concurrency = 64

@@ -3,6 +3,7 @@ public import CommandLineTool
 public import HTTPTransfer
 public import ModelClient
 public import PostgreSQL
+import Programs
 import System
 
 /// The settings of a worker as it uses them: for the worker itself, and for `doctor`, which checks what a worker uses.
@@ -34,7 +35,7 @@ public struct GivenSettings: Sendable {
     var database = ConnectionConfiguration(
       try values[WorkerOptions.database], applicationName: "analysis-worker")
     database.searchPath = ConnectionConfiguration.catalogOnly
-    database.serverProof = try values[WorkerOptions.databaseProof]
+    database.serverProof = try values[SharedOptions.databaseProof]
     database.connectTimeout = try values[WorkerOptions.connectTimeout]
     return database
   }

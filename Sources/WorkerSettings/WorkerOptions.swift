@@ -2,8 +2,7 @@ public import AnalysisCore
 public import CommandLineTool
 public import Logging
 public import ModelClient
-public import PostgreSQL
-import System
+import Programs
 
 /// The options of `analysis-worker`. Each may also stand in the configuration file under its own name.
 public enum WorkerOptions {
@@ -20,13 +19,6 @@ public enum WorkerOptions {
     help:
       "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files. A "
       + "password comes from a password file alone.")
-  /// `--database-proof`.
-  public static let databaseProof = Option(
-    "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",
-    key: "database-proof",
-    help:
-      "What a database server on another machine has to prove: verified asks for a certificate in its name, "
-      + "as-given for what the connection string says.")
   /// `--endpoint`.
   public static let endpoint = Option(
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
@@ -123,16 +115,15 @@ public enum WorkerOptions {
 
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
-    config, database, databaseProof, endpoint, endpointFor, dialect, credentials, keyFile, kinds, concurrency,
+    config, database, SharedOptions.databaseProof, endpoint, endpointFor, dialect, credentials, keyFile,
+    kinds, concurrency,
     prefetch, imageMemory, deadline, connectTimeout, leaseDuration, poll, grace, drain, horizon, listen,
     authorities,
     pins, plainHTTP, normalIDs, logLevel,
   ]
 
   /// Where the configuration file is named, and how it is read.
-  public static let configuration = ConfigurationSource(option: config) { path, keys in
-    ConfigurationValues(path: path, values: try ConfigurationFile.read(path, keys: keys).values)
-  }
+  public static let configuration = SharedOptions.configuration(config)
 
   /// The command: what it does is the caller's.
   public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
@@ -141,7 +132,7 @@ public enum WorkerOptions {
       abstract: "Claims jobs from the queue, calls the endpoint, stores the results.",
       discussion: """
         Any number of workers may run, on any number of machines. SIGTERM stops the claims and lets calls in
-        flight finish within --grace; a second one hands them back at once. A database that goes away is waited
+        flight finish within --grace; a second one releases their jobs at once. A database that goes away is waited
         for: calls go on and their results are stored when it is back. A worker holds six connections to it, five
         with --no-listen.
         """,

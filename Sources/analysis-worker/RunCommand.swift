@@ -1,7 +1,6 @@
 import AnalysisCore
 import CommandLineTool
 import EventLoop
-import ExitCodes
 import FoundationEssentials
 import Glibc
 import HTTPTransfer
@@ -9,6 +8,7 @@ import ImageEncryption
 import Logging
 import ModelClient
 import PostgreSQL
+import Programs
 import System
 import Worker
 import WorkerSettings
@@ -162,7 +162,7 @@ struct RunCommand {
     context.console.say(
       "\(summary.completed) analysed, \(summary.retried) attempts tried again, \(summary.dead) dead."
     )
-    for words in summary.left { context.console.say("Left: \(words).") }
+    for line in summary.left { context.console.say("Left: \(line).") }
     return summary.isParked || summary.unstored > 0 ? .tryLater : .done
   }
 }

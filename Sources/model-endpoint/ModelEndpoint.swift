@@ -3,17 +3,17 @@ import CommandLineTool
 import DevelopmentEndpoint
 import System
 
-/// The development backend: serves the analysis backend's API from memory until it gets SIGTERM or SIGINT.
+/// The stand-in endpoint: serves the API of an endpoint from memory until it gets SIGTERM or SIGINT.
 @main
 struct ModelEndpoint {
   static func main() async {
     StandardDescriptors.open()
-    await Tool(command, version: ProductVersion.current, failure: words).main()
+    await Tool(command, version: ProductVersion.current, failure: failure).main()
   }
 
   static let command = Command(
     "model-endpoint",
-    abstract: "A development backend for analysis-worker: answers uploads, and misbehaves when told to.",
+    abstract: "A stand-in endpoint for analysis-worker: answers uploads, and misbehaves when told to.",
     discussion: """
       Results are a stand-in computed from the picture's colours, not a medical model. Accounts live in memory. \
       The first line on standard output is "listening on HOST:PORT". Which failure strikes an upload depends on \
@@ -47,7 +47,7 @@ struct ModelEndpoint {
   }
 
   @Sendable
-  private static func words(_ error: any Error) -> CommandFailure? {
+  private static func failure(_ error: any Error) -> CommandFailure? {
     switch error {
     case let error as EndpointError where error.code == .configuration:
       CommandFailure(.usage, error.description)

@@ -29,7 +29,7 @@ struct TimerQueueTests {
       queue.cancel(token)
     }
     #expect(queue.count == 0)
-    #expect(queue.places <= 65)
+    #expect(queue.entryCount <= 65)
     #expect(queue.nextDue() == nil)
   }
 }

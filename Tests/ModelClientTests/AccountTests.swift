@@ -24,11 +24,12 @@ struct AccountTests {
         : Reply(200, #"{"accessToken":"t","refreshToken":"r","user":\#(Samples.user)}"#)
     }
     try await withClient(of: backend, credentials: nil) { client in
-      let registered = try await client.register(email: "a@b.org", password: Secret("p\"w"), name: "Ü")
+      let registered = try await client.accounts.register(
+        email: "a@b.org", password: Secret("p\"w"), name: "Ü")
       #expect(registered.session?.token.reveal() == "new")
       #expect(registered.session?.refreshToken == nil)
       #expect(registered.user?.subscription == .premium)
-      let session = try await client.login(email: "a@b.org", password: Secret("pw"))
+      let session = try await client.accounts.login(email: "a@b.org", password: Secret("pw"))
       #expect(session.token.reveal() == "t")
       #expect(session.refreshToken?.reveal() == "r")
       #expect(session.user?.id == "u-7")
@@ -46,7 +47,7 @@ struct AccountTests {
       Reply(200, #"{"error":false,"accessToken":"t2","refreshToken":"r2"}"#)
     }
     try await withClient(of: backend, credentials: nil) { client in
-      let session = try await client.refresh(Secret("r1"))
+      let session = try await client.accounts.refresh(Secret("r1"))
       #expect(session.token.reveal() == "t2")
       #expect(session.refreshToken?.reveal() == "r2")
       #expect(session.user == nil)
@@ -63,7 +64,7 @@ struct AccountTests {
     let backend = try FakeBackend { _ in Reply(200, body) }
     try await withClient(of: backend, credentials: nil) { client in
       let failure = try #require(
-        await failure { try await client.login(email: "a@b.org", password: Secret("x")) })
+        await failure { try await client.accounts.login(email: "a@b.org", password: Secret("x")) })
       #expect(failure.failureClass == .invalidAnswer)
     }
   }
@@ -141,7 +142,7 @@ struct AccountTests {
     try await withClient(of: backend) { client in
       #expect(try await client.updateProfile(name: "New") == nil)
       #expect(try await client.updateSubscription(.free) == nil)
-      let registered = try await client.register(email: "a@b.org", password: Secret("x"), name: "A")
+      let registered = try await client.accounts.register(email: "a@b.org", password: Secret("x"), name: "A")
       #expect(registered.session == nil && registered.user == nil)
       let receipt = try await client.save(Analysis(id: "a", kind: .ear, conditions: []))
       #expect(receipt.id == nil && receipt.subscription == nil)

@@ -22,7 +22,7 @@ struct AnalysisDecoderTests {
     let analysis = try decode(Samples.analysis)
     #expect(analysis.id == "a-1")
     #expect(analysis.kind == .throat)
-    #expect(analysis.backendUser == "u-7")
+    #expect(analysis.endpointUser == "u-7")
     #expect(analysis.model == "model-v3")
     #expect(analysis.processingMilliseconds == 41.5)
     let time = try #require(analysis.answeredAt)
@@ -165,7 +165,7 @@ struct AnalysisDecoderTests {
     Odd(#""timestamp":"2025-03-22T12:34:56.789Z""#, [#""yesterday""#, "true", "1742646896789", "{}"]) {
       $0.answeredAt = nil
     },
-    Odd(#""user":"u-7""#, ["{}", "[]", "1.5", #"" ""#, "true"]) { $0.backendUser = nil },
+    Odd(#""user":"u-7""#, ["{}", "[]", "1.5", #"" ""#, "true"]) { $0.endpointUser = nil },
     Odd(#""processing_time":41.5"#, ["-1", #""41""#, "{}", "true"]) { $0.processingMilliseconds = nil },
     Odd(#""data_source":"model-v3""#, ["1", "[]", #""a\u0007""#]) { $0.model = nil },
     Odd(

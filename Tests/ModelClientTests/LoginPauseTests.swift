@@ -15,7 +15,7 @@ struct LoginPauseTests {
     var lengths: [Duration] = []
     var now = start
     for _ in 0..<8 {
-      pause.loginFailed(failure, at: now)
+      pause.begin(failure, at: now)
       let length = pause.failure(at: now)?.retryAfter ?? .zero
       lengths.append(length)
       #expect(pause.failure(at: now + length - .nanoseconds(1))?.message == "No.")
@@ -28,10 +28,10 @@ struct LoginPauseTests {
   @Test("is forgotten after a login that holds")
   func forgotten() {
     var pause = LoginPause()
-    for _ in 0..<3 { pause.loginFailed(failure, at: start) }
+    for _ in 0..<3 { pause.begin(failure, at: start) }
     let later = start + .seconds(120)
     pause.loginSucceeded(at: later)
-    pause.loginFailed(failure, at: later)
+    pause.begin(failure, at: later)
     #expect(pause.failure(at: later)?.retryAfter == .seconds(1))
   }
 

@@ -36,7 +36,8 @@ struct RealServerTests {
   @Test("an account has no count, at the log-in, in its profile and after each change")
   func account() async throws {
     try await with { client, _ in
-      let session = try await client.login(email: "service@example.org", password: Secret("correct horse"))
+      let session = try await client.accounts.login(
+        email: "service@example.org", password: Secret("correct horse"))
       #expect(session.refreshToken != nil)
       let user = try #require(session.user)
       #expect(user.analysisCount == nil && user.subscription == .free && user.name == "Service")
@@ -44,7 +45,8 @@ struct RealServerTests {
       #expect(try await client.updateProfile(name: "Other")?.name == "Other")
       #expect(try await client.updateSubscription(.premium)?.subscription == .premium)
       #expect(try await client.profile().subscription == .premium)
-      let registered = try await client.register(email: "new@example.org", password: Secret("p"), name: "New")
+      let registered = try await client.accounts.register(
+        email: "new@example.org", password: Secret("p"), name: "New")
       #expect(registered.session?.token != nil && registered.user?.name == "New")
       #expect(registered.user?.analysisCount == nil)
     }

@@ -146,9 +146,9 @@ struct AuditChain {
     text.flatMap { try? Date($0, strategy: .iso8601) }?.timeIntervalSince1970
   }
 
-  private mutating func report(_ id: Int64?, _ words: String) {
+  private mutating func report(_ id: Int64?, _ message: String) {
     guard faults.count < limit else { return }
-    faults.append(AuditVerdict.Fault(id: id, words: words))
+    faults.append(AuditVerdict.Fault(id: id, message: message))
   }
 
   /// What was found when the last entry has been looked at.
@@ -157,13 +157,13 @@ struct AuditChain {
   ///   - pending: how many entries are not chained yet.
   ///   - others: what else is wrong: with the chain as a whole, and not with an entry.
   func verdict(pending: Int, others: [String]) -> AuditVerdict {
-    var all = faults + others.map { AuditVerdict.Fault(id: nil, words: $0) }
+    var all = faults + others.map { AuditVerdict.Fault(id: nil, message: $0) }
     if let head {
       all += faults(of: head)
     } else {
-      all.append(AuditVerdict.Fault(id: nil, words: "the head of the chain is missing"))
+      all.append(AuditVerdict.Fault(id: nil, message: "the head of the chain is missing"))
     }
-    all.sort { ($0.id ?? .min, $0.words) < ($1.id ?? .min, $1.words) }
+    all.sort { ($0.id ?? .min, $0.message) < ($1.id ?? .min, $1.message) }
     let end = head.map { AuditMark(id: $0.id, hash: Hexadecimal.text(of: $0.hash), oldest: oldest) }
     return AuditVerdict(
       first: head?.first ?? 1, end: end, pending: pending, faults: Array(all.prefix(limit)))
@@ -171,7 +171,7 @@ struct AuditChain {
 
   private func faults(of head: Head) -> [AuditVerdict.Fault] {
     var found: [AuditVerdict.Fault] = []
-    func report(_ id: Int64, _ words: String) { found.append(AuditVerdict.Fault(id: id, words: words)) }
+    func report(_ id: Int64, _ message: String) { found.append(AuditVerdict.Fault(id: id, message: message)) }
     let end = last?.id ?? head.first - 1
     if end < head.id {
       report(end + 1, "the entries from here to \(head.id) are missing: the head names them")

@@ -1,4 +1,4 @@
-/// An entry's place and hash: the chain's end, or one that was kept elsewhere.
+/// An entry's number and hash: the chain's end, or one that was kept elsewhere.
 public struct AuditMark: Sendable, Equatable, CustomStringConvertible {
   /// The oldest entry that there was when an end was printed. It has to be there for a year at least.
   public struct Oldest: Sendable, Equatable {
@@ -59,12 +59,12 @@ public struct AuditVerdict: Sendable, Equatable {
     /// The entry; nil for the chain as a whole.
     public let id: Int64?
     /// What is wrong with it.
-    public let words: String
+    public let message: String
 
     /// A fault with its parts.
-    public init(id: Int64?, words: String) {
+    public init(id: Int64?, message: String) {
       self.id = id
-      self.words = words
+      self.message = message
     }
   }
 

@@ -25,17 +25,17 @@ public struct AttemptRecord: Sendable, Equatable {
   public let at: Double
   /// The class of failure, as it is stored.
   public let failureClass: String
-  /// The backend's code.
+  /// The endpoint's code.
   public let code: String?
   /// What happened.
   public let message: String?
-  /// The backend's number of the error.
+  /// The endpoint's number of the error.
   public let errorID: String?
   /// The HTTP status.
   public let status: Int?
   /// Calls of the endpoint.
   public let calls: Int
-  /// Whether the backend may have counted a call.
+  /// Whether the endpoint may have counted a call.
   public let maybeCounted: Bool
   /// Whether the attempt counts.
   public let consumed: Bool
@@ -70,9 +70,9 @@ extension AttemptRecord {
 
 /// An analysis as it is stored.
 public struct StoredResult: Sendable, Equatable {
-  /// The analysis's id at the backend.
+  /// The analysis's id at the endpoint.
   public let analysisID: String
-  /// When the backend says that it answered, in seconds since 1970.
+  /// When the endpoint says that it answered, in seconds since 1970.
   public let answeredAt: Double?
   /// When it was stored, in seconds since 1970.
   public let finishedAt: Double
@@ -130,7 +130,7 @@ public struct JobDeath: Sendable, Equatable {
   public let attempts: Int
   /// The class of the last failure, as it is stored.
   public let failureClass: String
-  /// The backend's code.
+  /// The endpoint's code.
   public let code: String?
   /// What happened.
   public let message: String?

@@ -37,10 +37,10 @@ extension JobDirectory {
   public func cancel(
     _ jobs: [JobID], by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> [JobID: CancelOutcome] {
-    let places = try await shards.places(of: jobs)
+    let locations = try await shards.locations(of: jobs)
     var outcomes = Dictionary(
       jobs.map { ($0, CancelOutcome.unknown) }, uniquingKeysWith: { first, _ in first })
-    for (shard, jobs) in Self.byShard(places) {
+    for (shard, jobs) in Self.byShard(locations) {
       let answers = try await Statement(
         SQLFunction("cancel", 2, "o_job", "o_outcome"), [.int16(shard), .array(jobs.map(\.value))],
         while: "cancelling jobs"
@@ -58,10 +58,10 @@ extension JobDirectory {
   public func retryDead(
     _ jobs: [JobID], by actor: AuditActor? = nil
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {
-    let places = try await shards.places(of: jobs)
+    let locations = try await shards.locations(of: jobs)
     var outcomes = Dictionary(
       jobs.map { ($0, RetryOutcome.notDead) }, uniquingKeysWith: { first, _ in first })
-    for (shard, jobs) in Self.byShard(places) {
+    for (shard, jobs) in Self.byShard(locations) {
       outcomes.merge(try await retryDead(jobs, in: shard, by: actor)) { $1 }
     }
     return outcomes
@@ -87,8 +87,8 @@ extension JobDirectory {
     }.run(on: database, as: actor)
   }
 
-  private static func byShard(_ places: [JobID: JobPlace]) -> [(Int16, [JobID])] {
-    Dictionary(grouping: places.keys) { places[$0]?.shard ?? 0 }
+  private static func byShard(_ locations: [JobID: JobLocation]) -> [(Int16, [JobID])] {
+    Dictionary(grouping: locations.keys) { locations[$0]?.shard ?? 0 }
       .map { ($0.key, $0.value.sorted()) }
       .sorted { $0.0 < $1.0 }
   }

@@ -30,7 +30,7 @@ extension JobDirectory {
     // Each shard may have all that is wanted, and one more tells that the page is not the last.
     let parts = try await database.run(
       shards.map { Self.part(filter, shard: $0, after: after, limit: wanted + 1, looks: looks) })
-    // Nothing is known of a shard's jobs behind the place where it stopped looking.
+    // Nothing is known of a shard's jobs behind the job where it stopped looking.
     let end = parts.compactMap(\.end).max()
     let jobs = parts.flatMap(\.jobs).filter { job in end.map { job.cursor >= $0 } ?? true }
       .sorted { $0.cursor > $1.cursor }
@@ -46,9 +46,9 @@ extension JobDirectory {
   ///
   /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
   public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
-    guard let place = try await shards.places(of: [job])[job] else { return nil }
-    guard let summary = try await summaries([job], at: place).first else { return nil }
-    let key: [Parameter] = [.int16(place.shard), .int64(job.value)]
+    guard let location = try await shards.locations(of: [job])[job] else { return nil }
+    guard let summary = try await summaries([job], at: location).first else { return nil }
+    let key: [Parameter] = [.int16(location.shard), .int64(job.value)]
     let attempts = try await Statement(
       AttemptRecord.function, key, while: "reading the attempts of job \(job)"
     ) { rows in
@@ -95,21 +95,24 @@ extension JobDirectory {
   /// The state of each of some jobs; jobs that are unknown are left out.
   public func states(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState] {
     var states: [JobID: JobState] = [:]
-    for (place, jobs) in Self.grouped(try await shards.places(of: jobs)) {
-      for summary in try await summaries(jobs, at: place) { states[summary.id] = summary.state }
+    for (location, jobs) in Self.grouped(try await shards.locations(of: jobs)) {
+      for summary in try await summaries(jobs, at: location) { states[summary.id] = summary.state }
     }
     return states
   }
 
-  private func summaries(_ jobs: [JobID], at place: JobPlace) async throws(JobQueueError) -> [JobSummary] {
+  private func summaries(_ jobs: [JobID], at location: JobLocation) async throws(JobQueueError)
+    -> [JobSummary]
+  {
     try await Statement(
       SQLFunction(
         "jobs_shown", 3, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
         "o_run_at", "o_expires_at",
         "o_finished_at", "o_attempts", "o_source_name"),
-      [.int16(place.shard), .int16(place.period.label), .array(jobs.map(\.value))], while: "reading jobs"
+      [.int16(location.shard), .int16(location.period.label), .array(jobs.map(\.value))],
+      while: "reading jobs"
     ) { rows in
-      try rows.map { try JobSummary($0, shard: place.shard) }
+      try rows.map { try JobSummary($0, shard: location.shard) }
     }.run(on: database)
   }
 

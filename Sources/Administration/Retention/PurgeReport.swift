@@ -66,10 +66,10 @@ public struct PurgeReport: Sendable, Equatable {
   /// Adds what went.
   mutating func add(_ kind: Kind, _ month: Period, rows: Int64, bytes: Int64, isWholeMonth: Bool = false) {
     guard rows > 0 || isWholeMonth else { return }
-    if let place = lines.firstIndex(where: { $0.kind == kind && $0.month == month }) {
-      lines[place].rows += rows
-      lines[place].bytes += bytes
-      lines[place].isWholeMonth = lines[place].isWholeMonth || isWholeMonth
+    if let index = lines.firstIndex(where: { $0.kind == kind && $0.month == month }) {
+      lines[index].rows += rows
+      lines[index].bytes += bytes
+      lines[index].isWholeMonth = lines[index].isWholeMonth || isWholeMonth
     } else {
       lines.append(Line(kind: kind, month: month, rows: rows, bytes: bytes, isWholeMonth: isWholeMonth))
     }

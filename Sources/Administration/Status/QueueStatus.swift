@@ -78,7 +78,7 @@ public struct QueueStatus: Sendable, Equatable {
   /// For how many seconds the job that waits longest has been waiting, as far as the lanes' heads tell.
   public var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
 
-  /// Asks a database. All counts are of one moment: a job that goes from one place to the next meanwhile is
+  /// Asks a database. All counts are of one moment: a job that goes from one table to the next meanwhile is
   /// counted once.
   ///
   /// - Parameter bound: where counting stops, for each lane and shard.
@@ -112,14 +112,14 @@ public struct QueueStatus: Sendable, Equatable {
   /// Adds a shard's lanes.
   mutating func add(lanes others: [LaneStatus]) {
     for other in others {
-      guard let place = lanes.firstIndex(where: { $0.lane == other.lane }) else {
+      guard let index = lanes.firstIndex(where: { $0.lane == other.lane }) else {
         lanes.append(other)
         continue
       }
-      lanes[place].waiting = lanes[place].waiting + other.waiting
-      lanes[place].inFlight += other.inFlight
-      lanes[place].oldestWaitingSeconds =
-        [lanes[place].oldestWaitingSeconds, other.oldestWaitingSeconds].compactMap { $0 }.max()
+      lanes[index].waiting = lanes[index].waiting + other.waiting
+      lanes[index].inFlight += other.inFlight
+      lanes[index].oldestWaitingSeconds =
+        [lanes[index].oldestWaitingSeconds, other.oldestWaitingSeconds].compactMap { $0 }.max()
     }
   }
 
@@ -135,14 +135,14 @@ public struct QueueStatus: Sendable, Equatable {
   /// Adds a shard's workers; one that serves several shards is one worker, as last heard in any of them.
   mutating func add(workers others: [WorkerStatus]) {
     for other in others {
-      guard let place = workers.firstIndex(where: { $0.id == other.id }) else {
+      guard let index = workers.firstIndex(where: { $0.id == other.id }) else {
         workers.append(other)
         continue
       }
-      workers[place].heartbeatAgo = min(workers[place].heartbeatAgo, other.heartbeatAgo)
-      workers[place].inFlight += other.inFlight
-      workers[place].report = workers[place].report ?? other.report
-      workers[place].hasEnded = workers[place].hasEnded && other.hasEnded
+      workers[index].heartbeatAgo = min(workers[index].heartbeatAgo, other.heartbeatAgo)
+      workers[index].inFlight += other.inFlight
+      workers[index].report = workers[index].report ?? other.report
+      workers[index].hasEnded = workers[index].hasEnded && other.hasEnded
     }
   }
 }

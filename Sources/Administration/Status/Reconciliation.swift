@@ -5,7 +5,7 @@ import SQLFiles
 
 /// A user whose counter differs from what their jobs say.
 public struct UsageDifference: Sendable, Equatable {
-  /// The user; `#` and the number when the account is gone.
+  /// The user; `#` and the number when the user is gone.
   public let user: String
   /// The shard.
   public let shard: Int16
@@ -59,7 +59,7 @@ public enum Reconciliation {
     _ database: ConnectionPool, month: Period? = nil, deadline: Duration = .seconds(600)
   ) async throws(JobQueueError) -> [UsageDifference] {
     var differences: [UsageDifference] = []
-    for (shard, period) in try await places(database, month) {
+    for (shard, period) in try await locations(database, month) {
       differences += try await statement(shard, period).run(on: database, deadline: deadline)
     }
     return differences
@@ -77,7 +77,7 @@ public enum Reconciliation {
     _ database: ConnectionPool, month: Period? = nil, limit: Int = 1000, deadline: Duration = .seconds(600)
   ) async throws(JobQueueError) -> LostJobs {
     var lost = LostJobs()
-    for (shard, period) in try await places(database, month) {
+    for (shard, period) in try await locations(database, month) {
       let part = try await Statement(
         SQLFunction("lost_jobs", 3, "o_job", "o_user", "o_created_at", "o_count"),
         [.int16(shard), .int16(period.label), .int32(Int32(clamping: limit))],
@@ -98,7 +98,7 @@ public enum Reconciliation {
   }
 
   /// The shards and months to read, the oldest month first.
-  private static func places(
+  private static func locations(
     _ database: ConnectionPool, _ month: Period?
   ) async throws(JobQueueError) -> [(Int16, Period)] {
     let months = try await Statement(

@@ -1,9 +1,9 @@
 import FoundationEssentials
 public import JobQueue
 
-/// A user as the analysis backend's API describes them.
+/// A user as the endpoint's API describes them.
 public struct ProfileAnswer: Sendable, Equatable {
-  /// The user's id at the backend, which becomes the reference here.
+  /// The user's id at the endpoint, which becomes the reference here.
   public var id: String
   /// The e-mail address.
   public var email: String?
@@ -11,9 +11,9 @@ public struct ProfileAnswer: Sendable, Equatable {
   public var name: String?
   /// The subscription, `free` or `premium`, which becomes the plan here; nil leaves the plan as it is.
   public var subscription: String?
-  /// The backend's own count.
+  /// The endpoint's own count.
   public var analysisCount: Int?
-  /// When the backend last reset its count, in seconds since 1970.
+  /// When the endpoint last reset its count, in seconds since 1970.
   public var lastResetDate: Double?
   /// Where the photo is: all of it may be a secret.
   public var photoURL: String?
@@ -41,14 +41,14 @@ public struct ProfileAnswer: Sendable, Equatable {
     } catch let error as JobQueueError {
       throw error
     } catch let error as DecodingError {
-      throw JobQueueError(.invalid, "This is not a profile answer: \(Self.words(error)).")
+      throw JobQueueError(.invalid, "This is not a profile answer: \(Self.message(error)).")
     } catch {
       throw JobQueueError(.invalid, "This is not a profile answer.")
     }
   }
 
   /// Where and why decoding failed, without the values.
-  private static func words(_ error: DecodingError) -> String {
+  private static func message(_ error: DecodingError) -> String {
     let (what, path): (String, [any CodingKey]) =
       switch error {
       case .typeMismatch(_, let context): ("a value has another type than expected", context.codingPath)
@@ -57,8 +57,8 @@ public struct ProfileAnswer: Sendable, Equatable {
       case .dataCorrupted(let context): ("it is not valid JSON", context.codingPath)
       @unknown default: ("it cannot be read", [])
       }
-    let place = path.map(\.stringValue).joined(separator: ".")
-    return place.isEmpty ? what : "\(what), at \(place)"
+    let location = path.map(\.stringValue).joined(separator: ".")
+    return location.isEmpty ? what : "\(what), at \(location)"
   }
 }
 
@@ -94,7 +94,7 @@ private struct UserFields: Decodable {
   var lastResetDate: String?
   var photoUrl: String?
 
-  /// Some backends give numbers for ids.
+  /// Some endpoints give numbers for ids.
   struct Identifier: Decodable {
     var text: String
 

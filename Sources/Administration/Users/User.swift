@@ -1,4 +1,6 @@
 public import AnalysisCore
+import JobQueue
+import PostgreSQL
 
 /// A user to be added.
 public struct NewUser: Sendable, Equatable {
@@ -8,9 +10,9 @@ public struct NewUser: Sendable, Equatable {
   public var plan: String
   /// The IANA zone in which the user's months are counted; nil for the installation's.
   public var zone: String?
-  /// The user's name; kept apart from the account.
+  /// The user's name; kept apart from the reference.
   public var name: String?
-  /// The user's e-mail address; kept apart from the account.
+  /// The user's e-mail address; kept apart from the reference.
   public var email: String?
 
   /// A user to be added.
@@ -97,11 +99,11 @@ public struct Profile: Sendable, Equatable {
   public let name: String?
   /// The e-mail address.
   public let email: String?
-  /// The subscription at the analysis backend.
-  public let backendSubscription: String?
-  /// The backend's own count of analyses, which may differ from ours.
-  public let backendCount: Int?
-  /// When the backend last reset its count, in seconds since 1970.
+  /// The subscription at the endpoint.
+  public let endpointSubscription: String?
+  /// The endpoint's own count of analyses, which may differ from ours.
+  public let endpointCount: Int?
+  /// When the endpoint last reset its count, in seconds since 1970.
   public let lastReset: Double?
   /// When this was last changed, in seconds since 1970.
   public let updatedAt: Double
@@ -123,4 +125,66 @@ public struct UserSummary: Sendable, Equatable {
   public let used: Int
   /// The present month.
   public let period: Period
+}
+
+extension UserDetail {
+  /// Reads a row of `analysis.user_shown`.
+  init(
+    _ row: Row, reference: String, shard: Int16, planHistory: [PlanEntry], profile: Profile?
+  ) throws {
+    self.init(
+      reference: reference, shard: shard, userID: try row.int64("o_user_id"), zone: try row.string("o_zone"),
+      clinic: try row.stringIfPresent("o_clinic"), createdAt: try row.seconds("o_created_at"),
+      plan: try row.stringIfPresent("o_plan"), planDisplayName: try row.stringIfPresent("o_plan_name"),
+      planHistory: planHistory, period: try row.period("o_period"),
+      limit: try row.int32IfPresent("o_limit").map(Int.init), used: try row.int("o_used"),
+      refunded: try row.int("o_refunded"), refused: try row.int("o_refused"),
+      analysed: try row.int("o_analysed"), profile: profile)
+  }
+}
+
+extension UserSummary {
+  /// Reads a row of `analysis.list_users`.
+  init(_ row: Row) throws {
+    self.init(
+      reference: try row.string("o_user"), zone: try row.string("o_zone"),
+      plan: try row.stringIfPresent("o_plan"),
+      limit: try row.int32IfPresent("o_limit").map(Int.init), used: try row.int("o_used"),
+      period: try row.period("o_period"))
+  }
+}
+
+extension Profile {
+  /// Reads a row of `analysis.profile_of`.
+  init(_ row: Row) throws {
+    self.init(
+      name: try row.stringIfPresent("o_name"), email: try row.stringIfPresent("o_email"),
+      endpointSubscription: try row.stringIfPresent("o_subscription"),
+      endpointCount: try row.int32IfPresent("o_count").map(Int.init),
+      lastReset: try row.secondsIfPresent("o_last_reset"), updatedAt: try row.seconds("o_updated_at"),
+      photoURL: try row.stringIfPresent("o_photo_url"))
+  }
+}
+
+/// A user's photo: where it is, which shows itself nowhere, since whoever has the address may have the photo.
+public struct UserPhoto: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  /// What the operator calls the user.
+  public let reference: String
+  /// The photo's address.
+  public let url: String
+
+  /// A photo with its parts.
+  public init(reference: String, url: String) {
+    self.reference = reference
+    self.url = url
+  }
+
+  /// The user alone.
+  public var description: String { reference }
+  /// The user alone.
+  public var debugDescription: String { reference }
+  /// Shows the user alone to `dump` and to a debugger's printing.
+  public var customMirror: Mirror { Mirror(self, children: ["reference": reference]) }
 }

@@ -168,3 +168,94 @@ public struct UserDirectory: Sendable {
     }.run(on: database)
   }
 }
+
+/// What importing a profile came to.
+public enum ImportOutcome: Sendable, Equatable {
+  /// The user is new.
+  case created
+  /// The user was there; profile and plan are as the answer says.
+  case updated
+  /// Nothing was changed, for this reason.
+  case refused(String)
+}
+
+extension UserDirectory {
+  /// Takes over what the endpoint says of users: adds those who are new, and sets plan and profile
+  /// of all. What an answer leaves out stays as it is.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  /// - Returns: an outcome for each answer, in order; one that is refused does not stop the others.
+  /// - Throws: errors of the database as a whole.
+  public func importProfiles(
+    _ answers: [ProfileAnswer], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [ImportOutcome] {
+    var outcomes: [ImportOutcome] = []
+    for answer in answers {
+      do {
+        outcomes.append(try await importProfile(answer, actor))
+      } catch  where error.code == .invalid || error.code == .notFound || error.code == .badRow {
+        outcomes.append(.refused(error.description))
+      }
+    }
+    return outcomes
+  }
+
+  private func importProfile(
+    _ answer: ProfileAnswer, _ actor: AuditActor?
+  ) async throws(JobQueueError) -> ImportOutcome {
+    let added = try await add(
+      NewUser(
+        reference: answer.id, plan: answer.subscription ?? "free", name: answer.name, email: answer.email))
+    if let plan = answer.subscription, !added.isNew { try await setPlan(answer.id, plan: plan, by: actor) }
+    try await Statement(
+      SQLFunction("save_profile", 7),
+      [
+        .int16(added.shard), .int64(added.userID), .text(answer.name.map(storable)),
+        .text(answer.email.map(storable)), .text(answer.subscription),
+        .int32(answer.analysisCount.map { Int32(clamping: $0) }), .timestamp(timestamp(answer.lastResetDate)),
+      ], while: "saving the profile of user \(answer.id)"
+    ) { _ in
+    }.run(on: database)
+    if let photo = answer.photoURL { try await setPhoto(answer.id, url: photo) }
+    return added.isNew ? .created : .updated
+  }
+}
+
+extension UserDirectory {
+  /// The most characters of an address, as the database has it.
+  private static let longestAddress = 2000
+
+  /// Sets where a user's photo is; nil for nowhere. Whether it may be fetched from there, the caller has judged.
+  ///
+  /// - Throws: `notFound` for an unknown user, `invalid` for an address that is too long.
+  public func setPhoto(_ reference: String, url: String?) async throws(JobQueueError) {
+    if let url, url.unicodeScalars.count > Self.longestAddress {
+      throw JobQueueError(.invalid, "A photo's address has at most \(Self.longestAddress) characters.")
+    }
+    let shard = try await shards.shard(of: reference)
+    let isDone = try await Statement(
+      SQLFunction("set_photo", 3), [.int16(shard), .text(reference), .text(url.map(storable))],
+      while: "setting the photo of user \(reference)"
+    ) { rows in
+      try rows.single().bool("set_photo")
+    }.run(on: database)
+    guard isDone else { throw Self.unknown(reference) }
+  }
+
+  /// A page of the photos of those users who have one, by their references.
+  ///
+  /// - Parameter after: the last reference of the page before; nil for the first page.
+  public func photos(after: String? = nil, limit: Int = 100) async throws(JobQueueError) -> [UserPhoto] {
+    let statements = try await shards.shards().map { shard in
+      Statement(
+        SQLFunction("list_photos", 3, "o_user", "o_url"),
+        [.int16(shard), .text(after ?? ""), .int32(Int32(clamping: limit))], while: "listing photos"
+      ) { rows in
+        try rows.map { UserPhoto(reference: try $0.string("o_user"), url: try $0.string("o_url")) }
+      }
+    }
+    let photos = try await database.run(statements).flatMap { $0 }
+    return Array(
+      photos.sorted { $0.reference.utf8.lexicographicallyPrecedes($1.reference.utf8) }.prefix(limit))
+  }
+}

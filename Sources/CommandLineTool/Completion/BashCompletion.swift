@@ -1,7 +1,7 @@
 /// A completion script for GNU Bash. It needs no helper package.
 struct BashCompletion {
   let name: String
-  let places: [CompletionPlace]
+  let scopes: [CompletionScope]
 
   private var function: String {
     "_" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
@@ -40,25 +40,25 @@ struct BashCompletion {
   /// A value is stepped over, so that it is not taken for a subcommand.
   private var steps: String {
     var lines: [String] = []
-    for place in places {
-      for (spellings, _) in place.valued {
-        lines.append("      \(pattern(place, spellings))) (( i++ )) ;;")
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
       }
     }
-    for place in places.dropFirst() {
-      lines.append("      \(shellQuoted(place.path))) path=\(shellQuoted(place.path)) ;;")
+    for scope in scopes.dropFirst() {
+      lines.append("      \(shellQuoted(scope.path))) path=\(shellQuoted(scope.path)) ;;")
     }
     return lines.joined(separator: "\n")
   }
 
   private var values: String {
     var lines: [String] = []
-    for place in places {
-      for (spellings, hint) in place.valued {
-        lines.append("    \(pattern(place, spellings))) \(offer(hint, orElse: ":")); return ;;")
+    for scope in scopes {
+      for (spellings, hint) in scope.valued {
+        lines.append("    \(pattern(scope, spellings))) \(offer(hint, orElse: ":")); return ;;")
       }
     }
-    if let root = places.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
       let shells = Shell.allCases.map(\.rawValue)
       lines.append(
         "    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells), orElse: ":")); return ;;")
@@ -67,12 +67,12 @@ struct BashCompletion {
   }
 
   private var words: String {
-    places.map { place in
-      let options = place.spellings.map(\.text).joined(separator: " ")
-      let names = place.subcommands.map(\.text)
-      let rest = names.isEmpty ? offer(place.argument, orElse: ":") : offer(.words(names), orElse: ":")
+    scopes.map { scope in
+      let options = scope.spellings.map(\.text).joined(separator: " ")
+      let names = scope.subcommands.map(\.text)
+      let rest = names.isEmpty ? offer(scope.argument, orElse: ":") : offer(.words(names), orElse: ":")
       return """
-            \(shellQuoted(place.path)))
+            \(shellQuoted(scope.path)))
               if [[ "$cur" == -* ]]; then
                 COMPREPLY=( $(compgen -W \(shellQuoted(options)) -- "$cur") )
               else
@@ -82,8 +82,8 @@ struct BashCompletion {
     }.joined(separator: "\n")
   }
 
-  private func pattern(_ place: CompletionPlace, _ spellings: [String]) -> String {
-    spellings.map { shellQuoted("\(place.path) \($0)") }.joined(separator: "|")
+  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
+    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
   }
 
   private func offer(_ hint: CompletionHint, orElse nothing: String) -> String {

@@ -1,7 +1,7 @@
 /// A completion script for fish.
 struct FishCompletion {
   let name: String
-  let places: [CompletionPlace]
+  let scopes: [CompletionScope]
 
   private var function: String {
     "__" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" }) + "_at"
@@ -11,58 +11,58 @@ struct FishCompletion {
     """
     # fish completion for \(name)
     function \(function)
-      set -l place \(quoted(name))
+      set -l cmd \(quoted(name))
       set -l skip 0
       for word in (commandline -opc)[2..-1]
         if test $skip = 1
           set skip 0
           continue
         end
-        switch "$place $word"
+        switch "$cmd $word"
     \(steps)
         end
       end
-      test "$place" = "$argv[1]"
+      test "$cmd" = "$argv[1]"
     end
     complete -c \(name) -f
-    \(places.flatMap(lines).joined(separator: "\n"))
+    \(scopes.flatMap(lines).joined(separator: "\n"))
 
     """
   }
 
   private var steps: String {
     var lines: [String] = []
-    for place in places {
-      for (spellings, _) in place.valued {
-        let patterns = spellings.map { quoted("\(place.path) \($0)") }.joined(separator: " ")
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        let patterns = spellings.map { quoted("\(scope.path) \($0)") }.joined(separator: " ")
         lines += ["      case \(patterns)", "        set skip 1"]
       }
     }
-    for place in places.dropFirst() {
-      lines += ["      case \(quoted(place.path))", "        set place \(quoted(place.path))"]
+    for scope in scopes.dropFirst() {
+      lines += ["      case \(quoted(scope.path))", "        set cmd \(quoted(scope.path))"]
     }
-    if let root = places.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
       let path = quoted("\(root.path) completions")
-      lines += ["      case \(path)", "        set place \(path)"]
+      lines += ["      case \(path)", "        set cmd \(path)"]
     }
     return lines.joined(separator: "\n")
   }
 
-  private func lines(_ place: CompletionPlace) -> [String] {
-    let start = "complete -c \(name) -n \(quoted("\(function) \(quoted(place.path))"))"
-    var lines = place.subcommands.map { "\(start) -a \(quoted($0.text)) -d \(quoted($0.help))" }
-    for option in place.options {
+  private func lines(_ scope: CompletionScope) -> [String] {
+    let start = "complete -c \(name) -n \(quoted("\(function) \(quoted(scope.path))"))"
+    var lines = scope.subcommands.map { "\(start) -a \(quoted($0.text)) -d \(quoted($0.help))" }
+    for option in scope.options {
       let short = option.short.map { " -s \($0)" } ?? ""
       let value = option.role == .option ? needed(option.completion) : ""
       lines.append("\(start) -l \(option.name)\(short)\(value) -d \(quoted(option.help))")
       if option.isInverted { lines.append("\(start) -l no-\(option.name) -d \(quoted(option.help))") }
     }
     lines.append("\(start) -l help -d 'Show help.'")
-    if place.isRoot { lines.append("\(start) -l version -d 'Show the version.'") }
-    if place.subcommands.isEmpty, place.argument != .none { lines.append(start + offer(place.argument)) }
-    if place.isRoot, place.subcommands.contains(where: { $0.text == "completions" }) {
+    if scope.isRoot { lines.append("\(start) -l version -d 'Show the version.'") }
+    if scope.subcommands.isEmpty, scope.argument != .none { lines.append(start + offer(scope.argument)) }
+    if scope.isRoot, scope.subcommands.contains(where: { $0.text == "completions" }) {
       let shells = Shell.allCases.map(\.rawValue)
-      let condition = quoted("\(function) \(quoted("\(place.path) completions"))")
+      let condition = quoted("\(function) \(quoted("\(scope.path) completions"))")
       lines.append("complete -c \(name) -n \(condition)\(offer(.words(shells)))")
     }
     return lines

@@ -1,7 +1,7 @@
 /// A completion script for the Z shell: to be put as `_name` in a folder of `fpath`, or sourced.
 struct ZshCompletion {
   let name: String
-  let places: [CompletionPlace]
+  let scopes: [CompletionScope]
 
   private var function: String {
     "_" + String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
@@ -11,10 +11,10 @@ struct ZshCompletion {
     """
     #compdef \(name)
     \(function)() {
-      local place=\(shellQuoted(name)) cur="$words[CURRENT]" prev="$words[CURRENT-1]" i
+      local cmd=\(shellQuoted(name)) cur="$words[CURRENT]" prev="$words[CURRENT-1]" i
       local -a offered
       for (( i = 2; i < CURRENT; i++ )); do
-        case "$place $words[i]" in
+        case "$cmd $words[i]" in
     \(steps)
         esac
       done
@@ -23,10 +23,10 @@ struct ZshCompletion {
         prev="${cur%%=*}"
         compset -P '*='
       fi
-      case "$place $prev" in
+      case "$cmd $prev" in
     \(values)
       esac
-      case "$place" in
+      case "$cmd" in
     \(words)
       esac
     }
@@ -41,25 +41,25 @@ struct ZshCompletion {
 
   private var steps: String {
     var lines: [String] = []
-    for place in places {
-      for (spellings, _) in place.valued {
-        lines.append("      \(pattern(place, spellings))) (( i++ )) ;;")
+    for scope in scopes {
+      for (spellings, _) in scope.valued {
+        lines.append("      \(pattern(scope, spellings))) (( i++ )) ;;")
       }
     }
-    for place in places.dropFirst() {
-      lines.append("      \(shellQuoted(place.path))) place=\(shellQuoted(place.path)) ;;")
+    for scope in scopes.dropFirst() {
+      lines.append("      \(shellQuoted(scope.path))) cmd=\(shellQuoted(scope.path)) ;;")
     }
     return lines.joined(separator: "\n")
   }
 
   private var values: String {
     var lines: [String] = []
-    for place in places {
-      for (spellings, hint) in place.valued {
-        lines.append("    \(pattern(place, spellings))) \(offer(hint)); return ;;")
+    for scope in scopes {
+      for (spellings, hint) in scope.valued {
+        lines.append("    \(pattern(scope, spellings))) \(offer(hint)); return ;;")
       }
     }
-    if let root = places.first, root.subcommands.contains(where: { $0.text == "completions" }) {
+    if let root = scopes.first, root.subcommands.contains(where: { $0.text == "completions" }) {
       let shells = Shell.allCases.map(\.rawValue)
       lines.append("    \(shellQuoted("\(root.path) completions"))) \(offer(.words(shells))); return ;;")
     }
@@ -67,13 +67,13 @@ struct ZshCompletion {
   }
 
   private var words: String {
-    places.map { place in
+    scopes.map { scope in
       let rest =
-        place.subcommands.isEmpty ? offer(place.argument) : described("subcommand", place.subcommands)
+        scope.subcommands.isEmpty ? offer(scope.argument) : described("subcommand", scope.subcommands)
       return """
-            \(shellQuoted(place.path)))
+            \(shellQuoted(scope.path)))
               if [[ "$cur" == -* ]]; then
-                \(described("option", place.spellings))
+                \(described("option", scope.spellings))
               else
                 \(rest)
               fi ;;
@@ -82,7 +82,7 @@ struct ZshCompletion {
   }
 
   /// A colon separates the word from its description, so one within the word is escaped.
-  private func described(_ kind: String, _ words: [CompletionPlace.Word]) -> String {
+  private func described(_ kind: String, _ words: [CompletionScope.Word]) -> String {
     let entries = words.map { word in
       let text = word.text.split(separator: ":", omittingEmptySubsequences: false).joined(separator: "\\:")
       return shellQuoted("\(text):\(word.help)")
@@ -90,8 +90,8 @@ struct ZshCompletion {
     return "offered=(\(entries.joined(separator: " "))); _describe \(kind) offered"
   }
 
-  private func pattern(_ place: CompletionPlace, _ spellings: [String]) -> String {
-    spellings.map { shellQuoted("\(place.path) \($0)") }.joined(separator: "|")
+  private func pattern(_ scope: CompletionScope, _ spellings: [String]) -> String {
+    spellings.map { shellQuoted("\(scope.path) \($0)") }.joined(separator: "|")
   }
 
   private func offer(_ hint: CompletionHint) -> String {

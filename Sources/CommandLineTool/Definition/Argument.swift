@@ -1,4 +1,4 @@
-/// A value known by its place: `submit photo.jpg`.
+/// A value known by its position: `submit photo.jpg`.
 public struct Argument<Value: Sendable>: Input {
   /// What the parser and the help know of it.
   public let definition: InputDefinition

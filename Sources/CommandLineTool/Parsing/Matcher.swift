@@ -1,3 +1,5 @@
+import Formatting
+
 /// Gives each token to the definition it belongs to. Values are not looked at yet.
 struct Matcher {
   private(set) var scope: Scope
@@ -115,5 +117,97 @@ struct Matcher {
         .invalidValue(input: "completions", text: word, reason: reason, source: .commandLine))
     }
     page = .completions(shell)
+  }
+}
+
+/// The commands named so far, and what may be given after them.
+struct Scope {
+  private(set) var commands: [Command]
+
+  init(root: Command) {
+    commands = [root]
+  }
+
+  var command: Command { commands[commands.count - 1] }
+  var path: [String] { commands.map(\.name) }
+  /// Every option and flag of the command and of those above it.
+  var options: [InputDefinition] { commands.flatMap(\.options) }
+
+  mutating func enter(_ command: Command) {
+    commands.append(command)
+  }
+
+  func option(named name: String) -> InputDefinition? {
+    options.first { $0.name == name }
+  }
+
+  /// The switch that `--no-x` turns off.
+  func inverted(_ name: String) -> InputDefinition? {
+    guard name.hasPrefix("no-") else { return nil }
+    return options.first { $0.isInverted && $0.name == name.dropFirst(3) }
+  }
+
+  func option(short: Character) -> InputDefinition? {
+    options.first { $0.short == short }
+  }
+
+  /// Every spelling that is accepted here, for suggestions.
+  var spellings: [String] {
+    let visible = options.filter { !$0.isHidden }
+    return visible.map(\.spelling) + visible.filter(\.isInverted).map { "--no-\($0.name)" } + ["--help"]
+      + (commands.count == 1 ? ["--version"] : [])
+  }
+
+  func subcommand(_ name: String) throws(UsageError) -> Command {
+    if let found = command.subcommands.first(where: { $0.name == name }) { return found }
+    var names = command.visibleSubcommands.map(\.name) + ["help"]
+    if commands.count == 1 { names.append("completions") }
+    throw error(.unknownSubcommand(name, suggestion: nearest(to: name, among: names)))
+  }
+
+  func error(_ problem: UsageError.Problem) -> UsageError {
+    UsageError(problem, path: path)
+  }
+}
+
+/// One word of the command line, before it is known what the command defines.
+enum Token: Equatable {
+  /// `--name` or `--name=value`.
+  case long(name: String, value: String?)
+  /// `-abc`, without the dash; also a negative number.
+  case short(String)
+  /// Anything else, and all that follows `--`.
+  case bare(String)
+  /// After `--`: never a subcommand.
+  case literal(String)
+
+  static func split(_ arguments: [String]) -> [Token] {
+    guard let end = arguments.firstIndex(of: "--") else { return arguments.map(Token.init) }
+    return arguments[..<end].map(Token.init) + arguments[(end + 1)...].map(Token.literal)
+  }
+
+  private init(_ word: String) {
+    if word.hasPrefix("--") {
+      let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      self = .long(name: String(parts[0]), value: parts.count > 1 ? String(parts[1]) : nil)
+    } else if word.hasPrefix("-"), word != "-" {
+      self = .short(String(word.dropFirst()))
+    } else {
+      self = .bare(word)
+    }
+  }
+
+  /// The word, where it can stand as the value of the option before it.
+  var asValue: String? {
+    switch self {
+    case .bare(let word): word
+    case .short(let letters) where Token.isNumber(letters): "-" + letters
+    case .long, .short, .literal: nil
+    }
+  }
+
+  static func isNumber(_ letters: String) -> Bool {
+    guard let first = letters.first else { return false }
+    return ("0"..."9").contains(first) || (first == "." && Double(letters) != nil)
   }
 }

@@ -1,3 +1,5 @@
+import Formatting
+
 extension ValueFormat where Value == String {
   /// Any text but an empty one.
   public static var string: Self {

@@ -59,7 +59,7 @@ extension AuditVerdict: Presentable {
       "first": .integer(first),
       "end": .text(end?.description), "pending": .count(pending),
       "faults": .array(
-        faults.map { ["entry": .count($0.id), "fault": .string($0.words)] }),
+        faults.map { ["entry": .count($0.id), "fault": .string($0.message)] }),
     ]
   }
 
@@ -72,7 +72,7 @@ extension AuditVerdict: Presentable {
         + "Its end:\n" + end
     }
     let lines = faults.map { fault in
-      (fault.id.map { "entry \($0): " } ?? "") + printable(fault.words) + "\n"
+      (fault.id.map { "entry \($0): " } ?? "") + printable(fault.message) + "\n"
     }
     return "\(paint.red("The audit is not whole")):\n" + lines.joined() + "Its end, as it says:\n" + end
   }

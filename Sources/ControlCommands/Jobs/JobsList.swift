@@ -49,7 +49,7 @@ extension ValueFormat where Value == JobCursor {
       parse: { (given: String) throws(ValueError) -> JobCursor in
         let parts = given.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let period = Period(parts[0]), let job = JobID(parts[1]) else {
-          throw ValueError("is not a place in a list; give the one that the list before ended with")
+          throw ValueError("is not a position in a list; give the one that the list before ended with")
         }
         return JobCursor(period: period, job: job)
       },

@@ -35,17 +35,17 @@ struct KeyRotation: Sendable {
 
   private func pass(_ response: inout KeysRotateResponse, _ advanced: @Sendable (Int) -> Void) async throws {
     let directory = ImageKeyDirectory(database)
-    for place in try await directory.places() {
+    for location in try await directory.locations() {
       var last: Int64 = 0
       while true {
         try Task.checkCancellation()
         let page = try await directory.images(
-          notUnder: keys.currentID.value, in: place, after: last, count: Self.pageSize)
+          notUnder: keys.currentID.value, in: location, after: last, count: Self.pageSize)
         guard let end = page.last?.id else { break }
         last = end
         let (changed, failed) = await Self.rewrap(page, keys)
         response.rewrapped += try await directory.rewrap(
-          changed, under: keys.currentID.value, in: place, by: actor)
+          changed, under: keys.currentID.value, in: location, by: actor)
         for (record, message) in failed { response.add(record, message) }
         advanced(page.count)
       }

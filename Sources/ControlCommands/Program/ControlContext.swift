@@ -1,4 +1,7 @@
 import CommandLineTool
+public import EventLoop
+public import RemoteImages
+public import System
 
 /// What a command gets: what it was given, and all that it may know of the process round it.
 struct ControlContext: Sendable {
@@ -36,4 +39,43 @@ struct ControlContext: Sendable {
   subscript(_ flag: Flag) -> Bool {
     get throws(UsageError) { try values[flag] }
   }
+}
+
+/// What the commands take from the process round them, so that tests can give their own.
+public struct Dependencies: Sendable {
+  /// Ctrl-C and SIGTERM as they arrive.
+  public var interruptions: @Sendable () throws -> AsyncStream<Signal>
+  /// Reads standard input to its end; the number is the most bytes that are accepted.
+  public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
+  /// A line that is typed at the terminal; nil where there is no terminal to ask at.
+  public var typedLine: @Sendable (EventLoop) async throws -> String?
+  /// A key for a run of `submit` that no run before had.
+  public var runKey: @Sendable () -> String
+  /// The network from which images are fetched by URL.
+  public var network: NetworkDependencies
+  /// Who runs the program, and where.
+  public var owner: @Sendable () -> ProcessOwner
+
+  /// Dependencies of your own, for tests.
+  public init(
+    interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
+    standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
+    typedLine: @escaping @Sendable (EventLoop) async throws -> String? = { _ in nil },
+    runKey: @escaping @Sendable () -> String, network: NetworkDependencies = .system,
+    owner: @escaping @Sendable () -> ProcessOwner = ProcessOwner.current
+  ) {
+    self.interruptions = interruptions
+    self.standardInput = standardInput
+    self.typedLine = typedLine
+    self.runKey = runKey
+    self.network = network
+    self.owner = owner
+  }
+
+  /// The process's own. A run's key is 128 random bits as 32 hexadecimal digits.
+  public static let process = Dependencies(
+    interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
+    standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
+    typedLine: { loop in try await ControlCommands.typedLine(on: loop) },
+    runKey: { Hexadecimal.text(of: (0..<16).map { _ in UInt8.random(in: .min ... .max) }) })
 }

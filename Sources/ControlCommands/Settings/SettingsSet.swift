@@ -48,7 +48,7 @@ enum SettingsSetCommand {
   }
 
   private static func unknown(_ name: String, _ settings: [Setting]) -> CommandFailure {
-    let near = nearestKey(to: name, among: Set(settings.map(\.name)))
+    let near = nearest(to: name, among: settings.map(\.name))
     return CommandFailure(
       .refused, "There is no setting \(name).",
       advice: near.map { "Is \($0) meant?" } ?? "See which there are with analysisctl settings.")

@@ -24,7 +24,7 @@ struct ImageIntake: Sendable {
   }
 
   struct Refused: Error, Equatable {
-    let refusal: ItemRefusal
+    let refusal: Refusal
     /// Whether nobody waited for it any more, which says nothing of the image.
     var wasCancelled = false
   }
@@ -103,7 +103,7 @@ struct ImageIntake: Sendable {
         storedKey: StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes))
     } catch {
       throw Refused(
-        refusal: ItemRefusal(code: "not_encrypted", sentence: error.message, advice: error.advice))
+        refusal: Refusal(code: "not_encrypted", sentence: error.message, advice: error.advice))
     }
   }
 
@@ -120,21 +120,21 @@ struct ImageIntake: Sendable {
     } catch let refused as Refused {
       throw refused
     } catch let fault as InputFile.Fault where fault.code == ImageRefusal.Code.fileTooLarge.name {
-      // The same words as for what came from elsewhere.
+      // The same message as for what came from elsewhere.
       let refusal = ImageRefusal.fileTooLarge(bytes: fault.size, limit: cleaner.limits.maxBytes)
-      throw Refused(refusal: ItemRefusal(code: fault.code, sentence: refusal.message, advice: nil))
+      throw Refused(refusal: Refusal(code: fault.code, sentence: refusal.message, advice: nil))
     } catch let fault as InputFile.Fault {
       throw Refused(
-        refusal: ItemRefusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
+        refusal: Refusal(code: fault.code, sentence: fault.sentence, advice: fault.advice))
     } catch let error as RemoteImageError {
       throw Refused(
-        refusal: ItemRefusal(code: error.code.name, sentence: error.message, advice: error.advice),
+        refusal: Refusal(code: error.code.name, sentence: error.message, advice: error.advice),
         wasCancelled: error.code == .cancelled || error.code == .closed)
     } catch let refusal as ImageRefusal {
       throw Refused(
-        refusal: ItemRefusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
+        refusal: Refusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
     } catch {
-      throw Refused(refusal: ItemRefusal(code: "not_processed", sentence: "\(error)", advice: nil))
+      throw Refused(refusal: Refusal(code: "not_processed", sentence: "\(error)", advice: nil))
     }
   }
 

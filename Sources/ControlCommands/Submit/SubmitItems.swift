@@ -3,6 +3,7 @@ import CommandLineTool
 import Formatting
 import FoundationEssentials
 import Images
+import JobQueue
 import RemoteImages
 import System
 
@@ -171,7 +172,7 @@ struct SubmitArguments: Sendable {
   }
 
   private func refused(_ position: String, _ sentence: String, _ keys: inout KeyMaker) -> SubmitItem {
-    let refusal = ItemRefusal(
+    let refusal = Refusal(
       code: "manifest_row", sentence: "The row cannot be used: \(sentence).",
       advice: "Mend the row, and submit it.")
     return SubmitItem(
@@ -190,10 +191,10 @@ struct SubmitItem: Sendable, Equatable {
     /// What is at an address, fetched when its turn comes.
     case url(String)
     /// Nothing that could be submitted, and why.
-    case none(ItemRefusal)
+    case none(Refusal)
   }
 
-  /// How the person who submits knows it: the path as given, the manifest's line, or the place of an address
+  /// How the person who submits knows it: the path as given, the manifest's line, or the position of an address
   /// among the others with its host. The rest of an address may be a secret and is shown nowhere.
   let name: String
   let source: Source

@@ -82,7 +82,7 @@ final class SubmitReport: Sendable {
   }
 
   private func add(_ result: SubmitResult) {
-    if case .refused(let refusal) = result.outcome, let advice = refusal.advice {
+    if case .refused(let refusal)? = result.outcome, let advice = refusal.advice {
       state.withLock { if !$0.advice.contains(advice) { $0.advice.append(advice) } }
     }
     guard holdsBack else { return write(result) }
@@ -91,7 +91,7 @@ final class SubmitReport: Sendable {
 
   private func write(_ result: SubmitResult) {
     // How many were not reached stands in the summary; a line for each would bury it.
-    if !view.isJSON, result.outcome == .notReached { return }
+    if !view.isJSON, result.outcome == nil { return }
     guard view.isJSON || result.job != nil else {
       let paint = Paint(view.console.messagesTerminal)
       view.console.show(painted: String(result.text(width: nil, paint: paint).dropLast()))

@@ -2,46 +2,33 @@ import AnalysisCore
 import CommandLineTool
 import Formatting
 import Images
+import JobQueue
 
 /// What became of one image.
 struct SubmitResult: Sendable, Equatable, Presentable {
-  enum Outcome: Sendable, Equatable {
-    /// A new job, and the month in which it counts.
-    case created(JobID, Period)
-    /// The job that the same key gave before.
-    case duplicate(JobID)
-    case refused(ItemRefusal)
-    /// Its turn did not come: the command was interrupted, or the database went away.
-    case notReached
-  }
-
   let item: SubmitItem
-  let outcome: Outcome
+  /// Nil where its turn did not come: the command was interrupted, or the database went away.
+  let outcome: SubmitOutcome?
   /// Where the job was at the end of the waiting; nil when nobody waited.
   var state: JobState?
   /// Whether its image was scaled to fewer pixels than the endpoint's models see.
   var isBelowModelSide = false
 
-  init(_ item: SubmitItem, _ outcome: Outcome) {
+  init(_ item: SubmitItem, _ outcome: SubmitOutcome?) {
     self.item = item
     self.outcome = outcome
   }
 
   /// The job; nil when there is none.
-  var job: JobID? {
-    switch outcome {
-    case .created(let job, _), .duplicate(let job): job
-    case .refused, .notReached: nil
-    }
-  }
+  var job: JobID? { outcome?.job }
 
   var json: JSONValue {
-    let (word, period, refusal): (String, Period?, ItemRefusal?) =
+    let (word, period, refusal): (String, Period?, Refusal?) =
       switch outcome {
       case .created(_, let month): ("created", month, nil)
       case .duplicate: ("duplicate", nil, nil)
       case .refused(let refusal): ("refused", nil, refusal)
-      case .notReached: ("not_submitted", nil, nil)
+      case nil: ("not_submitted", nil, nil)
       }
     return [
       "file": .string(item.name), "user": .text(item.user), "type": .text(item.kind?.rawValue),
@@ -57,29 +44,13 @@ struct SubmitResult: Sendable, Equatable, Presentable {
     let name = printable(item.name)
     return switch (outcome, state) {
     case (.refused(let refusal), _): "\(paint.red("refused")) \(name): \(printable(refusal.sentence))\n"
-    case (.notReached, _): "\(paint.yellow("not submitted")) \(name)\n"
+    case (nil, _): "\(paint.yellow("not submitted")) \(name)\n"
     case (.created(let job, _), nil): "\(paint.green("submitted")) \(job) \(name)\n"
     case (.duplicate(let job), nil): "\(paint.green("submitted before")) \(job) \(name)\n"
     case (.created(let job, _), let state?), (.duplicate(let job), let state?):
       "\(paint(state.rawValue, state.colour)) \(job) \(name)\n"
     }
   }
-}
-
-/// Why one image was not submitted.
-struct ItemRefusal: Sendable, Equatable {
-  /// A stable word for programs.
-  let code: String
-  /// What happened.
-  let sentence: String
-  /// What to do about it.
-  let advice: String?
-  /// Whether the user's monthly limit is the reason.
-  var isQuota = false
-  /// The limit that was reached, where one was.
-  var limit: Int?
-  /// How much of it was in use.
-  var used: Int?
 }
 
 extension JobState {
@@ -123,7 +94,7 @@ struct SubmitTally: Sendable, Equatable {
     case .refused(let refusal):
       if refusal.isQuota { refusedByQuota += 1 } else { refusedOtherwise += 1 }
       if refusal.code == InputFile.unreadableCode { unreadable += 1 }
-    case .notReached: notReached += 1
+    case nil: notReached += 1
     }
     if result.job != nil, result.isBelowModelSide { belowModelSide += 1 }
     switch result.state {

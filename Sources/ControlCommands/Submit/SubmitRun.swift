@@ -32,7 +32,7 @@ struct SubmitRun: Sendable {
     interruption.endGracefully()
     let failure = await submit(into: &results)
     for item in items.dropFirst(results.count) {
-      results.append(SubmitResult(item, .notReached))
+      results.append(SubmitResult(item, nil))
       report.submitted(results[results.count - 1])
     }
     var response = SubmitResponse(
@@ -77,11 +77,11 @@ struct SubmitRun: Sendable {
   private func submit(
     _ chunk: [ImageIntake.Prepared], by submitter: Submitter
   ) async -> ([SubmitResult], (any Error)?) {
-    var outcomes: [SubmitResult.Outcome?] = chunk.map { prepared in
-      guard case .failure(let refused) = prepared.image else { return nil }
-      return refused.wasCancelled ? .notReached : .refused(refused.refusal)
+    var outcomes: [SubmitOutcome?] = chunk.map { prepared in
+      guard case .failure(let refused) = prepared.image, !refused.wasCancelled else { return nil }
+      return .refused(refused.refusal)
     }
-    let indices = chunk.indices.filter { outcomes[$0] == nil }
+    let indices = chunk.indices.filter { if case .success = chunk[$0].image { true } else { false } }
     let submissions = indices.compactMap { Self.submission(chunk[$0]) }
     let answered = Mutex<[Int: SubmitOutcome]>([:])
     var failure: (any Error)?
@@ -92,10 +92,10 @@ struct SubmitRun: Sendable {
     } catch {
       failure = error
     }
-    for (index, outcome) in answered.withLock({ $0 }) { outcomes[indices[index]] = Self.outcome(outcome) }
+    for (index, outcome) in answered.withLock({ $0 }) { outcomes[indices[index]] = outcome }
     // With several shards a later item may be answered and an earlier one not: both are reported.
     let results = zip(chunk, outcomes).map { prepared, outcome in
-      var result = SubmitResult(prepared.item, outcome ?? .notReached)
+      var result = SubmitResult(prepared.item, outcome)
       if case .success(let image) = prepared.image { result.isBelowModelSide = image.isBelowModelSide }
       return result
     }
@@ -119,18 +119,6 @@ struct SubmitRun: Sendable {
   private static func sourceName(_ item: SubmitItem) -> String {
     let last = item.storedName ?? item.name.split(separator: "/").last.map(String.init) ?? item.name
     return String(String.UnicodeScalarView(last.unicodeScalars.prefix(SubmitLimitsOfText.sourceName)))
-  }
-
-  private static func outcome(_ outcome: SubmitOutcome) -> SubmitResult.Outcome {
-    switch outcome {
-    case .created(let job, let period): .created(job, period)
-    case .duplicate(let job): .duplicate(job)
-    case .refused(let refusal):
-      .refused(
-        ItemRefusal(
-          code: refusal.code, sentence: refusal.sentence, advice: refusal.advice, isQuota: refusal.isQuota,
-          limit: refusal.limit, used: refusal.used))
-    }
   }
 
   // MARK: - Waiting

@@ -1,9 +1,12 @@
 import Administration
 import CommandLineTool
+import EventLoop
 import Formatting
+import Foundation
 import ImageEncryption
 import JobQueue
 import PostgreSQL
+import System
 
 /// Writes what is kept of a person into a folder.
 struct PersonExporter: Sendable {
@@ -76,5 +79,93 @@ struct PersonExporter: Sendable {
     } catch {
       throw UnreadableImage(reason: error.message)
     }
+  }
+}
+
+/// A folder that appears whole or not at all: it is made under another name beside its own, which it gets in the
+/// end. Only its owner may look into it.
+actor ExportFolder {
+  private let path: String
+  private let temporary: String
+  private var waiting: [UInt8] = []
+
+  /// So many bytes of the data are written at a time.
+  private static let chunk = 1 << 20
+
+  /// Begins one.
+  ///
+  /// - Throws: `CommandFailure` when there is something of that name already, or when it cannot be made.
+  init(_ path: String) async throws {
+    var target = path
+    while target.utf8.count > 1, target.hasSuffix("/") { target.removeLast() }
+    self.path = target
+    temporary = "\(target).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+    let (name, folder) = (target, temporary)
+    try await Self.blocking {
+      guard !FileManager.default.fileExists(atPath: name) else {
+        throw CommandFailure(
+          .refused, "\(name) is there already", advice: "Name a folder that is not there yet.")
+      }
+      try PrivateFolder.prepare(folder)
+      try PrivateFolder.prepare(folder + "/images")
+      guard
+        FileManager.default.createFile(
+          atPath: folder + "/data.json", contents: nil, attributes: [.posixPermissions: 0o600])
+      else { throw CommandFailure(.permission, "\(folder)/data.json cannot be made") }
+    }
+  }
+
+  /// Appends to data.json.
+  func append(_ text: String) async throws {
+    waiting += Array(text.utf8)
+    if waiting.count >= Self.chunk { try await flush() }
+  }
+
+  /// Adds an image's file, and answers what data.json says of it.
+  func add(_ image: ExportedImage, bytes: [UInt8]) async throws -> JSONValue {
+    // What came in by SQL may be whatever a back-end sent.
+    let name = "images/\(image.id).\(bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) ? "png" : "jpg")"
+    let path = "\(temporary)/\(name)"
+    try await Self.blocking {
+      var file = try AtomicFile(path)
+      try file.write(bytes)
+      _ = try file.commit()
+    }
+    return [
+      "image": .integer(image.id), "file": .string(name), "bytes": .count(bytes.count),
+      "as_submitted": .bool(image.isUnsanitized),
+    ]
+  }
+
+  /// Gives it its name.
+  func finish() async throws {
+    try await flush()
+    let (name, folder) = (path, temporary)
+    try await Self.blocking { try FileManager.default.moveItem(atPath: folder, toPath: name) }
+  }
+
+  /// Removes what was written.
+  func abandon() async {
+    let folder = temporary
+    _ = try? await Self.blocking { try FileManager.default.removeItem(atPath: folder) }
+  }
+
+  private func flush() async throws {
+    let (bytes, path) = (waiting, temporary + "/data.json")
+    waiting = []
+    try await Self.blocking {
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+      try file.seekToEnd()
+      try file.write(contentsOf: bytes)
+      try file.synchronize()
+      try file.close()
+    }
+  }
+
+  /// Does what blocks where a thread may wait.
+  private static func blocking(_ body: @escaping @Sendable () throws -> Void) async throws {
+    let outcome = await HelperThread.value { Result { try body() } }
+    guard let outcome else { throw CommandFailure(.tryLater, "the system has no thread left") }
+    try outcome.get()
   }
 }

@@ -8,7 +8,7 @@ enum UsersAddCommand {
   static let zone = Option<String?>(
     "zone", .string,
     help: "The IANA time zone in which the user's months are counted; the installation's unless given.")
-  static let name = Option<String?>("name", .string, help: "The user's name; kept apart from the account.")
+  static let name = Option<String?>("name", .string, help: "The user's name; kept apart from the reference.")
   static let email = Option<String?>("email", .string, help: "The user's e-mail address; kept likewise.")
 
   static let command = ControlCommand(

@@ -53,9 +53,9 @@ extension UserDetail: Presentable {
     if let profile {
       facts.add("name", profile.name)
       facts.add("e-mail", profile.email)
-      facts.add("backend plan", profile.backendSubscription)
-      facts.add("backend count", profile.backendCount.map(String.init))
-      facts.add("backend reset", Moment.short(profile.lastReset))
+      facts.add("endpoint plan", profile.endpointSubscription)
+      facts.add("endpoint count", profile.endpointCount.map(String.init))
+      facts.add("endpoint reset", Moment.short(profile.lastReset))
       facts.add("photo on", profile.photoHost)
     }
     return facts.text
@@ -70,8 +70,8 @@ extension UserDetail: Presentable {
 extension Profile {
   fileprivate var json: JSONValue {
     [
-      "name": .text(name), "email": .text(email), "backend_subscription": .text(backendSubscription),
-      "backend_count": .count(backendCount), "last_reset": .time(lastReset), "photo_host": .text(photoHost),
+      "name": .text(name), "email": .text(email), "endpoint_subscription": .text(endpointSubscription),
+      "endpoint_count": .count(endpointCount), "last_reset": .time(lastReset), "photo_host": .text(photoHost),
       "updated_at": .time(updatedAt),
     ]
   }

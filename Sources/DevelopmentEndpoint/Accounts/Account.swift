@@ -1,4 +1,5 @@
 import Formatting
+import FoundationEssentials
 
 /// An account as the endpoint keeps it.
 struct Account: Sendable {
@@ -49,4 +50,85 @@ struct UserProfile: Sendable, Encodable {
   let subscription: Subscription
   let analysisCount: Int?
   let lastResetDate: String?
+}
+
+/// An account to be made, with its password in clear.
+public struct NewAccount: Sendable, Decodable {
+  /// The address the account logs in with.
+  public var email: String
+  /// The password; only a keyed hash of it is kept.
+  public var password: String
+  /// The name shown in profiles; the address when missing.
+  public var name: String?
+  /// The plan; free when missing.
+  public var subscription: Subscription?
+
+  /// An account to be made; without a name it shows its address, without a plan it is free.
+  public init(
+    email: String, password: String, name: String? = nil, subscription: Subscription? = nil
+  ) {
+    self.email = email
+    self.password = password
+    self.name = name
+    self.subscription = subscription
+  }
+
+  /// Reads a JSON list of accounts: `[{"email": …, "password": …, "name": …, "subscription": "premium"}]`.
+  ///
+  /// - Throws: `EndpointError` if the text is not of that form.
+  public static func list(parsing json: String) throws(EndpointError) -> [NewAccount] {
+    do {
+      return try JSONDecoder().decode([NewAccount].self, from: Data(json.utf8))
+    } catch {
+      throw EndpointError(
+        .unreadable, "the file of accounts is no JSON list of {\"email\": …, \"password\": …}")
+    }
+  }
+}
+
+/// The plan of an account.
+public enum Subscription: String, Sendable, Codable {
+  /// Limited to a number of analyses a month; shown as "Basic".
+  case free
+  /// Unlimited; shown as "Premium".
+  case premium
+}
+
+/// An analysis that an account has saved, under the server's own id.
+struct SavedAnalysis: Sendable, Encodable {
+  let id: String
+  let type: String
+  let conditions: JSONValue
+  let createdAt: String
+
+  private enum CodingKeys: String, CodingKey {
+    case id, type, conditions
+    case createdAt = "created_at"
+  }
+}
+
+/// What saved analyses leave of the month.
+struct SubscriptionStatus: Sendable, Encodable {
+  let subscription: Subscription
+  let analysisCount: Int
+  /// Nil, answered as null, where there is no limit.
+  let analysisLimit: Int?
+  let analysisRemaining: Int?
+  let lastResetDate: String
+  /// The real server writes the date's name in snake case.
+  let dialect: EndpointConfiguration.Dialect
+
+  private enum CodingKeys: String, CodingKey {
+    case subscription, analysisCount, analysisLimit, analysisRemaining, lastResetDate
+    case snakeCaseResetDate = "last_reset_date"
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(subscription, forKey: .subscription)
+    try container.encode(analysisCount, forKey: .analysisCount)
+    try container.encode(analysisLimit, forKey: .analysisLimit)
+    try container.encode(analysisRemaining, forKey: .analysisRemaining)
+    try container.encode(lastResetDate, forKey: dialect == .guide ? .lastResetDate : .snakeCaseResetDate)
+  }
 }

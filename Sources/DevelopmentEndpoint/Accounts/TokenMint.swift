@@ -63,3 +63,52 @@ final class TokenMint: Sendable {
     return output
   }
 }
+
+/// Base64 with the alphabet of URLs and without padding, as the parts of a token are written.
+enum Base64URL {
+  static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    var text = ""
+    for character in Data(bytes).base64EncodedString() {
+      switch character {
+      case "+": text.append("-")
+      case "/": text.append("_")
+      case "=": break
+      default: text.append(character)
+      }
+    }
+    return text
+  }
+
+  static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    var standard = ""
+    for character in text {
+      switch character {
+      case "-": standard.append("+")
+      case "_": standard.append("/")
+      case "+", "/", "=": return nil
+      default: standard.append(character)
+      }
+    }
+    standard += String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
+    return Data(base64Encoded: standard).map { [UInt8]($0) }
+  }
+}
+
+/// Unpredictable bytes of the system, through libsodium.
+enum Randomness {
+  /// libsodium prepared, once; false if the system has no source of randomness.
+  static let isReady = sodium_init() >= 0
+
+  static func bytes(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    randombytes_buf(&bytes, count)
+    return bytes
+  }
+
+  static func hex(_ count: Int) -> String {
+    bytes(count).map { byte in
+      let text = String(byte, radix: 16)
+      return text.count == 1 ? "0" + text : text
+    }.joined()
+  }
+}

@@ -16,3 +16,70 @@ struct Analysis: Sendable {
     conditionsJSON = writer.bytes
   }
 }
+
+/// What a picture shows, as the upload's `type` names it.
+enum AnalysisKind: String, Sendable, CaseIterable {
+  case throat
+  case ear
+
+  var other: AnalysisKind { self == .throat ? .ear : .throat }
+}
+
+/// One condition of an answer, ready to be written.
+struct Condition: Sendable, Equatable {
+  let template: ConditionTemplate
+  /// In ten-thousandths, so that it is written the same everywhere.
+  let tenThousandths: Int
+
+  /// The confidence as it is written: `0.7812`.
+  var confidence: String {
+    if tenThousandths >= 10_000 { return "1" }
+    let digits = String(tenThousandths)
+    return "0." + String(repeating: "0", count: 4 - digits.count) + digits
+  }
+}
+
+/// What is the same in every answer about a condition.
+struct ConditionTemplate: Sendable, Equatable {
+  let id: String
+  let name: String
+  let detail: String
+  let symptoms: [String]
+  let serious: Bool
+  let consult: Bool
+  let treatment: String
+}
+
+// The hot answers are written by hand, because an encoder costs more than the rest of the request.
+extension JSONWriter {
+  /// One condition; `confidence` stands in for its own when given, `sparse` leaves out what may be missing, and
+  /// `advises` says whether there is a recommendation beside the treatment.
+  mutating func condition(
+    _ condition: Condition, confidence: String? = nil, sparse: Bool = false, advises: Bool = false
+  ) {
+    let template = condition.template
+    raw("{\"id\":")
+    string(template.id)
+    raw(",\"name\":")
+    string(template.name)
+    raw(",\"confidence\":")
+    raw(confidence ?? condition.confidence)
+    raw(",\"description\":")
+    string("\(ConditionCatalogue.notice) \(template.detail)")
+    if !sparse {
+      raw(",\"isPotentiallySerious\":")
+      boolean(template.serious)
+      raw(",\"symptoms\":")
+      array(template.symptoms) { $0.string($1) }
+      raw(",\"recommendConsultation\":")
+      boolean(template.consult)
+      raw(",\"treatmentInfo\":")
+      string(template.treatment)
+      if advises {
+        raw(",\"recommendationText\":")
+        string(template.consult ? "Have it looked at." : "No action needed.")
+      }
+    }
+    raw("}")
+  }
+}

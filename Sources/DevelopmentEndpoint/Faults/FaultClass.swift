@@ -57,7 +57,7 @@ public enum FaultClass: String, Sendable, CaseIterable {
   case fallback
   /// A confidence of 1.5, -0.1, NaN, or text.
   case badConfidence = "bad-confidence"
-  /// The other kind of analysis than the one asked for.
+  /// The other type of analysis than the one asked for.
   case wrongType = "wrong-type"
   case missingID = "missing-id"
   case missingConditions = "missing-conditions"

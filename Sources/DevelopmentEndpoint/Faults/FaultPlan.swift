@@ -1,3 +1,6 @@
+import FoundationEssentials
+import Synchronization
+
 /// Decides which failure strikes which try of which key, by calculation alone: the same seed, key and try
 /// give the same failure in every run.
 public struct FaultPlan: Sendable, Equatable {
@@ -66,5 +69,114 @@ public struct FaultPlan: Sendable, Equatable {
     z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
     z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
     return z ^ (z >> 31)
+  }
+}
+
+/// One failure with the share of the uploads it strikes.
+public struct FaultRule: Sendable, Equatable {
+  /// The failure.
+  public var fault: FaultClass
+  /// The share struck, 0 to 1.
+  public var share: Double
+  /// The last try of a key that can be struck; nil is every try.
+  public var lastTry: Int?
+
+  /// A failure with its share (0 to 1), for all tries or for those up to `lastTry`.
+  public init(_ fault: FaultClass, share: Double, lastTry: Int? = nil) {
+    self.fault = fault
+    self.share = share
+    self.lastTry = lastTry
+  }
+
+  /// Reads `CLASS=SHARE` or `CLASS=SHARE@LASTTRY`, such as `503=0.05` or `reset=1@2`.
+  ///
+  /// - Throws: `EndpointError` with what is wrong and, for an unknown class, the classes there are.
+  public init(parsing text: String) throws(EndpointError) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else {
+      throw EndpointError(.configuration, "'\(text)' is no failure; write CLASS=SHARE, such as 503=0.05")
+    }
+    guard let fault = FaultClass(rawValue: String(parts[0])) else {
+      let known = FaultClass.allCases.map(\.rawValue).joined(separator: ", ")
+      throw EndpointError(.configuration, "'\(parts[0])' is no class of failure; known are \(known)")
+    }
+    let amounts = parts[1].split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let share = Double(String(amounts[0])), (0...1).contains(share) else {
+      throw EndpointError(.configuration, "the share of '\(text)' is not a number from 0 to 1")
+    }
+    var lastTry: Int?
+    if amounts.count == 2 {
+      guard let number = Int(String(amounts[1])), number >= 1 else {
+        throw EndpointError(.configuration, "the last try of '\(text)' is not a number from 1")
+      }
+      lastTry = number
+    }
+    self.init(fault, share: share, lastTry: lastTry)
+  }
+}
+
+/// A file of failures: `{"seed": 7, "faults": {"503": 0.05, "reset": "1@2"}}`.
+public struct FaultFile: Sendable, Equatable {
+  /// The seed, if the file has one.
+  public let seed: UInt64?
+  /// The failures of the file.
+  public let rules: [FaultRule]
+
+  private struct Content: Decodable {
+    var seed: UInt64?
+    var faults: [String: Share]
+  }
+
+  /// A number, or the text that a command line would have after the equals sign.
+  private struct Share: Decodable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let number = try? container.decode(Double.self) {
+        text = String(number)
+      } else {
+        text = try container.decode(String.self)
+      }
+    }
+  }
+
+  /// Reads the JSON text of such a file.
+  ///
+  /// - Throws: `EndpointError` if the text is not of that form, or a failure in it is not known.
+  public init(parsing json: String) throws(EndpointError) {
+    let content: Content
+    do {
+      content = try JSONDecoder().decode(Content.self, from: Data(json.utf8))
+    } catch {
+      throw EndpointError(
+        .unreadable,
+        "the file of failures is not of the form {\"seed\": 7, \"faults\": {\"503\": 0.05, \"reset\": \"1@2\"}}"
+      )
+    }
+    var rules: [FaultRule] = []
+    for (name, share) in content.faults.sorted(by: { $0.key < $1.key }) {
+      rules.append(try FaultRule(parsing: "\(name)=\(share.text)"))
+    }
+    self.seed = content.seed
+    self.rules = rules
+  }
+}
+
+/// Counts how often each key has come.
+final class TryCounter: Sendable {
+  private let counts = Mutex<[UInt64: Int]>([:])
+
+  /// The number of this try, counted from 1.
+  func next(_ key: UInt64) -> Int {
+    counts.withLock { counts in
+      counts[key, default: 0] += 1
+      return counts[key, default: 1]
+    }
+  }
+
+  /// Keys seen, and tries beyond the first of each.
+  var summary: (keys: Int, repeats: Int) {
+    counts.withLock { ($0.count, $0.values.reduce(0) { $0 + $1 - 1 }) }
   }
 }

@@ -2,7 +2,7 @@ import Cmicrohttpd
 import Glibc
 import Synchronization
 
-/// The development backend: serves the analysis backend's API until it is stopped.
+/// The stand-in endpoint: serves the API of an endpoint until it is stopped.
 public final class EndpointServer: Sendable {
   /// The port it listens on.
   public let port: UInt16
@@ -127,4 +127,30 @@ private func requestEnded(
   state.pointee = nil
   let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
   RequestHandler(core: Unmanaged<EndpointCore>.fromOpaque(context).takeUnretainedValue()).end(exchange)
+}
+
+/// What all requests share.
+final class EndpointCore: Sendable {
+  let configuration: EndpointConfiguration
+  let clock: EndpointClock
+  let accounts: AccountDirectory
+  let cache: AnalysisCache
+  let buffers = ImageBuffers()
+  let tries = TryCounter()
+  let statistics = Statistics()
+  let log: UploadLog?
+  let held: HeldConnections
+
+  init(_ configuration: EndpointConfiguration, clock: EndpointClock) throws(EndpointError) {
+    try configuration.validate()
+    guard Randomness.isReady else { throw EndpointError(.system, "the system gives no random bytes") }
+    self.configuration = configuration
+    self.clock = clock
+    accounts = try AccountDirectory(configuration: configuration, clock: clock)
+    cache = AnalysisCache(
+      capacity: configuration.cacheCapacity, decodes: configuration.decodesPictures,
+      advises: configuration.dialect == .server)
+    log = try configuration.logPath.map { path throws(EndpointError) in try UploadLog(path: path) }
+    held = try HeldConnections()
+  }
 }

@@ -1,5 +1,6 @@
 import Cmicrohttpd
 import Glibc
+import Synchronization
 
 /// A body that is sent in pieces, or not to its end. Used by the thread that serves its connection only.
 final class PartialBody {
@@ -55,4 +56,26 @@ private func partialBodyRead(
 
 private func partialBodyFree(_ context: UnsafeMutableRawPointer?) {
   if let context { Unmanaged<PartialBody>.fromOpaque(context).release() }
+}
+
+/// Storage of images that have been answered, kept for the next ones: fresh memory for each upload would
+/// cost a page fault for every 4 KiB of it.
+final class ImageBuffers: Sendable {
+  private let free = Mutex<[[UInt8]]>([])
+  private let most = 64
+  private let largest = 1 << 20
+
+  func take() -> [UInt8] {
+    free.withLock { $0.popLast() } ?? []
+  }
+
+  func giveBack(_ buffer: consuming [UInt8]) {
+    var buffer = buffer
+    guard buffer.capacity > 0, buffer.capacity <= largest else { return }
+    buffer.removeAll(keepingCapacity: true)
+    let emptied = buffer
+    free.withLock { free in
+      if free.count < most { free.append(emptied) }
+    }
+  }
 }

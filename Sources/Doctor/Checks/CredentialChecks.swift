@@ -37,7 +37,7 @@ struct CredentialChecks: Sendable {
     }
     let file = Finding.ok("credentials.file", "\(path) can be read by its owner alone")
     do throws(CallFailure) {
-      let session = try await client.login(email: credentials.email, password: credentials.password)
+      let session = try await client.accounts.login(email: credentials.email, password: credentials.password)
       return [file, Self.judge(session, name)]
     } catch {
       return [file, Self.refused(error, name)]

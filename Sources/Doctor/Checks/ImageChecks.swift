@@ -3,7 +3,7 @@ import ImageEncryption
 
 /// Whether the stored images are encrypted, and whether the keys that they name are at hand.
 struct ImageChecks: DatabaseCheck {
-  let keys: KeysUse
+  let keys: SecretUse
   let environment: [String: String]
   let group = "images"
   let needsSchema = true

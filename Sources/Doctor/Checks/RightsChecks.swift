@@ -1,3 +1,4 @@
+import Formatting
 import JobQueue
 import PostgreSQL
 
@@ -46,5 +47,130 @@ struct RightsChecks: DatabaseCheck {
       "rights.roles",
       "the role \(login.rolePrefix)_\(role.name) may not use \(SchemaChecks.list(role.missing))",
       "Run analysisctl migrate, which grants what is missing.")
+  }
+}
+
+/// Whether the schema belongs to the role that is made for it, which can do nothing else.
+struct OwnershipCheck: DatabaseCheck {
+  let group = "rights.owner"
+  let needsSchema = true
+
+  /// Who owns what.
+  struct Facts: Sendable, Equatable {
+    /// The role that is to own the schema.
+    let owner: String
+    /// The roles of the installation that the server does not have.
+    let absent: [String]
+    /// Those of them that may log in, or are superusers.
+    let tooStrong: [String]
+    /// What belongs to others, with the owner.
+    let others: [String]
+  }
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let row = try await database.rows("ownership").single()
+    return [
+      Self.judge(
+        Facts(
+          owner: try row.string(0), absent: try row.array(1, of: String.self),
+          tooStrong: try row.array(2, of: String.self), others: try row.array(3, of: String.self)))
+    ]
+  }
+
+  static func judge(_ facts: Facts) -> Finding {
+    let check = "rights.owner"
+    if !facts.absent.isEmpty {
+      return .wrong(
+        check, "the server has no role \(facts.absent.joined(separator: ", "))",
+        "As an administrator: " + facts.absent.map { "CREATE ROLE \($0) NOLOGIN;" }.joined(separator: " ")
+          + " Then run analysisctl migrate.")
+    }
+    if !facts.tooStrong.isEmpty {
+      return .wrong(
+        check, "\(facts.tooStrong.joined(separator: ", ")) may log in or is a superuser, and is a group only",
+        facts.tooStrong.map { "ALTER ROLE \($0) NOLOGIN NOSUPERUSER;" }.joined(separator: " "))
+    }
+    if !facts.others.isEmpty {
+      return .warning(
+        check,
+        "\(facts.owner) does not own \(SchemaChecks.list(facts.others)): functions run with their owner's rights",
+        "Run analysisctl migrate as a superuser, or as a member of \(facts.owner) that owns them.")
+    }
+    return .ok(check, "everything belongs to \(facts.owner), which cannot log in")
+  }
+}
+
+/// Whether the roles that are to see some clinics only are kept to them by what they may do.
+struct ViewerCheck: DatabaseCheck {
+  let group = "rights.clinics"
+  let needsSchema = true
+
+  /// A role that is restricted to clinics.
+  struct Viewer: Sendable, Equatable {
+    let role: String
+    let isThere: Bool
+    /// The role that has the number which is kept for this one; nil when there is none but itself.
+    let other: String?
+    /// Its roles beside those that know clinics.
+    let roles: [String]
+  }
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let viewers = try await database.rows("viewers").map { row in
+      Viewer(
+        role: try row.string(0), isThere: try row.bool(1), other: try row.stringIfPresent(2),
+        roles: try row.array(3, of: String.self))
+    }
+    return viewers.compactMap(Self.judge)
+  }
+
+  static func judge(_ viewer: Viewer) -> Finding? {
+    let check = "rights.clinics"
+    if let other = viewer.other {
+      guard viewer.isThere else {
+        return .warning(
+          check,
+          "role \(viewer.role) is restricted to clinics, and there is no such role: \(other), which has its "
+            + "number, is taken for it while nothing else says what that one sees",
+          "If it was renamed: analysisctl clinics grant \(other) with the same clinics, then analysisctl clinics grant "
+            + "\(viewer.role) --all.")
+      }
+      return .warning(
+        check,
+        "role \(viewer.role) is restricted to clinics under a number that is \(other)'s, as after a dump was restored",
+        "Run analysisctl migrate, which takes the numbers that roles have here.")
+    }
+    guard viewer.isThere else {
+      return .warning(
+        check, "role \(viewer.role) is restricted to clinics, and there is no such role",
+        "If it was dropped for good: analysisctl clinics grant \(viewer.role) --all.")
+    }
+    guard !viewer.roles.isEmpty else { return nil }
+    return .warning(
+      check,
+      "role \(viewer.role) is restricted to clinics, and as \(viewer.roles.joined(separator: " and ")) it meets "
+        + "the jobs of all",
+      "Let it be reporter or clinician only, and give the others to another login.")
+  }
+}
+
+/// Whether what is recorded comes into the chain of the audit.
+struct AuditCheck: DatabaseCheck {
+  let group = "audit"
+  let needsSchema = true
+
+  /// A worker chains every second; where none runs, the next command does.
+  private static let patience = 60.0
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let row = try await database.rows("drafts").single()
+    return [Self.judge(count: try row.int(0), age: try row.doubleIfPresent(1))]
+  }
+
+  static func judge(count: Int, age: Double?) -> Finding {
+    guard let age, age > patience else { return .ok("audit.drafts", "what is recorded is chained") }
+    return .wrong(
+      "audit.drafts", "\(count) entries are not chained, the oldest for \(Moment.age(age))",
+      "Run analysisctl audit verify, which chains them or says what is in the way.")
   }
 }

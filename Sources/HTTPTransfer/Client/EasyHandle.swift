@@ -176,7 +176,7 @@ final class EasyHandle {
     return curl_getinfo_offset(pointer, info, &value) == CURLE_OK ? Int(value) : 0
   }
 
-  /// When the server's certificate ends, in the TLS library's words.
+  /// When the server's certificate ends, as the TLS library writes it.
   var certificateEnd: String? {
     let label = "Expire date:"
     var fact = curl_certificate_facts(pointer)

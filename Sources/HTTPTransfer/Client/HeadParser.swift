@@ -37,8 +37,8 @@ struct HeadParser {
   }
 
   private mutating func begin(_ line: String) {
-    let words = line.split(separator: " ", maxSplits: 2)
-    status = words.count > 1 ? Int(words[1]) ?? 0 : 0
+    let parts = line.split(separator: " ", maxSplits: 2)
+    status = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
     version = line.hasPrefix("HTTP/2") ? .http2 : .http1
     headers = Headers()
   }

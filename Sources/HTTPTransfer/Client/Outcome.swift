@@ -143,7 +143,7 @@ struct Outcome {
     return isSent ? .waiting : .sending
   }
 
-  /// libcurl's own words, which name hosts and TLS reasons but nothing of the request.
+  /// libcurl's own message, which names hosts and TLS reasons but nothing of the request.
   private var detail: String {
     let detail = handle.errorDetail
     return detail.isEmpty ? "" : " (\(detail))"

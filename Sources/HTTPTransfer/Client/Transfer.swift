@@ -87,7 +87,7 @@ final class Transfer {
     return filled
   }
 
-  /// Goes back when libcurl sends the body again. Anything but a place within the body is refused.
+  /// Goes back when libcurl sends the body again. Anything but a position within the body is refused.
   func seek(to offset: Int, origin: Int32) -> Bool {
     guard origin == 0, (0...bodyCount).contains(offset) else { return false }
     position = offset

@@ -33,3 +33,55 @@ public struct Request: Sendable, CustomStringConvertible {
     "\(method) \(url.prefix { $0 != "?" && $0 != "#" })"
   }
 }
+
+/// A request's method.
+public struct Method: Hashable, Sendable, CustomStringConvertible {
+  /// The name in the request line.
+  public let name: String
+
+  private init(_ name: String) {
+    self.name = name
+  }
+
+  /// `GET`.
+  public static let get = Method("GET")
+  /// `HEAD`.
+  public static let head = Method("HEAD")
+  /// `POST`.
+  public static let post = Method("POST")
+  /// `PUT`.
+  public static let put = Method("PUT")
+  /// `DELETE`.
+  public static let delete = Method("DELETE")
+
+  /// Whether a repeat has the same effect as a single request, by the method's definition.
+  public var isIdempotent: Bool { self != .post }
+
+  /// The name.
+  public var description: String { name }
+}
+
+/// What a request carries.
+public enum Body: Sendable {
+  /// Nothing.
+  case none
+  /// Bytes of one content type.
+  case bytes(any BodyBytes, contentType: String)
+  /// Form fields and files.
+  case multipart(Multipart)
+}
+
+/// Bytes that a request body lends to the transfer, without a copy.
+///
+/// Whoever owns an image implements this, over an array or over memory of another library. The transfer
+/// calls it on the event loop's thread, any number of times while the request is in flight, and keeps no
+/// pointer between two calls.
+public protocol BodyBytes: Sendable {
+  /// How many bytes there are; must not change.
+  var count: Int { get }
+
+  /// Lends the bytes for the length of one call, always the same bytes.
+  func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R
+}
+
+extension Array: BodyBytes where Element == UInt8 {}

@@ -81,9 +81,9 @@ public enum KeyFile {
     }
     while flock(descriptor, LOCK_EX) != 0 {
       guard errno == EINTR else {
-        let words = String(cString: strerror(errno))
+        let message = String(cString: strerror(errno))
         close(descriptor)
-        throw ImageEncryptionError(.file, "The key file: the folder \(folder) cannot be locked: \(words).")
+        throw ImageEncryptionError(.file, "The key file: the folder \(folder) cannot be locked: \(message).")
       }
     }
     return descriptor

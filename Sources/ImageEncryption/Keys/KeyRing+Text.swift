@@ -43,26 +43,26 @@ extension KeyRing {
     for (index, line) in fileContent.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .enumerated()
     {
-      let place = "\(path):\(index + 1)"
-      let words = line.split {
+      let location = "\(path):\(index + 1)"
+      let fields = line.split {
         $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r")
       }
-      guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
-      switch (Self.text(first), words.count, words.dropFirst().first.map(Self.text)) {
+      guard let first = fields.first, first.first != UInt8(ascii: "#") else { continue }
+      switch (Self.text(first), fields.count, fields.dropFirst().first.map(Self.text)) {
       case ("current", 3, "="):
-        guard current == nil else { throw Self.fault(place, "names a current key a second time") }
-        guard let id = KeyID(text: Self.text(words[2])) else {
-          throw Self.fault(place, "does not name a key by 16 hexadecimal digits")
+        guard current == nil else { throw Self.fault(location, "names a current key a second time") }
+        guard let id = KeyID(text: Self.text(fields[2])) else {
+          throw Self.fault(location, "does not name a key by 16 hexadecimal digits")
         }
         current = id
       case ("key", 5, "="):
-        let key = try Self.key(words[2], words[3], words[4], place)
+        let key = try Self.key(fields[2], fields[3], fields[4], location)
         guard !keys.contains(where: { $0.id == key.id }) else {
-          throw Self.fault(place, "has a key that is there before")
+          throw Self.fault(location, "has a key that is there before")
         }
         keys.append(key)
       default:
-        throw Self.fault(place, "is neither 'current = NUMBER' nor 'key = NUMBER TIME DIGITS'")
+        throw Self.fault(location, "is neither 'current = NUMBER' nor 'key = NUMBER TIME DIGITS'")
       }
     }
     guard let current, keys.contains(where: { $0.id == current }) else {
@@ -72,23 +72,23 @@ extension KeyRing {
   }
 
   private static func key(
-    _ number: ArraySlice<UInt8>, _ time: ArraySlice<UInt8>, _ digits: ArraySlice<UInt8>, _ place: String
+    _ number: ArraySlice<UInt8>, _ time: ArraySlice<UInt8>, _ digits: ArraySlice<UInt8>, _ location: String
   ) throws(ImageEncryptionError) -> WrappingKey {
     guard let id = KeyID(text: text(number)) else {
-      throw fault(place, "does not name its key by 16 hexadecimal digits")
+      throw fault(location, "does not name its key by 16 hexadecimal digits")
     }
     let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     guard
       let created = (try? Date(text(time), strategy: style)) ?? (try? Date(text(time), strategy: .iso8601))
-    else { throw fault(place, "has no time such as 2026-10-01T08:00:00Z") }
+    else { throw fault(location, "has no time such as 2026-10-01T08:00:00Z") }
     guard digits.count == 2 * AEAD.keyBytes else {
-      throw fault(place, "has no key of 64 hexadecimal digits")
+      throw fault(location, "has no key of 64 hexadecimal digits")
     }
     var isWhole = false
     let memory = try KeyMemory { bytes in isWhole = decode(digits, into: bytes) }
-    guard isWhole else { throw fault(place, "has no key of 64 hexadecimal digits") }
+    guard isWhole else { throw fault(location, "has no key of 64 hexadecimal digits") }
     guard let key = WrappingKey(memory, createdAt: created.timeIntervalSince1970), key.id == id else {
-      throw fault(place, "has a key and a number that do not belong together: one of them was changed")
+      throw fault(location, "has a key and a number that do not belong together: one of them was changed")
     }
     return key
   }
@@ -104,9 +104,9 @@ extension KeyRing {
 
   private static func text(_ word: ArraySlice<UInt8>) -> String { String(decoding: word, as: UTF8.self) }
 
-  private static func fault(_ place: String, _ words: String) -> ImageEncryptionError {
+  private static func fault(_ location: String, _ message: String) -> ImageEncryptionError {
     ImageEncryptionError(
-      .syntax, "The key file: \(place) \(words).",
+      .syntax, "The key file: \(location) \(message).",
       advice: "Restore the file from a copy; analysisctl keys new makes another where there is none.")
   }
 }

@@ -29,8 +29,8 @@ public struct KeyRing: Sendable {
 
   /// The key that was added after one; nil for the last, or one that is not there.
   public func key(after id: KeyID) -> WrappingKey? {
-    guard let place = keys.firstIndex(where: { $0.id == id }), place + 1 < keys.count else { return nil }
-    return keys[place + 1]
+    guard let index = keys.firstIndex(where: { $0.id == id }), index + 1 < keys.count else { return nil }
+    return keys[index + 1]
   }
 
   /// The key under which images are encrypted.

@@ -49,3 +49,71 @@ extension WrappingKey: CustomStringConvertible, CustomDebugStringConvertible, Cu
   /// Shows nothing to `dump` and to a debugger's printing.
   public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
+
+/// The 32 bytes of a key, in memory of libsodium's: between pages that nobody may touch, where the system allows it
+/// never swapped out and in no core dump, and zeroed before it is given back.
+///
+/// Unchecked, since the compiler does not know whose the pointer is: the bytes are written before `init` returns, and
+/// from then until `deinit` they can only be read, the page itself being read-only.
+final class KeyMemory: @unchecked Sendable {
+  private let bytes: UnsafeMutablePointer<UInt8>
+
+  /// Memory that is filled by the closure.
+  init(_ fill: (UnsafeMutablePointer<UInt8>) -> Void) throws(ImageEncryptionError) {
+    try Sodium.prepare()
+    guard let memory = sodium_malloc(AEAD.keyBytes) else {
+      throw ImageEncryptionError(.unavailable, "There is no memory for a key.")
+    }
+    bytes = memory.bindMemory(to: UInt8.self, capacity: AEAD.keyBytes)
+    fill(bytes)
+    // Where it fails, the page is an ordinary one.
+    _ = sodium_mprotect_readonly(memory)
+  }
+
+  deinit {
+    // Makes it writable and zeroes it first.
+    sodium_free(bytes)
+  }
+
+  /// Lends the bytes, 32 of them.
+  func withKey<R>(_ body: (UnsafePointer<UInt8>) -> R) -> R {
+    defer { withExtendedLifetime(self) {} }
+    return body(bytes)
+  }
+}
+
+/// By what a key is known in the key file, in the database and in logs. It follows from the key and gives nothing
+/// of it away.
+public struct KeyID: Hashable, Sendable {
+  /// The number, above zero.
+  public let value: Int64
+
+  /// A number as the database has it; nil when no key can have it.
+  public init?(_ value: Int64) {
+    guard value > 0 else { return nil }
+    self.value = value
+  }
+
+  /// A number as it is written: 16 hexadecimal digits; nil when it is not one.
+  public init?(text: some StringProtocol) {
+    guard text.utf8.count == 16, text.utf8.allSatisfy(Self.isDigit), let value = Int64(text, radix: 16) else {
+      return nil
+    }
+    self.init(value)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
+    default: false
+    }
+  }
+}
+
+extension KeyID: CustomStringConvertible {
+  /// 16 hexadecimal digits.
+  public var description: String {
+    let digits = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

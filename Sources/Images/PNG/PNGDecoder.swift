@@ -33,7 +33,7 @@ enum PNGDecoder {
   }
 }
 
-/// libpng's image record at a fixed place: between the calls libpng keeps a pointer to it.
+/// libpng's image record at a fixed address: between the calls libpng keeps a pointer to it.
 private struct Reader: ~Copyable {
   let image: UnsafeMutablePointer<png_image>
 

@@ -4,7 +4,7 @@ public import AnalysisCore
 ///
 /// Each claim begins with the priority whose turn it is by the shares; what that one does not use the others have,
 /// the most urgent first. Quarantined jobs come last, but on the turns of bulk first, so that they are never starved. The
-/// kinds take turns within a priority. A lane that was found empty is left out for a short time, and when all were
+/// types take turns within a priority. A lane that was found empty is left out for a short time, and when all were
 /// found empty nothing is asked until somebody knows of a job.
 public struct LaneSchedule: Sendable {
   /// How many claims begin with each priority; it may change at any time.
@@ -15,13 +15,13 @@ public struct LaneSchedule: Sendable {
   private let kinds: [AnalysisKind]
   private let rules: ClaimRules
   private var claims = 0
-  /// How many claims began with each priority, by which the kinds take turns.
+  /// How many claims began with each priority, by which the types take turns.
   private var begun: [Priority: Int] = [:]
   private var emptySince: [Lane: ContinuousClock.Instant] = [:]
   /// The quarantine lanes that had one when they were last asked.
   private var quarantinesWithJobs: Set<Lane> = []
 
-  /// The schedule of a worker that serves some kinds.
+  /// The schedule of a worker that serves some types.
   public init(kinds: [AnalysisKind], rules: ClaimRules = .init()) {
     self.kinds = kinds
     self.rules = rules
@@ -36,7 +36,7 @@ public struct LaneSchedule: Sendable {
   ///
   /// - Parameters:
   ///   - count: how many jobs the claim may take in all.
-  ///   - paused: kinds that are not to be started now.
+  ///   - paused: types that are not to be started now.
   ///   - quarantineInFlight: whether this process runs a quarantined job now; then no other is asked for.
   public mutating func next(
     count: Int, paused: Set<AnalysisKind>, quarantineInFlight: Bool, now: ContinuousClock.Instant
@@ -105,4 +105,62 @@ public struct LaneSchedule: Sendable {
       return (lane, 1)
     }
   }
+}
+
+/// The numbers by which a worker decides which lanes to ask, and when.
+public struct ClaimRules: Sendable, Equatable {
+  /// How many claims begin with each priority.
+  public var shares: LaneShares
+  /// How long a lane that was found empty is left out while others have jobs.
+  public var emptyLanePause: Duration
+  /// How long a scan mark may run ahead before it falls back.
+  public var fallBackInterval: Duration
+
+  /// The usual numbers: of eight claims five for urgent jobs, two for normal ones and one for bulk, 50 ms for an
+  /// empty lane, a fall back at least every 250 ms.
+  public init(
+    shares: LaneShares = .usual, emptyLanePause: Duration = .milliseconds(50),
+    fallBackInterval: Duration = .milliseconds(250)
+  ) {
+    self.shares = shares
+    self.emptyLanePause = emptyLanePause
+    self.fallBackInterval = fallBackInterval
+  }
+}
+
+/// How many claims of a round begin with each priority while all of them have jobs: the database's setting
+/// `lane_shares`, for instance `5,2,1` of eight for urgent, normal and bulk jobs.
+public struct LaneShares: Sendable, Equatable, CustomStringConvertible {
+  /// Five, two and one of eight.
+  public static let usual = LaneShares(uncheckedShares: [5, 2, 1])
+
+  /// By priority, in the order of urgency.
+  private let shares: [Int]
+  /// The priority with which each claim of a round begins: a priority's turns are spread over the round.
+  let turns: [Priority]
+
+  /// Reads the setting's text; nil unless it is a number from 1 to 99 for each priority.
+  public init?(_ text: String) {
+    let shares = text.split(separator: ",", omittingEmptySubsequences: false).compactMap { Int($0) }
+    guard shares.count == Priority.allCases.count, shares.allSatisfy({ (1...99).contains($0) }),
+      text == shares.map(String.init).joined(separator: ",")
+    else { return nil }
+    self.init(uncheckedShares: shares)
+  }
+
+  private init(uncheckedShares shares: [Int]) {
+    self.shares = shares
+    // Each turn everybody gains their share, and who has most gives the whole round for it.
+    let round = shares.reduce(0, +)
+    var credit = shares.map { _ in 0 }
+    turns = (0..<round).map { _ in
+      for index in credit.indices { credit[index] += shares[index] }
+      let next = credit.indices.max { credit[$0] < credit[$1] || (credit[$0] == credit[$1] && $0 > $1) } ?? 0
+      credit[next] -= round
+      return Priority.allCases[next]
+    }
+  }
+
+  /// The setting's text.
+  public var description: String { shares.map(String.init).joined(separator: ",") }
 }

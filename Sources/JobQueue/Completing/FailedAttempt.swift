@@ -10,17 +10,17 @@ public struct FailedAttempt: Sendable, Equatable {
   public var decision: RetryDecision
   /// What kind of failure it was.
   public var failureClass: FailureClass
-  /// The backend's code; nil when there was none.
+  /// The endpoint's code; nil when there was none.
   public var code: String?
   /// What happened; no secrets, no image, bounded.
   public var message: String
-  /// The backend's number of the error; nil when there was none.
+  /// The endpoint's number of the error; nil when there was none.
   public var errorID: String?
   /// The HTTP status; nil when there was none.
   public var status: Int?
   /// How many calls of the endpoint the attempt took.
   public var calls: Int
-  /// Whether the backend may have counted a call that brought nothing.
+  /// Whether the endpoint may have counted a call that brought nothing.
   public var maybeCounted: Bool
   /// The endpoint's name; nil when none was called.
   public var endpoint: String?
@@ -64,7 +64,7 @@ extension FailedAttempt {
   /// Whether the job only goes back, unharmed and at once: the call is recorded, and nothing was wrong with it.
   public var isReleased: Bool { decision == .retry(after: .zero, consumes: false) }
 
-  /// The delay in milliseconds; nil for good.
+  /// The delay in milliseconds; nil when the job is dead.
   var delayMilliseconds: Int64? {
     switch decision {
     case .retry(let after, _): milliseconds(after)

@@ -17,11 +17,11 @@ public struct RetryPolicy: Sendable, Equatable {
   public var cap: Duration
   /// The longest delay of an attempt that did not count, which therefore does not grow.
   public var freeCap: Duration
-  /// The longest time that a backend may ask for.
+  /// The longest time that an endpoint may ask for.
   public var maximumRetryAfter: Duration
 
   /// The usual delays: up to 1 s after the first attempt, doubled with each, up to 10 minutes; up to
-  /// 10 s after an attempt that did not count; a backend may ask for up to an hour.
+  /// 10 s after an attempt that did not count; an endpoint may ask for up to an hour.
   public init(
     base: Duration = .seconds(1), cap: Duration = .seconds(600), freeCap: Duration = .seconds(10),
     maximumRetryAfter: Duration = .seconds(3600)
@@ -40,7 +40,7 @@ public struct RetryPolicy: Sendable, Equatable {
   ///   - maxAttempts: how many the job has.
   ///   - isFinal: whether the caller knows that no repeat can help.
   ///   - consumes: whether the attempt counts; nil leaves it to the class.
-  ///   - retryAfter: what the backend asked for; nil when it did not.
+  ///   - retryAfter: what the endpoint asked for; nil when it did not.
   ///   - generator: where the jitter comes from.
   public func decide(
     _ failureClass: FailureClass, attempt: Int, maxAttempts: Int, isFinal: Bool = false,
@@ -76,7 +76,7 @@ public struct RetryPolicy: Sendable, Equatable {
   }
 
   /// Whether a failure of the class counts as an attempt of the job: not when nothing was sent, when the fault
-  /// is the service account's, or when the backend only asks for later.
+  /// is the service account's, or when the endpoint only asks for later.
   public static func consumes(_ failureClass: FailureClass) -> Bool {
     switch failureClass {
     case .notSent, .credentials, .permission, .serviceLimit, .overload: false

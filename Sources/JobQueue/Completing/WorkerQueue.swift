@@ -37,10 +37,10 @@ public struct WorkerQueue: Sendable {
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
         guard error.code == .badRow else {
-          outcome.unrecorded[refused.job] = Self.words(error)
+          outcome.unrecorded[refused.job] = Self.message(error)
           continue
         }
-        let message = "The result could not be stored: \(Self.words(error))"
+        let message = "The result could not be stored: \(Self.message(error))"
         let attempt = FailedAttempt(
           lease: refused.lease, job: refused.job, decision: .dead, failureClass: .store,
           code: Self.state(error), message: message, calls: refused.calls, maybeCounted: true,
@@ -50,14 +50,14 @@ public struct WorkerQueue: Sendable {
         case .dead: outcome.rejected[refused.job] = message
         case .busy: outcome.busy.insert(refused.job)
         case .retried, .stale: outcome.stale.insert(refused.job)
-        case nil: outcome.unrecorded[refused.job] = failed.unrecorded[refused.job] ?? Self.words(error)
+        case nil: outcome.unrecorded[refused.job] = failed.unrecorded[refused.job] ?? Self.message(error)
         }
       }
     }
     return outcome
   }
 
-  /// Records failed attempts; one whose words the database refuses is recorded without them, with what the
+  /// Records failed attempts; one whose message the database refuses is recorded without it, with what the
   /// database said.
   ///
   /// - Returns: What became of each. A job of which not even that could be recorded is among the unrecorded:
@@ -75,11 +75,11 @@ public struct WorkerQueue: Sendable {
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
         do {
-          let plain = refused.plain(because: Self.words(error), code: Self.state(error))
+          let plain = refused.plain(because: Self.message(error), code: Self.state(error))
           let ended = try await statements.fail([plain]).run(on: database, deadline: deadline)
           outcome.ended.merge(ended) { _, new in new }
         } catch  where error.isOfRow {
-          outcome.unrecorded[refused.job] = Self.words(error)
+          outcome.unrecorded[refused.job] = Self.message(error)
         }
       }
     }
@@ -103,14 +103,14 @@ public struct WorkerQueue: Sendable {
         outcome.busy.formUnion(answer.busy)
       } catch  where error.isOfRow {
         guard let refused = parts.split(part) else { continue }
-        outcome.unrecorded[refused.job] = Self.words(error)
+        outcome.unrecorded[refused.job] = Self.message(error)
       }
     }
     return outcome
   }
 
   /// What the server said, without what was being done.
-  private static func words(_ error: JobQueueError) -> String {
+  private static func message(_ error: JobQueueError) -> String {
     (error.underlying as? PostgreSQLError)?.message ?? error.message
   }
 
@@ -145,10 +145,34 @@ public struct ReleaseOutcome: Sendable, Equatable {
 
 extension FailedAttempt {
   /// The same decision, with nothing of what the endpoint said.
-  fileprivate func plain(because words: String, code: String?) -> FailedAttempt {
+  fileprivate func plain(because message: String, code: String?) -> FailedAttempt {
     FailedAttempt(
       lease: lease, job: job, decision: decision, failureClass: failureClass, code: code,
-      message: "The failure could not be recorded as it came: \(words)", calls: calls,
+      message: "The failure could not be recorded as it came: \(message)", calls: calls,
       maybeCounted: maybeCounted)
+  }
+}
+
+/// The parts in which a call for many items is made: all of them at first, halves of what was refused.
+struct Halving<Item> {
+  // The first part is taken from the end, so that parts are applied in the order given.
+  private var parts: [ArraySlice<Item>]
+
+  init(_ items: [Item]) {
+    parts = items.isEmpty ? [] : [items[...]]
+  }
+
+  /// The next part to make the call for.
+  mutating func next() -> ArraySlice<Item>? {
+    parts.popLast()
+  }
+
+  /// Takes a refused part back in two halves; an item that stands alone is answered instead.
+  mutating func split(_ part: ArraySlice<Item>) -> Item? {
+    guard part.count > 1 else { return part.first }
+    let middle = part.startIndex + part.count / 2
+    parts.append(part[middle...])
+    parts.append(part[..<middle])
+    return nil
   }
 }

@@ -1,5 +1,6 @@
 public import AnalysisCore
-import PostgreSQL
+public import PostgreSQL
+import SQLFiles
 
 /// Something that an operator has paused, and that is paused still.
 public struct OperatorPause: Sendable, Equatable {
@@ -12,7 +13,7 @@ public struct OperatorPause: Sendable, Equatable {
     /// The jobs of whatever type are sent to an endpoint, by the name that workers call it.
     case endpoint(String)
 
-    /// In words: `everything`, `ear` or the endpoint's name.
+    /// As text: `everything`, `ear` or the endpoint's name.
     public var description: String {
       switch self {
       case .everything: "everything"
@@ -98,5 +99,27 @@ extension OperatorPause {
     since = try row.seconds("o_since")
     until = try row.secondsIfPresent("o_until")
     secondsLeft = try row.doubleIfPresent("o_seconds_left")
+  }
+}
+
+/// The pauses that operators make: kept in the database and obeyed by every worker.
+public struct PauseDirectory: Sendable {
+  package let database: ConnectionPool
+
+  /// The pauses of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+  }
+
+  /// The pauses in force.
+  public func inForce(deadline: Duration? = nil) async throws(JobQueueError) -> [OperatorPause] {
+    try await Statement(
+      SQLFunction(
+        "pauses_in_force", 0, "o_scope", "o_name", "o_reason", "o_by", "o_since", "o_until", "o_seconds_left"),
+      [],
+      while: "reading the operators' pauses"
+    ) { rows in
+      try rows.map { try OperatorPause($0) }
+    }.run(on: database, deadline: deadline)
   }
 }

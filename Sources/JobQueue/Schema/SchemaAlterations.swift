@@ -92,13 +92,13 @@ extension SchemaState {
       $0.definition.name == expected.name && $0.definition.parameters == expected.parameters
     }
     guard let found, found.definition.body == expected.body else { return expected.name }
-    var words: [String] = []
-    if found.definition.hasOwnersRights != expected.hasOwnersRights { words.append("rights") }
-    if found.definition.settings != expected.settings { words.append("settings") }
-    if let owner = found.foreignOwner { words.append("owner \(owner)") }
+    var differences: [String] = []
+    if found.definition.hasOwnersRights != expected.hasOwnersRights { differences.append("rights") }
+    if found.definition.settings != expected.settings { differences.append("settings") }
+    if let owner = found.foreignOwner { differences.append("owner \(owner)") }
     let strangers = found.callers.filter { !(present.granted[$0]?.contains(expected.name) ?? false) }
-    if !strangers.isEmpty { words.append("open to \(strangers.joined(separator: ", "))") }
-    return words.isEmpty ? nil : "\(expected.name) (\(words.joined(separator: "; ")))"
+    if !strangers.isEmpty { differences.append("open to \(strangers.joined(separator: ", "))") }
+    return differences.isEmpty ? nil : "\(expected.name) (\(differences.joined(separator: "; ")))"
   }
 
   private func faults(of expected: [TriggerDefinition], _ present: PresentSchema) -> [String] {

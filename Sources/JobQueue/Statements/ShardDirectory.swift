@@ -56,26 +56,26 @@ public struct ShardDirectory: Sendable {
   }
 
   /// Where each of some jobs lives; jobs that are unknown are left out.
-  package func places(of jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobPlace] {
+  package func locations(of jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobLocation] {
     let shards = try await shards()
     let ids = jobs.map(\.value)
     let statements = shards.map { shard in
       Statement(
         SQLFunction("locate", 2, "o_job", "o_period"), [.int16(shard), .array(ids)], while: "looking for jobs"
       ) { rows in
-        try rows.map { (try $0.jobID("o_job"), JobPlace(shard: shard, period: try $0.period("o_period"))) }
+        try rows.map { (try $0.jobID("o_job"), JobLocation(shard: shard, period: try $0.period("o_period"))) }
       }
     }
-    var places: [JobID: JobPlace] = [:]
+    var locations: [JobID: JobLocation] = [:]
     for found in try await database.run(statements) {
-      for (job, place) in found { places[job] = place }
+      for (job, location) in found { locations[job] = location }
     }
-    return places
+    return locations
   }
 }
 
 /// The shard and month in which a job lives.
-package struct JobPlace: Hashable, Sendable {
+package struct JobLocation: Hashable, Sendable {
   package var shard: Int16
   package var period: Period
 }

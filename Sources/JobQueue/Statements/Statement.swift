@@ -67,3 +67,58 @@ public struct Statement<Output: Sendable>: Sendable {
     return try decode(rows)
   }
 }
+
+extension Statement {
+  /// Makes the call in a transaction with the word of who acts, in one write; works through a pooler.
+  ///
+  /// - Parameters:
+  ///   - database: a connection, a pool or a transaction.
+  ///   - actor: who acts; nil leaves the audit with what the server knows itself.
+  ///   - deadline: how long it may take; nil for the connection's own.
+  public func run(
+    on database: some Queryable, as actor: AuditActor?, deadline: Duration? = nil
+  ) async throws(JobQueueError) -> Output {
+    guard let actor else { return try await run(on: database, deadline: deadline) }
+    let results: [Result<Rows, PostgreSQLError>]
+    do {
+      results = try await database.pipeline(
+        [actor.statement, SQLStatement(sql.sql, sql.parameters, label: sql.label)], atomic: true,
+        deadline: deadline)
+    } catch {
+      throw JobQueueError(error, while: sql.label ?? "asking the database")
+    }
+    guard let told = results.first, let answer = results.last, results.count == 2 else {
+      throw JobQueueError(
+        .unexpectedAnswer, "The database answered another number of statements than it got.")
+    }
+    // What kept the first from being carried out is why the second was not.
+    if case .failure(let error) = told { throw JobQueueError(error, while: "saying who acts") }
+    return try decode(answer)
+  }
+}
+
+/// Who does something and why, as the audit records it. The database role and the client's address are not said: the
+/// server knows them itself.
+public struct AuditActor: Sendable, Equatable {
+  /// The user of the operating system.
+  public var user: String?
+  /// The machine.
+  public var host: String?
+  /// Why, as the operator wrote it.
+  public var reason: String?
+
+  /// Somebody, with what is known of them.
+  public init(user: String?, host: String?, reason: String? = nil) {
+    self.user = user
+    self.host = host
+    self.reason = reason
+  }
+
+  /// What tells the server, for the rest of its transaction.
+  public var statement: SQLStatement {
+    SQLStatement(
+      SQLFunction("act_as", 3).text,
+      [.text(user.map(storable)), .text(host.map(storable)), .text(reason.map(storable))],
+      label: "saying who acts")
+  }
+}

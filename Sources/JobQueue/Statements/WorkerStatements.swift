@@ -1,4 +1,5 @@
 public import AnalysisCore
+import FoundationEssentials
 import PostgreSQL
 import SQLFiles
 
@@ -123,5 +124,104 @@ public struct WorkerStatements: Sendable {
       }
       return published
     }
+  }
+}
+
+extension WorkerStatements {
+  private static let completion = SQLFunction("complete", 28, "o_stored", "o_busy")
+
+  /// Stores analyses, of one or many leases. Answers the jobs whose result was stored by this call, not
+  /// those whose lease is gone or that were cancelled meanwhile; and those that are busy.
+  ///
+  /// - Parameter knownBusy: whether the jobs were busy before: then the call waits for nobody.
+  public func complete(_ jobs: [CompletedJob], knownBusy: Bool = false) -> Statement<EndedJobs> {
+    Statement(
+      Self.completion,
+      [
+        .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
+        .array(jobs.map(\.analysis.id)), .array(jobs.map { timestamp($0.analysis.answeredAt) }),
+        .array(jobs.map { Self.json($0.analysis.conditions) }),
+        .array(jobs.map { Int16(clamping: $0.analysis.conditions.count) }),
+      ] + Self.columns(jobs.map(\.analysis.primary)) + Self.columns(jobs.map(\.analysis.secondary)) + [
+        .array(jobs.map(\.analysis.seriousConfidence)),
+        .array(jobs.map(\.analysis.consultationConfidence)),
+        .array(jobs.map(\.analysis.isPotentiallySerious)),
+        .array(jobs.map(\.analysis.recommendsConsultation)),
+        .array(jobs.map { Int16(clamping: $0.calls) }),
+        .array(jobs.map { Int32(clamping: $0.callMilliseconds) }),
+        .array(jobs.map(\.analysis.model)), .array(jobs.map(\.endpoint)), .text(storable(worker.version)),
+        .bool(knownBusy),
+      ], while: "storing results", read: Self.endedJobs("o_stored"))
+  }
+
+  /// Reads two arrays of jobs: those that ended, and those that are busy.
+  static func endedJobs(_ ended: String) -> @Sendable (Rows) throws -> EndedJobs {
+    { rows in
+      let row = try rows.single()
+      func jobs(_ column: String) throws -> Set<JobID> {
+        Set(try row.array(column, of: Int64.self).map { JobID($0) })
+      }
+      return EndedJobs(ended: try jobs(ended), busy: try jobs("o_busy"))
+    }
+  }
+
+  private static func json(_ conditions: [Condition]) -> JSONText {
+    JSONText(String(decoding: ConditionsWriter.json(conditions), as: UTF8.self))
+  }
+
+  /// Id, name, confidence, band and whether it is normal, each as one array with gaps where there is no
+  /// such condition.
+  private static func columns(_ conditions: [Condition?]) -> [Parameter] {
+    [
+      .array(conditions.map { $0?.id }), .array(conditions.map { $0?.name }),
+      .array(conditions.map { $0?.confidence.value }), .array(conditions.map { $0?.confidence.band.code }),
+      .array(conditions.map { $0?.isNormal }),
+    ]
+  }
+}
+
+extension WorkerStatements {
+  /// Records that a worker begins to read images of some types.
+  public static func recordStart(of worker: WorkerIdentity, kinds: [AnalysisKind]) -> Statement<Void> {
+    record("worker_start", worker, kinds: kinds.map(\.rawValue))
+  }
+
+  /// Records that a worker has ended in order, and reads no more.
+  public static func recordStop(of worker: WorkerIdentity) -> Statement<Void> {
+    record("worker_stop", worker, kinds: nil)
+  }
+
+  /// Chains what anybody has recorded, and answers how many entries; does nothing where somebody else does so just now.
+  public static func chainAudit() -> Statement<Int> { chainAudit(waits: false) }
+
+  /// How many entries one call chains.
+  package static let auditPage: Int32 = 1000
+
+  /// Chains what is committed, and answers how many entries.
+  ///
+  /// - Parameter waits: whether to wait for somebody else who does so at the moment.
+  package static func chainAudit(waits: Bool) -> Statement<Int> {
+    Statement(
+      SQLFunction("chain_audit", 2), [.int32(auditPage), .bool(waits)], while: "chaining the audit"
+    ) { rows in
+      try rows.single().int("chain_audit")
+    }
+  }
+
+  /// What else the audit tells of a worker.
+  private struct Detail: Encodable {
+    let pid: Int32
+    let version: String
+    let types: [String]?
+  }
+
+  private static func record(_ event: String, _ worker: WorkerIdentity, kinds: [String]?) -> Statement<Void> {
+    let detail = Detail(pid: worker.pid, version: storable(worker.version), types: kinds)
+    // Numbers and texts: there is nothing that could not be encoded.
+    let json = (try? JSONEncoder().encode(detail)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    return Statement(
+      SQLFunction("audit_worker", 3), [.text(event), .int64(worker.id), .jsonb(json)],
+      while: "recording that the worker reads images"
+    ) { _ in }
   }
 }

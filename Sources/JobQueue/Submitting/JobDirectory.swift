@@ -75,34 +75,34 @@ public struct JobDirectory: Sendable {
   private struct Look {
     let jobs: [JobID]
     /// Where those live that have not ended; nil before they were looked for.
-    var places: [JobID: JobPlace]?
+    var locations: [JobID: JobLocation]?
     var ended: [JobID: JobState] = [:]
     var count = 0
 
     init(_ jobs: [JobID]) { self.jobs = jobs }
 
-    var isOver: Bool { places?.isEmpty == true }
+    var isOver: Bool { locations?.isEmpty == true }
   }
 
   /// Looks once at each job that has not ended; answers whether one has since.
   private func take(
     _ look: inout Look, _ finished: (JobID, JobState) -> Void
   ) async throws(JobQueueError) -> Bool {
-    var places: [JobID: JobPlace]
-    if let known = look.places {
-      places = known
+    var locations: [JobID: JobLocation]
+    if let known = look.locations {
+      locations = known
     } else {
-      places = try await present(look.jobs)
+      locations = try await present(look.jobs)
     }
     look.count += 1
     // A dead job that somebody retries moves to another month.
-    if look.count % 30 == 0 { places = try await present(Array(places.keys)) }
-    look.places = places
+    if look.count % 30 == 0 { locations = try await present(Array(locations.keys)) }
+    look.locations = locations
     var isNews = false
-    for (place, jobs) in Self.grouped(places) {
-      for (job, state) in try await finishedStates(jobs, at: place) where look.ended[job] == nil {
+    for (location, jobs) in Self.grouped(locations) {
+      for (job, state) in try await finishedStates(jobs, at: location) where look.ended[job] == nil {
         look.ended[job] = state
-        look.places?[job] = nil
+        look.locations?[job] = nil
         isNews = true
         finished(job, state)
       }
@@ -111,26 +111,26 @@ public struct JobDirectory: Sendable {
   }
 
   /// Where jobs are; one that was there may be gone: with a restore, or an asynchronous standby's promotion.
-  private func present(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobPlace] {
-    let places = try await shards.places(of: jobs)
-    if let missing = jobs.first(where: { places[$0] == nil }) {
+  private func present(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobLocation] {
+    let locations = try await shards.locations(of: jobs)
+    if let missing = jobs.first(where: { locations[$0] == nil }) {
       throw JobQueueError(.notFound, "There is no job \(missing).")
     }
-    return places
+    return locations
   }
 
-  package static func grouped(_ places: [JobID: JobPlace]) -> [(JobPlace, [JobID])] {
-    Dictionary(grouping: places.keys) { places[$0] }
-      .compactMap { place, jobs in place.map { ($0, jobs.sorted()) } }
+  package static func grouped(_ locations: [JobID: JobLocation]) -> [(JobLocation, [JobID])] {
+    Dictionary(grouping: locations.keys) { locations[$0] }
+      .compactMap { location, jobs in location.map { ($0, jobs.sorted()) } }
       .sorted { ($0.0.period, $0.0.shard) < ($1.0.period, $1.0.shard) }
   }
 
   private func finishedStates(
-    _ jobs: [JobID], at place: JobPlace
+    _ jobs: [JobID], at location: JobLocation
   ) async throws(JobQueueError) -> [(JobID, JobState)] {
     try await Statement(
       SQLFunction("jobs_ended", 3, "o_job", "o_state"),
-      [.int16(place.shard), .int16(place.period.label), .array(jobs.map(\.value))],
+      [.int16(location.shard), .int16(location.period.label), .array(jobs.map(\.value))],
       while: "waiting for jobs"
     ) { rows in
       try rows.map { (try $0.jobID("o_job"), try $0.named("o_state", JobState.self)) }

@@ -1,4 +1,4 @@
-/// Why a submission was not taken, in words for the person who made it.
+/// Why a submission was not taken, for the person who made it.
 public struct Refusal: Sendable, Equatable {
   /// The reasons; `other` for one that a newer schema may know.
   public enum Reason: String, Sendable, CaseIterable {
@@ -28,31 +28,42 @@ public struct Refusal: Sendable, Equatable {
     case other
   }
 
-  /// The reason.
-  public let reason: Reason
-  /// The reason as the database named it.
+  /// The reason as a stable word for programs: the database's, or that of whoever could not even submit.
   public let code: String
-  /// Whose submission it was.
-  public let user: String
+  /// What happened, in one sentence.
+  public let sentence: String
+  /// What the submitter or the operator can do about it.
+  public let advice: String?
   /// The limit that was reached; nil when the reason is not one.
   public let limit: Int?
   /// How much of it was in use; nil when the reason is not a limit.
   public let used: Int?
 
-  /// A refusal as the database words it.
-  public init(code: String, user: String, limit: Int? = nil, used: Int? = nil) {
-    reason = Reason(rawValue: code) ?? .other
+  /// A refusal by whoever prepares a submission.
+  public init(code: String, sentence: String, advice: String?, limit: Int? = nil, used: Int? = nil) {
     self.code = code
-    self.user = user
+    self.sentence = sentence
+    self.advice = advice
+    self.limit = limit
+    self.used = used
+  }
+
+  /// A refusal by the database.
+  public init(code: String, user: String, limit: Int? = nil, used: Int? = nil) {
+    let reason = Reason(rawValue: code) ?? .other
+    self.code = code
+    sentence = Self.sentence(reason, code, user, limit, used)
+    advice = Self.advice(reason)
     self.limit = limit
     self.used = used
   }
 
   /// Whether the reason is the monthly limit.
-  public var isQuota: Bool { reason == .quota }
+  public var isQuota: Bool { code == Reason.quota.rawValue }
 
-  /// What happened, in one sentence.
-  public var sentence: String {
+  private static func sentence(
+    _ reason: Reason, _ code: String, _ user: String, _ limit: Int?, _ used: Int?
+  ) -> String {
     switch reason {
     case .quota:
       "User \(user) has reached the limit of \(limit.map(String.init) ?? "their plan") analyses a month"
@@ -72,8 +83,7 @@ public struct Refusal: Sendable, Equatable {
     }
   }
 
-  /// What the submitter or the operator can do about it.
-  public var advice: String {
+  private static func advice(_ reason: Reason) -> String {
     switch reason {
     case .quota: "Submit again next month, or change the user's plan with `analysisctl users set-plan`."
     case .keyConflict: "Use another key for another image."
@@ -94,5 +104,5 @@ public struct Refusal: Sendable, Equatable {
 
 extension Refusal: CustomStringConvertible {
   /// The sentence and the advice.
-  public var description: String { "\(sentence) \(advice)" }
+  public var description: String { advice.map { "\(sentence) \($0)" } ?? sentence }
 }

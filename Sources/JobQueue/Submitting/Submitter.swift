@@ -190,3 +190,8 @@ public actor Submitter {
     return isSound ? nil : .refused(Refusal(code: "bad_argument", user: storable(item.user)))
   }
 }
+
+extension Backoff {
+  /// The pauses of whoever waits at a command for a database that is away: back within two seconds of it.
+  static let database = Backoff(base: .milliseconds(50), cap: .seconds(2))
+}

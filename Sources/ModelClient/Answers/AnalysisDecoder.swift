@@ -13,7 +13,7 @@ public enum AnalysisDecoder {
   ///
   /// - Parameters:
   ///   - bytes: The body.
-  ///   - kind: What was asked for; an answer of another kind is refused.
+  ///   - kind: What was asked for; an answer of another type is refused.
   ///   - normalIDs: The conditions that mean "nothing found".
   /// - Throws: `DecodingFailure` for everything that is not a whole, valid analysis, a failure that the
   ///   answer itself reports among them.
@@ -42,22 +42,22 @@ public enum AnalysisDecoder {
     let debug = fields.optional("debug_info")
     return Analysis(
       id: id, kind: kind, conditions: try conditions(fields, normalIDs),
-      answeredAt: fields.time("timestamp", "created_at"), backendUser: user(fields),
+      answeredAt: fields.time("timestamp", "created_at"), endpointUser: user(fields),
       model: debug?.text("data_source", limit: FieldReader.shortLimit),
       processingMilliseconds: debug?["processing_time"]?.number.flatMap { $0 >= 0 ? $0 : nil })
   }
 
-  /// The account that the backend names: by its id, or as the whole of its profile, of which only the id is
+  /// The account that the endpoint names: by its id, or as the whole of its profile, of which only the id is
   /// kept.
   private static func user(_ fields: FieldReader) -> String? {
     fields.optional("user")?.identifier("id") ?? fields.identifier("user") ?? fields.identifier("user_id")
   }
 
-  /// The kind that an object names.
+  /// The type that an object names.
   static func kind(_ fields: FieldReader) throws(DecodingFailure) -> AnalysisKind {
     guard let value = fields["type"] else { throw fields.missing("type") }
     guard let text = value.text, let kind = AnalysisKind(rawValue: text) else {
-      throw DecodingFailure(fields.place("type"), "is not a type that is known")
+      throw DecodingFailure(fields.path(of: "type"), "is not a type that is known")
     }
     return kind
   }
@@ -69,7 +69,7 @@ public enum AnalysisDecoder {
     let elements = try fields.requiredList("conditions", limit: greatestConditionCount)
     var conditions: [Condition] = []
     conditions.reserveCapacity(elements.count)
-    let path = fields.place("conditions")
+    let path = fields.path(of: "conditions")
     for (index, element) in elements.enumerated() {
       conditions.append(try condition(try FieldReader(element, path: path, at: index), normalIDs))
     }
@@ -93,7 +93,7 @@ public enum AnalysisDecoder {
   private static func confidence(_ fields: FieldReader) throws(DecodingFailure) -> Confidence {
     guard let value = fields["confidence"] else { throw fields.missing("confidence") }
     guard let number = value.number, let confidence = Confidence(number) else {
-      throw DecodingFailure(fields.place("confidence"), "is not a number from 0 to 1")
+      throw DecodingFailure(fields.path(of: "confidence"), "is not a number from 0 to 1")
     }
     return confidence
   }

@@ -1,6 +1,6 @@
 import Formatting
 
-/// Reads the fields of one object of an answer, and knows the object's place for messages.
+/// Reads the fields of one object of an answer, and knows the object's path for messages.
 ///
 /// A field that must be there throws where it is missing or wrong. One that need not be there is nil where it is absent,
 /// null or not what it should be.
@@ -17,8 +17,8 @@ struct FieldReader {
   /// The reader of an object.
   ///
   /// - Parameters:
-  ///   - path: The object's place, or its list's.
-  ///   - index: Its place in the list.
+  ///   - path: The object's path, or its list's.
+  ///   - index: Its index in the list.
   /// - Throws: `DecodingFailure` when the value is no object.
   init(_ value: JSONValue, path: String, at index: Int? = nil) throws(DecodingFailure) {
     object = value
@@ -32,17 +32,17 @@ struct FieldReader {
 
   subscript(_ name: String) -> JSONValue? { object[name] }
 
-  func place(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+  func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
-  func missing(_ name: String) -> DecodingFailure { DecodingFailure(place(name), "is missing") }
+  func missing(_ name: String) -> DecodingFailure { DecodingFailure(path(of: name), "is missing") }
 
   // MARK: Fields that must be there
 
   /// A text that must be there and not be blank.
   func requiredText(_ name: String) throws(DecodingFailure) -> String {
     guard let value = self[name] else { throw missing(name) }
-    let text = try Self.text(value, place(name), limit: Self.shortLimit)
-    guard Self.hasInk(text) else { throw DecodingFailure(place(name), "is empty") }
+    let text = try Self.text(value, path(of: name), limit: Self.shortLimit)
+    guard Self.hasInk(text) else { throw DecodingFailure(path(of: name), "is empty") }
     return text
   }
 
@@ -51,7 +51,7 @@ struct FieldReader {
     guard case .number(let number)? = self[name] else { return try requiredText(name) }
     // Beyond 2^53 a number of JSON has lost digits, and two ids could fall together.
     guard let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 else {
-      throw DecodingFailure(place(name), "is not a whole number")
+      throw DecodingFailure(path(of: name), "is not a whole number")
     }
     return String(whole)
   }
@@ -59,9 +59,9 @@ struct FieldReader {
   /// The elements of a list that must be there.
   func requiredList(_ name: String, limit: Int) throws(DecodingFailure) -> [JSONValue] {
     guard let value = self[name] else { throw missing(name) }
-    guard case .array(let elements) = value else { throw DecodingFailure(place(name), "is not a list") }
+    guard case .array(let elements) = value else { throw DecodingFailure(path(of: name), "is not a list") }
     guard elements.count <= limit else {
-      throw DecodingFailure(place(name), "has more than \(limit) entries")
+      throw DecodingFailure(path(of: name), "has more than \(limit) entries")
     }
     return elements
   }
@@ -71,13 +71,13 @@ struct FieldReader {
   /// The reader of an object within this one.
   func optional(_ name: String) -> FieldReader? {
     guard let value = self[name] else { return nil }
-    return try? FieldReader(value, path: place(name))
+    return try? FieldReader(value, path: path(of: name))
   }
 
   /// A text without control characters.
   func text(_ name: String, limit: Int = longLimit) -> String? {
     guard let value = self[name] else { return nil }
-    return try? Self.text(value, place(name), limit: limit)
+    return try? Self.text(value, path(of: name), limit: limit)
   }
 
   /// A list of texts: of all, or of none where one of them is odd, since a part of them could mislead.
@@ -111,13 +111,13 @@ struct FieldReader {
 
   /// A text without control characters.
   private static func text(
-    _ value: JSONValue, _ place: @autoclosure () -> String, limit: Int
+    _ value: JSONValue, _ path: @autoclosure () -> String, limit: Int
   ) throws(DecodingFailure) -> String {
-    guard let text = value.text else { throw DecodingFailure(place(), "is not a text") }
+    guard let text = value.text else { throw DecodingFailure(path(), "is not a text") }
     guard text.utf8.count <= limit || text.unicodeScalars.count <= limit else {
-      throw DecodingFailure(place(), "is longer than \(limit) characters")
+      throw DecodingFailure(path(), "is longer than \(limit) characters")
     }
-    guard !hasControl(text) else { throw DecodingFailure(place(), "has a control character") }
+    guard !hasControl(text) else { throw DecodingFailure(path(), "has a control character") }
     return text
   }
 
@@ -136,5 +136,27 @@ struct FieldReader {
   private static func hasInk(_ text: String) -> Bool {
     if let first = text.utf8.first, (0x21...0x7E).contains(first) { return true }
     return text.contains { !$0.isWhitespace }
+  }
+}
+
+/// Why an answer was not accepted. It is accepted whole or not at all.
+public struct DecodingFailure: Error, Equatable, Sendable, CustomStringConvertible {
+  /// Where in the answer, for instance `conditions[0].confidence`; empty for the answer itself.
+  public let path: String
+  /// What is wrong, without any of the answer's content.
+  public let problem: String
+
+  init(_ path: String, _ problem: String) {
+    self.path = path
+    self.problem = problem
+  }
+
+  init(_ failure: JSONFailure) {
+    self.init("", "is not JSON that can be used: it \(failure.reason.rawValue), at byte \(failure.offset)")
+  }
+
+  /// A sentence with path and problem.
+  public var description: String {
+    path.isEmpty ? "The answer \(problem)." : "The answer's \(path) \(problem)."
   }
 }

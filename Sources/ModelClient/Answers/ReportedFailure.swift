@@ -47,7 +47,7 @@ struct ReportedFailure: Equatable {
     guard case .array(let conditions)? = answer["conditions"] else { return nil }
     return conditions.first { condition in
       condition["id"]?.text == conditionID || condition["isError"] == .bool(true)
-        // A condition that was made up after a failure: of it the backend knows nothing.
+        // A condition that was made up after a failure: of it the endpoint knows nothing.
         || condition["error_note"] != nil || isError(condition["error"])
     }
   }

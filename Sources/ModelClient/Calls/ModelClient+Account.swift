@@ -4,24 +4,7 @@ internal import HTTPTransfer
 public import System
 
 extension ModelClient {
-  /// Makes an account.
-  public func register(
-    email: String, password: Secret, name: String
-  ) async throws(CallFailure) -> Registration {
-    try await accounts.register(email: email, password: password, name: name)
-  }
-
-  /// Gets a token for an account. The client's own token is not touched.
-  public func login(email: String, password: Secret) async throws(CallFailure) -> Session {
-    try await accounts.login(email: email, password: password)
-  }
-
-  /// Gets a token for a refresh token. The client's own token is not touched.
-  public func refresh(_ refreshToken: Secret) async throws(CallFailure) -> Session {
-    try await accounts.refresh(refreshToken)
-  }
-
-  /// Whether the backend is up: returns when it answers with a status of 2xx, and neither with a page nor with the
+  /// Whether the endpoint is up: returns when it answers with a status of 2xx, and neither with a page nor with the
   /// report of a failure.
   @discardableResult
   public func health() async throws(CallFailure) -> HealthAnswer {
@@ -41,12 +24,12 @@ extension ModelClient {
   }
 
   /// The service account.
-  public func profile() async throws(CallFailure) -> BackendUser {
+  public func profile() async throws(CallFailure) -> EndpointUser {
     let value = try await authenticated(.get, endpoint.paths.profile)
     return try transport.read { () throws(DecodingFailure) in
       let fields = try FieldReader(value, path: "")
       guard let user = fields["user"] else { throw fields.missing("user") }
-      return try BackendUser(FieldReader(user, path: "user"))
+      return try EndpointUser(FieldReader(user, path: "user"))
     }
   }
 
@@ -56,7 +39,7 @@ extension ModelClient {
   @discardableResult
   public func updateProfile(
     name: String? = nil, email: String? = nil
-  ) async throws(CallFailure) -> BackendUser? {
+  ) async throws(CallFailure) -> EndpointUser? {
     var members: [JSONValue.Member] = []
     if let name { members.append(JSONValue.Member(name: "name", value: .string(name))) }
     if let email { members.append(JSONValue.Member(name: "email", value: .string(email))) }
@@ -69,7 +52,7 @@ extension ModelClient {
   @discardableResult
   public func updateSubscription(
     _ subscription: Subscription, paymentToken: Secret? = nil
-  ) async throws(CallFailure) -> BackendUser? {
+  ) async throws(CallFailure) -> EndpointUser? {
     var members = [
       JSONValue.Member(name: endpoint.fields.subscription, value: .string(subscription.rawValue))
     ]
@@ -83,9 +66,9 @@ extension ModelClient {
   /// Makes a change, after which nothing in the answer can be a failure.
   private func change(
     _ method: Method, _ path: String, _ body: JSONValue
-  ) async throws(CallFailure) -> BackendUser? {
+  ) async throws(CallFailure) -> EndpointUser? {
     let answer = try await authenticated(method, path, body: body)
-    return (try? FieldReader(answer, path: "")).flatMap(BackendUser.init(in:))
+    return (try? FieldReader(answer, path: "")).flatMap(EndpointUser.init(in:))
   }
 
   /// Makes a call with the service account's token; when that has ended, once more with a new one.
@@ -105,6 +88,49 @@ extension ModelClient {
     } catch {
       if error.failureClass == .credentials { await tokens.newTokenWasRefused(second.generation) }
       throw error
+    }
+  }
+}
+
+/// The calls that need no token: they make or renew one. The client's own token is not touched.
+public struct AccountCalls: Sendable {
+  let transport: Transport
+
+  /// Makes an account.
+  public func register(email: String, password: Secret, name: String) async throws(CallFailure)
+    -> Registration
+  {
+    let body: JSONValue = [
+      "email": .string(email), "password": .string(password.reveal()), "name": .string(name),
+    ]
+    let answer = try await transport.call(
+      .post, transport.endpoint.paths.register, token: nil, body: body, mayBeRepeated: false)
+    let fields = try? FieldReader(answer, path: "")
+    return Registration(session: try? session(answer), user: fields.flatMap(EndpointUser.init(in:)))
+  }
+
+  /// Gets a token for an account.
+  public func login(email: String, password: Secret) async throws(CallFailure) -> Session {
+    let body: JSONValue = ["email": .string(email), "password": .string(password.reveal())]
+    return try session(
+      try await transport.call(
+        .post, transport.endpoint.paths.login, token: nil, body: body, mayBeRepeated: true))
+  }
+
+  /// Gets a token for a refresh token, which may be good for one use only: the call is never repeated by itself.
+  public func refresh(_ token: Secret) async throws(CallFailure) -> Session {
+    let body: JSONValue = .object([
+      JSONValue.Member(name: transport.endpoint.fields.refreshToken, value: .string(token.reveal()))
+    ])
+    return try session(
+      try await transport.call(
+        .post, transport.endpoint.paths.refresh, token: nil, body: body, mayBeRepeated: false))
+  }
+
+  private func session(_ answer: JSONValue) throws(CallFailure) -> Session {
+    try transport.read { () throws(DecodingFailure) in
+      try Session(
+        FieldReader(answer, path: ""), transport.endpoint.fields, receivedAt: transport.clock.now())
     }
   }
 }

@@ -3,14 +3,14 @@ import Formatting
 internal import HTTPTransfer
 
 extension ModelClient {
-  /// Has the backend keep an analysis with the service account. A repeat makes a second one there: the
-  /// backend gives out ids of its own.
+  /// Has the endpoint keep an analysis with the service account. A repeat makes a second one there: the
+  /// endpoint gives out ids of its own.
   public func save(_ analysis: Analysis) async throws(CallFailure) -> SaveReceipt {
     let value = try await authenticated(.post, endpoint.paths.save, body: Self.saved(analysis))
     return SaveReceipt(value)
   }
 
-  /// The analyses that the backend keeps with the service account; some backends answer the latest 20 only.
+  /// The analyses that the endpoint keeps with the service account; some endpoints answer the latest 20 only.
   public func analyses() async throws(CallFailure) -> [SavedAnalysis] {
     let value = try await authenticated(.get, endpoint.paths.analyses)
     return try transport.read { () throws(DecodingFailure) in
@@ -25,7 +25,7 @@ extension ModelClient {
     }
   }
 
-  /// Deletes one of the analyses that the backend keeps.
+  /// Deletes one of the analyses that the endpoint keeps.
   public func delete(analysis id: String) async throws(CallFailure) {
     guard !id.isEmpty, id != ".", id != ".." else {
       throw CallFailure(.permanent, "An analysis without an id cannot be deleted.")

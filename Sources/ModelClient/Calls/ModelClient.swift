@@ -2,12 +2,13 @@ public import AnalysisCore
 public import HTTPTransfer
 public import System
 
-/// The analysis backend's API: one value for each endpoint, shared by all who call it.
+/// The endpoint's API: one value for each endpoint, shared by all who call it.
 public struct ModelClient: Sendable {
   /// The token of the service account; nil where calls are made without one.
   public let tokens: TokenProvider?
+  /// The calls that make or renew a token.
+  public let accounts: AccountCalls
   let transport: Transport
-  let accounts: AccountCalls
 
   /// The endpoint.
   public var endpoint: Endpoint { transport.endpoint }
@@ -33,7 +34,7 @@ public struct ModelClient: Sendable {
   /// When the token has ended, one login is made for all calls in flight and the request repeated once.
   /// - Parameters:
   ///   - image: A JPEG without metadata, read while it is sent.
-  ///   - idempotencyKey: The same for each attempt of a job, so that a backend that knows the header counts
+  ///   - idempotencyKey: The same for each attempt of a job, so that an endpoint that knows the header counts
   ///     the job once.
   ///   - deadline: How long the whole call may take, a repetition included; by default the endpoint's.
   public func analyze(

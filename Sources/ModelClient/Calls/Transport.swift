@@ -3,7 +3,7 @@ import Formatting
 internal import HTTPTransfer
 internal import System
 
-/// One request to the backend and the classification of what comes back.
+/// One request to the endpoint and the classification of what comes back.
 struct Transport: Sendable {
   let endpoint: Endpoint
   let http: HTTPClient

@@ -2,12 +2,12 @@ internal import AnalysisCore
 import Formatting
 internal import HTTPTransfer
 
-/// Failures that the backend itself reports: the body's code is read first, the status second.
+/// Failures that the endpoint itself reports: the body's code is read first, the status second.
 struct AnswerRules {
   let now: Double
   let maximumRetryAfter: Duration
 
-  /// Codes of the analysis backend's API that say more than the status does.
+  /// Codes of the endpoint's API that say more than the status does.
   private static let classes: [String: FailureClass] = [
     "INVALID_CREDENTIALS": .credentials,
     "ANALYSIS_LIMIT_EXCEEDED": .serviceLimit,
@@ -84,8 +84,8 @@ struct AnswerRules {
     }
   }
 
-  /// The seconds that the backend asks for. A date is the backend's own, so it is counted from the time at
-  /// which the same backend says that it answered: this machine's clock may be days off.
+  /// The seconds that the endpoint asks for. A date is the endpoint's own, so it is counted from the time at
+  /// which the same endpoint says that it answered: this machine's clock may be days off.
   private func askedFor(_ headers: Headers) -> Double? {
     let answeredAt = headers["Date"].flatMap { RetryAfter.date($0, now: now) }
     return headers["Retry-After"].flatMap { RetryAfter.seconds($0, now: answeredAt ?? now) }
@@ -96,7 +96,7 @@ struct AnswerRules {
     return .milliseconds(Int64((min(seconds, most) * 1000).rounded(.up)))
   }
 
-  /// The time that the backend gives, though no more than 32 days ahead, or else the next month's beginning.
+  /// The time that the endpoint gives, though no more than 32 days ahead, or else the next month's beginning.
   private func pauseEnd(_ asked: Double?) -> Double {
     asked.map { now + min($0, 32 * 86_400) }
       ?? Double(UnixTime(secondsSince1970: now).date.startOfNextMonth.number * 86_400)
@@ -105,17 +105,17 @@ struct AnswerRules {
   private func message(_ status: Int, _ kind: FailureClass, _ report: ReportedFailure) -> String {
     if let message = report.message, message.contains(where: { !$0.isWhitespace }) { return message }
     switch kind {
-    case .redirect: return "The backend answered with a redirect, which is not followed."
-    case .credentials: return "The backend did not accept the service account's credentials."
+    case .redirect: return "The endpoint answered with a redirect, which is not followed."
+    case .credentials: return "The endpoint did not accept the service account's credentials."
     case .permission:
-      return "The backend refuses the call; look at the endpoint's address and the account's rights."
-    case .serviceLimit: return "The service account's limit at the backend is reached."
-    case .overload: return "The backend asks for less or for later."
-    case .permanent: return "The backend does not take this request."
-    case .server: return "The backend failed."
+      return "The endpoint refuses the call; look at the endpoint's address and the account's rights."
+    case .serviceLimit: return "The service account's limit at the endpoint is reached."
+    case .overload: return "The endpoint asks for less or for later."
+    case .permanent: return "The endpoint does not take this request."
+    case .server: return "The endpoint failed."
     default:
       return report.isCondition
-        ? "The backend's model failed." : "The backend reported a failure without saying why."
+        ? "The endpoint's model failed." : "The endpoint reported a failure without saying why."
     }
   }
 }

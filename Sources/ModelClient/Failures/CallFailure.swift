@@ -7,19 +7,19 @@ public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public var failureClass: FailureClass
   /// What happened, in at most 300 characters, without anything that looks like a token or an address.
   public var message: String
-  /// The backend's code, for instance `INVALID_IMAGE_FORMAT`.
+  /// The endpoint's code, for instance `INVALID_IMAGE_FORMAT`.
   public var code: String?
-  /// The backend's id of this failure, to find it in its logs.
+  /// The endpoint's id of this failure, to find it in its logs.
   public var errorID: String?
   /// The HTTP status; nil when there was no answer.
   public var status: Int?
-  /// How long the backend asks to wait, clamped; nil when it does not say.
+  /// How long the endpoint asks to wait, clamped; nil when it does not say.
   public var retryAfter: Duration?
   /// Until when the service account may not call, in seconds since 1970; of the service limit only.
   public var pauseUntil: Double?
   /// Whether the attempt counts among the job's.
   public var consumesAttempt: Bool
-  /// Whether the backend may have counted the call although it brought nothing.
+  /// Whether the endpoint may have counted the call although it brought nothing.
   public var maybeCounted: Bool
   /// The beginning of an answer that could not be used, at most 200 characters, redacted.
   public var excerpt: String?

@@ -7,7 +7,7 @@ public import HTTPTransfer
 public struct Classifier: Sendable {
   /// Seconds since 1970, for dates in `Retry-After` and the next month.
   let now: Double
-  /// The longest pause that the backend may ask for.
+  /// The longest pause that the endpoint may ask for.
   let maximumRetryAfter: Duration
 
   /// Classifies what came back at a time.

@@ -18,17 +18,13 @@ struct LoginPause {
     return failure
   }
 
-  mutating func loginFailed(_ failure: CallFailure, at now: ContinuousClock.Instant) {
-    begin(failure, at: now)
-  }
-
   /// A new token was refused; counted once for each token.
   mutating func tokenRefused(_ generation: Int, at now: ContinuousClock.Instant) {
     guard generation > lastRefused else { return }
     lastRefused = generation
     begin(
       CallFailure(
-        .credentials, "The backend refuses the token that it gave the service account.",
+        .credentials, "The endpoint refuses the token that it gave the service account.",
         consumesAttempt: false),
       at: now)
   }
@@ -42,7 +38,8 @@ struct LoginPause {
     until = nil
   }
 
-  private mutating func begin(_ failure: CallFailure, at now: ContinuousClock.Instant) {
+  /// Begins the pause after a failure.
+  mutating func begin(_ failure: CallFailure, at now: ContinuousClock.Instant) {
     self.failure = failure
     var length = Self.first
     for _ in 0..<min(count, 10) where length < Self.longest { length *= 2 }

@@ -4,7 +4,7 @@ import Formatting
 enum TokenExpiry {
   /// The end by this machine's clock, in seconds since 1970; nil when nothing says so.
   ///
-  /// A JWT that says when it was issued gives a length of life, which holds even where the backend's clock
+  /// A JWT that says when it was issued gives a length of life, which holds even where the endpoint's clock
   /// is not ours. A new token that has ended already has not: one of the clocks is wrong, and taken at its
   /// word it would have to be renewed for every call.
   static func of(_ token: String, answer: JSONValue, receivedAt: Double) -> Double? {

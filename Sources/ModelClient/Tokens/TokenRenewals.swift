@@ -42,7 +42,7 @@ struct TokenRenewals {
   private var held: Held?
   private var isRenewing = false
   private var pause = LoginPause()
-  /// Whether the backend refused a token as soon as it was new: then a refresh would bring no better one.
+  /// Whether the endpoint refused a token as soon as it was new: then a refresh would bring no better one.
   private var needsLogin = false
 
   /// The number of the present token, counted from 1; 0 before the first login.
@@ -77,7 +77,7 @@ struct TokenRenewals {
       pause.loginSucceeded(at: instant)
       needsLogin = false
     case .failure(let failure):
-      pause.loginFailed(failure, at: instant)
+      pause.begin(failure, at: instant)
     }
   }
 

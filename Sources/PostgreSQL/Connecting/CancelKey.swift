@@ -22,8 +22,8 @@ final class CancelKey: @unchecked Sendable {
   func send(_ sent: @escaping @Sendable () -> Void) -> Bool {
     HelperThread.start { [self] in
       // Whether it arrived shows in what the connection does next.
-      var words = [CChar](repeating: 0, count: 256)
-      _ = PQcancel(pointer, &words, Int32(words.count))
+      var message = [CChar](repeating: 0, count: 256)
+      _ = PQcancel(pointer, &message, Int32(message.count))
       sent()
     }
   }

@@ -14,8 +14,8 @@ final class ConnectCandidate {
   }
 
   /// Where it is, and since when.
-  private(set) var place: HostList.Host
-  private(set) var placeSince: ContinuousClock.Instant
+  private(set) var host: HostList.Host
+  private(set) var hostSince: ContinuousClock.Instant
   /// What it waits for.
   private(set) var events = Int16(POLLOUT)
   private let notices: NoticeSink
@@ -28,8 +28,8 @@ final class ConnectCandidate {
     onNotice: (@Sendable (Notice) -> Void)?
   ) throws(PostgreSQLError) {
     notices = NoticeSink(onNotice)
-    place = HostList.Host(name: "", address: "", port: "")
-    placeSince = EventLoop.now
+    host = HostList.Host(name: "", address: "", port: "")
+    hostSince = EventLoop.now
     guard let connection = Self.start(parameters, isExpanded) else {
       throw PostgreSQLError(.connectionFailed, "No connection: out of memory.")
     }
@@ -45,7 +45,7 @@ final class ConnectCandidate {
     guard PQstatus(connection) != CONNECTION_BAD else {
       throw failure(connection, whenUnknown: .configuration)
     }
-    notePlace(connection)
+    noteHost(connection)
   }
 
   deinit {
@@ -71,24 +71,24 @@ final class ConnectCandidate {
     case PGRES_POLLING_READING: events = Int16(POLLIN)
     case PGRES_POLLING_WRITING: events = Int16(POLLOUT)
     default:
-      notePlace(connection)
+      noteHost(connection)
       let error = failure(connection, whenUnknown: .interrupted)
       // libpq goes to the next server by itself when one refuses or is of the wrong kind, but not when one
       // hangs up or has no room, as a proxy before a dead server does.
       let phases: [ConnectionPhase] = [.interrupted, .startingUp, .tooManyClients]
       return .failed(error, othersMayDo: error.phase.map(phases.contains) ?? false)
     }
-    notePlace(connection)
+    noteHost(connection)
     return .goesOn
   }
 
-  private func notePlace(_ connection: OpaquePointer) {
+  private func noteHost(_ connection: OpaquePointer) {
     func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
     let now = HostList.Host(
       name: text(PQhost(connection)), address: text(PQhostaddr(connection)), port: text(PQport(connection)))
-    guard now != place else { return }
-    place = now
-    placeSince = EventLoop.now
+    guard now != host else { return }
+    host = now
+    hostSince = EventLoop.now
   }
 
   private static func start(

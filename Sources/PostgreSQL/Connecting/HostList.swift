@@ -2,7 +2,7 @@ internal import Glibc
 
 /// The servers that a connection string names, and all else that libpq has made of it.
 struct HostList {
-  /// One place to connect to, in libpq's words; what is empty was not given.
+  /// A server to connect to, as libpq names it; what is empty was not given.
   struct Host: Equatable {
     var name: String
     var address: String
@@ -10,10 +10,10 @@ struct HostList {
 
     /// Whether it is this machine: a socket, or an address of the loopback.
     var isLocal: Bool {
-      let place = address.isEmpty ? name : address
-      guard let first = place.first, first != "/", first != "@" else { return true }
-      return place == "localhost" || place == "::1"
-        || place.hasPrefix("127.") && place.allSatisfy { "0123456789.".contains($0) }
+      let address = address.isEmpty ? name : address
+      guard let first = address.first, first != "/", first != "@" else { return true }
+      return address == "localhost" || address == "::1"
+        || address.hasPrefix("127.") && address.allSatisfy { "0123456789.".contains($0) }
     }
     /// What `PQhost` calls it.
     var shown: String { name.isEmpty ? address : name }
@@ -62,23 +62,23 @@ struct HostList {
 
   /// The same without the address that a connection is at; of a name with several addresses the others stay.
   ///
-  /// - Returns: nil when nothing else is left, or the place is not found.
+  /// - Returns: nil when nothing else is left, or the host is not found.
   func without(
-    _ place: Host, lookUp: (_ name: String) -> [String] = HostList.addresses
+    _ removed: Host, lookUp: (_ name: String) -> [String] = HostList.addresses
   ) -> HostList? {
     var left: [Host] = []
     var isFound = false
     for host in hosts {
-      let isPlace =
-        host.shown == place.name && (host.port.isEmpty ? "5432" : host.port) == place.port
-        && (host.address.isEmpty || host.address == place.address)
-      guard isPlace else {
+      let isRemoved =
+        host.shown == removed.name && (host.port.isEmpty ? "5432" : host.port) == removed.port
+        && (host.address.isEmpty || host.address == removed.address)
+      guard isRemoved else {
         left.append(host)
         continue
       }
       isFound = true
       guard host.isLookedUp else { continue }
-      for address in lookUp(host.name) where address != place.address {
+      for address in lookUp(host.name) where address != removed.address {
         left.append(Host(name: host.name, address: address, port: host.port))
       }
     }

@@ -96,7 +96,7 @@ struct HostRace {
     if candidate === front {
       front = nil
       // libpq is given the whole rest anew: those before it cost one refusal more.
-      if othersMayDo, let rest = candidate.servers?.without(candidate.place) { return try begin(rest) }
+      if othersMayDo, let rest = candidate.servers?.without(candidate.host) { return try begin(rest) }
       try ended(error)
     } else {
       silent.removeAll { $0 === candidate }
@@ -108,8 +108,8 @@ struct HostRace {
   private mutating func leaveSilent() throws(PostgreSQLError) {
     guard let candidate = front else { return }
     let patience = servers?.connectTimeout.map { Duration.seconds($0) } ?? Self.patience
-    guard EventLoop.now - candidate.placeSince > patience,
-      let others = servers?.without(candidate.place)
+    guard EventLoop.now - candidate.hostSince > patience,
+      let others = servers?.without(candidate.host)
     else { return }
     silent.append(candidate)
     servers = others

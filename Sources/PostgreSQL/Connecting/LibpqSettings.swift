@@ -35,10 +35,10 @@ struct LibpqSettings {
       PQfreemem(message)
     }
     guard let options else {
-      let words = message.map { String(cString: $0) } ?? "out of memory"
+      let message = message.map { String(cString: $0) } ?? "out of memory"
       var error = PostgreSQLError(
         .connectionFailed,
-        "No connection: the connection string cannot be read: \(Redaction.withoutQuoted(words).trimmed).")
+        "No connection: the connection string cannot be read: \(Redaction.withoutQuoted(message).trimmed).")
       error.phase = .configuration
       throw error
     }

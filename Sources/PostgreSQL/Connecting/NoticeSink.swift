@@ -12,7 +12,7 @@ final class NoticeSink: Sendable {
   }
 
   /// The server's reason for ending the connection, if it gave one.
-  var lastWords: PostgreSQLError? { fatal.withLock { $0 } }
+  var lastMessage: PostgreSQLError? { fatal.withLock { $0 } }
 
   /// How many warnings have come.
   var warnings: Int { warned.withLock { $0 } }

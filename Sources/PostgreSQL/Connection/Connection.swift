@@ -1,4 +1,6 @@
+internal import Clibpq
 public import EventLoop
+internal import Synchronization
 
 /// A connection to a PostgreSQL server, whose executor is an event loop.
 ///
@@ -129,9 +131,10 @@ public actor Connection: Queryable {
 
   /// Gives the connection up because reading or writing failed.
   func loseFailed() {
-    if let lastWords = wire.notices.lastWords { return lose(lastWords) }
-    let words = wire.failureText
-    lose(PostgreSQLError(.connectionLost, words.isEmpty ? "The connection to the server was lost." : words))
+    if let lastMessage = wire.notices.lastMessage { return lose(lastMessage) }
+    let message = wire.failureText
+    lose(
+      PostgreSQLError(.connectionLost, message.isEmpty ? "The connection to the server was lost." : message))
   }
 
   // MARK: Waiting
@@ -174,5 +177,33 @@ public actor Connection: Queryable {
     if wire.hasFailed, current == nil { return loseFailed() }
     if let waiter, waiter.forResult, wire.isBusy { return }
     wake()
+  }
+}
+
+/// What others may ask of a connection without waiting for it.
+final class ConnectionCondition: Sendable {
+  private let usable = Atomic(true)
+  private let clean = Atomic(true)
+
+  /// Whether the connection is up.
+  var isUsable: Bool {
+    get { usable.load(ordering: .acquiring) }
+    set { usable.store(newValue, ordering: .releasing) }
+  }
+
+  /// Whether it holds nothing of its last user's: no open transaction, no channel listened to.
+  var isClean: Bool {
+    get { clean.load(ordering: .acquiring) }
+    set { clean.store(newValue, ordering: .releasing) }
+  }
+}
+
+extension Connection {
+  /// What the server keeps of a login's password (SCRAM-SHA-256), made here so that the password itself is never sent.
+  public func hash(ofPassword password: String, for login: String) throws(PostgreSQLError) -> String {
+    guard let hash = wire.hash(ofPassword: password, for: login) else {
+      throw PostgreSQLError(.misuse, "The password cannot be hashed: \(wire.failureText)")
+    }
+    return hash
   }
 }

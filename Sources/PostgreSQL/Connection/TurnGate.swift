@@ -1,15 +1,15 @@
 /// A line of tasks that wait for their turn, first come, first served; used inside one actor.
 ///
-/// The actor may do other things between a task's decision to wait and its place in the line, so that all
-/// that was decided on is looked at again when the place is taken.
+/// The actor may do other things between a task's decision to wait and its turn in the line, so that all
+/// that was decided on is looked at again when the turn is taken.
 final class TurnGate {
   private var free: Int
   private var line: [(id: UInt64, continuation: CheckedContinuation<PostgreSQLError?, Never>)] = []
   private var closure: PostgreSQLError?
 
-  /// - Parameter places: How many may be in at once.
-  init(places: Int = 1) {
-    free = places
+  /// - Parameter capacity: How many may be in at once.
+  init(capacity: Int = 1) {
+    free = capacity
   }
 
   /// Takes a turn, or waits for it; the error is why there will be none.
@@ -43,8 +43,8 @@ final class TurnGate {
 
   /// Sends one away that waits; nothing happens when it does not wait here (any more).
   func remove(_ id: UInt64, _ error: PostgreSQLError) {
-    guard let place = line.firstIndex(where: { $0.id == id }) else { return }
-    line.remove(at: place).continuation.resume(returning: error)
+    guard let index = line.firstIndex(where: { $0.id == id }) else { return }
+    line.remove(at: index).continuation.resume(returning: error)
   }
 
   /// Sends all away, and whoever comes later.

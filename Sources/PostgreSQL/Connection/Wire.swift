@@ -2,7 +2,7 @@ internal import Clibpq
 internal import EventLoop
 import Formatting
 
-/// A libpq connection and its descriptor's place in the loop; used by one actor only, on the loop.
+/// A libpq connection and its descriptor in the loop; used by one actor only, on the loop.
 final class Wire {
   private let loop: EventLoop
   private var handler: (@Sendable (Readiness) -> Void)?

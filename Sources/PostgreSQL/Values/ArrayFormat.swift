@@ -11,7 +11,7 @@ enum ArrayFormat {
   @specialized(where T == JSONText)
   static func encode<T: SQLScalar>(_ values: [T]) -> [UInt8] {
     var bytes = header(T.self, count: values.count, hasNull: false)
-    // By place in memory: for a type that is not among those above, an iterator would allocate for each element.
+    // By address in memory: for a type that is not among those above, an iterator would allocate for each element.
     values.withUnsafeBufferPointer { values in
       for index in 0..<values.count { append(values[index], to: &bytes) }
     }

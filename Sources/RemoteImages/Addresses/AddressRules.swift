@@ -1,30 +1,32 @@
+internal import Glibc
+
 /// Which addresses an image may be fetched from: those that anybody on the internet could fetch it from. What is
 /// near this machine (its own services, its network, the cloud's metadata) is refused, in every form of IPv6 that
 /// stands for an address of IPv4 too.
 enum AddressRules {
-  /// Why an address is refused, as words that stand after "an address that is"; nil when it is public.
+  /// Why an address is refused, to be read after "an address that is"; nil when it is public.
   static func refusal(of address: IPAddress) -> String? {
     address.bytes.count == 4 ? refusalOfIPv4(address) : refusalOfIPv6(address)
   }
 
   private static func refusalOfIPv4(_ address: IPAddress) -> String? {
-    ipv4.first { $0.block.contains(address) }?.words
+    ipv4.first { $0.block.contains(address) }?.reason
   }
 
   private static func refusalOfIPv6(_ address: IPAddress) -> String? {
     if let inner = embedded(in: address) {
       // What stands for a public address is as good as it; what stands for another is as bad.
-      guard let words = refusalOfIPv4(inner) else { return nil }
-      return "another form of one that is \(words)"
+      guard let reason = refusalOfIPv4(inner) else { return nil }
+      return "another form of one that is \(reason)"
     }
-    if let found = ipv6.first(where: { $0.block.contains(address) }) { return found.words }
+    if let found = ipv6.first(where: { $0.block.contains(address) }) { return found.reason }
     return global.contains { $0.contains(address) } ? nil : "outside of the public internet"
   }
 
   /// The address of IPv4 that one of IPv6 stands for: mapped, 6to4, NAT64 or ISATAP.
   private static func embedded(in address: IPAddress) -> IPAddress? {
     let bytes = address.bytes
-    let place: Int? =
+    let offset: Int? =
       if mapped.contains(address) || translated.contains(address) {
         12
       } else if sixToFour.contains(address) {
@@ -35,12 +37,12 @@ enum AddressRules {
       } else {
         nil
       }
-    return place.flatMap { IPAddress(bytes: Array(bytes[$0..<$0 + 4])) }
+    return offset.flatMap { IPAddress(bytes: Array(bytes[$0..<$0 + 4])) }
   }
 
   // MARK: - Tables (IANA's registries of special-purpose addresses)
 
-  private typealias Row = (block: AddressBlock, words: String)
+  private typealias Row = (block: AddressBlock, reason: String)
 
   private static let ipv4: [Row] = table([
     ("0.0.0.0", 8, "unspecified"),
@@ -109,5 +111,71 @@ enum AddressRules {
   private static func block(_ start: String, _ length: Int) -> AddressBlock {
     guard let start = IPAddress(start) else { preconditionFailure("\(start) in a table is no address") }
     return AddressBlock(start, length)
+  }
+}
+
+/// Addresses that begin alike: `10.0.0.0/8`.
+struct AddressBlock: Sendable {
+  private let start: [UInt8]
+  private let length: Int
+
+  /// A block of one of the tables here.
+  init(_ start: IPAddress, _ length: Int) {
+    self.start = start.bytes
+    self.length = length
+  }
+
+  /// Whether an address of the same family begins so.
+  func contains(_ address: IPAddress) -> Bool {
+    guard address.bytes.count == start.count else { return false }
+    let whole = length / 8
+    guard address.bytes[..<whole] == start[..<whole] else { return false }
+    let rest = length % 8
+    return rest == 0 || (address.bytes[whole] ^ start[whole]) >> UInt8(8 - rest) == 0
+  }
+}
+
+/// An address of IPv4 or IPv6.
+public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
+  /// Its 4 or 16 bytes, the first first.
+  let bytes: [UInt8]
+
+  /// An address of 4 or 16 bytes; nil for any other number.
+  init?(bytes: [UInt8]) {
+    guard bytes.count == 4 || bytes.count == 16 else { return nil }
+    self.bytes = bytes
+  }
+
+  /// Reads the usual spelling alone: four decimal numbers, or IPv6 with or without brackets.
+  public init?(_ text: String) {
+    var text = text[...]
+    if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
+    let (family, count) = text.contains(":") ? (AF_INET6, 16) : (AF_INET, 4)
+    var isRead = false
+    bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      isRead = inet_pton(family, String(text), buffer.baseAddress) == 1
+      filled = isRead ? count : 0
+    }
+    guard isRead else { return nil }
+  }
+
+  /// The address of a socket's name; nil for another family than the two.
+  init?(_ name: UnsafePointer<sockaddr>) {
+    let name = UnsafeRawPointer(name)
+    switch Int32(name.loadUnaligned(as: sockaddr.self).sa_family) {
+    case AF_INET:
+      bytes = withUnsafeBytes(of: name.loadUnaligned(as: sockaddr_in.self).sin_addr) { Array($0) }
+    case AF_INET6:
+      bytes = withUnsafeBytes(of: name.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) }
+    default: return nil
+    }
+  }
+
+  /// The usual spelling, without brackets.
+  public var description: String {
+    var text = [CChar](repeating: 0, count: 64)
+    let family = bytes.count == 4 ? AF_INET : AF_INET6
+    guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "" }
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

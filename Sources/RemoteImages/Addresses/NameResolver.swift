@@ -19,7 +19,7 @@ public struct NameResolver: Sendable {
 
   /// Why there is no answer.
   struct Failure: Error, CustomStringConvertible {
-    /// The system's words, which name nothing of the question.
+    /// The system's message, which names nothing of the question.
     let description: String
   }
 }

@@ -28,12 +28,12 @@ public struct CachedCopy: Sendable {
   ) throws(SystemError) -> Search {
     // What is no address was never fetched.
     guard let url = URLParts(address)?.url, try PrivateFolder.isThere(folder) else { return .absent }
-    let place = CacheFolder(path: folder)
-    guard let names = CacheNames(in: place, keys) else {
-      return try place.list().isEmpty ? .absent : .unreadable
+    let cache = CacheFolder(path: folder)
+    guard let names = CacheNames(in: cache, keys) else {
+      return try cache.list().isEmpty ? .absent : .unreadable
     }
-    let copy = CachedCopy(folder: place, name: names.name(of: url))
-    return place.has(copy.name) ? .found(copy) : .absent
+    let copy = CachedCopy(folder: cache, name: names.name(of: url))
+    return cache.has(copy.name) ? .found(copy) : .absent
   }
 
   /// Removes it.

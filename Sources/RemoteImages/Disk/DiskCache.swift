@@ -1,7 +1,7 @@
 internal import Glibc
 public import ImageEncryption
 internal import Synchronization
-internal import System
+public import System
 
 /// Images on a disk, encrypted with the keys of the images in the database, bounded in bytes: the oldest go first.
 ///
@@ -36,30 +36,30 @@ public final class DiskCache: Sendable {
     _ folder: String, limit: Int, keys: KeyRing, maximumAge: Double, now: Double
   ) throws {
     try PrivateFolder.prepare(folder)
-    let place = CacheFolder(path: folder)
+    let cache = CacheFolder(path: folder)
     var files: [CacheFolder.Listed] = []
-    for file in try place.list() {
+    for file in try cache.list() {
       if file.isPast(maximumAge, now: now) {
-        place.remove(file.name)
+        cache.remove(file.name)
       } else if file.isWhole {
         files.append(file)
       }
     }
-    if let stored = CacheNames(in: place, keys) {
+    if let stored = CacheNames(in: cache, keys) {
       names = stored
       // So that the key of before can be taken out of the key file. Where it fails, the next start does it.
-      if !stored.isCurrent { try? stored.store(in: place, keys, now: now) }
+      if !stored.isCurrent { try? stored.store(in: cache, keys, now: now) }
     } else {
       // Without the key of the names, or without the key that it is under, nobody will open these again.
-      for file in files { place.remove(file.name) }
+      for file in files { cache.remove(file.name) }
       files = []
       names = CacheNames.random()
-      try names.store(in: place, keys, now: now)
+      try names.store(in: cache, keys, now: now)
     }
     var state = State()
     for file in files { state.add(file.name, file.size) }
-    for name in state.makeRoom(limit) { place.remove(name) }
-    self.folder = place
+    for name in state.makeRoom(limit) { cache.remove(name) }
+    self.folder = cache
     self.limit = limit
     self.keys = keys
     self.state = Mutex(state)
@@ -127,5 +127,40 @@ extension DiskCache.State {
       gone.append(oldest)
     }
     return gone
+  }
+}
+
+/// What went from a disk cache's folder because it had been there for longer than it may be.
+///
+/// To remove a file no key is needed, so that whoever keeps a machine clean need not be able to look at its images.
+public struct CacheSweep: Sendable, Equatable {
+  /// How many files.
+  public private(set) var files = 0
+  /// Their size.
+  public private(set) var bytes = 0
+
+  /// Nothing went.
+  public init() {}
+
+  /// Sweeps a folder, which need not be there and is not made. What is no file of a cache is left alone.
+  ///
+  /// It blocks: call it where a thread may wait.
+  ///
+  /// - Parameters:
+  ///   - maximumAge: What is older goes, in seconds.
+  ///   - now: In seconds since 1970.
+  ///   - isDry: Whether nothing is removed, and only told what would go.
+  /// - Throws: `SystemError` when the folder is another user's or open to others, or a file cannot be removed.
+  public init(
+    of folder: String, maximumAge: Double, now: Double, isDry: Bool
+  ) throws(SystemError) {
+    guard try PrivateFolder.isThere(folder) else { return }
+    let cache = CacheFolder(path: folder)
+    for file in try cache.list() where file.isPast(maximumAge, now: now) {
+      // Another program may have been quicker.
+      if !isDry, try !cache.take(file.name) { continue }
+      files += 1
+      bytes += file.size
+    }
   }
 }

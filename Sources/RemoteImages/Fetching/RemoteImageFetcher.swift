@@ -26,7 +26,7 @@ public actor RemoteImageFetcher {
     self.loop = loop
     self.limits = limits
     self.network = network
-    line = FetchLine(places: limits.atOnce)
+    line = FetchLine(capacity: limits.atOnce)
     var configuration = HTTPTransfer.Configuration()
     configuration.maximumConnections = limits.atOnce
     configuration.connectTimeout = limits.connect
@@ -54,8 +54,8 @@ public actor RemoteImageFetcher {
     guard isIn else { throw .cancelled }
     defer { line.leave() }
     let end = EventLoop.now + limits.whole
-    let places = try await places(of: address.host)
-    let response = try await response(of: address, at: places, until: end)
+    let addresses = try await addresses(of: address.host)
+    let response = try await response(of: address, at: addresses, until: end)
     switch response.status {
     case 200: return FetchedImage(bytes: response.body, freshness: Freshness(response.headers))
     case 300..<400: throw .redirected(address.host)
@@ -64,10 +64,10 @@ public actor RemoteImageFetcher {
   }
 
   private func response(
-    of address: RemoteAddress, at places: [IPAddress], until end: ContinuousClock.Instant
+    of address: RemoteAddress, at addresses: [IPAddress], until end: ContinuousClock.Instant
   ) async throws(RemoteImageError) -> Response {
     let network = network
-    let pin = AddressPin(places.map(\.description)) { peer in
+    let pin = AddressPin(addresses.map(\.description)) { peer in
       IPAddress(peer).map { network.refusal(of: $0) == nil } ?? false
     }
     let request = Request(.get, address.url, headers: ["Accept": "image/jpeg, image/png"], pin: pin)
@@ -81,12 +81,12 @@ public actor RemoteImageFetcher {
   // MARK: - Where a host is
 
   /// The addresses of a host, each of them judged.
-  private func places(of host: String) async throws(RemoteImageError) -> [IPAddress] {
+  private func addresses(of host: String) async throws(RemoteImageError) -> [IPAddress] {
     let found = if let address = IPAddress(host) { [address] } else { try await lookUp(host) }
     guard !found.isEmpty else { throw .nowhere(host) }
     // One refused is enough: whoever owns the name mixes public and private ones for no good reason.
     for address in found {
-      if let words = network.refusal(of: address) { throw .refused(host, because: words) }
+      if let reason = network.refusal(of: address) { throw .refused(host, because: reason) }
     }
     return Array(found.prefix(Self.mostAddresses))
   }
@@ -109,7 +109,7 @@ public actor RemoteImageFetcher {
 }
 
 extension NameResolver {
-  /// The addresses, or why there are none, in words that name the host alone.
+  /// The addresses, or why there are none, naming the host alone.
   func answer(for host: String) async -> Result<[IPAddress], RemoteImageError> {
     do {
       return .success(try await addresses(host))
@@ -120,5 +120,51 @@ extension NameResolver {
     } catch {
       return .failure(.notResolved(host, "the look-up failed"))
     }
+  }
+}
+
+/// What a host gave for an image's address. Whether it is an image is judged by whoever cleans it, from the bytes.
+struct FetchedImage: Sendable, Equatable {
+  let bytes: [UInt8]
+  let freshness: Freshness
+}
+
+/// A line of fetches that wait for their turn, first come, first served; used inside one actor.
+final class FetchLine {
+  private var free: Int
+  private var waiting: [(number: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
+
+  /// - Parameter capacity: How many may be at work at once.
+  init(capacity: Int) {
+    free = capacity
+  }
+
+  /// Takes a turn, or waits for it; false when the task was cancelled before it came.
+  func enter(_ number: UInt64) async -> Bool {
+    await withCheckedContinuation { continuation in
+      if Task.isCancelled {
+        continuation.resume(returning: false)
+      } else if free > 0 {
+        free -= 1
+        continuation.resume(returning: true)
+      } else {
+        waiting.append((number, continuation))
+      }
+    }
+  }
+
+  /// Gives the turn to the next in line.
+  func leave() {
+    guard !waiting.isEmpty else {
+      free += 1
+      return
+    }
+    waiting.removeFirst().continuation.resume(returning: true)
+  }
+
+  /// Sends one away that waits; nothing happens when it does not wait (any more).
+  func remove(_ number: UInt64) {
+    guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
+    waiting.remove(at: index).continuation.resume(returning: false)
   }
 }

@@ -8,23 +8,23 @@ enum AnalysesReport: Report {
   static let columns: [Column] =
     [
       .identifier("job", "Job"),
-      .words("user", "User"),
-      .words("kind", "Kind"),
+      .text("user", "User"),
+      .text("kind", "Type"),
     ]
     + shown("primary", "Primary") + shown("secondary", "Secondary")
     + [
       .number("conditions", "Conditions", for: .programs),
-      .words("serious", "Serious"),
-      .words("consult", "Consult"),
-      .words("endpoint_serious", "Endpoint serious"),
-      .words("endpoint_consult", "Endpoint consult"),
+      .text("serious", "Serious"),
+      .text("consult", "Consult"),
+      .text("endpoint_serious", "Endpoint serious"),
+      .text("endpoint_consult", "Endpoint consult"),
       .number("attempt", "Attempt", for: .programs),
       .number("calls", "Calls", for: .programs),
-      .words("analysis", "Analysis", for: .programs),
-      .words("endpoint", "Endpoint", for: .programs),
-      .words("model", "Model", for: .programs),
-      .words("answered_at", "Answered", for: .programs),
-      .words("finished_at", "Finished"),
+      .text("analysis", "Analysis", for: .programs),
+      .text("endpoint", "Endpoint", for: .programs),
+      .text("model", "Model", for: .programs),
+      .text("answered_at", "Answered", for: .programs),
+      .text("finished_at", "Finished"),
     ]
 
   static func put(_ row: AnalysesRow, into cells: inout [Cell]) {
@@ -49,13 +49,13 @@ enum AnalysesReport: Report {
 
   private static func shown(_ name: String, _ heading: String) -> [Column] {
     [
-      .words("\(name)_id", heading, for: .programs),
-      .words("\(name)_name", heading),
+      .text("\(name)_id", heading, for: .programs),
+      .text("\(name)_name", heading),
       .number("\(name)_confidence", "Confidence", for: .programs),
       .number("\(name)_percentage", "%"),
-      .words("\(name)_band", "Band", for: .programs),
-      .words("\(name)_normal", "Normal", for: .programs),
-      .words("\(name)_mark", "Band", for: .people),
+      .text("\(name)_band", "Band", for: .programs),
+      .text("\(name)_normal", "Normal", for: .programs),
+      .text("\(name)_mark", "Band", for: .people),
     ]
   }
 
@@ -188,11 +188,11 @@ struct AnalysesRow: Equatable, Sendable {
   let attempt: Int64
   /// Calls of the endpoint for that attempt.
   let calls: Int64
-  /// The answer's id at the backend.
+  /// The answer's id at the endpoint.
   let analysisID: BorrowedText?
   let endpoint: BorrowedText?
   let model: BorrowedText?
-  /// When the backend says that it answered; nil when it did not say.
+  /// When the endpoint says that it answered; nil when it did not say.
   let answeredAt: LocalTime?
   let finishedAt: LocalTime
 }

@@ -5,10 +5,10 @@ import SQLFiles
 /// How often each condition was found: a row a condition; the normal ones stand last, marked.
 enum ConditionsReport: RowReport {
   static let columns: [Column] = [
-    .words("month", "Month"),
-    .words("condition", "Condition"),
-    .words("name", "Name"),
-    .words("normal", "Normal"),
+    .text("month", "Month"),
+    .text("condition", "Condition"),
+    .text("name", "Name"),
+    .text("normal", "Normal"),
     .number("green", "Green"),
     .number("yellow", "Yellow"),
     .number("orange", "Orange"),

@@ -5,8 +5,8 @@ import SQLFiles
 /// The month's totals: a row a total, in an order that never changes.
 enum SummaryReport: RowReport {
   static let columns: [Column] = [
-    .words("measure", "Measure", for: .programs),
-    .words("label", "Total", for: .people),
+    .text("measure", "Measure", for: .programs),
+    .text("label", "Total", for: .people),
     .number("value", "Value"),
   ]
 

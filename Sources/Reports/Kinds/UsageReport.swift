@@ -6,11 +6,11 @@ import SQLFiles
 /// What each user used: a row a user, and in a closed month a row an adjustment of an earlier month.
 enum UsageReport: RowReport {
   static let columns: [Column] = [
-    .words("user", "User"),
-    .words("month", "Month"),
-    .words("line", "Line", for: .programs),
-    .words("plan", "Plan", for: .programs),
-    .words("plan_name", "Plan"),
+    .text("user", "User"),
+    .text("month", "Month"),
+    .text("line", "Line", for: .programs),
+    .text("plan", "Plan", for: .programs),
+    .text("plan_name", "Plan"),
     .number("limit", "Limit"),
     .number("used", "Used"),
     .number("remaining", "Remaining"),
@@ -22,8 +22,8 @@ enum UsageReport: RowReport {
     .number("refunded", "Refunded"),
     .number("refused", "Refused"),
     .number("calls", "Calls"),
-    .words("last_reset", "Last reset"),
-    .words("zone", "Zone", for: .programs),
+    .text("last_reset", "Last reset"),
+    .text("zone", "Zone", for: .programs),
   ]
 
   static func put(_ row: UsageRow, into cells: inout [Cell]) {

@@ -19,8 +19,8 @@ struct ReportFile: ~Copyable {
   /// Starts both files. Throws `unwritable` before anything is asked of the database.
   init(_ path: String) throws(ReportsError) {
     let sidecarPath = path + ".json"
-    for place in [path, sidecarPath] where ExistingFile.isFolder(place) {
-      throw ReportsError(.unwritable, "\(place) is a folder", advice: "give the path of a file")
+    for file in [path, sidecarPath] where ExistingFile.isFolder(file) {
+      throw ReportsError(.unwritable, "\(file) is a folder", advice: "give the path of a file")
     }
     let file = try Self.start(path)
     let sidecar = try Self.start(sidecarPath)

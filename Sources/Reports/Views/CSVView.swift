@@ -1,8 +1,9 @@
 import Formatting
+import PostgreSQL
 
 /// Comma-separated values as RFC 4180 has them: CRLF after every line, a header always, UTF-8.
 ///
-/// Words that a spreadsheet would take for a formula get an apostrophe before them, which is what
+/// Text that a spreadsheet would take for a formula get an apostrophe before them, which is what
 /// spreadsheets themselves use for "this is text". Numbers are left alone, the negative ones too. A missing
 /// value is an empty cell, an empty text a quoted one.
 struct CSVView: ReportView {
@@ -17,10 +18,10 @@ struct CSVView: ReportView {
 
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
     var isFirst = true
-    for place in shown {
+    for index in shown {
       if !isFirst { bytes.append(UInt8(ascii: ",")) }
       isFirst = false
-      Self.append(cells[place], to: &bytes)
+      Self.append(cells[index], to: &bytes)
     }
     bytes.append(UInt8(ascii: "\r"))
     bytes.append(UInt8(ascii: "\n"))
@@ -41,5 +42,78 @@ struct CSVView: ReportView {
     case .time(let time): time.append(to: &bytes)
     case .boolean(let yes): bytes.append(contentsOf: (yes ? "true" : "false").utf8)
     }
+  }
+}
+
+/// Text as a cell of CSV.
+enum CSVText {
+  /// Appends text, harmless to spreadsheets and quoted where they must be.
+  static func append(_ text: String, to bytes: inout [UInt8]) {
+    var text = text
+    if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
+    appendSifted(text, to: &bytes)
+  }
+
+  /// Appends text that lies in the server's answer; most are written from there.
+  static func append(_ text: BorrowedText, to bytes: inout [UInt8]) {
+    if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
+    appendSifted(text.string, to: &bytes)
+  }
+
+  /// Appends text of printable ASCII in which nothing has to be removed, guarded or doubled, in quotation marks
+  /// when they hold a comma; for all others does nothing and answers false.
+  private static func appendPlain(_ text: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) -> Bool {
+    guard let first = text.first, let last = text.last, last != 0x20 else { return false }
+    switch first {
+    case 0x20, 0x2B, 0x2D, 0x3D, 0x40: return false  // a blank and + - = @
+    default: break
+    }
+    // All bytes whatever they are: such a loop runs many bytes at a time.
+    var isOdd: UInt8 = 0
+    var hasComma: UInt8 = 0
+    for byte in text {
+      isOdd |= (byte &- 0x20 > 0x5E ? 1 : 0) | (byte == 0x22 ? 1 : 0)
+      hasComma |= byte == 0x2C ? 1 : 0
+    }
+    guard isOdd == 0 else { return false }
+    if hasComma != 0 { bytes.append(0x22) }
+    bytes.append(contentsOf: text)
+    if hasComma != 0 { bytes.append(0x22) }
+    return true
+  }
+
+  /// Appends text of any kind, without what is not printable and guarded where a spreadsheet would calculate.
+  private static func appendSifted(_ text: String, to bytes: inout [UInt8]) {
+    append(sifted: guarded(printable(text, keeping: lines)), to: &bytes)
+  }
+
+  /// What a quoted cell can hold and a table cannot.
+  private static let lines = "\t\r\n"
+
+  /// The printable text with an apostrophe before it when a spreadsheet would take it for a formula: when it starts
+  /// with `=`, `+`, `-`, `@`, the wide forms of these, a tab or a line end, with blanks before it or not.
+  private static func guarded(_ text: String) -> String {
+    switch text.unicodeScalars.first(where: { $0 != " " }) {
+    case "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": "'" + text
+    default: text
+    }
+  }
+
+  /// Writes text, in quotation marks when they hold anything that ends a cell or that a reader might trim.
+  private static func append(sifted text: String, to bytes: inout [UInt8]) {
+    let utf8 = text.utf8
+    let mustQuote =
+      utf8.isEmpty || utf8.first == 0x20 || utf8.last == 0x20
+      || utf8.contains { $0 == 0x2C || $0 == 0x22 || $0 == 0x0D || $0 == 0x0A || $0 == 0x09 }
+    guard mustQuote else {
+      bytes.append(contentsOf: utf8)
+      return
+    }
+    bytes.append(0x22)
+    for byte in utf8 {
+      if byte == 0x22 { bytes.append(0x22) }
+      bytes.append(byte)
+    }
+    bytes.append(0x22)
   }
 }

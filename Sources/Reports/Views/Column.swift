@@ -1,8 +1,11 @@
+import Formatting
+import PostgreSQL
+
 /// One column of a report.
 struct Column: Equatable, Sendable {
   /// Where a table puts its cells.
   enum Alignment: Sendable {
-    /// For words.
+    /// For text.
     case left
     /// For numbers.
     case right
@@ -26,11 +29,11 @@ struct Column: Equatable, Sendable {
   let alignment: Alignment
   /// Who sees it.
   let audience: Audience
-  /// Whether a table may cut its cells where there is no room: words can be cut, numbers would be others.
+  /// Whether a table may cut its cells where there is no room: text can be cut, numbers would be others.
   let mayBeCut: Bool
 
-  /// A column of words.
-  static func words(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
+  /// A column of text.
+  static func text(_ name: String, _ heading: String, for audience: Audience = .everyone) -> Column {
     Column(name: name, heading: heading, alignment: .left, audience: audience, mayBeCut: true)
   }
 
@@ -47,5 +50,60 @@ struct Column: Equatable, Sendable {
   /// Whether a view for some audience shows the column.
   func isShown(to reader: Audience) -> Bool {
     audience == .everyone || audience == reader
+  }
+}
+
+/// One value of a row, ready for every view: a view decides how it is written, never what it says.
+enum Cell: Equatable, Sendable {
+  /// Nothing is known or nothing applies.
+  case absent
+  /// No number, because there is no limit: empty to programs, a word to people.
+  case unlimited
+  /// Text, which may come from outside and are made harmless by the view.
+  case text(String)
+  /// Such text where the server's answer has them.
+  case borrowed(BorrowedText)
+  /// A number that names something and is not calculated with; text in JSON, where it may be larger than
+  /// the whole numbers that JavaScript holds.
+  case identifier(Int64)
+  /// A count.
+  case integer(Int64)
+  /// A measured number.
+  case decimal(Double)
+  /// A whole percentage, written with its sign.
+  case percentage(Int64)
+  /// A moment, written as the clocks of its zone show it.
+  case time(LocalTime)
+  /// Yes or no.
+  case boolean(Bool)
+
+  /// A count that may be missing.
+  init(_ value: Int64?) {
+    self = value.map(Cell.integer) ?? .absent
+  }
+
+  /// Text that may be missing.
+  init(_ value: String?) {
+    self = value.map(Cell.text) ?? .absent
+  }
+
+  /// Text of the server's answer that may be missing.
+  init(_ value: BorrowedText?) {
+    self = value.map(Cell.borrowed) ?? .absent
+  }
+
+  /// A moment that may be missing.
+  init(_ value: LocalTime?) {
+    self = value.map(Cell.time) ?? .absent
+  }
+
+  /// A yes or no that may be missing.
+  init(_ value: Bool?) {
+    self = value.map(Cell.boolean) ?? .absent
+  }
+
+  /// A measured number that may be missing.
+  init(_ value: Double?) {
+    self = value.map(Cell.decimal) ?? .absent
   }
 }

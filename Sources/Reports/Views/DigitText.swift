@@ -4,19 +4,19 @@ enum DigitText {
   static func append(_ number: Int64, to bytes: inout [UInt8]) {
     if (0..<10).contains(number) { return bytes.append(digit(number)) }
     // 19 digits and a sign are the most that 64 bits have.
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { places in
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
       var first = 20
       var rest = number.magnitude
       repeat {
         first -= 1
-        places[first] = UInt8(truncatingIfNeeded: rest % 10) + 0x30
+        digits[first] = UInt8(truncatingIfNeeded: rest % 10) + 0x30
         rest /= 10
       } while rest > 0
       if number < 0 {
         first -= 1
-        places[first] = 0x2D
+        digits[first] = 0x2D
       }
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: places[first...]))
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
     }
   }
 
@@ -33,19 +33,19 @@ enum DigitText {
     guard Double(millionths) / 1_000_000 == number else {
       return described(number, to: &bytes)
     }
-    var places = 6
+    var decimals = 6
     while millionths % 10 == 0 {
       millionths /= 10
-      places -= 1
+      decimals -= 1
     }
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 8) { text in
       text[0] = 0x30
       text[1] = 0x2E
-      for place in stride(from: places + 1, to: 1, by: -1) {
-        text[place] = digit(millionths % 10)
+      for index in stride(from: decimals + 1, to: 1, by: -1) {
+        text[index] = digit(millionths % 10)
         millionths /= 10
       }
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(places + 2)]))
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[..<(decimals + 2)]))
     }
   }
 

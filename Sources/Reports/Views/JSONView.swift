@@ -21,10 +21,10 @@ struct JSONView: ReportView {
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
     bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
     isFirst = false
-    for (index, place) in shown.enumerated() {
-      if index > 0 { bytes.append(UInt8(ascii: ",")) }
-      bytes.append(contentsOf: keys[index])
-      Self.append(cells[place], to: &bytes)
+    for (position, index) in shown.enumerated() {
+      if position > 0 { bytes.append(UInt8(ascii: ",")) }
+      bytes.append(contentsOf: keys[position])
+      Self.append(cells[index], to: &bytes)
     }
     bytes.append(UInt8(ascii: "}"))
   }

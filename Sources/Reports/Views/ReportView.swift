@@ -1,3 +1,7 @@
+import AnalysisCore
+import Formatting
+import PostgreSQL
+
 /// A way to write a report: it appends bytes, whole lines at a time, and holds no more than it must.
 ///
 /// Called by the writer: once `begin`, then `row` for each row in order, then once `end`.
@@ -6,7 +10,7 @@ protocol ReportView: Sendable {
   var audience: Column.Audience { get }
   /// Writes what comes before the first row.
   mutating func begin(_ columns: [Column], into bytes: inout [UInt8])
-  /// Writes one row: of its cells those at some places, as many as there are columns.
+  /// Writes one row: of its cells those at some indices, as many as there are columns.
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8])
   /// Writes what comes after the last row.
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8])
@@ -20,5 +24,40 @@ extension ReportFormat {
     case .csv: CSVView(excel: request.excel)
     case .json: JSONView()
     }
+  }
+}
+
+/// What a report is, beside its rows; known in full when the last row is written.
+struct ReportMeta: Equatable, Sendable {
+  let kind: ReportKind
+  let month: Period
+  /// The zone in which times are shown; nil for each user's billing zone.
+  let zone: String?
+  let state: ReportState
+  /// The moment of the report in UTC as RFC 3339 has it: for a closed statement the moment of its closing,
+  /// so that it comes out the same for ever.
+  let generatedAt: String
+  /// Since when results of the month have been removed; nil while it is whole, or where that changes nothing.
+  var removedSince: Timestamp?
+  var rows = 0
+
+  /// The zone as JSON names it.
+  var zoneText: String { zone ?? "billing" }
+
+  /// The fields in the order in which they are written.
+  var fields: [JSONValue.Member] {
+    [
+      .init(name: "report", value: .string(kind.rawValue)),
+      .init(name: "month", value: .string(month.description)), .init(name: "zone", value: .string(zoneText)),
+      .init(name: "state", value: .string(state.rawValue)), .init(name: "rows", value: .count(rows)),
+      .init(name: "generated_at", value: .string(generatedAt)),
+    ] + removal
+  }
+
+  /// What a file without rows would not tell: that there were some.
+  private var removal: [JSONValue.Member] {
+    guard let removedSince else { return [] }
+    let moment = removedSince.rfc3339
+    return [.init(name: "results_removed_since", value: .string(moment))]
   }
 }

@@ -57,13 +57,13 @@ struct TableView: ReportView {
     held = []
   }
 
-  /// Takes columns off the widest column of words, one by one, until the table fits or none can give.
+  /// Takes columns off the widest column of text, one by one, until the table fits or none can give.
   private mutating func shrink() {
     guard let width else { return }
     var excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - width
     while excess > 0 {
-      let words = columns.indices.filter { columns[$0].mayBeCut }
-      guard let widest = words.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.narrowestText
+      let cuttable = columns.indices.filter { columns[$0].mayBeCut }
+      guard let widest = cuttable.max(by: { widths[$0] < widths[$1] }), widths[widest] > Self.narrowestText
       else { return }
       widths[widest] -= 1
       excess -= 1
@@ -74,10 +74,10 @@ struct TableView: ReportView {
     var line = ""
     for (index, text) in texts.enumerated() {
       if index > 0 { line += String(repeating: " ", count: Self.gap) }
-      let isWords = columns[index].alignment == .left
+      let isText = columns[index].alignment == .left
       let shown = columns[index].mayBeCut ? truncated(text, to: widths[index]) : text
       let blanks = String(repeating: " ", count: max(0, widths[index] - displayWidth(shown)))
-      line += isWords ? shown + blanks : blanks + shown
+      line += isText ? shown + blanks : blanks + shown
     }
     while line.last == " " { line.removeLast() }
     bytes.append(contentsOf: line.utf8)

@@ -27,23 +27,11 @@ public struct ServiceNotification: Sendable {
   /// The service is stopping in good order.
   public func stopping() { send("STOPPING=1") }
 
-  /// The service reads its configuration again; `ready()` ends it.
-  public func reloading() {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    send("RELOADING=1\nMONOTONIC_USEC=\(time.tv_sec * 1_000_000 + time.tv_nsec / 1000)")
-  }
-
   /// A sign of life.
   public func watchdog() { send("WATCHDOG=1") }
 
   /// One line about what the service does, shown by `systemctl status`.
   public func status(_ text: String) { send("STATUS=\(printable(text, limit: 200))") }
-
-  /// Starting or stopping takes longer: asks the service manager to wait this much more.
-  public func extendTimeout(by duration: Duration) {
-    send("EXTEND_TIMEOUT_USEC=\(duration.microseconds)")
-  }
 
   private func send(_ message: String) {
     guard let socketPath, let (name, length) = Self.address(socketPath) else { return }

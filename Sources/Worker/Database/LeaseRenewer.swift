@@ -30,7 +30,7 @@ struct LeaseRenewer {
     }
   }
 
-  /// How long one may take: a backend that hangs shows no error, and there must be time for another try.
+  /// How long one may take: a server that hangs shows no error, and there must be time for another try.
   private var deadline: Duration {
     min(worker.configuration.leaseDuration, max(worker.configuration.leaseDuration / 3, .seconds(2)))
   }

@@ -3,7 +3,7 @@
 ///
 /// The window begins at its greatest size, since most endpoints are sized for it. A sign of overload (429,
 /// 503, a timeout) halves it, at most once in the time that a call takes, for the calls already in flight
-/// will all say the same. Each window's worth of good answers in a row adds one place again, unless their
+/// will all say the same. Each window's worth of good answers in a row adds one call again, unless their
 /// latency has more than doubled against the best that was seen. The best is forgotten within some thousand
 /// answers, or an endpoint that became slower for good would never have its whole window again.
 struct AdaptiveWindow: Sendable {

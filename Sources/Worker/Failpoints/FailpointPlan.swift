@@ -51,4 +51,103 @@
       return actions
     }
   }
+
+  /// What is wrong with the text of a plan.
+  public struct FailpointTextError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// What is wrong, where, and what may stand there.
+    public let description: String
+  }
+
+  extension FailpointPlan {
+    /// Reads a plan: rules with commas between them, each `name=action`, for instance
+    /// `after-claim=kill@3,before-upload(job=12)=crash`.
+    ///
+    /// After the name, `(job=ID)` confines the rule to one job; after the action, `@n` to the nth time. The
+    /// actions are `kill`, `stop`, `crash`, `error` and `delay:MS`.
+    public init(_ text: String) throws(FailpointTextError) {
+      var rules: [Rule] = []
+      for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+        rules.append(try Rule(Self.trimmed(part)))
+      }
+      self.init(rules)
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+      var text = text
+      while text.first == " " { text.removeFirst() }
+      while text.last == " " { text.removeLast() }
+      return text
+    }
+  }
+
+  extension FailpointPlan.Rule {
+    fileprivate init(_ text: Substring) throws(FailpointTextError) {
+      // The last: a condition has one of its own.
+      guard let equals = text.lastIndex(of: "=") else {
+        throw FailpointTextError(description: "'\(text)' is not name=action.")
+      }
+      let (failpoint, job) = try Self.target(text[..<equals])
+      let (action, occasion) = try Self.event(text[text.index(after: equals)...])
+      guard failpoint.allows(action) else {
+        throw FailpointTextError(
+          description: "'\(text)': \(failpoint.rawValue) allows neither waiting nor failing there.")
+      }
+      guard job == nil || failpoint.knowsJobs else {
+        throw FailpointTextError(description: "'\(text)': \(failpoint.rawValue) is about no job.")
+      }
+      self.init(failpoint, job: job, action, occasion: occasion)
+    }
+
+    /// `name` or `name(job=ID)`.
+    private static func target(_ text: Substring) throws(FailpointTextError) -> (Failpoint, JobID?) {
+      var name = text
+      var job: JobID?
+      if let opening = text.firstIndex(of: "(") {
+        name = text[..<opening]
+        let condition = text[opening...]
+        let prefix = "(job="
+        guard condition.hasPrefix(prefix), condition.hasSuffix(")"),
+          let id = JobID(String(condition.dropFirst(prefix.count).dropLast()))
+        else { throw FailpointTextError(description: "'\(condition)' is not (job=ID).") }
+        job = id
+      }
+      guard let failpoint = Failpoint(rawValue: String(name)) else {
+        let names = Failpoint.allCases.map(\.rawValue).joined(separator: ", ")
+        throw FailpointTextError(description: "There is no failpoint '\(name)'. There are: \(names).")
+      }
+      return (failpoint, job)
+    }
+
+    /// `action` or `action@n`.
+    private static func event(_ text: Substring) throws(FailpointTextError) -> (FailpointAction, Int?) {
+      var name = text
+      var occasion: Int?
+      if let at = text.firstIndex(of: "@") {
+        name = text[..<at]
+        guard let number = Int(text[text.index(after: at)...]), number > 0 else {
+          throw FailpointTextError(description: "'\(text)': after @ stands which time, from 1.")
+        }
+        occasion = number
+      }
+      return (try action(name), occasion)
+    }
+
+    private static func action(_ text: Substring) throws(FailpointTextError) -> FailpointAction {
+      switch text {
+      case "kill": return .kill
+      case "stop": return .stop
+      case "crash": return .crash
+      case "error": return .error
+      default: break
+      }
+      let prefix = "delay:"
+      if text.hasPrefix(prefix), let number = Int(text.dropFirst(prefix.count)),
+        (0...3_600_000).contains(number)
+      {
+        return .delay(milliseconds: number)
+      }
+      throw FailpointTextError(
+        description: "There is no action '\(text)'. There are: kill, stop, crash, error, delay:MS.")
+    }
+  }
 #endif

@@ -80,12 +80,12 @@ extension Pipeline {
     case .refused(let refusal):
       record(
         job, .failed(.refusedImage(job, refusal, by: configuration.retryPolicy, using: &generator)))
-    case .locked(let words):
+    case .keyMissing(let message):
       meters.imagesLocked.add()
-      record(job, .failed(.imageKeyMissing(job, words, until: keyWait)))
-    case .tampered(let words):
+      record(job, .failed(.imageKeyMissing(job, message, until: keyWait)))
+    case .tampered(let message):
       meters.imagesTampered.add()
-      record(job, .failed(.tamperedImage(job, words)))
+      record(job, .failed(.tamperedImage(job, message)))
     }
     dispatch()
   }

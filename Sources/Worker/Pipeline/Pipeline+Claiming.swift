@@ -68,7 +68,7 @@ extension Pipeline {
     return nil
   }
 
-  /// Jobs whose kind is paused count too.
+  /// Jobs whose type is paused count too.
   private func mayHaveJobs(_ shard: Int16) -> Bool {
     shards[shard]?.claims.contains { !$0.isIdle(quarantineInFlight: holdsQuarantined) } ?? false
   }
@@ -218,7 +218,7 @@ extension Pipeline {
     return max(.milliseconds(1), min(configuration.idlePoll, lookAt - EventLoop.now))
   }
 
-  /// The kinds that are not started at present: an operator paused them, or their endpoint is not called.
+  /// The types that are not started at present: an operator paused them, or their endpoint is not called.
   private func paused(at now: ContinuousClock.Instant) -> Set<AnalysisKind> {
     Set(
       configuration.kinds.filter { kind in

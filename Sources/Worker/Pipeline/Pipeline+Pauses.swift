@@ -15,7 +15,7 @@ extension Pipeline {
     for kind in after where !before.contains(kind) {
       log.notice(
         "An operator has paused jobs",
-        ["type": .string(kind.rawValue), "why": .string(pause(of: kind).map(words) ?? "")])
+        ["type": .string(kind.rawValue), "why": .string(pause(of: kind).map(message) ?? "")])
       releaseWaiting(of: kind)
     }
     for kind in before where !after.contains(kind) {
@@ -24,17 +24,17 @@ extension Pipeline {
     if before.contains(where: { !after.contains($0) }) { wakeUp() }
   }
 
-  /// Whether an operator wants no jobs of a kind to be started.
+  /// Whether an operator wants no jobs of a type to be started.
   func isPausedByOperator(_ kind: AnalysisKind) -> Bool { pause(of: kind) != nil }
 
-  /// The pause that holds longest, when an operator has paused a kind.
+  /// The pause that holds longest, when an operator has paused a type.
   private func pause(of kind: AnalysisKind) -> OperatorPause? {
     guard !pauses.isEmpty, let gate = gateOfKind[kind] else { return nil }
     return pauses.filter { $0.stops(kind, endpoint: gates[gate].name) }
       .max { ($0.secondsLeft ?? .infinity) < ($1.secondsLeft ?? .infinity) }
   }
 
-  private func words(_ pause: OperatorPause) -> String {
+  private func message(_ pause: OperatorPause) -> String {
     "paused by an operator (\(pause.by))" + (pause.reason.map { ": \($0)" } ?? "")
   }
 
@@ -61,12 +61,12 @@ extension Pipeline {
       return "\(gate.name): \(gate.pauseReason ?? "it fails")"
     }
     let wished = configuration.kinds.compactMap { kind -> String? in
-      pause(of: kind, beyond: horizon).map { "\(kind.rawValue): \(words($0))" }
+      pause(of: kind, beyond: horizon).map { "\(kind.rawValue): \(message($0))" }
     }
     return shut + wished
   }
 
-  /// The kinds for which a draining worker does not wait.
+  /// The types for which a draining worker does not wait.
   var kindsPausedBeyondHorizon: Set<AnalysisKind> {
     guard let horizon = configuration.drainHorizon else { return [] }
     let now = EventLoop.now
@@ -101,7 +101,7 @@ extension Pipeline {
       let wishes = kinds.compactMap(pause)
       if report.state == .open, !wishes.isEmpty, wishes.count == kinds.count, let wish = wishes.first {
         report.state = .paused
-        report.reason = words(wish)
+        report.reason = message(wish)
         report.nextTrySeconds = wish.secondsLeft
       }
       return report

@@ -60,7 +60,7 @@ extension Pipeline {
         if stage != .running { record(job, .released(HeldJob(lease: job.lease, job: job.id))) }
         continue
       }
-      // The endpoint or the kind was paused while the image was on its way.
+      // The endpoint or the type was paused while the image was on its way.
       guard !isShutForLong(gate, now), !isPausedByOperator(job.kind) else {
         letGoImage(of: job)
         record(job, .released(HeldJob(lease: job.lease, job: job.id)))

@@ -113,7 +113,7 @@ actor Pipeline {
     stageBell = Bell(loop: loop)
     emptyBell = Bell(loop: loop)
     leaseIDs = LeaseIDs(using: &generator)
-    // Kinds that name the same endpoint share one window and one breaker.
+    // Types that name the same endpoint share one window and one breaker.
     var gates: [EndpointGate] = []
     var gateOfKind: [AnalysisKind: Int] = [:]
     for kind in configuration.kinds {
@@ -212,4 +212,11 @@ actor Pipeline {
     }
     gates[index].ready = []
   }
+}
+
+/// What became of a claimed job, to be told to the queue.
+enum JobOutcome: Sendable {
+  case completed(CompletedJob)
+  case failed(FailedAttempt)
+  case released(HeldJob)
 }

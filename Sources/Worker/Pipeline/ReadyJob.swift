@@ -33,10 +33,10 @@ struct ReadyJob: Sendable {
         + "from a backup, or submit the image anew.")
   }
 
-  /// What the call and its repeats are known by to the backend.
+  /// What the call and its repeats are known by to the endpoint.
   ///
   /// After a restore from a backup, or when an asynchronous standby took over, a job's number can be given again.
-  /// A backend that remembers the keys of its calls must not take the new job for the old one, or it would answer
+  /// An endpoint that remembers the keys of its calls must not take the new job for the old one, or it would answer
   /// with what it saw in somebody else's picture: so the key says which picture it is, and what is asked of it.
   var idempotencyKey: String { "\(image.digestPrefix)-\(job.kind.rawValue)-\(job.shard)-\(job.id)" }
 }

@@ -318,9 +318,9 @@ struct AuditChainTests {
       )
       let verdict = try await AuditLog(queue.pool).verify()
       #expect(verdict.pending == 1)
-      #expect(verdict.faults.map(\.words) == ["not this program's: chain_audit"])
+      #expect(verdict.faults.map(\.message) == ["not this program's: chain_audit"])
       try await queue.tamper("UPDATE analysis.audit_draft SET at = at - interval '2 minutes'")
-      let words = try await AuditLog(queue.pool).verify().faults.map(\.words)
+      let words = try await AuditLog(queue.pool).verify().faults.map(\.message)
       #expect(words.count == 2 && words[0].hasPrefix("1 entries are not chained, the oldest for 12"))
     }
   }

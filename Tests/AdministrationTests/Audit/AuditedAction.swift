@@ -58,10 +58,10 @@ enum AuditedAction: String, CaseIterable {
           bytes = decode(repeat('01', 41), 'hex')
         """)
       let directory = ImageKeyDirectory(pool)
-      for place in try await directory.places() {
-        let found = try await directory.images(notUnder: 77, in: place, after: 0, count: 10)
+      for location in try await directory.locations() {
+        let found = try await directory.images(notUnder: 77, in: location, after: 0, count: 10)
         _ = try await directory.rewrap(
-          found.map { (record: $0, storedKey: $0.storedKey) }, under: 77, in: place, by: actor)
+          found.map { (record: $0, storedKey: $0.storedKey) }, under: 77, in: location, by: actor)
       }
       return ("rotate_keys", "key:000000000000004d")
     case .removeKey:

@@ -12,7 +12,7 @@ extension QueueFixture {
   /// What does not fit in the chain: the entry and the words, with a colon between.
   func faults(expecting mark: AuditMark? = nil) async throws -> [String] {
     try await AuditLog(pool).verify(expecting: mark).faults.map {
-      "\($0.id.map(String.init) ?? "-"): \($0.words)"
+      "\($0.id.map(String.init) ?? "-"): \($0.message)"
     }
   }
 

@@ -230,7 +230,7 @@ struct UserDirectoryTests {
       }
       #expect(reason.contains("platinum"))
       #expect(outcomes[3] == .created)
-      #expect(try await users.show("1")?.profile?.backendCount == 3)
+      #expect(try await users.show("1")?.profile?.endpointCount == 3)
       #expect(try await users.show("2")?.plan == "premium")
       #expect(try await users.show("2")?.profile?.lastReset == 1_700_000_000.25)
       #expect(try await users.show("3") == nil)

@@ -45,7 +45,7 @@ struct UsageTests {
       ("jobs", "'analysisctl jobs' needs a subcommand: list, show, retry, cancel"),
       ("jobs list --state done", "--state: 'done' is not one of waiting"),
       ("jobs list --month 2026-13", "--month: '2026-13' is not a month"),
-      ("jobs list --after 5", "--after: '5' is not a place in a list"),
+      ("jobs list --after 5", "--after: '5' is not a position in a list"),
       ("jobs list --limit 0", "--limit: '0' is outside the range"),
       ("jobs show", "<job> is missing"),
       ("jobs show -5", "-5"),

@@ -160,7 +160,7 @@ struct SubmitTests {
     try await withQueue { (queue) async throws in
       try await queue.addUser("u1")
       let file = try pictures(1)
-      let names = (1...450).map { _ in file("p1.png") }
+      let names = (1...450).map { _ in file.path("p1.png") }
       let ran = await queue.control.run(["submit", "--user", "u1", "--type", "throat", "--json"] + names)
       #expect(ran.code == .done)
       let told = ran.lines.compactMap { line in

@@ -1,6 +1,7 @@
 import AnalysisCore
 import EventLoop
 import Images
+import JobQueue
 import System
 import TestSupport
 import Testing
@@ -48,7 +49,7 @@ struct ImageIntakeTests {
     let files = try TemporaryFolder([
       "good.png": TinyPicture.png(), "large.png": [UInt8](repeating: 1, count: 3000),
     ])
-    let refusal = ItemRefusal(code: "manifest_row", sentence: "No.", advice: nil)
+    let refusal = Refusal(code: "manifest_row", sentence: "No.", advice: nil)
     let all = [
       item("folder", .file(files.path)), item("missing", .file(files.path("missing"))),
       item("row", .none(refusal)),

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import JobQueue
 import Testing
 
 @testable import ControlCommands
@@ -14,12 +15,12 @@ struct SubmitTallyTests {
         name: "a.jpg", source: .bytes([]), user: "u", kind: .throat, priority: .normal, runAt: nil,
         expiresAt: nil, key: "k")
       let job = JobID(1)
-      let refusal = ItemRefusal(code: "x", sentence: "", advice: nil, isQuota: self == .quota)
-      let outcome: SubmitResult.Outcome =
+      let refusal = Refusal(code: self == .quota ? "quota" : "x", sentence: "", advice: nil)
+      let outcome: SubmitOutcome? =
         switch self {
         case .quota, .other: .refused(refusal)
-        case .notReached: .notReached
-        case .created: Period("2026-11").map { .created(job, $0) } ?? .notReached
+        case .notReached: nil
+        case .created: Period("2026-11").map { .created(job, $0) }
         default: .duplicate(job)
         }
       var result = SubmitResult(item, outcome)

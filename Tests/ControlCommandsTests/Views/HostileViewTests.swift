@@ -42,9 +42,9 @@ struct HostileViewTests {
     let item = SubmitItem(
       name: hostile.text, source: .bytes([]), user: hostile.text, kind: .ear, priority: .bulk, runAt: nil,
       expiresAt: nil, key: hostile.text)
-    let refusal = ItemRefusal(code: hostile.text, sentence: hostile.text, advice: hostile.text)
-    for outcome: SubmitResult.Outcome in [
-      .created(JobID(7), try Fixed.month()), .refused(refusal), .notReached,
+    let refusal = Refusal(code: hostile.text, sentence: hostile.text, advice: hostile.text)
+    for outcome: SubmitOutcome? in [
+      .created(JobID(7), try Fixed.month()), .refused(refusal), nil,
     ] {
       check(SubmitResult(item, outcome))
     }
@@ -54,7 +54,7 @@ struct HostileViewTests {
   func users(hostile: HostileText) throws {
     let text = hostile.text
     let profile = Profile(
-      name: text, email: text, backendSubscription: text, backendCount: 4, lastReset: nil,
+      name: text, email: text, endpointSubscription: text, endpointCount: 4, lastReset: nil,
       updatedAt: Fixed.moment)
     let user = UserDetail(
       reference: text, shard: 0, userID: 9, zone: text, createdAt: Fixed.moment, plan: text,

@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import JobQueue
 import Testing
 
 @testable import ControlCommands
@@ -18,7 +19,7 @@ struct SubmitReportTests {
     return SubmitReport(view: View(console: console, isJSON: json), total: 2, isWaiting: isWaiting)
   }
 
-  private func result(_ outcome: SubmitResult.Outcome) -> SubmitResult {
+  private func result(_ outcome: SubmitOutcome?) -> SubmitResult {
     SubmitResult(
       SubmitItem(
         name: "a.jpg", source: .bytes([]), user: "u1", kind: .ear, priority: .normal, runAt: nil,
@@ -26,7 +27,7 @@ struct SubmitReportTests {
   }
 
   private var refused: SubmitResult {
-    result(.refused(ItemRefusal(code: "x", sentence: "It is bad.", advice: "Mend it.")))
+    result(.refused(Refusal(code: "x", sentence: "It is bad.", advice: "Mend it.")))
   }
 
   private func finish(_ report: SubmitReport, _ results: [SubmitResult]) throws {
@@ -47,7 +48,7 @@ struct SubmitReportTests {
 
   @Test("after an interruption people read the summary alone, and programs a line for each image")
   func interrupted() throws {
-    let results = Array(repeating: result(.notReached), count: 1000)
+    let results = Array(repeating: result(nil), count: 1000)
     let report = report()
     for result in results { report.submitted(result) }
     try finish(report, results)

@@ -1,12 +1,13 @@
 import AnalysisCore
 import CommandLineTool
+import JobQueue
 import Testing
 
 @testable import ControlCommands
 
 @Suite("Results of a submit are shown")
 struct SubmitViewTests {
-  private func result(_ outcome: SubmitResult.Outcome, state: JobState? = nil) -> SubmitResult {
+  private func result(_ outcome: SubmitOutcome?, state: JobState? = nil) -> SubmitResult {
     let item = SubmitItem(
       name: "photos/a\u{1B}.jpg", source: .bytes([]), user: "u1", kind: .ear, priority: .bulk, runAt: nil,
       expiresAt: nil, key: "k:1")
@@ -15,15 +16,15 @@ struct SubmitViewTests {
     return result
   }
 
-  private let quota = ItemRefusal(
-    code: "quota", sentence: "The limit is reached.", advice: "Wait.", isQuota: true, limit: 5, used: 5)
+  private let quota = Refusal(
+    code: "quota", sentence: "The limit is reached.", advice: "Wait.", limit: 5, used: 5)
 
   @Test("a line for each")
   func lines() throws {
-    let created = SubmitResult.Outcome.created(JobID(7), try Fixed.month())
+    let created = SubmitOutcome.created(JobID(7), try Fixed.month())
     let shown = [
       result(created), result(.duplicate(JobID(7))), result(created, state: .succeeded),
-      result(.duplicate(JobID(7)), state: .dead), result(.refused(quota)), result(.notReached),
+      result(.duplicate(JobID(7)), state: .dead), result(.refused(quota)), result(nil),
     ].map { Fixed.text($0) }.joined()
     #expect(
       shown == """
@@ -56,7 +57,7 @@ struct SubmitViewTests {
     #expect(
       Fixed.json(result(.duplicate(JobID(7)), state: .dead))
         .hasSuffix(#""used":null,"state":"dead"}"#))
-    #expect(Fixed.json(result(.notReached)).contains(#""outcome":"not_submitted""#))
+    #expect(Fixed.json(result(nil)).contains(#""outcome":"not_submitted""#))
   }
 
   @Test("colours only where they are wanted")

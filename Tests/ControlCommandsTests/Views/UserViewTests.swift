@@ -47,19 +47,19 @@ struct UserViewTests {
   @Test("a user without one, and with a profile")
   func unlimited() throws {
     let profile = Profile(
-      name: "N", email: "n@example.org", backendSubscription: "premium", backendCount: 4, lastReset: nil,
+      name: "N", email: "n@example.org", endpointSubscription: "premium", endpointCount: 4, lastReset: nil,
       updatedAt: Fixed.moment)
     let user = try detail(limit: nil, profile: profile)
     let text = Fixed.text(user)
-    #expect(text.contains("limit          unlimited\nused           3\nanalysed       2\n"))
+    #expect(text.contains("limit           unlimited\nused            3\nanalysed        2\n"))
     #expect(
       text.hasSuffix(
-        "name           N\ne-mail         n@example.org\nbackend plan   premium\nbackend count  4\n"))
+        "name            N\ne-mail          n@example.org\nendpoint plan   premium\nendpoint count  4\n"))
     let json = Fixed.json(user)
     #expect(json.contains(#""limit":null,"used":3,"remaining":null"#))
     #expect(
       json.hasSuffix(
-        #""profile":{"name":"N","email":"n@example.org","backend_subscription":"premium","backend_count":4,"#
+        #""profile":{"name":"N","email":"n@example.org","endpoint_subscription":"premium","endpoint_count":4,"#
           + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"}}"#))
   }
 

@@ -41,8 +41,8 @@ struct EncryptedImageTests {
         storedKeys[key.id] = image.encryption
       }
       #expect(storedKeys.count == count + 1)
-      for (place, job) in claimed.dropFirst().enumerated() {
-        let number = place + 1
+      for (index, job) in claimed.dropFirst().enumerated() {
+        let number = index + 1
         #expect(job.imageBytes == 500)
         let expected =
           number == 3
@@ -110,7 +110,7 @@ struct EncryptedImageTests {
           Issue.record("\(outcomes)")
           return
         }
-        #expect(refusal.reason == .badArgument)
+        #expect(refusal.code == Refusal.Reason.badArgument.rawValue)
         #expect(outcomes.dropLast().allSatisfy { $0.job != nil })
       }
     }
@@ -151,18 +151,18 @@ struct EncryptedImageTests {
         """
       let before = try await queue.pool.query(toast).single().string(0)
       let label = Int16(try await period(queue))
-      let place = try #require(try await directory.places().first { $0.period.label == label })
-      let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 3)
+      let location = try #require(try await directory.locations().first { $0.period.label == label })
+      let page = try await directory.images(notUnder: 9, in: location, after: 0, count: 3)
       #expect(page.map(\.storedKey.keyID) == [5, 5, 5] && page.allSatisfy { $0.userSHA256 == Self.clinic })
-      let next = try await directory.images(notUnder: 9, in: place, after: page[2].id, count: 3)
+      let next = try await directory.images(notUnder: 9, in: location, after: page[2].id, count: 3)
       #expect(next.count == 1)
       let pairs = page.map {
         (record: $0, storedKey: Self.encrypt(9, UInt8(truncatingIfNeeded: $0.id &+ 90)))
       }
-      #expect(try await directory.rewrap(pairs, under: 9, in: place) == 3)
+      #expect(try await directory.rewrap(pairs, under: 9, in: location) == 3)
       // Whoever comes second with what it read before changes nothing.
       let late = page.map { (record: $0, storedKey: Self.encrypt(11, 3)) }
-      #expect(try await directory.rewrap(late, under: 11, in: place) == 0)
+      #expect(try await directory.rewrap(late, under: 11, in: location) == 0)
       counts = try await directory.counts()
       #expect(counts.encrypted == [5: 1, 9: 4] && counts.plaintext == 1)
       #expect(try await queue.pool.query(toast).single().string(0) == before)
@@ -182,12 +182,12 @@ struct EncryptedImageTests {
       _ = try await queue.submit((1...2).map { submission(queue, $0, storedKey: Self.encrypt(5, UInt8($0))) })
       let directory = ImageKeyDirectory(queue.pool)
       let label = Int16(try await period(queue))
-      let place = try #require(try await directory.places().first { $0.period.label == label })
-      let page = try await directory.images(notUnder: 9, in: place, after: 0, count: 10)
+      let location = try #require(try await directory.locations().first { $0.period.label == label })
+      let page = try await directory.images(notUnder: 9, in: location, after: 0, count: 10)
       try await queue.pool.transaction { transaction in
         _ = try await transaction.query("UPDATE analysis.image SET used_at = now() WHERE id = \(page[0].id)")
         let pairs = page.map { (record: $0, storedKey: Self.encrypt(9, 50)) }
-        #expect(try await directory.rewrap(pairs, under: 9, in: place) == 1)
+        #expect(try await directory.rewrap(pairs, under: 9, in: location) == 1)
       }
       #expect(try await directory.counts().encrypted == [5: 1, 9: 1])
     }

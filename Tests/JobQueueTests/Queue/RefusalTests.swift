@@ -3,12 +3,12 @@ import Testing
 
 @Suite("A refusal")
 struct RefusalTests {
-  @Test("has words and advice for every reason", arguments: Refusal.Reason.allCases)
-  func words(_ reason: Refusal.Reason) {
+  @Test("has a sentence and advice for every reason", arguments: Refusal.Reason.allCases)
+  func sentence(_ reason: Refusal.Reason) {
     let refusal = Refusal(code: reason.rawValue, user: "clinic-7", limit: 5, used: 5)
-    #expect(refusal.reason == reason)
+    #expect(refusal.code == reason.rawValue)
     #expect(refusal.sentence.hasSuffix("."))
-    #expect(refusal.advice.hasSuffix(".") || refusal.advice.hasSuffix("."))
+    #expect(refusal.advice?.hasSuffix(".") == true)
     #expect(refusal.isQuota == (reason == .quota))
   }
 
@@ -21,7 +21,8 @@ struct RefusalTests {
   @Test("keeps the name of a reason that only a newer database knows")
   func newer() {
     let refusal = Refusal(code: "moon_phase", user: "clinic-7")
-    #expect(refusal.reason == .other)
+    #expect(refusal.code == "moon_phase")
+    #expect(refusal.advice == Refusal(code: "other", user: "clinic-7").advice)
     #expect(refusal.sentence.contains("moon_phase"))
   }
 }

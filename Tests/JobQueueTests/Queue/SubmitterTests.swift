@@ -61,7 +61,7 @@ struct SubmitterTests {
         #expect(refusal.isQuota)
         #expect(refusal.limit == 5)
         #expect(refusal.used == 5)
-        #expect(refusal.user == "basic")
+        #expect(refusal.sentence.hasPrefix("User basic "))
       }
       #expect(stride(from: 1, to: 16, by: 2).allSatisfy { outcomes[$0].job != nil })
     }

@@ -303,7 +303,7 @@ struct PlanTests {
         try await connection.query(
           """
           SELECT analysis.rewrap_images(0::smallint, analysis.period_of(now(), 'UTC'), array_agg(i.o_image),
-            array_agg(i.o_place), array_agg(i.o_wrapped_key), 9, array_agg(i.o_wrapped_key))
+            array_agg(i.o_row_id), array_agg(i.o_wrapped_key), 9, array_agg(i.o_wrapped_key))
           FROM analysis.images_to_rewrap(0::smallint, analysis.period_of(now(), 'UTC'), 0, 9, $1) i
           """, [.int32(count)]
         ).single().int(0)

@@ -61,7 +61,7 @@ struct ServerErrorTests {
     "of a right that is missing, and of a schema that is, is judged in one file",
     arguments: ["42501", "42883"])
   func onePlace(state: String) throws {
-    #expect(try sources(with: "\"\(state)\"") == ["PostgreSQL/Errors/PostgreSQLError+Classification.swift"])
+    #expect(try sources(with: "\"\(state)\"") == ["PostgreSQL/PostgreSQLError.swift"])
   }
 
   @Test("leaves the connection usable")

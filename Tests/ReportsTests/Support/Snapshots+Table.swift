@@ -23,7 +23,7 @@ extension Snapshots {
       """#
     case .analyses:
       #"""
-      Job  User  Kind    Primary                       %  Band    Secondary      %  Band    Serious  \#
+      Job  User  Type    Primary                       %  Band    Secondary      %  Band    Serious  \#
       Consult  Endpoint serious  Endpoint consult  Finished
       ---  ----  ------  --------------------------  ---  ------  -----------  ---  ------  -------  \#
       -------  ----------------  ----------------  -------------------------

@@ -19,7 +19,7 @@ struct CSVViewTests {
   @Test("Python's csv module reads back every hostile cell", arguments: [false, true])
   func roundTrip(excel: Bool) async throws {
     let rows = Self.hostile.map { [Cell.text("x"), .text($0), .text("y")] }
-    let columns: [Column] = [.words("first", "F"), .words("hostile", "H"), .words("last", "L")]
+    let columns: [Column] = [.text("first", "F"), .text("hostile", "H"), .text("last", "L")]
     let read = try await Python.csvRows(
       Self.bytes(columns, rows, excel: excel), encoding: excel ? "utf-8-sig" : "utf-8")
     let expected = Self.hostile.map { text in
@@ -32,19 +32,19 @@ struct CSVViewTests {
 
   @Test("every line ends with CRLF, the header's and the last one's too")
   func lineEnds() {
-    let text = Self.text([.words("a", "A"), .number("b", "B")], [[.text("x"), .integer(1)]])
+    let text = Self.text([.text("a", "A"), .number("b", "B")], [[.text("x"), .integer(1)]])
     #expect(text == "a,b\r\nx,1\r\n")
   }
 
   @Test("a report without rows has its header")
   func headerOnly() {
-    #expect(Self.text([.words("a", "A"), .number("b", "B")], []) == "a,b\r\n")
+    #expect(Self.text([.text("a", "A"), .number("b", "B")], []) == "a,b\r\n")
   }
 
   @Test("the byte order mark comes only when asked for")
   func byteOrderMark() {
-    #expect(Self.bytes([.words("a", "A")], [], excel: true) == [0xEF, 0xBB, 0xBF] + Array("a\r\n".utf8))
-    #expect(Self.bytes([.words("a", "A")], [], excel: false) == Array("a\r\n".utf8))
+    #expect(Self.bytes([.text("a", "A")], [], excel: true) == [0xEF, 0xBB, 0xBF] + Array("a\r\n".utf8))
+    #expect(Self.bytes([.text("a", "A")], [], excel: false) == Array("a\r\n".utf8))
   }
 
   @Test(
@@ -56,7 +56,7 @@ struct CSVViewTests {
       ("a=1", "a=1"), ("'=1", "'=1"), ("1-1", "1-1"), ("", "\"\""),
     ])
   func formulaGuard(text: String, expected: String) {
-    #expect(Self.text([.words("a", "A")], [[.text(text)]]) == "a\r\n\(expected)\r\n")
+    #expect(Self.text([.text("a", "A")], [[.text(text)]]) == "a\r\n\(expected)\r\n")
   }
 
   @Test("numbers stay numbers, negative ones too, and what is missing is empty")
@@ -65,28 +65,28 @@ struct CSVViewTests {
       .integer(-5), .decimal(-0.5), .decimal(0.7999), .decimal(1), .identifier(9_007_199_254_740_993),
       .boolean(true), .boolean(false), .absent, .unlimited,
     ]
-    let columns = cells.indices.map { Column.words("c\($0)", "C") }
+    let columns = cells.indices.map { Column.text("c\($0)", "C") }
     let lines = Self.text(columns, [cells]).components(separatedBy: "\r\n")
     #expect(lines[1] == "-5,-0.5,0.7999,1.0,9007199254740993,true,false,,")
   }
 
   @Test("nothing that hides text or turns its order round is in a cell", arguments: HostileText.all)
   func hostile(text: HostileText) {
-    let shown = Self.text([.words("a", "A")], [[.text(text.text)]])
+    let shown = Self.text([.text("a", "A")], [[.text(text.text)]])
     #expect(HostileText.found(in: shown, except: "\t\r\n") == [])
     #expect(shown.filter { $0 == "a" }.count == text.characters.unicodeScalars.count + 1)
   }
 
   @Test("control characters are stripped, but not the line ends and tabs that a quoted cell can hold")
   func controlCharacters() {
-    let text = Self.text([.words("a", "A")], [[.text("a\u{1}b\u{7F}c\u{9B}d\u{1B}[31m\te\r\nf")]])
+    let text = Self.text([.text("a", "A")], [[.text("a\u{1}b\u{7F}c\u{9B}d\u{1B}[31m\te\r\nf")]])
     #expect(text == "a\r\n\"abcd[31m\te\r\nf\"\r\n")
   }
 
   @Test("columns for people are left out, those for programs are in")
   func audience() {
     let columns: [Column] = [
-      .words("a", "A", for: .people), .words("b", "B", for: .programs), .words("c", "C"),
+      .text("a", "A", for: .people), .text("b", "B", for: .programs), .text("c", "C"),
     ]
     #expect(Self.text(columns, [[.text("1"), .text("2"), .text("3")]]) == "b,c\r\n2,3\r\n")
   }

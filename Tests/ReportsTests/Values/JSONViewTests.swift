@@ -7,9 +7,9 @@ import Testing
 @Suite("JSON")
 struct JSONViewTests {
   static let columns: [Column] = [
-    .words("job", "Job"), .words("name", "Name"), .number("count", "Count"), .number("sure", "Sure"),
-    .words("yes", "Yes"), .words("nothing", "Nothing"), .number("limit", "Limit"),
-    .words("people", "People", for: .people),
+    .text("job", "Job"), .text("name", "Name"), .number("count", "Count"), .number("sure", "Sure"),
+    .text("yes", "Yes"), .text("nothing", "Nothing"), .number("limit", "Limit"),
+    .text("people", "People", for: .people),
   ]
 
   @Test("ids are texts, numbers numbers, and what is missing is null")

@@ -6,8 +6,8 @@ import Testing
 @Suite("Table")
 struct TableViewTests {
   static let columns: [Column] = [
-    .words("user", "User"), .number("used", "Used"), .words("key", "Key", for: .programs),
-    .words("plan", "Plan"),
+    .text("user", "User"), .number("used", "Used"), .text("key", "Key", for: .programs),
+    .text("plan", "Plan"),
   ]
 
   @Test("words stand left, numbers right, and no line ends with blanks")
@@ -64,7 +64,7 @@ struct TableViewTests {
   func identifiers() {
     var view = TableView(width: 12)
     var bytes: [UInt8] = []
-    view.begin([.identifier("job", "Job"), .words("user", "User")], into: &bytes)
+    view.begin([.identifier("job", "Job"), .text("user", "User")], into: &bytes)
     for _ in 0..<1_000 { view.row([.identifier(7), .text("somebody")], at: [0, 1], into: &bytes) }
     view.row([.identifier(13_200_000), .text("somebody else")], at: [0, 1], into: &bytes)
     #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("\n7    somebody\n13200000  somebod…\n"))
@@ -80,7 +80,7 @@ struct TableViewTests {
   func manyRows() {
     var view = TableView()
     var bytes: [UInt8] = []
-    view.begin([.words("a", "A")], into: &bytes)
+    view.begin([.text("a", "A")], into: &bytes)
     for _ in 0..<1_000 { view.row([.text("xx")], at: [0], into: &bytes) }
     let released = bytes.count
     #expect(released == 1_002 * 3 - 1)  // "A" and a line end are two bytes, the others three

@@ -202,9 +202,9 @@ struct EncryptedImageTests {
       let images = try await queue.submitEncrypted(2, under: old)
       let both = try KeyFile.addKey(path, at: 1)
       let directory = ImageKeyDirectory(queue.pool)
-      for place in try await directory.places() {
+      for location in try await directory.locations() {
         let page = try await directory.images(
-          notUnder: both.currentID.value, in: place, after: 0, count: 100)
+          notUnder: both.currentID.value, in: location, after: 0, count: 100)
         let pairs = try page.map { record in
           let key = WrappedKey(keyID: old.currentID, bytes: record.storedKey.wrappedKey)
           let binding = ImageBinding(userSHA256: try #require(record.userSHA256), sha256: record.sha256)
@@ -212,7 +212,7 @@ struct EncryptedImageTests {
           return (record: record, storedKey: StoredKey(keyID: new.keyID.value, wrappedKey: new.bytes))
         }
         if !pairs.isEmpty {
-          #expect(try await directory.rewrap(pairs, under: both.currentID.value, in: place) == 2)
+          #expect(try await directory.rewrap(pairs, under: both.currentID.value, in: location) == 2)
         }
       }
       let backend = try Backend()

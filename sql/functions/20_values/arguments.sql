@@ -3,7 +3,7 @@
 -- refuse.
 
 -- Whether an array is a plain list of so many elements, the first of which is number 1: the functions
--- reach elements by their place.
+-- reach elements by their index.
 CREATE OR REPLACE FUNCTION analysis.is_list(p_list anyarray, p_count int) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
   SELECT cardinality(p_list) = p_count

@@ -1,6 +1,6 @@
 -- Stores the results of analysed jobs and takes them out of their leases; answers the jobs whose result
 -- was stored now, and those that are busy. p_leases[i] is the lease under which p_jobs[i] ran. Which of
--- the jobs count, and their month, user, kind and attempt, the database decides: a job that is not in that
+-- the jobs count, and their month, user, type and attempt, the database decides: a job that is not in that
 -- lease, or not in a lease of this worker, or was cancelled first, is not stored. A row that breaks a
 -- constraint fails the whole call.
 --
@@ -61,7 +61,7 @@ BEGIN
     RETURN;
   END IF;
 
-  -- 1. Join what was given to what is held; in job order, as cancel goes too. A lane is of one kind. That
+  -- 1. Join what was given to what is held; in job order, as cancel goes too. A lane is of one type. That
   --    a job has ended already is rare (a cancellation of a running one came first), that one is named twice
   --    rarer still, and that somebody is ending one just now too. The key tells, or the wait for it: then
   --    once more without those. To ask for each (ON CONFLICT) would be half as dear again as the insert
@@ -71,12 +71,12 @@ BEGIN
       -- Who ends a job has its row. Rows that can be had are held from here on, so that the insert waits
       -- for nobody.
       SELECT array_agg(CASE WHEN j.id IS NOT NULL AND r.job_id IS NULL AND g.nth = 1 THEN g.lease_id END
-                       ORDER BY g.place),
+                       ORDER BY g.position),
              coalesce(array_agg(h.job_id) FILTER (WHERE j.id IS NULL AND h.job_id IS NOT NULL), '{}')
       INTO v_of, o_busy
       FROM (
-        SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.lease_id ORDER BY t.place) AS nth
-        FROM (SELECT generate_series(1, cardinality(p_jobs)) AS place, unnest(p_jobs) AS job_id,
+        SELECT t.*, row_number() OVER (PARTITION BY t.job_id, t.lease_id ORDER BY t.position) AS nth
+        FROM (SELECT generate_series(1, cardinality(p_jobs)) AS position, unnest(p_jobs) AS job_id,
                      unnest(p_leases) AS lease_id) t) g
       LEFT JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
       LEFT JOIN LATERAL (

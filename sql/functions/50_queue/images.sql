@@ -97,16 +97,16 @@ COMMENT ON FUNCTION analysis.await_submits IS
 CREATE OR REPLACE FUNCTION analysis.images_to_rewrap(
   p_shard smallint, p_period smallint, p_after bigint, p_key bigint, p_count int)
 RETURNS TABLE (
-  o_image bigint, o_place text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea,
+  o_image bigint, o_row_id text, o_encrypted_by bigint, o_wrapped_key bytea, o_sha256 bytea,
   o_user_sha256 bytea)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT k.id, k.place::text, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
+  SELECT k.id, k.row_id::text, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
   FROM (
-    SELECT i.shard, i.user_id, i.id, i.ctid AS place, i.encrypted_by, i.wrapped_key, i.sha256
+    SELECT i.shard, i.user_id, i.id, i.ctid AS row_id, i.encrypted_by, i.wrapped_key, i.sha256
     FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.encrypted_by <> p_key
     ORDER BY i.shard, i.period, i.id LIMIT p_count) k
@@ -118,11 +118,11 @@ END $$;
 -- Puts images under another key: each has its own key as it is under that one, and as it was before.
 -- Answers how many were changed. They are reached by their rows' addresses and nothing else: by their
 -- keys, a plan that was made while the month was empty would go through all of it. An image whose own key
--- or place is not what it was any more was changed by somebody else meanwhile, and one that a submit holds
+-- or row id is not what it was any more was changed by somebody else meanwhile, and one that a submit holds
 -- just now is left out rather than waited for, since both hold many; they are found again when the caller
 -- looks for what is left. Each call is an entry of the audit: how many were under which key before.
 CREATE OR REPLACE FUNCTION analysis.rewrap_images(
-  p_shard smallint, p_period smallint, p_images bigint[], p_places text[], p_before bytea[], p_key bigint,
+  p_shard smallint, p_period smallint, p_images bigint[], p_row_ids text[], p_before bytea[], p_key bigint,
   p_after bytea[])
 RETURNS int
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
@@ -133,18 +133,18 @@ DECLARE
   v_from jsonb;
 BEGIN
   WITH held AS MATERIALIZED (
-    SELECT g.id, g.place, g.after, h.encrypted_by
-    FROM (SELECT unnest(p_images) AS id, unnest(p_places::tid[]) AS place, unnest(p_before) AS before,
+    SELECT g.id, g.row_id, g.after, h.encrypted_by
+    FROM (SELECT unnest(p_images) AS id, unnest(p_row_ids::tid[]) AS row_id, unnest(p_before) AS before,
       unnest(p_after) AS after) g
     CROSS JOIN LATERAL (
       SELECT k.encrypted_by FROM analysis.image k
-      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.place AND k.id = g.id
+      WHERE k.shard = p_shard AND k.period = p_period AND k.ctid = g.row_id AND k.id = g.id
         AND k.wrapped_key = g.before
       FOR NO KEY UPDATE SKIP LOCKED) h),
   changed AS (
     UPDATE analysis.image i SET encrypted_by = p_key, wrapped_key = h.after
     FROM held h
-    WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.place FROM held x))
+    WHERE i.shard = p_shard AND i.period = p_period AND i.ctid = ANY (ARRAY(SELECT x.row_id FROM held x))
       AND i.id = h.id
     RETURNING h.encrypted_by)
   SELECT coalesce(sum(c.images), 0), jsonb_object_agg(analysis.key_text(c.encrypted_by), c.images)

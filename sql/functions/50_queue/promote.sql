@@ -142,7 +142,7 @@ BEGIN
   END IF;
   FOR v_due IN
     WITH due AS MATERIALIZED (
-      SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS place
+      SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS position
       FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id,
                    unnest(p_periods) AS period, unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
       CROSS JOIN LATERAL (
@@ -162,7 +162,7 @@ BEGIN
         p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) p),
     queued AS (
       INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-      SELECT p_shard, p_lane, d.tries, d.period, p.o_first + d.place * g.cost, d.job_id
+      SELECT p_shard, p_lane, d.tries, d.period, p.o_first + d.position * g.cost, d.job_id
       FROM due d
       JOIN grouped g ON g.user_id = d.user_id
       JOIN places p ON p.o_user = d.user_id

@@ -42,13 +42,13 @@ DECLARE
   v_reason text[];                     -- why it is refused
   v_twin bigint[];                     -- the job of which it is a duplicate
   v_twin_period smallint[];
-  v_leader int[];                      -- the place of that job, if it is of this call
+  v_leader int[];                      -- the index of that job, if it is of this call
   v_used int[];
   v_image bigint[];
   v_image_period smallint[];
   v_image_bytes int[];
   v_image_unsanitized boolean[];
-  v_first int;                         -- the place of the first key
+  v_first int;                         -- the index of the first key
   v_keys_there boolean := false;       -- whether there may be duplicates
   v_keys_taken boolean := false;       -- whether every key of the call is its job's already
 BEGIN
@@ -312,11 +312,11 @@ BEGIN
       WHERE w.waiting + d.n > v_max_waiting)
     SELECT CASE WHEN count(*) = 0 THEN v_reason ELSE (
       SELECT array_agg(
-        coalesce(v_reason[n], CASE WHEN x.waiting + x.place > v_max_waiting THEN 'waiting_limit' END)
+        coalesce(v_reason[n], CASE WHEN x.waiting + x.position > v_max_waiting THEN 'waiting_limit' END)
         ORDER BY n)
       FROM generate_series(1, v_count) n
       LEFT JOIN (
-        SELECT a.i, o.waiting, row_number() OVER (PARTITION BY a.user_id ORDER BY a.i) AS place
+        SELECT a.i, o.waiting, row_number() OVER (PARTITION BY a.user_id ORDER BY a.i) AS position
         FROM asking a JOIN beyond o ON o.user_id = a.user_id) x ON x.i = n) END
     INTO v_reason FROM beyond;
   END IF;
@@ -338,10 +338,10 @@ BEGIN
     CROSS JOIN LATERAL analysis.deal_units(p_shard, w.users, w.periods, w.quotas, w.counts, true) u)
   SELECT array_agg(x.reason), array_agg(x.o_used) INTO v_reason, v_used
   FROM (
-    SELECT CASE WHEN a.place > d.o_granted THEN 'quota' ELSE v_reason[n] END AS reason, d.o_used
+    SELECT CASE WHEN a.position > d.o_granted THEN 'quota' ELSE v_reason[n] END AS reason, d.o_used
     FROM generate_series(1, v_count) n
     LEFT JOIN (
-      SELECT s.*, row_number() OVER (PARTITION BY s.user_id, s.period, s.quota ORDER BY s.i) AS place
+      SELECT s.*, row_number() OVER (PARTITION BY s.user_id, s.period, s.quota ORDER BY s.i) AS position
       FROM asking s) a ON a.i = n
     LEFT JOIN dealt d ON d.o_user = a.user_id AND d.o_period = a.period
       AND d.o_limit IS NOT DISTINCT FROM a.quota
@@ -413,7 +413,7 @@ BEGIN
     -- 10. Places in the lanes, for what may run at once; the jobs; and their rows in the queue.
     WITH asking AS MATERIALIZED (
       SELECT t.*,
-        row_number() OVER (PARTITION BY t.user_id, t.lane, t.run_at IS NULL ORDER BY t.i) - 1 AS place
+        row_number() OVER (PARTITION BY t.user_id, t.lane, t.run_at IS NULL ORDER BY t.i) - 1 AS position
       FROM (
         SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_lane) AS lane,
                unnest(v_period) AS period,
@@ -438,7 +438,7 @@ BEGIN
       CROSS JOIN LATERAL analysis.take_places(
         p_shard, 0::smallint, w.users, w.lanes, w.costs, w.counts, w.tails, w.later) p),
     accepted AS MATERIALIZED (
-      SELECT a.*, coalesce(p.o_first + a.place * a.cost, -1) AS vt
+      SELECT a.*, coalesce(p.o_first + a.position * a.cost, -1) AS vt
       FROM asking a
       LEFT JOIN places p ON p.o_user = a.user_id AND p.o_lane = a.lane AND a.run_at IS NULL
       ORDER BY a.i),

@@ -216,10 +216,10 @@ BEGIN
       SELECT u.* FROM wanted w
       CROSS JOIN LATERAL analysis.deal_units(p_shard, w.users, w.periods, w.quotas, w.counts, false) u)
     SELECT coalesce(array_agg(t.id ORDER BY t.id), '{}') INTO v_granted
-    FROM (SELECT s.*, row_number() OVER (PARTITION BY s.user_id, s.period ORDER BY s.id) AS place
+    FROM (SELECT s.*, row_number() OVER (PARTITION BY s.user_id, s.period ORDER BY s.id) AS position
           FROM unnest(v_job, v_user, v_new) s(id, user_id, period)) t
     JOIN dealt u ON u.o_user = t.user_id AND u.o_period = t.period
-    WHERE t.place <= u.o_granted;
+    WHERE t.position <= u.o_granted;
   END IF;
 
   -- 3. Move them, each by its key, and queue them as a submit would.

@@ -6,7 +6,7 @@
 -- They are looked for where the filter has them together: a user's jobs by their own index; running,
 -- scheduled, dead and cancelled jobs where they are; waiting ones in the queue, if it is short. All others
 -- are looked for among the jobs by their numbers. Of jobs that are not meant p_looks are looked at, and
--- for each of them four rows are read at most. Then the page ends, and its last row has a place and no
+-- for each of them four rows are read at most. Then the page ends, and its last row has a position and no
 -- state: all jobs up to it, and the one there, were looked at.
 --
 -- p_period NULL: of all months. The page begins behind p_before_period and p_before_job, if they are given.
@@ -109,8 +109,8 @@ BEGIN
       p.source_name
     FROM (
       SELECT s.* FROM (
-        SELECT g.place, j.id, j.user_id, j.kind, j.lane, j.created_at, coalesce(n.run_at, j.run_at) AS run_at,
-          j.expires_at, j.source_name, coalesce(r.finished_at, d.failed_at) AS finished_at,
+        SELECT g.position, j.id, j.user_id, j.kind, j.lane, j.created_at,
+          coalesce(n.run_at, j.run_at) AS run_at, j.expires_at, j.source_name, coalesce(r.finished_at, d.failed_at) AS finished_at,
           CASE r.outcome WHEN 1 THEN r.attempt ELSE d.attempts END AS attempts,
           CASE WHEN r.outcome = 1 THEN 'succeeded'
                WHEN r.outcome = 2 THEN 'cancelled'
@@ -118,7 +118,7 @@ BEGIN
                WHEN j.id IN (SELECT unnest($9)) THEN 'running'
                WHEN n.run_at IS NOT NULL THEN 'scheduled'
                ELSE 'waiting' END AS state
-        FROM unnest($3) WITH ORDINALITY g(id, place)
+        FROM unnest($3) WITH ORDINALITY g(id, position)
         CROSS JOIN LATERAL (
           SELECT k.id, k.user_id, k.kind, k.lane, k.created_at, k.run_at, k.expires_at, k.source_name
           FROM analysis.job_p%1$s k WHERE k.shard = $1 AND k.period = $2 AND k.id = g.id OFFSET 0) j
@@ -136,10 +136,10 @@ BEGIN
             SELECT c.clinic_id FROM analysis.account c WHERE c.shard = $1 AND c.user_id = j.user_id)
               = ANY ($8))) s
       WHERE $6 IS NULL OR s.state = $6
-      ORDER BY s.place LIMIT $4) p
+      ORDER BY s.position LIMIT $4) p
     CROSS JOIN LATERAL (
       SELECT k.user_ref FROM analysis.account k WHERE k.shard = $1 AND k.user_id = p.user_id OFFSET 0) a
-    ORDER BY p.place
+    ORDER BY p.position
     $meant$;
 
   -- 3. The months in which there can be any.

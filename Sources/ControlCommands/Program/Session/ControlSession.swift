@@ -5,6 +5,7 @@ import Formatting
 import JobQueue
 import Logging
 import PostgreSQL
+import Programs
 import System
 
 /// What a command works with while it is connected.
@@ -85,7 +86,7 @@ extension ControlContext {
   private func configuration(_ named: ConnectionConfiguration?) throws -> ConnectionConfiguration {
     let log = Log.standardError(level: try self[CommonOptions.logLevel], environment: environment)
     var configuration = try named ?? ConnectionConfiguration(self[CommonOptions.database])
-    configuration.serverProof = try self[CommonOptions.databaseProof]
+    configuration.serverProof = try self[SharedOptions.databaseProof]
     configuration.applicationName = "analysisctl"
     configuration.searchPath = ConnectionConfiguration.catalogOnly
     configuration.onNotice = { log.serverSaid($0.message, severity: $0.severity) }

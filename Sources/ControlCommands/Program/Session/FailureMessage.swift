@@ -1,9 +1,9 @@
 import CommandLineTool
 import EventLoop
-import ExitCodes
 import ImageEncryption
 import JobQueue
 import PostgreSQL
+import Programs
 import RemoteImages
 import Reports
 import System

@@ -1,0 +1,49 @@
+/// A job's number. Written as text wherever JSON is made, since it may be larger than the whole numbers
+/// that JavaScript can hold.
+public struct JobID: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The number.
+  public let value: Int64
+
+  /// The id with a number.
+  public init(_ value: Int64) {
+    self.value = value
+  }
+
+  /// Reads a positive decimal number; nil for anything else.
+  public init?(_ text: String) {
+    guard let value = Int64(text), value > 0 else { return nil }
+    self.value = value
+  }
+
+  /// The number in decimal.
+  public var description: String { String(value) }
+
+  /// Orders by number.
+  public static func < (left: JobID, right: JobID) -> Bool {
+    left.value < right.value
+  }
+}
+
+/// Where a job is on its way.
+public enum JobState: String, Sendable, CaseIterable, Codable {
+  /// Ready to be claimed.
+  case waiting
+  /// To run at a later time: submitted for it, or to be tried again.
+  case scheduled
+  /// In a worker's lease.
+  case running
+  /// Its result is stored.
+  case succeeded
+  /// It died; its quota unit was given back.
+  case dead
+  /// It was cancelled; its quota unit was given back.
+  case cancelled
+
+  /// Whether nothing more happens to the job by itself.
+  public var isTerminal: Bool {
+    switch self {
+    case .waiting, .scheduled, .running: false
+    case .succeeded, .dead, .cancelled: true
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import AnalysisCore
+import CommandLineTool
+import Formatting
+import FoundationEssentials
+
+/// A list of images to submit, as CSV with a header line or as JSON Lines.
+enum Manifest {
+  /// The most bytes a manifest may have: some 500,000 rows.
+  static let limit = 64_000_000
+
+  /// Reads all rows; one that cannot be used is among them with its fault. Throws where the whole cannot be
+  /// understood. `name` decides the form by its ending, else the first character does.
+  static func rows(_ bytes: [UInt8], name: String) throws(CommandFailure) -> [ManifestRow] {
+    isJSON(bytes, name: name) ? jsonRows(bytes) : try csvRows(bytes, name: name)
+  }
+
+  private static func isJSON(_ bytes: [UInt8], name: String) -> Bool {
+    let name = name.lowercased()
+    if [".jsonl", ".ndjson", ".json"].contains(where: name.hasSuffix) { return true }
+    if name.hasSuffix(".csv") { return false }
+    let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    return bytes[start...].first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
+  }
+
+  // MARK: - CSV
+
+  private static func csvRows(_ bytes: [UInt8], name: String) throws(CommandFailure) -> [ManifestRow] {
+    var reader = CSVReader(bytes)
+    guard let header = reader.next() else {
+      throw CommandFailure(
+        .unreadableInput, "\(name) is empty",
+        advice: "Its first line names the columns: \(ManifestColumn.list).")
+    }
+    let columns = try columns(of: header, name: name)
+    var rows: [ManifestRow] = []
+    while let row = reader.next() {
+      rows.append(ManifestRow(line: row.line, content: content(of: row, columns)))
+    }
+    return rows
+  }
+
+  private static func columns(
+    of header: CSVReader.Row, name: String
+  ) throws(CommandFailure) -> [ManifestColumn] {
+    let position = "\(name):\(header.line)"
+    let names: [String]
+    switch header.cells {
+    case .success(let cells): names = cells
+    case .failure(let fault): throw CommandFailure(.unreadableInput, "\(position): \(fault.sentence)")
+    }
+    var columns: [ManifestColumn] = []
+    for name in names {
+      guard let column = ManifestColumn(rawValue: name) else {
+        throw CommandFailure(
+          .unreadableInput, "\(position): there is no column '\(printable(name, limit: 60))'",
+          advice: "The columns are: \(ManifestColumn.list).")
+      }
+      guard !columns.contains(column) else {
+        throw CommandFailure(.unreadableInput, "\(position): the column '\(name)' is there twice")
+      }
+      columns.append(column)
+    }
+    guard columns.contains(.file) || columns.contains(.url) else {
+      throw CommandFailure(.unreadableInput, "\(position): there is no column 'file' and no column 'url'")
+    }
+    return columns
+  }
+
+  private static func content(
+    of row: CSVReader.Row, _ columns: [ManifestColumn]
+  ) -> Result<ManifestRow.Content, ManifestRow.Fault> {
+    switch row.cells {
+    case .failure(let fault): return .failure(ManifestRow.Fault(sentence: fault.sentence))
+    case .success(let cells):
+      guard cells.count == columns.count else {
+        let sentence = "it has \(cells.count) cells, and the header \(columns.count)"
+        return .failure(ManifestRow.Fault(sentence: sentence))
+      }
+      let texts = Dictionary(uniqueKeysWithValues: zip(columns, cells))
+      return Result { () throws(ManifestRow.Fault) in try ManifestRow.Content(texts) }
+    }
+  }
+
+  // MARK: - JSON Lines
+
+  private static func jsonRows(_ bytes: [UInt8]) -> [ManifestRow] {
+    let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+    let lines = bytes[start...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return lines.enumerated().compactMap { index, line in
+      guard line.contains(where: { !" \t\r".utf8.contains($0) }) else { return nil }
+      return ManifestRow(
+        line: index + 1, content: Result { () throws(ManifestRow.Fault) in try jsonContent(Data(line)) })
+    }
+  }
+
+  private static func jsonContent(_ line: Data) throws(ManifestRow.Fault) -> ManifestRow.Content {
+    guard let members = try? JSONDecoder().decode([String: String?].self, from: line) else {
+      throw ManifestRow.Fault(sentence: "it is not a JSON object whose values are texts")
+    }
+    var texts: [ManifestColumn: String] = [:]
+    for (name, text) in members.sorted(by: { $0.key < $1.key }) {
+      guard let column = ManifestColumn(rawValue: name) else {
+        let sentence = "there is no '\(printable(name, limit: 60))'; it may hold \(ManifestColumn.list)"
+        throw ManifestRow.Fault(sentence: sentence)
+      }
+      if let text, text.utf8.contains(0) { throw ManifestRow.Fault(sentence: "it holds a NUL character") }
+      texts[column] = text
+    }
+    return try ManifestRow.Content(texts)
+  }
+}
+
+/// What a manifest may say of an image: the columns of its CSV form, the members of its JSON form.
+enum ManifestColumn: String, CaseIterable, Sendable {
+  case file, url, user, type, priority, at, key, expires
+
+  /// The names as a sentence lists them.
+  static let list = allCases.map(\.rawValue).joined(separator: ", ")
+}
+
+/// A row of a manifest, read.
+struct ManifestRow: Sendable, Equatable {
+  /// The line on which it begins, from 1.
+  let line: Int
+  /// What it says, or why it cannot be used.
+  let content: Result<Content, Fault>
+
+  /// Whether it names an image by URL.
+  var namesURL: Bool {
+    if case .success(let content) = content, case .url = content.source { true } else { false }
+  }
+
+  /// What a row says; nil where it leaves the command line to say it.
+  struct Content: Sendable, Equatable {
+    /// Where the image is.
+    var source: ManifestRow.Source
+    var user: String?
+    var kind: AnalysisKind?
+    var priority: Priority?
+    /// Seconds since 1970.
+    var at: Double?
+    var key: String?
+    /// Seconds since 1970.
+    var expires: Double?
+  }
+
+  /// Where an image is.
+  enum Source: Sendable, Equatable {
+    case file(String)
+    case url(String)
+  }
+
+  struct Fault: Error, Sendable, Equatable {
+    let sentence: String
+  }
+}
+
+extension ManifestRow.Content {
+  /// Reads the texts of a row. An empty text is as good as none.
+  init(_ texts: [ManifestColumn: String]) throws(ManifestRow.Fault) {
+    let texts = texts.filter { !$0.value.isEmpty }
+    source = try Self.source(texts[.file], texts[.url])
+    user = texts[.user]
+    kind = try Self.value(.type, texts, .choice(AnalysisKind.self))
+    priority = try Self.value(.priority, texts, .choice(Priority.self))
+    at = try Self.value(.at, texts, .time)?.timeIntervalSince1970
+    key = try Self.value(.key, texts, SubmitLimitsOfText.key)
+    expires = try Self.value(.expires, texts, .time)?.timeIntervalSince1970
+  }
+
+  private static func source(
+    _ file: String?, _ url: String?
+  ) throws(ManifestRow.Fault) -> ManifestRow.Source {
+    switch (file, url) {
+    case (let file?, nil): return .file(file)
+    case (nil, let url?): return .url(url)
+    case (nil, nil): throw ManifestRow.Fault(sentence: "it names no file and no url")
+    default: throw ManifestRow.Fault(sentence: "it names both a file and a url")
+    }
+  }
+
+  private static func value<Value>(
+    _ column: ManifestColumn, _ texts: [ManifestColumn: String], _ format: ValueFormat<Value>
+  ) throws(ManifestRow.Fault) -> Value? {
+    guard let text = texts[column] else { return nil }
+    do {
+      return try format.parse(text)
+    } catch {
+      throw ManifestRow.Fault(sentence: "\(column.rawValue) '\(printable(text, limit: 60))' \(error.reason)")
+    }
+  }
+}
+
+/// The lengths of texts that the database takes.
+enum SubmitLimitsOfText {
+  /// A key has at most 200 characters.
+  static let key = ValueFormat<String>.string.refined { key in
+    key.unicodeScalars.count <= 200 ? nil : "is longer than 200 characters"
+  }
+
+  /// A key that others are derived from leaves them 50 characters.
+  static let runKey = ValueFormat<String>.string.refined { key in
+    key.unicodeScalars.count <= 150 ? nil : "is longer than 150 characters"
+  }
+
+  /// What is kept of a file's name, in characters.
+  static let sourceName = 500
+}

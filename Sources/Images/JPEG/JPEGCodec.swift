@@ -1,0 +1,92 @@
+import Cturbojpeg
+
+/// Decodes a JPEG.
+enum JPEGDecoder {
+  /// The picture as it is stored and at its full size: RGB, or inks. The library's own scaling is not used:
+  /// it averages samples and not light.
+  static func decode(
+    _ bytes: UnsafeRawBufferPointer, _ header: JPEGHeader, _ handle: borrowing TurboHandle
+  ) throws(ImageRefusal) -> PixelBuffer {
+    let size = PixelSize(header.width, header.height)
+    let pixels = try PixelBuffer(size, header.layout)
+    let format = header.layout == .inks ? TJPF_CMYK : TJPF_RGB
+    let result = tjDecompress2(
+      handle.pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt(bytes.count),
+      pixels.start, numericCast(size.width), 0, numericCast(size.height), numericCast(format.rawValue),
+      TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS | TJFLAG_ACCURATEDCT)
+    guard result == 0 else { throw handle.refusal }
+    return pixels
+  }
+}
+
+/// Encodes RGB as a baseline JPEG with a JFIF header and no other segment.
+enum JPEGEncoder {
+  static func encode(
+    _ pixels: borrowing PixelBuffer, quality: Int, _ subsampling: Subsampling
+  ) throws(ImageRefusal) -> [UInt8] {
+    let handle = try TurboHandle(.compress)
+    var output = TurboBuffer()
+    let result = tjCompress2(
+      handle.pointer, pixels.start, numericCast(pixels.size.width), 0,
+      numericCast(pixels.size.height), numericCast(TJPF_RGB.rawValue), &output.start, &output.count,
+      subsampling.rawValue, numericCast(quality), TJFLAG_ACCURATEDCT)
+    guard result == 0 else { throw .notProcessed("\"\(handle.reason)\"") }
+    return output.copy()
+  }
+}
+
+/// One libturbojpeg instance. Instances are not shared, so cleaning may run on any number of threads.
+struct TurboHandle: ~Copyable {
+  enum Purpose { case compress, transform }
+
+  /// Valid as long as this value; never handed on.
+  let pointer: tjhandle
+
+  /// A transforming instance decompresses as well.
+  init(_ purpose: Purpose) throws(ImageRefusal) {
+    let made =
+      switch purpose {
+      case .compress: tjInitCompress()
+      case .transform: tjInitTransform()
+      }
+    guard let made else { throw .notProcessed("the JPEG library did not start") }
+    pointer = made
+  }
+
+  deinit { tjDestroy(pointer) }
+
+  /// What the library says of the last failed call, without the name of its function before it.
+  var reason: String {
+    guard let text = tjGetErrorStr2(pointer) else { return "no reason given" }
+    let whole = String(cString: text)
+    guard whole.hasPrefix("tj"), let space = whole.firstIndex(of: " ") else { return whole }
+    return String(whole[whole.index(after: space)...])
+  }
+
+  /// The refusal that the last failed call amounts to. The library reports a picture that is cut off,
+  /// or whose data are corrupt, only as a warning, and shows grey in the missing part: each warning is
+  /// a refusal here.
+  var refusal: ImageRefusal {
+    let reason = reason
+    if reason.hasPrefix("Premature end") {
+      return .truncated(.jpeg, reason: "it ends before the picture does")
+    }
+    if reason.hasPrefix("Insufficient memory") || reason.contains("Memory allocation failure") {
+      return .notProcessed("memory is short")
+    }
+    return .damaged(.jpeg, reason: "\"\(reason)\"")
+  }
+}
+
+/// Output that libturbojpeg allocates and lets grow.
+struct TurboBuffer: ~Copyable {
+  var start: UnsafeMutablePointer<UInt8>?
+  var count: UInt = 0
+
+  deinit { tjFree(start) }
+
+  /// The bytes, as memory of our own.
+  func copy() -> [UInt8] {
+    Array(UnsafeBufferPointer(start: start, count: Int(count)))
+  }
+}

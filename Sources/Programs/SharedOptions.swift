@@ -1,0 +1,21 @@
+public import CommandLineTool
+public import PostgreSQL
+import System
+
+/// Options that `analysis-worker` and `analysisctl` both take, with one meaning.
+public enum SharedOptions {
+  /// `--database-proof`.
+  public static let databaseProof = Option(
+    "database-proof", .choice(ServerProof.self), default: .verified, environment: "ANALYSIS_DATABASE_PROOF",
+    key: "database-proof",
+    help:
+      "What a database server on another machine has to prove: verified asks for a certificate in its name, "
+      + "as-given for what the connection string says.")
+
+  /// The configuration file that an option names, read by `System`.
+  public static func configuration(_ option: Option<String?>) -> ConfigurationSource {
+    ConfigurationSource(option: option) { path, keys in
+      ConfigurationValues(path: path, values: try ConfigurationFile.read(path, keys: keys).values)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+internal import AnalysisCore
+internal import ModelClient
+
+/// One endpoint as this process sees it: its client, how many calls it may have in flight, and whether it
+/// is called at all.
+struct EndpointGate {
+  let client: ModelClient
+  var window: AdaptiveWindow
+  var breaker = Breaker()
+  /// Calls in flight now.
+  var inFlight = 0
+  /// Jobs whose image is on its way.
+  var reading = 0
+  /// Bytes of their images, and of those that are here or being sent.
+  var imageBytes = 0
+  /// Jobs whose image is here and whose call may begin.
+  var ready: [ReadyJob] = []
+  /// Why it is paused, for the log and the drain's last message.
+  var pauseReason: String?
+
+  init(client: ModelClient, greatestWindow: Int) {
+    self.client = client
+    window = AdaptiveWindow(greatest: greatestWindow)
+  }
+
+  var name: String { client.endpoint.name }
+
+  /// Takes the next job if its call may begin now.
+  mutating func take(at now: ContinuousClock.Instant) -> ReadyJob? {
+    guard !ready.isEmpty, inFlight < window.size, let admission = breaker.admits(at: now) else { return nil }
+    inFlight += 1
+    var job = ready.removeFirst()
+    job.admission = admission
+    return job
+  }
+
+  /// Whether jobs for it are worth claiming.
+  func wantsJobs(at now: ContinuousClock.Instant) -> Bool {
+    switch breaker.state {
+    case .closed: true
+    case .probing: false
+    case .open(let until): now >= until
+    }
+  }
+}
+
+/// What a failed call says of its endpoint, as apart from what it says of the job.
+enum EndpointVerdict: Equatable {
+  /// The endpoint works; it was this image or request.
+  case healthy
+  /// It asks for fewer calls.
+  case overloaded
+  /// It does not work; after some of these in a row it is left alone for a while.
+  case failing(isSlow: Bool)
+  /// No call can succeed until somebody or something changes.
+  case pauses(Pause)
+
+  struct Pause: Equatable {
+    let reason: String
+    /// After this time one call is let through to see whether the cause has gone.
+    let probeEvery: Duration
+  }
+
+  /// How often an endpoint whose limit is reached is asked whether that is still so.
+  private static let limitProbe: Duration = .seconds(900)
+
+  init(_ failure: CallFailure) {
+    if failure.isRefusedHere {
+      self = .pauses(
+        Pause(
+          reason: "this worker's own settings forbid calls to it; look at the endpoint's address",
+          probeEvery: .seconds(60)))
+      return
+    }
+    switch failure.failureClass {
+    case .credentials:
+      self = .pauses(
+        Pause(
+          reason: "its credentials were not accepted; look at the credentials file", probeEvery: .seconds(30))
+      )
+    case .permission:
+      // Also a 404 or 405: then the address is wrong.
+      self = .pauses(
+        Pause(
+          reason: "it refuses the service account or the address; see the message", probeEvery: .seconds(60)))
+    case .serviceLimit:
+      // The limit may be raised before the month's end, so it is probed now and then, and sooner where the
+      // endpoint names a sooner time.
+      let asked = failure.retryAfter.map { max(.seconds(1), $0) } ?? Self.limitProbe
+      self = .pauses(
+        Pause(
+          reason: "the service account's monthly limit is reached", probeEvery: min(asked, Self.limitProbe)))
+    case .overload:
+      self = .overloaded
+    case .notSent, .server:
+      self = .failing(isSlow: false)
+    case .outcomeUnknown:
+      self = .failing(isSlow: true)
+    case .invalidAnswer, .permanent, .redirect, .image, .expired, .workerLost, .store:
+      self = .healthy
+    }
+  }
+}
+
+extension CallFailure {
+  /// What is kept with the attempt: the message and, of an unusable answer, its redacted beginning.
+  var storedMessage: String {
+    guard let excerpt, !excerpt.isEmpty else { return message }
+    return "\(message) It began: \(excerpt)"
+  }
+}

@@ -1,0 +1,140 @@
+internal import AnalysisCore
+internal import EventLoop
+public import ImageEncryption
+internal import Images
+internal import JobQueue
+internal import PostgreSQL
+
+/// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
+/// raw.
+struct ImageOpener {
+  let keys: KeyCache
+
+  /// Up to this size an image is decrypted on the loop, which takes a tenth of a millisecond or so: the way to
+  /// the pool and back costs as much for a usual one, and more processor.
+  static let bytesOnLoop = 256 << 10
+
+  /// The bytes to be sent.
+  func open(_ job: ClaimedJob, _ image: StoredImage) async throws(UnusableImage) -> [UInt8] {
+    guard let encryption = image.encryption else { return try await Self.clean(image.bytes) }
+    let plain = try await decrypt(job, image.bytes, encryption)
+    return job.isUnsanitized ? try await Self.clean(Blob(plain)) : plain
+  }
+
+  // MARK: Decrypting
+
+  private func decrypt(
+    _ job: ClaimedJob, _ bytes: Blob, _ stored: StoredImage.Encryption
+  ) async throws(UnusableImage) -> [UInt8] {
+    let id = KeyID(stored.storedKey.keyID)
+    guard let id, let ring = await keys.keys(with: id, stored.storedKey.keyID) else {
+      let name = id?.description ?? "\(stored.storedKey.keyID)"
+      throw .keyMissing(
+        "The image of job \(job.id) is encrypted under key \(name), which this worker has not. "
+          + KeyCache.advice(keys.hasFile))
+    }
+    let key = WrappedKey(keyID: id, bytes: stored.storedKey.wrappedKey)
+    let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: stored.sha256)
+    do throws(ImageEncryptionError) {
+      guard bytes.count > Self.bytesOnLoop else { return try Self.open(bytes, ring, key, binding) }
+      let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
+        await Self.openOnPool(bytes, ring, key, binding)
+      }
+      return try result.get()
+    } catch {
+      let message = "Job \(job.id), image under key \(id): \(error)"
+      throw error.code == .tampered ? UnusableImage.tampered(message) : UnusableImage.keyMissing(message)
+    }
+  }
+
+  @concurrent
+  private static func openOnPool(
+    _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
+  ) async -> Result<[UInt8], ImageEncryptionError> {
+    Result { () throws(ImageEncryptionError) in try open(bytes, ring, key, binding) }
+  }
+
+  private static func open(
+    _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
+  ) throws(ImageEncryptionError) -> [UInt8] {
+    try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in try ring.open(bytes, key, binding) }
+  }
+
+  // MARK: Cleaning
+
+  /// Cleans an image that came in by SQL, where it could not be cleaned, on the pool: it takes milliseconds
+  /// of computing, in which the loop would serve nobody.
+  private static func clean(_ image: Blob) async throws(UnusableImage) -> [UInt8] {
+    let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
+      await cleanedOnPool(image)
+    }
+    do throws(ImageRefusal) { return try result.get() } catch { throw .refused(error) }
+  }
+
+  @concurrent
+  private static func cleanedOnPool(_ image: Blob) async -> Result<[UInt8], ImageRefusal> {
+    do throws(ImageRefusal) {
+      return .success(
+        try image.withUnsafeBytes { bytes in
+          Result { () throws(ImageRefusal) in try ImageCleaner().clean(bytes) }
+        }.get().bytes)
+    } catch {
+      return .failure(error)
+    }
+  }
+}
+
+/// The keys for encrypted images that a worker is given, and where newer ones would be found.
+public struct ImageKeys: Sendable {
+  /// The keys as they were read at the start.
+  public let ring: KeyRing
+  /// Reads them again, called where a thread may wait: when an image names a key that is not among them.
+  public let read: @Sendable () throws(ImageEncryptionError) -> KeyRing
+
+  /// Keys that were read.
+  public init(_ ring: KeyRing, read: @escaping @Sendable () throws(ImageEncryptionError) -> KeyRing) {
+    self.ring = ring
+    self.read = read
+  }
+}
+
+/// Why a job's image cannot be sent; no call was made.
+enum UnusableImage: Error {
+  /// It could not be made fit to be sent.
+  case refused(ImageRefusal)
+  /// It is encrypted under a key that is not here; what happened and what to do.
+  case keyMissing(String)
+  /// Under the right key it is not what was encrypted, or it is somebody else's; what happened and what to do.
+  case tampered(String)
+}
+
+extension FailedAttempt {
+  /// A job whose image could not be made fit to be sent: final, unless the image may be good and only this
+  /// machine could not process it.
+  static func refusedImage(
+    _ job: ClaimedJob, _ refusal: ImageRefusal, by policy: RetryPolicy,
+    using generator: inout some RandomNumberGenerator
+  ) -> FailedAttempt {
+    let decision = policy.decide(
+      .image, attempt: job.attempt, maxAttempts: job.maxAttempts, isFinal: refusal.code != .notProcessed,
+      using: &generator)
+    return FailedAttempt(
+      lease: job.lease, job: job.id, decision: decision, failureClass: .image, code: "image_refused",
+      message: refusal.description)
+  }
+
+  /// A job whose image is encrypted under a key that is not here. Nothing is wrong with the job, so it consumes no
+  /// attempt: it waits until somebody may have brought the key.
+  static func imageKeyMissing(_ job: ClaimedJob, _ message: String, until delay: Duration) -> FailedAttempt {
+    FailedAttempt(
+      lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
+      code: "image_key_missing", message: message)
+  }
+
+  /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.
+  static func tamperedImage(_ job: ClaimedJob, _ message: String) -> FailedAttempt {
+    FailedAttempt(
+      lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_tampered",
+      message: message)
+  }
+}
