@@ -61,9 +61,9 @@ struct ChangeRaceTests {
   func retryAgainstRemoval() async throws {
     try await AccountInstallation.with(jobs: 200, maxAttempts: 1) { installation in
       let backend = try AccountInstallation.backend { _ in .failure(422, "INVALID_IMAGE_FORMAT") }
+      let queue = installation.queue
       try await installation.drain(backend.url)
       #expect(try await queue.count("dead") == 200)
-      let queue = installation.queue
       let retried = try await withThrowingTaskGroup(of: Int.self) { group in
         for part in 0..<2 {
           group.addTask {
