@@ -63,6 +63,7 @@ let package = Package(
   products: [
     .executable(name: "analysis-worker", targets: ["analysis-worker"]),
     .executable(name: "analysisctl", targets: ["analysisctl"]),
+    .executable(name: "image-decoder", targets: ["image-decoder"]),
     .executable(name: "model-endpoint", targets: ["model-endpoint"]),
     .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     .library(name: "HTTPTransfer", targets: ["HTTPTransfer"]),
@@ -98,6 +99,7 @@ let package = Package(
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
+    module("ImageDecoding", ["Images", "EventLoop", "Clinux"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
@@ -114,7 +116,7 @@ let package = Package(
       [
         "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
         "JobQueue",
-        "ModelClient", "Images", "ImageEncryption",
+        "ModelClient", "Images", "ImageDecoding", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
     module("ExitCodes", ["System", "ImageEncryption", "CommandLineTool"]),
@@ -133,8 +135,8 @@ let package = Package(
       "ControlCommands",
       [
         "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
-        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "ExitCodes",
-        "CommandLineTool",
+        "Administration", "Images", "ImageDecoding", "ImageEncryption", "RemoteImages", "Reports", "Doctor",
+        "ExitCodes", "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
@@ -146,6 +148,7 @@ let package = Package(
         "ModelClient", "Worker", "WorkerSettings", "ExitCodes", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
+    tool("image-decoder", ["Images", "System"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
 
     // Tests.
@@ -165,6 +168,8 @@ let package = Package(
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),
+    tests(
+      "ImageDecodingTests", ["ImageDecoding", "Images", "EventLoop", "TestSupport", "image-decoder"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
@@ -195,7 +200,8 @@ let package = Package(
       [
         "Worker", "Administration", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient",
         "HTTPTransfer", "EventLoop",
-        "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport",
+        "PostgreSQL", "Images", "ImageDecoding", "ImageEncryption", "Cturbojpeg", "TestSupport",
+        "image-decoder",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
@@ -203,8 +209,8 @@ let package = Package(
       "ControlCommandsTests",
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
-        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
-        "WorkerSettings", "DevelopmentEndpoint", "TestSupport",
+        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
+        "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "TestSupport", "image-decoder",
       ]),
     tests(
       "DevelopmentEndpointTests",
@@ -213,7 +219,7 @@ let package = Package(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
-        "TestSupport", "analysis-worker", "analysisctl", "model-endpoint",
+        "TestSupport", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.
@@ -232,7 +238,8 @@ let package = Package(
     .executableTarget(
       name: "torture",
       dependencies: [
-        "AnalysisCore", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "model-endpoint",
+        "AnalysisCore", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "image-decoder",
+        "model-endpoint",
       ],
       path: "Tests/Torture/Program", swiftSettings: strict),
     // The benchmarks, by `scripts/bench`.
@@ -249,7 +256,8 @@ let package = Package(
       dependencies: [
         "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
         "EventLoop",
-        "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL", "SQLFiles",
+        "ImageDecoding", "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL",
+        "SQLFiles",
         "TestSupport",
       ],
       path: "Benchmarks/Rows", swiftSettings: strict),
@@ -257,7 +265,7 @@ let package = Package(
       name: "benchmarks",
       dependencies: [
         "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-worker", "analysisctl",
-        "model-endpoint",
+        "image-decoder", "model-endpoint",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
     tests(
@@ -265,7 +273,7 @@ let package = Package(
       [
         "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "BenchmarkRows", "CommandLineTool", "EventLoop",
         "Images", "JobQueue", "ModelClient",
-        "PostgreSQL", "TestSupport", "analysis-worker", "model-endpoint",
+        "PostgreSQL", "TestSupport", "analysis-worker", "image-decoder", "model-endpoint",
       ]),
     tests(
       "TortureTests", ["TortureKit", "AnalysisCore", "DevelopmentEndpoint", "TestSupport"]),

@@ -1,7 +1,7 @@
 import System
 
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
-public struct CleanImage: Sendable {
+public struct CleanImage: Sendable, Hashable {
   /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
   public let bytes: [UInt8]
   /// Width of the upright picture in pixels.

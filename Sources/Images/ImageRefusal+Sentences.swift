@@ -71,7 +71,16 @@ extension ImageRefusal {
         + "Scale it down and submit it again.")
   }
 
-  static func notProcessed(_ reason: String) -> ImageRefusal {
+  /// A picture that its decoder did not live through: "it crashed".
+  public static func decoderFailed(_ reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .decoderFailed,
+      "The picture ended the program that decodes it: \(reason). Open the original and save it again as "
+        + "JPEG or PNG, and submit that.")
+  }
+
+  /// A picture that may be good: "memory is short".
+  public static func notProcessed(_ reason: String) -> ImageRefusal {
     ImageRefusal(
       .notProcessed,
       "The picture could not be processed on this machine: \(reason). The file itself may be good: "

@@ -79,7 +79,7 @@ struct SubmitRun: Sendable {
   ) async -> ([SubmitResult], (any Error)?) {
     var outcomes: [SubmitResult.Outcome?] = chunk.map { prepared in
       guard case .failure(let refused) = prepared.image else { return nil }
-      return refused.wasCancelled ? .notReached : .refused(refused.refusal)
+      return refused.wasCancelled || refused.fault != nil ? .notReached : .refused(refused.refusal)
     }
     let indices = chunk.indices.filter { outcomes[$0] == nil }
     let submissions = indices.compactMap { Self.submission(chunk[$0]) }
@@ -92,6 +92,8 @@ struct SubmitRun: Sendable {
     } catch {
       failure = error
     }
+    // What cannot clean one image can clean none of those that follow either.
+    failure = failure ?? chunk.lazy.compactMap(\.fault).first
     for (index, outcome) in answered.withLock({ $0 }) { outcomes[indices[index]] = Self.outcome(outcome) }
     // With several shards a later item may be answered and an earlier one not: both are reported.
     let results = zip(chunk, outcomes).map { prepared, outcome in

@@ -1,4 +1,5 @@
 internal import AnalysisCore
+internal import ImageDecoding
 internal import Images
 internal import JobQueue
 
@@ -23,6 +24,15 @@ extension FailedAttempt {
     FailedAttempt(
       lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
       code: "image_key_missing", message: words)
+  }
+
+  /// A job whose image no decoder could be started for. Nothing is wrong with the job, so it consumes no attempt: it
+  /// waits until somebody may have mended the machine, or another worker takes it.
+  static func noDecoder(_ job: ClaimedJob, _ error: ImageDecoderError, until delay: Duration) -> FailedAttempt
+  {
+    FailedAttempt(
+      lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
+      code: "image_decoder_missing", message: error.description)
   }
 
   /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.

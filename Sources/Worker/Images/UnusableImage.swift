@@ -1,3 +1,4 @@
+internal import ImageDecoding
 internal import Images
 
 /// Why a job's image cannot be sent; no call was made.
@@ -8,4 +9,8 @@ enum UnusableImage: Error {
   case locked(String)
   /// Under the right key it is not what was encrypted, or it is somebody else's; what happened and what to do.
   case tampered(String)
+  /// No decoder can be started here.
+  case undecodable(ImageDecoderError)
+  /// The worker is to stop at once.
+  case cancelled
 }
