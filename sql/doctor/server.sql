@@ -1,6 +1,6 @@
 -- The server and this session, as far as every role may see them.
 SELECT split_part(current_setting('server_version'), ' ', 1), current_setting('server_version_num')::int,
-  pg_is_in_recovery(),
+       pg_is_in_recovery(),
        current_setting('default_transaction_read_only')::bool, current_setting('fsync')::bool,
        current_setting('full_page_writes')::bool, current_setting('synchronous_commit'),
        (SELECT pg_encoding_to_char(d.encoding) FROM pg_database d WHERE d.datname = current_database()),

@@ -1,6 +1,6 @@
 -- The tables of the queue: whether vacuum comes by itself, and how much it has to do.
 SELECT c.relname::text, coalesce(o.enabled, true), coalesce(s.n_dead_tup, 0)::bigint,
-  coalesce(s.n_live_tup, 0)::bigint,
+       coalesce(s.n_live_tup, 0)::bigint,
        (coalesce(o.threshold, current_setting('autovacuum_vacuum_threshold')::float8)
         + coalesce(o.scale, current_setting('autovacuum_vacuum_scale_factor')::float8) * coalesce(
           s.n_live_tup, 0))::float8,

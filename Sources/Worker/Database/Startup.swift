@@ -8,7 +8,7 @@ struct Startup {
   let databases: WorkerDatabases
 
   /// How long a draining worker waits for a database that does not answer; a lasting one waits for ever,
-  /// since it is started with the machine and the database may be later.
+  /// since it is started with the machine and the database may be later. So it does for a right that it lacks.
   static let drainPatience: Duration = .seconds(30)
 
   /// What it is when the settings of the connection can never lead anywhere, for instance with a server that need not
@@ -57,7 +57,10 @@ struct Startup {
       } catch let failure {
         let error = worker.login.named(failure)
         if let kind = Self.kind(ofSettings: error) { throw WorkerError(error.description, kind: kind) }
-        guard error.isTemporary else { throw WorkerError(error.description, kind: Self.kind(of: error.code)) }
+        let waitsForGrant = error.lacksRole && worker.configuration.drainHorizon == nil
+        guard error.isTemporary || waitsForGrant else {
+          throw WorkerError(error.description, kind: Self.kind(of: error.code))
+        }
         if worker.configuration.drainHorizon != nil, EventLoop.now - start > Self.drainPatience {
           throw WorkerError(error.description, kind: .unreachable)
         }

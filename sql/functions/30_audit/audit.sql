@@ -44,7 +44,7 @@ CREATE OR REPLACE FUNCTION analysis.audit_add(
 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   INSERT INTO analysis.audit_draft (at, role, os_user, host, address, action, object, reason, detail)
   VALUES (clock_timestamp(), session_user,
-    analysis.audit_text(current_setting('analysis.os_user', true), 100),
+          analysis.audit_text(current_setting('analysis.os_user', true), 100),
           analysis.audit_text(current_setting('analysis.host', true), 255), host(inet_client_addr()),
           p_action, p_object,
           coalesce(

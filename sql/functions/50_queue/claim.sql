@@ -127,8 +127,7 @@ BEGIN
           unnest(v_vt) AS vt) t
         CROSS JOIN LATERAL (
           SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_unsanitized,
-            k.max_attempts,
-                 coalesce(k.expires_at <= v_now, false) AS expired
+                 k.max_attempts, coalesce(k.expires_at <= v_now, false) AS expired
           FROM analysis.job k
           WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
         ORDER BY t.vt, t.job_id),
@@ -140,7 +139,7 @@ BEGIN
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
       SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint,
-        f.vt, f.user_id, f.kind,
+             f.vt, f.user_id, f.kind,
              f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts
       FROM found f;
       GET DIAGNOSTICS v_found = ROW_COUNT;

@@ -19,8 +19,7 @@ BEGIN
   RETURN QUERY
   INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job, later)
   SELECT p_shard, p_source, g.user_id, g.lane, n.now_vt + g.cost * g.n, g.cost * g.n,
-    n.now_vt + g.cost * (g.n - 1),
-         coalesce(g.tail, 0), coalesce(g.later, 0)
+         n.now_vt + g.cost * (g.n - 1), coalesce(g.tail, 0), coalesce(g.later, 0)
   FROM unnest(p_users, p_lanes, p_costs, p_counts, p_tails, p_later) g(user_id, lane, cost, n, tail, later)
   CROSS JOIN LATERAL (
     SELECT coalesce(

@@ -55,8 +55,7 @@ BEGIN
   END IF;
   WITH rest AS MATERIALIZED (
     SELECT h.lease_id, array_agg(h.job_id) AS job_ids, array_agg(h.period) AS periods,
-      array_agg(h.tries) AS tries,
-           array_agg(h.user_id) AS user_ids
+           array_agg(h.tries) AS tries, array_agg(h.user_id) AS user_ids
     FROM analysis.leased_jobs(p_shard, p_leases) h
     WHERE NOT EXISTS (
       SELECT 1 FROM (SELECT unnest(p_jobs) AS job_id, unnest(p_of) AS lease_id) s
@@ -137,8 +136,7 @@ BEGIN
     consumed,
     worker_id, endpoint)
   SELECT p_shard, e.period, e.job_id, e.user_id, e.attempt, v_now, e.class, e.code, e.message, e.error_id,
-    e.status,
-         e.calls, e.maybe_counted, e.consumed, e.worker_id, e.endpoint
+         e.status, e.calls, e.maybe_counted, e.consumed, e.worker_id, e.endpoint
   FROM unnest(p_ended) e
   WHERE e.outcome <> 'stale' AND e.class IS NOT NULL;
 
@@ -172,8 +170,7 @@ BEGIN
     IF v_again.delay_ms > 0 THEN
       INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
       VALUES (p_shard, v_again.lane, v_again.tries, v_again.period,
-        v_now + v_again.delay_ms * interval '1 millisecond',
-              v_again.job_id, v_again.user_id);
+              v_now + v_again.delay_ms * interval '1 millisecond', v_again.job_id, v_again.user_id);
     ELSE
       UPDATE analysis.job k SET vt = v_again.vt, source = 2
       WHERE k.shard = p_shard AND k.period = v_again.period AND k.id = v_again.job_id;

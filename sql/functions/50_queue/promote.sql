@@ -144,8 +144,7 @@ BEGIN
     WITH due AS MATERIALIZED (
       SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS place
       FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id,
-        unnest(p_periods) AS period,
-                   unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
+                   unnest(p_periods) AS period, unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
       CROSS JOIN LATERAL (
         SELECT 1 FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
@@ -155,8 +154,7 @@ BEGIN
         GROUP BY 1) g),
     wanted AS (
       SELECT array_agg(g.user_id) AS users, array_agg(p_lane) AS lanes, array_agg(g.cost) AS costs,
-        array_agg(g.n) AS counts,
-             array_agg(g.tail) AS tails
+             array_agg(g.n) AS counts, array_agg(g.tail) AS tails
       FROM grouped g HAVING count(*) > 0),
     places AS MATERIALIZED (
       SELECT p.* FROM wanted w

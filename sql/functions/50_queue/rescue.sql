@@ -87,7 +87,7 @@ BEGIN
   INTO v_of, v_ended_jobs, v_ended
   FROM (
     SELECT h.lease_id, h.worker_id, h.lane, h.job_id, h.period, j.*,
-      analysis.attempts_of(h.tries) AS consumed_before,
+           analysis.attempts_of(h.tries) AS consumed_before,
            analysis.losses_of(h.tries) AS losses, analysis.is_quarantine(h.lane) AS alone,
            (analysis.attempts_of(h.tries) + analysis.is_quarantine(h.lane)::int)::smallint AS attempts,
            r.job_id IS NOT NULL AS finished

@@ -202,7 +202,7 @@ BEGIN
       INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
       SELECT p_shard, t.user_id, t.key_hash, t.content_hash, t.job_id, t.period, v_now
       FROM (SELECT unnest(v_user) AS user_id, unnest(v_key_hash) AS key_hash,
-        unnest(v_content_hash) AS content_hash,
+                   unnest(v_content_hash) AS content_hash,
                    unnest(v_job) AS job_id, unnest(v_period) AS period) t
       WHERE t.key_hash IS NOT NULL
       ORDER BY t.user_id, t.key_hash;
@@ -229,7 +229,7 @@ BEGIN
                  min(s.i) FILTER (WHERE s.reason IS NULL) OVER (
                    PARTITION BY s.user_id, s.key_hash) END AS first
         FROM (SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id,
-          unnest(v_key_hash) AS key_hash,
+                     unnest(v_key_hash) AS key_hash,
                      unnest(v_content_hash) AS content_hash, unnest(v_reason) AS reason) s
         LEFT JOIN LATERAL (
           SELECT k.job_id, k.content_hash, k.period FROM analysis.idem k
@@ -293,8 +293,7 @@ BEGIN
     WITH asking AS MATERIALIZED (
       SELECT t.* FROM (
         SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_cost) AS cost,
-          unnest(v_reason) AS reason,
-               unnest(v_twin) AS twin) t
+               unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
       WHERE t.reason IS NULL AND t.twin IS NULL),
     -- Nearly always nobody is among them, and that is all there is to it.
     doubtful AS MATERIALIZED (
@@ -326,8 +325,7 @@ BEGIN
   WITH asking AS MATERIALIZED (
     SELECT t.* FROM (
       SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_period) AS period,
-        unnest(v_quota) AS quota,
-             unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
+             unnest(v_quota) AS quota, unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
     WHERE t.reason IS NULL AND t.twin IS NULL),
   wanted AS (
     SELECT array_agg(g.user_id) AS users, array_agg(g.period) AS periods, array_agg(g.quota) AS quotas,
@@ -367,7 +365,7 @@ BEGIN
       INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
       SELECT p_shard, t.user_id, t.key_hash, t.content_hash, t.job_id, t.period, v_now
       FROM (SELECT unnest(v_user) AS user_id, unnest(v_key_hash) AS key_hash,
-        unnest(v_content_hash) AS content_hash,
+                   unnest(v_content_hash) AS content_hash,
                    unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_reason) AS reason,
                    unnest(v_twin) AS twin) t
       WHERE t.key_hash IS NOT NULL AND t.reason IS NULL AND t.twin IS NULL
@@ -394,7 +392,7 @@ BEGIN
           shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
           encrypted_by, wrapped_key)
         SELECT p_shard, o.period, o.user_id, o.sha256, p_image[o.i], octet_length(p_image[o.i]), p_width[o.i],
-          p_height[o.i],
+               p_height[o.i],
                coalesce(p_unsanitized[o.i], false), v_now, v_now, p_encrypted_by[o.i], p_wrapped_key[o.i]
         FROM (SELECT DISTINCT ON (g.period, g.user_id, g.sha256) g.* FROM given g WHERE g.is_given
               ORDER BY g.period, g.user_id, g.sha256, g.i) o
@@ -418,7 +416,7 @@ BEGIN
         row_number() OVER (PARTITION BY t.user_id, t.lane, t.run_at IS NULL ORDER BY t.i) - 1 AS place
       FROM (
         SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_lane) AS lane,
-          unnest(v_period) AS period,
+               unnest(v_period) AS period,
                unnest(v_cost) AS cost, unnest(v_job) AS job_id, unnest(v_run_at) AS run_at,
                unnest(v_key_hash) AS key_hash,
                unnest(p_kind) AS kind, unnest(p_expires) AS expires_at, unnest(p_source) AS source_name,
@@ -429,8 +427,7 @@ BEGIN
       WHERE t.reason IS NULL AND t.twin IS NULL),
     wanted AS (
       SELECT array_agg(g.user_id) AS users, array_agg(g.lane) AS lanes, array_agg(g.cost) AS costs,
-        array_agg(g.n) AS counts,
-             array_agg(g.tail) AS tails, array_agg(g.later) AS later
+             array_agg(g.n) AS counts, array_agg(g.tail) AS tails, array_agg(g.later) AS later
       FROM (SELECT a.user_id, a.lane, coalesce(max(a.cost) FILTER (WHERE a.run_at IS NULL), 0) AS cost,
                    count(*) FILTER (WHERE a.run_at IS NULL) AS n,
                    max(a.job_id) FILTER (WHERE a.run_at IS NULL) AS tail, count(a.run_at) AS later
@@ -451,7 +448,7 @@ BEGIN
         image_period,
         max_attempts, image_unsanitized, key_hash, source_name)
       SELECT p_shard, s.period, s.kind, s.lane, s.job_id, s.user_id, s.image_id, s.vt, v_now, s.run_at,
-        s.expires_at,
+             s.expires_at,
              s.image_bytes, s.image_period, p_max_attempts, s.image_unsanitized, s.key_hash, s.source_name
       FROM accepted s),
     later AS (
@@ -470,7 +467,7 @@ BEGIN
          CASE WHEN s.reason IS NULL THEN CASE WHEN s.twin IS NULL THEN s.period ELSE s.twin_period END END,
          CASE WHEN s.user_id IS NOT NULL THEN s.quota END, s.used
   FROM (SELECT generate_series(1, v_count) AS i, unnest(v_reason) AS reason, unnest(v_twin) AS twin,
-    unnest(v_job) AS job_id,
+               unnest(v_job) AS job_id,
                unnest(v_period) AS period, unnest(v_twin_period) AS twin_period, unnest(v_user) AS user_id,
                unnest(v_quota) AS quota, unnest(v_used) AS used) s
   ORDER BY s.i;

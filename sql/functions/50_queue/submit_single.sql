@@ -154,8 +154,7 @@ BEGIN
     max_attempts,
     image_unsanitized, key_hash, source_name)
   VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes,
-    o_period,
-          p_max_attempts, v_image_unsanitized, v_key_hash, p_source);
+          o_period, p_max_attempts, v_image_unsanitized, v_key_hash, p_source);
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
   VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
   o_job := v_job;

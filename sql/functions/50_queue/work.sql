@@ -30,7 +30,7 @@ BEGIN
   -- All that is asked of a shard is the first entry of an index, whatever else there is.
   RETURN QUERY
   SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false),
-    extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
+         extract(epoch FROM n.run_at - v_now)::float8, n.refunds,
          coalesce(b.held, 0), coalesce(b.lost, false), coalesce(t.turns, '{}')
   FROM unnest(p_shards) WITH ORDINALITY s(shard, i)
   CROSS JOIN LATERAL (

@@ -36,13 +36,14 @@ BEGIN
   PERFORM analysis.refuse_repeatable_read();
 
   -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found
-  --    there by a second look. If a row cannot be had in time, those are taken that can.
+  --    there by a second look. If a row cannot be had in time, those are taken that can: by the same query
+  --    again, since a locking clause can be no parameter, and a text for EXECUTE would be planned in each call.
   FOR v_look IN 1 .. 2 LOOP
     EXIT WHEN v_left = '{}';
     BEGIN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
-        array_agg(j.kind) AS kind,
-             array_agg(j.lane) AS lane, array_agg(j.source) AS source, array_agg(j.vt) AS vt
+        array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
+        array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
@@ -51,8 +52,8 @@ BEGIN
         FOR NO KEY UPDATE) j;
     EXCEPTION WHEN lock_not_available THEN
       SELECT array_agg(j.id) AS id, array_agg(j.period) AS period, array_agg(j.user_id) AS user_id,
-        array_agg(j.kind) AS kind,
-             array_agg(j.lane) AS lane, array_agg(j.source) AS source, array_agg(j.vt) AS vt
+        array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
+        array_agg(j.vt) AS vt
       INTO v_found
       FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
       CROSS JOIN LATERAL (

@@ -88,8 +88,7 @@ DECLARE
 BEGIN
   RETURN QUERY
   SELECT v.job_id, v.period, v.user_ref, v.kind, v.lane, v.state, v.created_at, v.run_at, v.expires_at,
-    v.finished_at,
-         v.attempts, v.source_name
+         v.finished_at, v.attempts, v.source_name
   FROM analysis.job_status v
   WHERE v.shard = p_shard AND v.period = p_period AND v.job_id = ANY (p_jobs)
     AND analysis.is_seen(v_seen, v.shard, v.user_id);

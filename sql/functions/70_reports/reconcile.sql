@@ -33,8 +33,7 @@ BEGIN
     SELECT u.user_id, u.used FROM analysis.usage u WHERE u.shard = p_shard AND u.period = p_period),
   compared AS (
     SELECT user_id, coalesce(c.used, 0) AS used, coalesce(p.units, 0) AS pending,
-      coalesce(e.analysed, 0) AS analysed,
-           coalesce(e.open, 0) AS open
+           coalesce(e.analysed, 0) AS analysed, coalesce(e.open, 0) AS open
       FROM expected e FULL JOIN counted c USING (user_id) FULL JOIN pending p USING (user_id))
   SELECT coalesce(a.user_ref, '#' || x.user_id), x.used, x.pending, x.analysed, x.open
     FROM compared x LEFT JOIN analysis.account a ON a.shard = p_shard AND a.user_id = x.user_id

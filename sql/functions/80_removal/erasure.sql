@@ -86,7 +86,7 @@ BEGIN
 
   UPDATE analysis.result r
   SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL,
-    endpoint_serious = NULL, endpoint_consult = NULL, answered_at = NULL,
+      endpoint_serious = NULL, endpoint_consult = NULL, answered_at = NULL,
       primary_id = NULL, primary_name = NULL, primary_confidence = NULL, primary_band = NULL,
       primary_normal = NULL,
       secondary_id = NULL, secondary_name = NULL, secondary_confidence = NULL, secondary_band = NULL,
