@@ -19,10 +19,11 @@ enum Drawn {
     let side = 6999
     let noise = (0..<65_536).map { _ in UInt64.random(in: 0...UInt64.max) }
     let pixels = try PixelBuffer(PixelSize(side, side))
-    noise.withUnsafeBytes { noise in
-      for row in 0..<side {
-        let start = row * 977 % (noise.count - side * 3)
-        memcpy(pixels.start + row * side * 3, noise.baseAddress?.advanced(by: start), side * 3)
+    for row in 0..<side {
+      let place = UnsafeMutableRawBufferPointer(start: pixels.start + row * side * 3, count: side * 3)
+      noise.withUnsafeBytes { noise in
+        let start = row * 977 % (noise.count - place.count)
+        place.copyMemory(from: UnsafeRawBufferPointer(rebasing: noise[start..<start + place.count]))
       }
     }
     return lying(try JPEGEncoder.encode(pixels, quality: 5, .halfBoth), 6)
