@@ -1,4 +1,4 @@
-# analysis-worker, analysisctl and model-endpoint in one image.
+# analysis-worker, analysisctl, image-decoder and model-endpoint in one image.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update -q \
  && apt-get install -y -q --no-install-recommends pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev \
@@ -11,8 +11,10 @@ COPY Sources ./Sources
 COPY Tests ./Tests
 RUN swift build -c release --static-swift-stdlib -Xlinker -s --product analysis-worker \
  && swift build -c release --static-swift-stdlib -Xlinker -s --product analysisctl \
+ && swift build -c release --static-swift-stdlib -Xlinker -s --product image-decoder \
  && swift build -c release --static-swift-stdlib -Xlinker -s --product model-endpoint \
- && install -D -t /out .build/release/analysis-worker .build/release/analysisctl .build/release/model-endpoint
+ && install -D -t /out .build/release/analysis-worker .build/release/analysisctl .build/release/image-decoder \
+    .build/release/model-endpoint
 
 FROM debian:bookworm-slim
 RUN apt-get update -q \

@@ -63,6 +63,7 @@ let package = Package(
   products: [
     .executable(name: "analysis-worker", targets: ["analysis-worker"]),
     .executable(name: "analysisctl", targets: ["analysisctl"]),
+    .executable(name: "image-decoder", targets: ["image-decoder"]),
     .executable(name: "model-endpoint", targets: ["model-endpoint"]),
     .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     .library(name: "HTTPTransfer", targets: ["HTTPTransfer"]),
@@ -98,6 +99,7 @@ let package = Package(
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
+    module("ImageDecoding", ["Images", "EventLoop", "Clinux"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
@@ -114,7 +116,7 @@ let package = Package(
       [
         "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
         "JobQueue",
-        "ModelClient", "Images", "ImageEncryption",
+        "ModelClient", "Images", "ImageDecoding", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
     module("Programs", ["System", "PostgreSQL", "ImageEncryption", "CommandLineTool"]),
@@ -134,8 +136,8 @@ let package = Package(
       "ControlCommands",
       [
         "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
-        "Administration", "Images", "ImageEncryption", "RemoteImages", "Reports", "Doctor", "Programs",
-        "CommandLineTool",
+        "Administration", "Images", "ImageDecoding", "ImageEncryption", "RemoteImages", "Reports", "Doctor",
+        "Programs", "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
 
@@ -147,6 +149,7 @@ let package = Package(
         "ModelClient", "Worker", "WorkerSettings", "Programs", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
+    tool("image-decoder", ["Images", "System"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
 
     // Tests.
@@ -166,6 +169,8 @@ let package = Package(
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),
+    tests(
+      "ImageDecodingTests", ["ImageDecoding", "Images", "EventLoop", "TestSupport", "image-decoder"]),
     tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
@@ -199,7 +204,8 @@ let package = Package(
       [
         "Worker", "Administration", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient",
         "HTTPTransfer", "EventLoop",
-        "PostgreSQL", "Images", "ImageEncryption", "Cturbojpeg", "TestSupport", "QueueTestSupport",
+        "PostgreSQL", "Images", "ImageDecoding", "ImageEncryption", "Cturbojpeg", "TestSupport",
+        "QueueTestSupport", "image-decoder",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
@@ -207,8 +213,9 @@ let package = Package(
       "ControlCommandsTests",
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
-        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageEncryption", "RemoteImages", "Doctor",
-        "WorkerSettings", "DevelopmentEndpoint", "TestSupport", "QueueTestSupport",
+        "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
+        "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "TestSupport", "QueueTestSupport",
+        "image-decoder",
       ]),
     tests(
       "DevelopmentEndpointTests",
@@ -217,7 +224,7 @@ let package = Package(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
-        "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "model-endpoint",
+        "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.
@@ -236,7 +243,8 @@ let package = Package(
     .executableTarget(
       name: "torture",
       dependencies: [
-        "AnalysisCore", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "model-endpoint",
+        "AnalysisCore", "CommandLineTool", "TortureKit", "analysis-worker", "analysisctl", "image-decoder",
+        "model-endpoint",
       ],
       path: "Tests/Torture/Program", swiftSettings: strict),
     // The benchmarks, by `scripts/bench`.
@@ -253,7 +261,8 @@ let package = Package(
       dependencies: [
         "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
         "EventLoop",
-        "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL", "SQLFiles",
+        "ImageDecoding", "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL",
+        "SQLFiles",
         "TestSupport",
       ],
       path: "Benchmarks/Rows", swiftSettings: strict),
@@ -261,7 +270,7 @@ let package = Package(
       name: "benchmarks",
       dependencies: [
         "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-worker", "analysisctl",
-        "model-endpoint",
+        "image-decoder", "model-endpoint",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
     tests(
@@ -269,7 +278,7 @@ let package = Package(
       [
         "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "BenchmarkRows", "CommandLineTool", "EventLoop",
         "Images", "JobQueue", "ModelClient",
-        "PostgreSQL", "TestSupport", "analysis-worker", "model-endpoint",
+        "PostgreSQL", "TestSupport", "analysis-worker", "image-decoder", "model-endpoint",
       ]),
     tests(
       "TortureTests", ["TortureKit", "AnalysisCore", "DevelopmentEndpoint", "TestSupport"]),

@@ -2,6 +2,7 @@
 #pragma once
 #include <linux/memfd.h>
 #include <malloc.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -37,3 +38,9 @@ static inline _Bool linux_contains(
 // Another one: a file without a name, in memory.
 int memfd_create(const char *_Nonnull, unsigned int);
 static const unsigned int linux_memfd_cloexec = MFD_CLOEXEC;
+
+// And one more: what the program that is started inherits ends with the number before this one.
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *_Nonnull, int);
+static inline int linux_spawn_closing_from(posix_spawn_file_actions_t *_Nonnull actions, int first) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}

@@ -1,5 +1,5 @@
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
-public struct CleanImage: Sendable {
+public struct CleanImage: Sendable, Hashable {
   /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
   public let bytes: [UInt8]
   /// Width of the upright picture in pixels.

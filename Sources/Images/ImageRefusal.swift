@@ -31,10 +31,21 @@ extension ImageRefusal {
       case tooManyPixels = "too_many_pixels"
       case colourProfile = "colour_profile"
       case cannotFit = "cannot_fit"
+      case decoderFailed = "decoder_failed"
       case notProcessed = "not_processed"
     }
 
     private let kind: Kind
+
+    private init(kind: Kind) {
+      self.kind = kind
+    }
+
+    /// The kind of this name; nil if there is none.
+    init?(name: String) {
+      guard let kind = Kind(rawValue: name) else { return nil }
+      self.kind = kind
+    }
 
     /// The file has no bytes.
     public static let empty = Code(kind: .empty)
@@ -54,6 +65,8 @@ extension ImageRefusal {
     public static let colourProfile = Code(kind: .colourProfile)
     /// No smaller form of the picture came below `ImageLimits.maxOutputBytes`.
     public static let cannotFit = Code(kind: .cannotFit)
+    /// The picture made its decoder crash, or kept it busy for too long.
+    public static let decoderFailed = Code(kind: .decoderFailed)
     /// The picture may be good, but this machine could not process it: out of memory, say.
     public static let notProcessed = Code(kind: .notProcessed)
 
@@ -137,7 +150,16 @@ extension ImageRefusal {
         + "Scale it down and submit it again.")
   }
 
-  static func notProcessed(_ reason: String) -> ImageRefusal {
+  /// A picture that its decoder did not live through: "it crashed".
+  public static func decoderFailed(_ reason: String) -> ImageRefusal {
+    ImageRefusal(
+      .decoderFailed,
+      "The picture ended the program that decodes it: \(reason). Open the original and save it again as "
+        + "JPEG or PNG, and submit that.")
+  }
+
+  /// A picture that may be good: "memory is short".
+  public static func notProcessed(_ reason: String) -> ImageRefusal {
     ImageRefusal(
       .notProcessed,
       "The picture could not be processed on this machine: \(reason). The file itself may be good: "

@@ -127,7 +127,9 @@ public struct AnalysisWorker: Sendable {
         "concurrency": .int(Int64(configuration.concurrency)),
       ])
     return try await WorkerRun(
-      worker: self, pipeline: pipeline, opener: ImageOpener(keys: keys), databases: databases, shards: shards
+      worker: self, pipeline: pipeline,
+      opener: ImageOpener(keys: keys, decoders: configuration.imageDecoders),
+      databases: databases, shards: shards
     ).run(requests)
   }
 }

@@ -1,14 +1,16 @@
 internal import AnalysisCore
 internal import EventLoop
+internal import ImageDecoding
 public import ImageEncryption
 internal import Images
 internal import JobQueue
 internal import PostgreSQL
 
 /// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
-/// raw.
+/// unsanitized.
 struct ImageOpener {
   let keys: KeyCache
+  let decoders: ImageDecoders
 
   /// Up to this size an image is decrypted on the loop, which takes a tenth of a millisecond or so: the way to
   /// the pool and back costs as much for a usual one, and more processor.
@@ -16,9 +18,11 @@ struct ImageOpener {
 
   /// The bytes to be sent.
   func open(_ job: ClaimedJob, _ image: StoredImage) async throws(UnusableImage) -> [UInt8] {
-    guard let encryption = image.encryption else { return try await Self.clean(image.bytes) }
+    guard let encryption = image.encryption else {
+      return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) })
+    }
     let plain = try await decrypt(job, image.bytes, encryption)
-    return job.isUnsanitized ? try await Self.clean(Blob(plain)) : plain
+    return job.isUnsanitized ? try await clean(plain) : plain
   }
 
   // MARK: Decrypting
@@ -62,24 +66,16 @@ struct ImageOpener {
 
   // MARK: Cleaning
 
-  /// Cleans an image that came in by SQL, where it could not be cleaned, on the pool: it takes milliseconds
-  /// of computing, in which the loop would serve nobody.
-  private static func clean(_ image: Blob) async throws(UnusableImage) -> [UInt8] {
-    let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
-      await cleanedOnPool(image)
-    }
-    do throws(ImageRefusal) { return try result.get() } catch { throw .refused(error) }
-  }
-
-  @concurrent
-  private static func cleanedOnPool(_ image: Blob) async -> Result<[UInt8], ImageRefusal> {
-    do throws(ImageRefusal) {
-      return .success(
-        try image.withUnsafeBytes { bytes in
-          Result { () throws(ImageRefusal) in try ImageCleaner().clean(bytes) }
-        }.get().bytes)
+  /// Cleans an image that came in by SQL, where it could not be cleaned.
+  private func clean(_ image: [UInt8]) async throws(UnusableImage) -> [UInt8] {
+    do throws(UndecodedImage) {
+      return try await decoders.clean(image).bytes
     } catch {
-      return .failure(error)
+      switch error {
+      case .refused(let refusal): throw .refused(refusal)
+      case .unavailable(let error): throw .undecodable(error)
+      case .cancelled: throw .cancelled
+      }
     }
   }
 }
@@ -106,6 +102,10 @@ enum UnusableImage: Error {
   case keyMissing(String)
   /// Under the right key it is not what was encrypted, or it is somebody else's; what happened and what to do.
   case tampered(String)
+  /// No decoder can be started here.
+  case undecodable(ImageDecoderError)
+  /// The worker is to stop at once.
+  case cancelled
 }
 
 extension FailedAttempt {
@@ -129,6 +129,14 @@ extension FailedAttempt {
     FailedAttempt(
       lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
       code: "image_key_missing", message: message)
+  }
+
+  /// A job whose image no decoder could be started for. Nothing is wrong with the job, so it consumes no attempt: it
+  /// waits until somebody may have mended the machine, or another worker takes it.
+  static func noDecoder(_ job: ClaimedJob, _ error: ImageDecoderError, until delay: Duration) -> FailedAttempt {
+    FailedAttempt(
+      lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
+      code: "image_decoder_missing", message: error.description)
   }
 
   /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.

@@ -1,4 +1,5 @@
 public import AnalysisCore
+public import ImageDecoding
 public import JobQueue
 public import PostgreSQL
 
@@ -51,6 +52,8 @@ public struct WorkerConfiguration: Sendable {
   public var imageKeys: ImageKeys?
   /// How long a job at least waits whose image's key is not here.
   public var keyWait: Duration = .seconds(60)
+  /// What cleans images that came in by SQL.
+  public var imageDecoders = ImageDecoders()
   /// When and how failed attempts are tried again.
   public var retryPolicy = RetryPolicy()
 

@@ -1,10 +1,11 @@
 import BenchmarkKit
 import Foundation
+import ImageDecoding
 import Images
 import PostgreSQL
 import TestSupport
 
-/// What it costs to take pictures in: cleaning alone, and the whole of `analysisctl submit`.
+/// What it costs to take pictures in: cleaning alone, in this process and in a decoder's, and the whole of `analysisctl submit`.
 struct IntakeRow: BenchmarkRow {
   let name = "intake"
   let sentence = "pictures a second that are cleaned, and that are cleaned, stored and made jobs of"
@@ -34,6 +35,7 @@ struct IntakeRow: BenchmarkRow {
       }
       contenders += [
         Contender("cleaning, \(size.words)") { _ in try await Self.clean(files) },
+        Contender("cleaning in image-decoder, \(size.words)") { _ in try await Self.cleanApart(files) },
         Contender("analysisctl submit, \(size.words)") { try await Self.submit($0, files) },
       ]
     }
@@ -74,6 +76,16 @@ struct IntakeRow: BenchmarkRow {
         amount: Double(pictures.count), seconds: time / .seconds(1),
         workerSeconds: OwnUsage().seconds - before)
     }
+  }
+
+  /// In one `image-decoder`, started before the time is taken. The processor's time is not told: it is another process's.
+  private static func cleanApart(_ files: Files) async throws -> Sample {
+    let decoders = ImageDecoders(slots: 1)
+    _ = try await decoders.clean(files.pictures[0])
+    let begin = ContinuousClock.now
+    for picture in files.pictures { _ = try await decoders.clean(picture) }
+    let time = ContinuousClock.now - begin
+    return Sample(amount: Double(files.pictures.count), seconds: time / .seconds(1))
   }
 
   private static func submit(_ bench: Bench, _ files: Files) async throws -> Sample {

@@ -1,14 +1,18 @@
+import ImageDecoding
 import ImageEncryption
 import Images
 import JobQueue
 import RemoteImages
 
-/// Reads, cleans and encrypts images, a few at a time, on the threads that may be kept busy.
+/// Reads, cleans and encrypts images, a few at a time.
 struct ImageIntake: Sendable {
   /// An item whose image is ready, or refused.
   struct Prepared: Sendable {
     let item: SubmitItem
     let image: Result<ReadyImage, Refused>
+
+    /// Why no image can be cleaned here, if that is so.
+    var fault: ImageDecoderError? { if case .failure(let refused) = image { refused.fault } else { nil } }
   }
 
   /// An image as it is to be stored.
@@ -27,9 +31,12 @@ struct ImageIntake: Sendable {
     let refusal: Refusal
     /// Whether nobody waited for it any more, which says nothing of the image.
     var wasCancelled = false
+    /// Why no image can be cleaned here, which says nothing of this one.
+    var fault: ImageDecoderError?
   }
 
-  private let cleaner: ImageCleaner
+  private let limits: ImageLimits
+  private let decoders: ImageDecoders
   /// Under what images are encrypted; nil to leave them in plaintext.
   private let keys: KeyRing?
   /// Where images by URL come from; nil where there are none.
@@ -42,10 +49,11 @@ struct ImageIntake: Sendable {
   private let chunkCount: Int
 
   init(
-    limits: ImageLimits, keys: KeyRing? = nil, remote: RemoteImageCache? = nil, width: Int = 4,
-    chunkBytes: Int = 8_000_000, chunkCount: Int = 200
+    limits: ImageLimits, decoders: ImageDecoders = ImageDecoders(), keys: KeyRing? = nil,
+    remote: RemoteImageCache? = nil, width: Int = 4, chunkBytes: Int = 8_000_000, chunkCount: Int = 200
   ) {
-    cleaner = ImageCleaner(limits: limits)
+    self.limits = limits
+    self.decoders = decoders
     self.keys = keys
     self.remote = remote
     self.width = max(1, width)
@@ -67,7 +75,7 @@ struct ImageIntake: Sendable {
           next - items.startIndex < chunkCount, !isStopped()
         {
           let (index, item) = (next, items[next])
-          // Reading blocks and cleaning takes long: neither may keep the event loop's thread.
+          // Reading and encrypting take long: neither may keep the event loop's thread.
           group.addTask(executorPreference: globalConcurrentExecutor) { (index, await prepare(item)) }
           next += 1
           running += 1
@@ -111,17 +119,18 @@ struct ImageIntake: Sendable {
     do {
       switch item.source {
       case .none(let refusal): throw Refused(refusal: refusal)
-      case .bytes(let bytes): return try cleaner.clean(bytes)
+      case .bytes(let bytes): return try await decoders.clean(bytes, limits: limits)
       case .url(let url):
         // Judged like a file, by its bytes alone.
-        return try cleaner.clean(await fetch(url))
-      case .file(let path): return try cleaner.clean(InputFile.read(path, limit: cleaner.limits.maxBytes))
+        return try await decoders.clean(fetch(url), limits: limits)
+      case .file(let path):
+        return try await decoders.clean(InputFile.read(path, limit: limits.maxBytes), limits: limits)
       }
     } catch let refused as Refused {
       throw refused
     } catch let fault as InputFile.Fault where fault.code == ImageRefusal.Code.fileTooLarge.name {
       // The same message as for what came from elsewhere.
-      let refusal = ImageRefusal.fileTooLarge(bytes: fault.size, limit: cleaner.limits.maxBytes)
+      let refusal = ImageRefusal.fileTooLarge(bytes: fault.size, limit: limits.maxBytes)
       throw Refused(refusal: Refusal(code: fault.code, sentence: refusal.message, advice: nil))
     } catch let fault as InputFile.Fault {
       throw Refused(
@@ -130,9 +139,16 @@ struct ImageIntake: Sendable {
       throw Refused(
         refusal: Refusal(code: error.code.name, sentence: error.message, advice: error.advice),
         wasCancelled: error.code == .cancelled || error.code == .closed)
-    } catch let refusal as ImageRefusal {
+    } catch UndecodedImage.refused(let refusal) {
       throw Refused(
         refusal: Refusal(code: refusal.code.name, sentence: refusal.message, advice: nil))
+    } catch UndecodedImage.unavailable(let fault) {
+      throw Refused(
+        refusal: Refusal(code: "no_decoder", sentence: fault.description, advice: nil), fault: fault)
+    } catch UndecodedImage.cancelled {
+      throw Refused(
+        refusal: Refusal(code: "cancelled", sentence: "the command was ended", advice: nil),
+        wasCancelled: true)
     } catch {
       throw Refused(refusal: Refusal(code: "not_processed", sentence: "\(error)", advice: nil))
     }

@@ -105,8 +105,8 @@ enum SubmitCommand {
     Ctrl-C lets the call that is under way finish, and submits no more.
 
     The exit code is the first of these that holds: 1 a job failed or was cancelled while --wait waited; 75 the \
-    command was interrupted, or --timeout was over; 4 something was refused for another reason than the monthly \
-    limit; 3 something was refused by the monthly limit.
+    command was interrupted, --timeout was over, or no image can be decoded here; 4 something was refused for \
+    another reason than the monthly limit; 3 something was refused by the monthly limit.
     """
 
   private static func run(_ context: ControlContext) async throws -> ExitCode {

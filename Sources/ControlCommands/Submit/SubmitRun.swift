@@ -78,7 +78,9 @@ struct SubmitRun: Sendable {
     _ chunk: [ImageIntake.Prepared], by submitter: Submitter
   ) async -> ([SubmitResult], (any Error)?) {
     var outcomes: [SubmitOutcome?] = chunk.map { prepared in
-      guard case .failure(let refused) = prepared.image, !refused.wasCancelled else { return nil }
+      guard case .failure(let refused) = prepared.image, !refused.wasCancelled, refused.fault == nil else {
+        return nil
+      }
       return .refused(refused.refusal)
     }
     let indices = chunk.indices.filter { if case .success = chunk[$0].image { true } else { false } }
@@ -92,6 +94,8 @@ struct SubmitRun: Sendable {
     } catch {
       failure = error
     }
+    // What cannot clean one image can clean none of those that follow either.
+    failure = failure ?? chunk.lazy.compactMap(\.fault).first
     for (index, outcome) in answered.withLock({ $0 }) { outcomes[indices[index]] = outcome }
     // With several shards a later item may be answered and an earlier one not: both are reported.
     let results = zip(chunk, outcomes).map { prepared, outcome in

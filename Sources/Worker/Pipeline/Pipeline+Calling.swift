@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import EventLoop
 import Formatting
 internal import HTTPTransfer
+internal import ImageDecoding
 internal import JobQueue
 internal import Logging
 internal import ModelClient
@@ -86,11 +87,17 @@ extension Pipeline {
     case .tampered(let message):
       meters.imagesTampered.add()
       record(job, .failed(.tamperedImage(job, message)))
+    case .undecodable(let error):
+      log.error(
+        "Images that came in by SQL cannot be decoded; their jobs wait and none is failed",
+        ["job": .string(job.id.description), "reason": .string(error.description)])
+      record(job, .failed(.noDecoder(job, error, until: keyWait)))
+    case .cancelled: record(job, .released(HeldJob(lease: job.lease, job: job.id)))
     }
     dispatch()
   }
 
-  /// How long a job waits for a key. Not all alike, or all would come back at once; and beyond the horizon of a draining
+  /// How long a job waits for a key or a decoder. Not all alike, or all would come back at once; and beyond the horizon of a draining
   /// worker, which would else wait for it too.
   private var keyWait: Duration {
     let wait = configuration.keyWait * Double.random(in: 1...1.5, using: &generator)

@@ -1,5 +1,6 @@
 import CommandLineTool
 import EventLoop
+import ImageDecoding
 import ImageEncryption
 import JobQueue
 import PostgreSQL
@@ -20,6 +21,7 @@ enum FailureMessage {
     case let error as ImageEncryptionError:
       CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
     case let error as RemoteImageError: CommandFailure(.refused, error.message, advice: error.advice)
+    case let error as ImageDecoderError: CommandFailure(.tryLater, "\(error)")
     case let error as EventLoopError: CommandFailure(.internalError, "\(error)")
     case is CancellationError: interrupted
     default: nil

@@ -1,0 +1,51 @@
+import Glibc
+import System
+
+/// What decoding may cost.
+struct Budget {
+  /// Of each picture, in seconds of the processor.
+  private var seconds = 60
+  /// For all that is not there at the start, in bytes.
+  private var memory = 1 << 30
+
+  /// The limits that the arguments name; nil if they name anything else.
+  init?(_ arguments: ArraySlice<String>) {
+    var rest = arguments
+    while let name = rest.popFirst() {
+      guard let value = rest.popFirst().flatMap({ Int($0) }), (0...1_000_000).contains(value) else {
+        return nil
+      }
+      switch name {
+      case "--cpu-seconds": seconds = value
+      case "--memory-megabytes": memory = value << 20
+      default: return nil
+      }
+    }
+  }
+
+  /// Limits the memory, and has the system take this program before others where its memory is short.
+  func begin() {
+    // More than is mapped now, so that it does not matter how much of that are libraries.
+    let mapped = (try? FileContent.read("/proc/self/statm", limit: 1_000)) ?? []
+    let pages = Int(String(decoding: mapped.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) ?? 0
+    Self.limit(RLIMIT_AS, pages * sysconf(Int32(_SC_PAGESIZE)) + memory)
+    let score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
+    _ = write(score, "1000", 4)
+    close(score)
+  }
+
+  /// Gives the next picture its time: the system counts all that the process has used.
+  func beginPicture() {
+    var usage = rusage()
+    getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    // Rounded up, since the limit is in whole seconds.
+    Self.limit(RLIMIT_CPU, usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 2 + seconds)
+  }
+
+  private static func limit(_ resource: __rlimit_resource, _ value: Int) {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+    limit.rlim_cur = min(rlim_t(value), limit.rlim_max)
+    setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
+  }
+}

@@ -1,0 +1,58 @@
+import Glibc
+import Images
+import System
+
+/// `image-decoder`: cleans one picture after the other for the program that started it, until its input ends.
+@main enum ImageDecoder {
+  private static let help = """
+    Cleans pictures for analysisctl and analysis-worker, which start it; input and output are not for people.
+    image-decoder [--cpu-seconds N (of each picture, 60)] [--memory-megabytes N (of all, 1024)] [--help]
+
+    """
+
+  static func main() {
+    StandardDescriptors.open()
+    let arguments = CommandLine.arguments.dropFirst()
+    guard let budget = Budget(arguments) else {
+      let isAsked = arguments.first == "--help"
+      exit(write(Array(help.utf8), to: isAsked ? STDOUT_FILENO : STDERR_FILENO) && isAsked ? 0 : 64)
+    }
+    budget.begin()
+    CoreDumps.forbid()
+    guard write(DecodingExchange.greeting) else { exit(1) }
+    while let header = read(DecodingExchange.requestSize) {
+      guard let request = DecodingExchange.request(header), let file = read(request.byteCount) else {
+        exit(1)
+      }
+      budget.beginPicture()
+      let answer = DecodingExchange.answer(
+        Result { () throws(ImageRefusal) in try ImageCleaner(limits: request.limits).clean(file) })
+      guard write(answer.header), write(answer.content) else { exit(1) }
+    }
+  }
+
+  /// So many bytes of the input; nil when it ends before.
+  private static func read(_ count: Int) -> [UInt8]? {
+    let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      while filled < count {
+        let came = Glibc.read(STDIN_FILENO, buffer.baseAddress?.advanced(by: filled), count - filled)
+        if came == 0 || (came < 0 && errno != EINTR) { return }
+        filled += max(came, 0)
+      }
+    }
+    return bytes.count == count ? bytes : nil
+  }
+
+  /// False when nobody reads the output.
+  private static func write(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let went = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+        if went < 0 && errno != EINTR { return false }
+        rest = rest.dropFirst(max(went, 0))
+      }
+      return true
+    }
+  }
+}
