@@ -224,7 +224,8 @@ let package = Package(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
-        "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
+        "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "image-decoder",
+        "model-endpoint",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.

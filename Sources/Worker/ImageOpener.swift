@@ -133,7 +133,8 @@ extension FailedAttempt {
 
   /// A job whose image no decoder could be started for. Nothing is wrong with the job, so it consumes no attempt: it
   /// waits until somebody may have mended the machine, or another worker takes it.
-  static func noDecoder(_ job: ClaimedJob, _ error: ImageDecoderError, until delay: Duration) -> FailedAttempt {
+  static func noDecoder(_ job: ClaimedJob, _ error: ImageDecoderError, until delay: Duration) -> FailedAttempt
+  {
     FailedAttempt(
       lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
       code: "image_decoder_missing", message: error.description)

@@ -89,23 +89,23 @@ struct InterruptedSubmitTests {
 
   @Test("by a machine that cannot start a decoder: nothing is refused, code 75, and the way to go on is told")
   func noDecoder() async throws {
-    try await Installed.with { (installed) async throws in
-      try await installed.addUser("u1")
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
       let messages = MemoryWriter()
       let console = Console(output: MemoryWriter(), messages: messages)
-      let files = try Files()
+      let files = try TemporaryFolder()
       let report = SubmitReport(view: View(console: console, isJSON: false), total: 2, isWaiting: false)
       let decoders = ImageDecoders(program: "/nonexistent/image-decoder")
       let response = await SubmitRun(
         items: try items(2, in: files), intake: ImageIntake(limits: ImageLimits(), decoders: decoders),
-        database: installed.pool, interruption: Interruption(), report: report
+        database: queue.pool, interruption: Interruption(), report: report
       ).run()
       try report.finish(response, runKey: "the-run")
       withExtendedLifetime(files) {}
       let failure = try #require(response.failure)
       #expect(FailureMessage.failure(for: failure)?.exitCode == .tryLater)
       #expect(response.tally.notReached == 2 && response.tally.refusedOtherwise == 0)
-      #expect(try await installed.number("SELECT count(*)::int FROM analysis.job") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 0)
       #expect(messages.text.contains("repeat the command with --key the-run"))
     }
   }

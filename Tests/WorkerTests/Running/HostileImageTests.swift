@@ -4,6 +4,7 @@ import ImageDecoding
 import JobQueue
 import Logging
 import PostgreSQL
+import QueueTestSupport
 import TestSupport
 import Testing
 import Worker
@@ -12,7 +13,7 @@ import Worker
 struct HostileImageTests {
   @Test("that end their decoder are dead with the reason, and the other jobs go on")
   func hostile() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       let (costly, sound) = (try Photo.costly(), try Photo.withMetadata())
       for image in [costly, sound, costly, sound] {
@@ -37,7 +38,7 @@ struct HostileImageTests {
 
   @Test("that no decoder can be started for wait and consume no attempt; the other jobs go on")
   func noDecoder() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       _ = try await queue.pool.query(
         "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)", [.bytes(Photo.withMetadata())])
@@ -47,7 +48,7 @@ struct HostileImageTests {
         $0.imageDecoders = ImageDecoders(program: "/nonexistent/image-decoder")
         $0.keyWait = .milliseconds(50)
       }
-      try await queue.wait(for: "attempts to be put off, and the calls for the others") {
+      try await eventually("attempts to be put off, and the calls for the others") {
         try await queue.number("SELECT count(*)::int FROM analysis.attempt_error") >= 3
           && backend.calls.count >= 2
       }
@@ -69,7 +70,7 @@ struct HostileImageTests {
 
   @Test("that are being decoded when the worker is to stop at once go back to the queue")
   func stopped() async throws {
-    try await Queue.with { queue in
+    try await withQueue { queue in
       try await queue.addUser()
       _ = try await queue.pool.query(
         "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)", [.bytes(Photo.costly())])
@@ -77,7 +78,7 @@ struct HostileImageTests {
       let worker = try Running(queue, [.throat: backend]) {
         $0.imageDecoders = ImageDecoders(slots: 1, arguments: ["--cpu-seconds", "9903"])
       }
-      try await queue.wait(for: "the job to be held and read") { worker.gauge("calls_in_flight") == 1 }
+      try await eventually("the job to be held and read") { worker.gauge("calls_in_flight") == 1 }
       worker.cancel()
       let summary = try await worker.summary()
       #expect(summary.released == 1 && summary.dead == 0 && summary.calls == 0)
