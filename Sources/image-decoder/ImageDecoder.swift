@@ -6,7 +6,7 @@ import System
 @main enum ImageDecoder {
   private static let help = """
     Cleans pictures for analysisctl and analysis-worker, which start it; input and output are not for people.
-    image-decoder [--cpu-seconds N (of each picture, 60)] [--memory-megabytes N (of all, 1024)] [--help]
+    image-decoder [--cpu-seconds N (of each picture, 20)] [--memory-megabytes N (of all, 1024)] [--help]
 
     """
 

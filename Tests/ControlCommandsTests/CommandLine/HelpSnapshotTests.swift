@@ -176,9 +176,9 @@ struct HelpSnapshotTests {
         Ctrl-C lets the call that is under way finish, and submits no more.
 
         The exit code is the first of these that holds: 1 a job failed or was cancelled
-        while --wait waited; 75 the command was interrupted, --timeout was over, or no image
-        can be decoded here; 4 something was refused for another reason than the monthly
-        limit; 3 something was refused by the monthly limit.
+        while --wait waited; 75 the command was interrupted, --timeout was over, or no
+        image can be decoded here; 4 something was refused for another reason than the
+        monthly limit; 3 something was refused by the monthly limit.
 
         Arguments:
           <file>...  Images, folders of images (not what is in folders below), or - for
