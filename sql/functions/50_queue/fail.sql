@@ -3,7 +3,8 @@
 -- A job is busy while somebody else's open transaction holds it, a cancellation above all: it stays in its
 -- lease, and the caller comes again. Nobody waits for such a transaction.
 
--- p_delay_ms NULL: the job is dead. p_consume: it counts as an attempt; without attempts left the job is dead too.
+-- p_delay_ms NULL: the job is dead. p_consume: it counts as an attempt; without attempts left the job is dead
+-- too.
 -- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and
 -- nothing is written.
 CREATE OR REPLACE FUNCTION analysis.fail(

@@ -37,7 +37,7 @@ BEGIN
 
   -- 1. Lock the jobs' rows, in order. One that a retry moved to another month while we waited is found
   --    there by a second look. If a row cannot be had in time, those are taken that can: by the same query
-  --    again, since a locking clause can be no parameter, and a text for EXECUTE would be planned in each call.
+  --    again, since a locking clause can be no parameter, and EXECUTE would plan it in each call.
   FOR v_look IN 1 .. 2 LOOP
     EXIT WHEN v_left = '{}';
     BEGIN

@@ -110,7 +110,8 @@ BEGIN
     FROM (
       SELECT s.* FROM (
         SELECT g.position, j.id, j.user_id, j.kind, j.lane, j.created_at,
-          coalesce(n.run_at, j.run_at) AS run_at, j.expires_at, j.source_name, coalesce(r.finished_at, d.failed_at) AS finished_at,
+          coalesce(n.run_at, j.run_at) AS run_at, j.expires_at, j.source_name,
+          coalesce(r.finished_at, d.failed_at) AS finished_at,
           CASE r.outcome WHEN 1 THEN r.attempt ELSE d.attempts END AS attempts,
           CASE WHEN r.outcome = 1 THEN 'succeeded'
                WHEN r.outcome = 2 THEN 'cancelled'
