@@ -17,6 +17,8 @@ import System
       let isAsked = arguments.first == "--help"
       exit(write(Array(help.utf8), to: isAsked ? STDOUT_FILENO : STDERR_FILENO) && isAsked ? 0 : 64)
     }
+    // Each picture takes megabytes for a moment: what one gives back, the next one takes.
+    MemoryTuning.raiseMallocThresholds()
     budget.begin()
     CoreDumps.forbid()
     guard write(DecodingExchange.greeting) else { exit(1) }
