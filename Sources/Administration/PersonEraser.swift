@@ -115,8 +115,7 @@ public struct PersonEraser: Sendable {
     return Statement(
       SQLFunction(
         "erase_user", 4, "o_user", "o_open", "o_cancelled", "o_profile", "o_images", "o_image_bytes",
-        "o_results",
-        "o_dead", "o_attempts", "o_jobs", "o_keys", "o_lines", "o_photo"),
+        "o_results", "o_dead", "o_attempts", "o_jobs", "o_keys", "o_lines", "o_photo"),
       [.int16(shard), .text(reference), .int64(number), .bool(cancelling)], while: "erasing a user"
     ) { rows in
       try rows.first.map { row in

@@ -102,8 +102,7 @@ public struct PersonExport: Sendable {
         SQLStatement(
           SQLFunction(
             "export_images", 6, "o_image", "o_bytes", "o_unsanitized", "o_encrypted_by", "o_wrapped_key",
-            "o_sha256",
-            "o_user_sha256"
+            "o_sha256", "o_user_sha256"
           ).text,
           [
             .int16(shard), .int64(userID), .text(mark), .int16(period.label), .int64(after),

@@ -1,8 +1,8 @@
 internal import AnalysisCore
 
-/// A deployment of the endpoint: where it is and which of the API's variants it speaks.
+/// An endpoint: where it is and which of the API's variants it speaks.
 public struct Endpoint: Sendable {
-  /// The two variants that deployments are known to speak; single paths and names may still be changed.
+  /// The two variants that endpoints are known to speak; single paths and names may still be changed.
   public enum Dialect: String, CaseIterable, Sendable {
     /// As the endpoint's integration guide says.
     case guide

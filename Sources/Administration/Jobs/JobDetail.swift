@@ -48,8 +48,7 @@ public struct AttemptRecord: Sendable, Equatable {
 extension AttemptRecord {
   static let function = SQLFunction(
     "job_attempts", 2, "attempt", "at", "class", "code", "message", "error_id", "status", "calls",
-    "maybe_counted",
-    "consumed", "endpoint", "worker_id")
+    "maybe_counted", "consumed", "endpoint", "worker_id")
 
   /// Reads a row of it.
   init(_ row: Row) throws {

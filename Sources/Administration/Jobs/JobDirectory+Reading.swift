@@ -107,8 +107,7 @@ extension JobDirectory {
     try await Statement(
       SQLFunction(
         "jobs_shown", 3, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
-        "o_run_at", "o_expires_at",
-        "o_finished_at", "o_attempts", "o_source_name"),
+        "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
       [.int16(location.shard), .int16(location.period.label), .array(jobs.map(\.value))],
       while: "reading jobs"
     ) { rows in
@@ -129,8 +128,7 @@ extension JobDirectory {
     Statement(
       SQLFunction(
         "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
-        "o_run_at", "o_expires_at",
-        "o_finished_at", "o_attempts", "o_source_name"),
+        "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
       [
         .int16(shard), .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
         .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),

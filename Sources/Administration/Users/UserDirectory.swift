@@ -42,8 +42,8 @@ public struct UserDirectory: Sendable {
     let account = try await Statement(
       SQLFunction(
         "user_shown", 2, "o_user_id", "o_zone", "o_clinic", "o_created_at", "o_plan", "o_plan_name",
-        "o_limit",
-        "o_period", "o_used", "o_refunded", "o_refused", "o_analysed"), [.int16(shard), .text(reference)],
+        "o_limit", "o_period", "o_used", "o_refunded", "o_refused", "o_analysed"),
+      [.int16(shard), .text(reference)],
       while: "reading user \(reference)"
     ) { rows in
       try rows.first.map { (row: $0, userID: try $0.int64("o_user_id")) }

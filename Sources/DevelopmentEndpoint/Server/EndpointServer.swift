@@ -2,7 +2,7 @@ import Cmicrohttpd
 import Glibc
 import Synchronization
 
-/// The stand-in endpoint: serves the API of an endpoint until it is stopped.
+/// The stand-in for an analysis endpoint: answers as one does until it is stopped.
 public final class EndpointServer: Sendable {
   /// The port it listens on.
   public let port: UInt16

@@ -88,10 +88,7 @@ struct PoolerCheck: DatabaseCheck {
         for _ in 0..<Self.rounds {
           for (index, connection) in [first, second].enumerated() {
             seen.answered[index].append(
-              try await connection.query(
-                "SELECT pg_catalog.pg_backend_pid()", deadline: AskedDatabase.deadline
-              ).single()
-                .int32(0))
+              try await connection.query(.serverProcess, deadline: AskedDatabase.deadline).single().int32(0))
           }
         }
         await second.close()

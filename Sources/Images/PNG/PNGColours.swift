@@ -85,7 +85,7 @@ enum InflatedProfile {
       bytes[zero + 1] == 0
     else { throw unreadable }
     let packed = bytes[(zero + 2)...]
-    // One more than is accepted, so that a larger one is told from one that is damaged.
+    // One more than is accepted, so that a larger one is not taken for a damaged one.
     let room = ColourProfile.maxBytes + 1
     var result: Int32 = Z_DATA_ERROR
     let profile = [UInt8](unsafeUninitializedCapacity: room) { profile, count in

@@ -98,8 +98,7 @@ public struct ClaimedLease: Sendable, Equatable {
 struct ClaimColumns {
   static let function = SQLFunction(
     "claim", 8, "o_lease", "o_lane", "o_job", "o_period", "o_attempt", "o_vt", "o_user", "o_kind",
-    "o_image_period",
-    "o_image", "o_bytes", "o_unsanitized", "o_expired", "o_max_attempts")
+    "o_image_period", "o_image", "o_bytes", "o_unsanitized", "o_expired", "o_max_attempts")
 
   let lease, lane, job, period, attempt, virtualTime, user, kind, imagePeriod, image, bytes: Int
   let unsanitized, expired, maxAttempts: Int

@@ -6,8 +6,7 @@ import SQLFiles
 public enum ImageReader {
   private static let function = SQLFunction(
     "images_of_jobs", 4, "o_image", "o_bytes", "o_digest_prefix", "o_encrypted_by", "o_wrapped_key",
-    "o_sha256",
-    "o_user_sha256", "o_user")
+    "o_sha256", "o_user_sha256", "o_user")
 
   /// Streams the images of jobs that a worker has, each image once and handed over as soon as it is there, in no
   /// particular order.

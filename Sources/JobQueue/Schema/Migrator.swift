@@ -129,8 +129,7 @@ public struct Migrator: Sendable {
           _ = try await transaction.query(SQLFiles.required("migrator/lock.sql"), [], deadline: deadline)
           try await limit(waits: lockTimeout, in: transaction)
           if asOwner { try await transaction.execute(script: SQLFiles.required("migrator/owner.sql")) }
-          let process = try await transaction.query(SQLFiles.required("server/process.sql")).single()
-            .int32("process")
+          let process = try await transaction.query(.serverProcess).single().int32(0)
           async let _: Void = watch(process, running)
           return try await body(transaction, running)
         }

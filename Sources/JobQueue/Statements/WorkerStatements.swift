@@ -208,7 +208,7 @@ extension WorkerStatements {
     }
   }
 
-  /// What else the audit tells of a worker.
+  /// What else the audit records of a worker.
   private struct Detail: Encodable {
     let pid: Int32
     let version: String

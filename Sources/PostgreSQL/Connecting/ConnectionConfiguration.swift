@@ -59,7 +59,7 @@ public struct ConnectionConfiguration: Sendable {
   }
 }
 
-/// What a server that is not on this machine has to prove before anything is told to it.
+/// What a server that is not on this machine has to prove before anything is sent to it.
 public enum ServerProof: String, Sendable, CaseIterable {
   /// Its identity, by a certificate of a trusted authority in its own name (libpq's `sslmode=verify-full`). Where the
   /// connection string leaves the mode open it becomes this; a weaker one that it names is refused. Sockets and

@@ -17,7 +17,7 @@ extension Connection {
       guard wire.isIdle else { return nil }
       if prepared.ownsSession == nil {
         let rows = try await aside(operation) {
-          self.wire.send(SQLStatement("SELECT pg_catalog.pg_backend_pid()"))
+          self.wire.send(.serverProcess)
         }
         let process = try? Rows(rows).single().int32(0)
         prepared.ownsSession = process == backendPID

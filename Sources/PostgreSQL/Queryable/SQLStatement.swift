@@ -33,6 +33,10 @@ extension SQLStatement {
   /// The same, to be sent whole: what is parsed beforehand is parsed by the session's own path.
   var unrepeated: SQLStatement { SQLStatement(sql, parameters, label: label) }
 
+  /// Asks for the number of the server's process that answers, a whole number in one column. Behind a pooler it may be
+  /// another one than the connection was promised.
+  public static let serverProcess = SQLStatement("SELECT pg_catalog.pg_backend_pid()")
+
   /// Has the names of the statements after it looked for in a path, until the transaction's end.
   static func pin(_ path: String) -> SQLStatement {
     SQLStatement(

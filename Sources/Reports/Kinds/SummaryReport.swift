@@ -46,10 +46,8 @@ enum SummaryReport: RowReport {
     SQLStatement(
       SQLFunction(
         "summary_report", 2, "users", "active_users", "used", "over", "analysed", "open", "failed",
-        "cancelled",
-        "refunded", "refused", "calls", "adjusted", "throat", "ear", "serious", "consult",
-        "without_condition",
-        "normal", "green", "yellow", "orange", "red"
+        "cancelled", "refunded", "refused", "calls", "adjusted", "throat", "ear", "serious", "consult",
+        "without_condition", "normal", "green", "yellow", "orange", "red"
       ).text,
       [.int16(question.month.label), .timestamp(question.moment)], label: "the summary")
   }

@@ -46,8 +46,8 @@ enum UsageReport: RowReport {
     SQLStatement(
       SQLFunction(
         "usage_report", 3, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
-        "analysed",
-        "failed", "cancelled", "refunded", "refused", "calls", "last_reset", "last_reset_local", "zone"
+        "analysed", "failed", "cancelled", "refunded", "refused", "calls", "last_reset", "last_reset_local",
+        "zone"
       ).text,
       [.int16(question.month.label), .text(question.zone), .timestamp(question.moment)],
       label: "the usage report")

@@ -51,7 +51,6 @@ struct WakeUpListener {
   /// Whether the server's process is the one that the connection was promised. A pooler promises a number of its
   /// own, and what listens there is a connection that others get next.
   private static func isDirect(_ connection: Connection) async throws -> Bool {
-    try await connection.query("SELECT pg_catalog.pg_backend_pid()").single().int32(0)
-      == connection.backendPID
+    try await connection.query(.serverProcess).single().int32(0) == connection.backendPID
   }
 }

@@ -9,6 +9,12 @@ extension QueueFixture {
     try await AuditLog(pool).list(limit: 10_000).reversed()
   }
 
+  /// Records six entries, and chains them.
+  func recordSix() async throws {
+    for number in 1...6 { try await record("thing:\(number)", reason: "why") }
+    try await AuditLog(pool).chain()
+  }
+
   /// What does not fit in the chain: the entry and the words, with a colon between.
   func faults(expecting mark: AuditMark? = nil) async throws -> [String] {
     try await AuditLog(pool).verify(expecting: mark).faults.map {

@@ -35,7 +35,9 @@ struct DoctorServerTests {
   func roleTimeout() async throws {
     try await withQueue { (queue) async throws in
       try await withLoginRole(on: queue.pool, in: ["analysis_worker"]) { role in
-        try await queue.execute("ALTER ROLE \(role) SET statement_timeout = '500ms'")
+        // In this database alone: the doctors of other tests would report it too.
+        try await queue.execute(
+          "ALTER ROLE \(role) IN DATABASE \(queue.database.name) SET statement_timeout = '500ms'")
         let found = try await queue.control.doctor().found.of("timeouts.statement_timeout")
         #expect(found.map(\.state) == ["wrong"])
         #expect(found[0].seen.hasPrefix("statement_timeout is 500 ms for role \(role)"))

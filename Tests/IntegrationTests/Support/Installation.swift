@@ -213,16 +213,16 @@ struct Installation {
   }
 
   private func expectCallsRecorded(_ location: SourceLocation) async throws {
-    let recorded = try await queue.pool.query(
+    let rows = try await queue.pool.query(
       """
       SELECT id, sum(calls)::int FROM (
         SELECT job_id AS id, calls FROM analysis.result
-        UNION ALL SELECT job_id, calls FROM analysis.attempt_error) told GROUP BY id
+        UNION ALL SELECT job_id, calls FROM analysis.attempt_error) recorded GROUP BY id
       """
     ).map { (JobID(try $0.int64(0)), try $0.int(1)) }
-    let told = Dictionary(uniqueKeysWithValues: recorded)
-    let untold = try calls.filter { job, count in count > told[job] ?? 0 }
-    #expect(untold.isEmpty, "calls that no attempt tells of", sourceLocation: location)
+    let recorded = Dictionary(uniqueKeysWithValues: rows)
+    let missing = try calls.filter { job, count in count > recorded[job] ?? 0 }
+    #expect(missing.isEmpty, "calls that no attempt records", sourceLocation: location)
   }
 
   private func ids(_ sql: String) async throws -> [JobID] {

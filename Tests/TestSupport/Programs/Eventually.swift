@@ -8,7 +8,7 @@ public func eventually(
   let patience = ContinuousClock.now + .seconds(300)
   while try await !condition() {
     guard ContinuousClock.now < patience else {
-      throw TestSupportError("\(file):\(line): waited in vain for \(what)")
+      throw TestSupportError("\(file):\(line): five minutes passed without \(what)")
     }
     try await Task.sleep(for: .milliseconds(10))
   }

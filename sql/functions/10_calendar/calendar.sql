@@ -33,7 +33,7 @@ COMMENT ON FUNCTION analysis.period_text IS
 
 -- A moment that counts as now: not one to come, by which months would be closed and things removed before
 -- their time. Only the schema's owner may give one (tests do). Called by functions of the owner alone: who
--- called them is told by the session.
+-- called them is the session's user.
 CREATE OR REPLACE FUNCTION analysis.check_moment(p_now timestamptz) RETURNS timestamptz
 LANGUAGE plpgsql STABLE AS $$
 BEGIN

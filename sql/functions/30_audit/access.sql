@@ -1,4 +1,4 @@
--- Reading what tells of persons: a call that opens it, its commit, and then the rows. Nothing is read
+-- Reading data of persons: a call that opens it, its commit, and then the rows. Nothing is read
 -- before the entry of the audit is there to stay: one that is written together with what is read would go
 -- with a rollback, or with a connection that is cut once the rows have come.
 

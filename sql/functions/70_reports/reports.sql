@@ -305,8 +305,8 @@ COMMENT ON FUNCTION analysis.report_analyses IS
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already,
 -- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
 -- whether this call closed it. p_now is for tests; callers leave it out. A role that sees some clinics
--- only would state them for all: it may not. Who calls is told by the session, since in here it is the
--- owner.
+-- only would state them for all: it may not. Who calls is the session's user, since the current user in here
+-- is the owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

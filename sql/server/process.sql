@@ -1,2 +1,0 @@
--- The server's process of this session.
-SELECT pg_catalog.pg_backend_pid() AS process
