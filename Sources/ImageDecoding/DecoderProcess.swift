@@ -20,7 +20,7 @@ final class DecoderProcess: Sendable {
   private let state = Mutex(State())
 
   /// How long it may take from its start until it greets.
-  private static let patience: Duration = .seconds(60)
+  private static let patience: Duration = .seconds(15)
 
   init(_ program: String, _ arguments: [String]) {
     self.program = program
@@ -67,15 +67,16 @@ final class DecoderProcess: Sendable {
   }
 
   private func ask(
-    _ child: Child, _ bytes: [UInt8], _ limits: ImageLimits, until end: ContinuousClock.Instant
+    _ child: Child, _ bytes: [UInt8], _ limits: ImageLimits, until end: SuspendingClock.Instant
   ) -> Result<CleanImage, UndecodedImage> {
     let socket = DecoderSocket(descriptor: child.socket, end: end)
     do throws(DecoderSocket.Fault) {
-      try socket.send(DecodingExchange.request(byteCount: bytes.count, limits))
-      try socket.send(bytes)
+      try socket.send(DecodingExchange.request(bytes, limits))
       let header = try socket.receive(DecodingExchange.answerSize)
       guard let size = DecodingExchange.contentSize(header, limits) else { throw .nonsense }
-      guard let outcome = DecodingExchange.outcome(header, try socket.receive(size)) else { throw .nonsense }
+      guard let outcome = DecodingExchange.outcome(header, try socket.receive(size), limits) else {
+        throw .nonsense
+      }
       return outcome.mapError { .refused($0) }
     } catch {
       let status = self.end()
@@ -92,7 +93,7 @@ final class DecoderProcess: Sendable {
     case .nonsense: return .decoderFailed("its answer was none")
     case .closed: break
     }
-    guard let status else { return .decoderFailed("it ended") }
+    guard let status else { return .notProcessed("its decoder ended, and nobody knows how") }
     switch status & 0x7F {
     case 0: return .decoderFailed("it ended with \(status >> 8)")
     case SIGXCPU: return .decoderFailed("it took more of the processor's time than a picture may take")
@@ -121,35 +122,36 @@ final class DecoderProcess: Sendable {
       return child
     } catch {
       let status = end()
-      throw ImageDecoderError(program, Self.reason(error, status))
+      throw unstarted(error, status)
     }
   }
 
-  private static func reason(_ fault: DecoderSocket.Fault, _ status: Int32?) -> String {
-    switch fault {
-    case .late: "it gave no sign of life"
-    case .nonsense: "it is of another version"
-    case .closed:
-      switch status {
-      case .some(let status) where status & 0x7F == 0: "it ended at once, with \(status >> 8)"
-      case .some(let status): "it ended at once, by signal \(status & 0x7F)"
-      case nil: "it ended at once"
-      }
+  private func unstarted(_ fault: DecoderSocket.Fault, _ status: Int32?) -> ImageDecoderError {
+    switch (fault, status) {
+    case (.late, _): ImageDecoderError(program, "it gave no sign of life")
+    case (.nonsense, _): ImageDecoderError(program, "it is of another version", isInstallation: true)
+    case (.closed, .some(let status)) where status & 0x7F == 0:
+      ImageDecoderError(program, "it ended at once, with \(status >> 8)", isInstallation: true)
+    case (.closed, .some(let status)):
+      ImageDecoderError(program, "it ended at once, by signal \(status & 0x7F)")
+    case (.closed, nil): ImageDecoderError(program, "it ended at once")
     }
   }
 
   /// Kills it and waits for its end. Answers how it ended by itself, if it had.
   @discardableResult
   private func end() -> Int32? {
-    state.withLock { state in
-      guard let child = state.child else { return nil }
-      state.child = nil
-      kill(child.id, SIGKILL)
-      close(child.socket)
-      var status: Int32 = 0
-      while waitpid(child.id, &status, 0) < 0 { if errno != EINTR { return nil } }
-      return status
+    // Not under the lock, which `cancel` takes on the event loop: a decoder with a large memory takes a while to end.
+    let child = state.withLock { state in
+      defer { state.child = nil }
+      return state.child
     }
+    guard let child else { return nil }
+    kill(child.id, SIGKILL)
+    close(child.socket)
+    var status: Int32 = 0
+    while waitpid(child.id, &status, 0) < 0 { if errno != EINTR { return nil } }
+    return status
   }
 
   /// Starts the program with an empty environment, a socket as its input and output, and nothing else of this one.
@@ -185,7 +187,9 @@ final class DecoderProcess: Sendable {
     let code = posix_spawn(&id, program, &actions, &attributes, words + [nil], [nil])
     guard code == 0 else {
       close(pair[0])
-      throw ImageDecoderError(program, String(cString: strerror(code)))
+      throw ImageDecoderError(
+        program, String(cString: strerror(code)),
+        isInstallation: [ENOENT, ENOTDIR, EACCES, ENOEXEC].contains(code))
     }
     return Child(id: id, socket: pair[0])
   }

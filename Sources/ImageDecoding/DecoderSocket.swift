@@ -12,7 +12,7 @@ struct DecoderSocket {
   }
 
   let descriptor: Int32
-  let end: ContinuousClock.Instant
+  let end: SuspendingClock.Instant
 
   func send(_ bytes: [UInt8]) throws(Fault) {
     var sent = 0

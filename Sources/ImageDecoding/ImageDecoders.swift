@@ -58,10 +58,11 @@ public final class ImageDecoders: Sendable {
     } onCancel: {
       process.cancel()
     }
-    if process.isReusable { state.withLock { $0.idle.append(process) } }
     guard let outcome else {
       throw .unavailable(ImageDecoderError(program, "there is no thread left for it"))
     }
+    // One whose memory was short for a picture may have it in pieces; a fresh one has it whole.
+    if process.isReusable, !outcome.isNotProcessed { state.withLock { $0.idle.append(process) } }
     return try outcome.get()
   }
 
@@ -82,8 +83,9 @@ public final class ImageDecoders: Sendable {
       path.baseAddress.map { readlink("/proc/self/exe", $0, path.count) } ?? 0
     }
     let program = path.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }
-    return String(
-      decoding: program.prefix((program.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1), as: UTF8.self)
+    // Never the folder in which the command is run, where others may put a program of that name.
+    guard let slash = program.lastIndex(of: UInt8(ascii: "/")) else { return "/" }
+    return String(decoding: program[...slash], as: UTF8.self)
   }
 
   // MARK: - Slots
@@ -122,5 +124,12 @@ public final class ImageDecoders: Sendable {
       return nil
     }
     next?.continuation.resume(returning: true)
+  }
+}
+
+extension Result<CleanImage, UndecodedImage> {
+  /// Whether the picture may be good, and only could not be processed.
+  fileprivate var isNotProcessed: Bool {
+    if case .failure(.refused(let refusal)) = self { refusal.code == .notProcessed } else { false }
   }
 }

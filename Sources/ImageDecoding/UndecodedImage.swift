@@ -15,9 +15,12 @@ public struct ImageDecoderError: Error, Sendable, Equatable, CustomStringConvert
   /// What was tried, what the system said, and what to do.
   public let description: String
 
-  init(_ program: String, _ reason: String) {
+  /// - Parameter isInstallation: Whether the right program is not there, or may not be run.
+  init(_ program: String, _ reason: String, isInstallation: Bool = false) {
     description =
       "\(program) cannot be started, without which no image is decoded: \(reason). "
-      + "Install image-decoder of this version there, beside this program."
+      + (isInstallation
+        ? "Install image-decoder of this version there, beside this program."
+        : "Look at the machine's memory and at its limits of processes and open files.")
   }
 }

@@ -1,17 +1,20 @@
+internal import System
+
 /// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
-public struct CleanImage: Sendable, Hashable {
+public struct CleanImage: Sendable, Equatable {
   /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
   public let bytes: [UInt8]
   /// Width of the upright picture in pixels.
   public let width: Int
   /// Height of the upright picture in pixels.
   public let height: Int
-  /// SHA-256 of `bytes`, 32 bytes: what the picture is known by.
-  public let sha256: [UInt8]
   /// The format the submitted file really had.
   public let source: SourceFormat
   /// What was done to the submitted picture.
   public let changes: Changes
+
+  /// SHA-256 of `bytes`, 32 bytes: what the picture is known by. Computed each time.
+  public var sha256: [UInt8] { SHA256.digest(of: bytes) }
 
   /// Whether it was scaled to fewer pixels on the shorter side than the endpoint's models see.
   public var isBelowModelSide: Bool { changes.scaled && min(width, height) < ImageLimits.modelSide }
@@ -53,10 +56,12 @@ public enum SourceFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// SOI and the first byte of the next marker. Every reader asks for these three.
+  static let jpegStart: [UInt8] = [0xFF, 0xD8, 0xFF]
+
   /// The format that the bytes begin like, or nil.
   static func detect(_ bytes: UnsafeRawBufferPointer) -> SourceFormat? {
-    // SOI and the first byte of the next marker. `FF D8 FF` alone is what every reader asks for.
-    if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return .jpeg }
+    if bytes.starts(with: jpegStart) { return .jpeg }
     if bytes.starts(with: PNGStructure.signature) { return .png }
     return nil
   }

@@ -5,19 +5,20 @@
 public enum DecodingExchange {
   /// What the decoder says when it is ready. Its number grows when anything below changes, so that two programs of
   /// different versions do not misunderstand each other.
-  public static let greeting = Array("picture1".utf8)
+  public static let greeting = Array("picture1\n".utf8)
 
   // MARK: - Request
 
   /// The bytes of a request before the file.
   public static let requestSize = 6 * wordSize
 
-  /// The beginning of a request to clean a file of so many bytes.
-  public static func request(byteCount: Int, _ limits: ImageLimits) -> [UInt8] {
-    bytes([
-      byteCount, limits.maxBytes, limits.maxPixels, limits.maxOutputBytes, limits.maxDimension ?? -1,
-      limits.minSide ?? -1,
-    ])
+  /// A request to clean a file. In one piece, as the other side is woken by each.
+  public static func request(_ file: [UInt8], _ limits: ImageLimits) -> [UInt8] {
+    bytes(
+      [
+        file.count, limits.maxBytes, limits.maxPixels, limits.maxOutputBytes, limits.maxDimension ?? -1,
+        limits.minSide ?? -1,
+      ], file)
   }
 
   /// What the beginning of a request asks for; nil if it is none.
@@ -40,23 +41,21 @@ public enum DecodingExchange {
   /// The most bytes of a refusal's words.
   private static let mostWords = 2_000
 
-  /// The beginning of an answer, and its content.
-  public static func answer(
-    _ outcome: Result<CleanImage, ImageRefusal>
-  ) -> (header: [UInt8], content: [UInt8]) {
+  /// An answer, in one piece.
+  public static func answer(_ outcome: Result<CleanImage, ImageRefusal>) -> [UInt8] {
     switch outcome {
     case .success(let image):
       let changes = image.changes
       let flags = [changes.reencoded, changes.converted, changes.scaled].map { $0 ? 1 : 0 }
-      let header = bytes([
-        1, image.bytes.count, image.width, image.height, image.source == .jpeg ? 0 : 1, changes.orientation,
-        flags[0] | flags[1] << 1 | flags[2] << 2, changes.metadataBytesRemoved,
-      ])
-      return (header, image.bytes)
+      return bytes(
+        [
+          1, image.bytes.count, image.width, image.height, image.source == .jpeg ? 0 : 1, changes.orientation,
+          flags[0] | flags[1] << 1 | flags[2] << 2, changes.metadataBytesRemoved,
+        ], image.bytes)
     case .failure(let refusal):
       let content = Array(
         [refusal.code.name, refusal.detectedFormat ?? "", refusal.message].joined(separator: "\n").utf8)
-      return (bytes([0, content.count, 0, 0, 0, 0, 0, 0]), content)
+      return bytes([0, content.count, 0, 0, 0, 0, 0, 0], content)
     }
   }
 
@@ -68,13 +67,17 @@ public enum DecodingExchange {
     return words[1]
   }
 
-  /// What an answer says; nil if it is none. The picture's hash is computed here, not taken over.
-  public static func outcome(_ header: [UInt8], _ content: [UInt8]) -> Result<CleanImage, ImageRefusal>? {
+  /// What an answer says; nil if it is none. Of the picture no more is looked at than that it begins like one.
+  public static func outcome(
+    _ header: [UInt8], _ content: [UInt8], _ limits: ImageLimits
+  ) -> Result<CleanImage, ImageRefusal>? {
     let words = words(header)
     guard words.count == 8 else { return nil }
     guard words[0] == 1 else { return refusal(content).map { .failure($0) } }
     let sides = 1...ImageLimits.longestSide
-    guard sides.contains(words[2]), sides.contains(words[3]), (1...8).contains(words[5]) else { return nil }
+    guard sides.contains(words[2]), sides.contains(words[3]), words[2] * words[3] <= limits.maxPixels,
+      (1...8).contains(words[5]), content.starts(with: SourceFormat.jpegStart)
+    else { return nil }
     return .success(
       CleanImage(
         bytes: content, size: PixelSize(words[2], words[3]), source: words[4] == 0 ? .jpeg : .png,
@@ -98,8 +101,8 @@ public enum DecodingExchange {
 
   private static let wordSize = MemoryLayout<Int>.size
 
-  private static func bytes(_ words: [Int]) -> [UInt8] {
-    words.withUnsafeBytes { [UInt8]($0) }
+  private static func bytes(_ words: [Int], _ content: [UInt8]) -> [UInt8] {
+    words.withUnsafeBytes { [UInt8]($0) } + content
   }
 
   private static func words(_ bytes: [UInt8]) -> [Int] {

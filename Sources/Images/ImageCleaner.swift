@@ -1,5 +1,3 @@
-import System
-
 /// Decides whether a submitted file may enter, and makes of it an upright JPEG without metadata.
 ///
 /// Cleaning is work for the processor and takes milliseconds to a second: call it from a thread that
@@ -55,7 +53,6 @@ extension CleanImage {
     self.bytes = bytes
     width = size.width
     height = size.height
-    sha256 = SHA256.digest(of: bytes)
     self.source = source
     self.changes = changes
   }

@@ -12,6 +12,7 @@ struct WorkerMain {
     // Before the first large allocation: images of 120 kB come and go thousands of times a second.
     MemoryTuning.raiseMallocThresholds()
     Signals.ignoreBrokenPipe()
+    Signals.keepEndedChildren()
     await Tool(
       WorkerOptions.command { context in try await RunCommand(context: context).run() },
       version: WorkerOptions.version, configuration: WorkerOptions.configuration

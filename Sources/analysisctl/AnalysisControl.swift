@@ -12,6 +12,7 @@ struct AnalysisControl {
     MemoryTuning.raiseMallocThresholds()
     // A reader that goes away is an error of the write, which ends the command in good order.
     Signals.ignoreBrokenPipe()
+    Signals.keepEndedChildren()
     await ControlProgram.tool().main()
   }
 }

@@ -17,8 +17,9 @@ import System
       let isAsked = arguments.first == "--help"
       exit(write(Array(help.utf8), to: isAsked ? STDOUT_FILENO : STDERR_FILENO) && isAsked ? 0 : 64)
     }
-    // Each picture takes megabytes for a moment: what one gives back, the next one takes.
-    MemoryTuning.raiseMallocThresholds()
+    // Each picture takes megabytes for a moment: what one gives back, the next one takes. After a huge one most goes
+    // back to the system.
+    MemoryTuning.raiseMallocThresholds(keeping: 128 << 20)
     budget.begin()
     CoreDumps.forbid()
     guard write(DecodingExchange.greeting) else { exit(1) }
@@ -29,7 +30,7 @@ import System
       budget.beginPicture()
       let answer = DecodingExchange.answer(
         Result { () throws(ImageRefusal) in try ImageCleaner(limits: request.limits).clean(file) })
-      guard write(answer.header), write(answer.content) else { exit(1) }
+      guard write(answer) else { exit(1) }
     }
   }
 

@@ -15,15 +15,14 @@ struct DecoderProgramTests {
   func endOfInput() async throws {
     let file = try Drawn.jpeg(64, 48)
     let limits = ImageLimits()
-    let request = DecodingExchange.request(byteCount: file.count, limits) + file
+    let request = DecodingExchange.request(file, limits)
     let answer = DecodingExchange.answer(.success(try ImageCleaner().clean(file)))
     let whole = try await run([], input: request + request)
     #expect(whole.status == 0 && !whole.wasKilled)
-    let answers = answer.header + answer.content + answer.header + answer.content
-    #expect(whole.output == DecodingExchange.greeting + answers)
+    #expect(whole.output == DecodingExchange.greeting + answer + answer)
     // Cut off in the middle of a picture: no answer.
     let cut = try await run([], input: request + request.dropLast())
-    #expect(cut.status == 1 && cut.output == DecodingExchange.greeting + answer.header + answer.content)
+    #expect(cut.status == 1 && cut.output == DecodingExchange.greeting + answer)
   }
 
   @Test("Its help has two lines, and other words are refused")

@@ -116,6 +116,9 @@ struct HostilePictureTests {
     // A clean picture of a petabyte, and one without a side.
     "say((1).to_bytes(8, 'little') + (1 << 50).to_bytes(8, 'little') + bytes(48))",
     "say((1).to_bytes(8, 'little') + bytes(56))",
+    // A picture of no byte, and one that is none, both with sides that a picture may have.
+    "say(b''.join(n.to_bytes(8, 'little') for n in [1, 0, 64, 48, 0, 1, 0, 0]))",
+    "say(b''.join(n.to_bytes(8, 'little') for n in [1, 6, 64, 48, 0, 1, 0, 0]) + b'secret')",
     // A refusal of no known code, and one that would move the cursor.
     "w = b'secret\\n\\nWords.'; say(bytes(8) + len(w).to_bytes(8, 'little') + bytes(48) + w)",
     "w = b'damaged\\n\\n\\x1b[2Jsecret'; say(bytes(8) + len(w).to_bytes(8, 'little') + bytes(48) + w)",
@@ -148,6 +151,20 @@ struct HostilePictureTests {
     #expect(try stub.written("environment") == "")
   }
 
+  @Test("The program cannot open a file or start a process, nor raise these limits or that of its memory")
+  func limits() async throws {
+    let decoders = ImageDecoders(slots: 1)
+    _ = try await decoders.clean(try Drawn.jpeg(64, 48))
+    let process = try #require(decoders.idleProcesses.first)
+    let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8).split(separator: "\n")
+    for name in ["Max processes", "Max open files", "Max address space"] {
+      let line = try #require(limits.first { $0.hasPrefix(name) })
+      let values = line.dropFirst(name.count).split(separator: " ").prefix(2)
+      #expect(values.first == values.last && values.last != "unlimited", "\(line)")
+      if name != "Max address space" { #expect(values == ["0", "0"]) }
+    }
+  }
+
   @Test("Where no decoder can be started no picture is judged")
   func unavailable() async throws {
     let stub = try Stub("", greeting: "picture0")
@@ -158,6 +175,7 @@ struct HostilePictureTests {
         continue
       }
       #expect(error.description.hasPrefix("\(program) cannot be started"))
+      #expect(error.description.contains("Install image-decoder"))
     }
   }
 }

@@ -16,7 +16,7 @@ struct Stub {
       #!/usr/bin/python3
       import os, sys, time
       def say(words): os.write(1, words)
-      say(b"\(greeting)")
+      say(bytes(\(Array(greeting.utf8))))
       \(body)
 
       """, to: "stub", mode: 0o700)

@@ -4,6 +4,8 @@ import Glibc
 public struct OwnUsage: Sendable {
   /// User and system seconds since it was started.
   public let seconds: Double
+  /// Those of its children that have ended and were waited for.
+  public let secondsOfChildren: Double
   /// The peak of its resident memory in bytes.
   public let peakMemory: Int
 
@@ -12,6 +14,8 @@ public struct OwnUsage: Sendable {
     var usage = rusage()
     _ = getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
     seconds = Self.seconds(usage)
+    _ = getrusage(__rusage_who_t(RUSAGE_CHILDREN.rawValue), &usage)
+    secondsOfChildren = Self.seconds(usage)
     peakMemory = ProcessFiles.read(getpid(), "status").flatMap(ProcessFiles.peakMemory) ?? 0
   }
 

@@ -61,7 +61,8 @@ struct ImageIntake: Sendable {
     self.chunkCount = chunkCount
   }
 
-  /// Prepares the next items, in their order, until a chunk is full, the items are used up or `isStopped` says so.
+  /// Prepares the next items, in their order, until a chunk is full, the items are used up, no image can be cleaned
+  /// here, or `isStopped` says so.
   ///
   /// No more than a chunk and what is being worked on is ever in memory.
   func chunk(_ items: ArraySlice<SubmitItem>, isStopped: @Sendable () -> Bool) async -> [Prepared] {
@@ -70,8 +71,9 @@ struct ImageIntake: Sendable {
       var bytes = 0
       var next = items.startIndex
       var running = 0
+      var isFaulty = false
       while true {
-        while running < width, next < items.endIndex, bytes < chunkBytes,
+        while running < width, !isFaulty, next < items.endIndex, bytes < chunkBytes,
           next - items.startIndex < chunkCount, !isStopped()
         {
           let (index, item) = (next, items[next])
@@ -83,6 +85,7 @@ struct ImageIntake: Sendable {
         guard let (index, prepared) = await group.next() else { break }
         running -= 1
         if case .success(let image) = prepared.image { bytes += image.bytes.count }
+        isFaulty = isFaulty || prepared.fault != nil
         done.append((index, prepared))
       }
       return done.sorted { $0.0 < $1.0 }.map(\.1)
@@ -98,15 +101,16 @@ struct ImageIntake: Sendable {
   }
 
   private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
+    let sha256 = image.sha256
     guard let keys, let user = item.user else {
       return ReadyImage(
-        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        bytes: image.bytes, sha256: sha256, width: image.width, height: image.height,
         isBelowModelSide: image.isBelowModelSide, storedKey: nil)
     }
     do throws(ImageEncryptionError) {
-      let encrypted = try keys.encrypt(image.bytes, ImageBinding(user: user, sha256: image.sha256))
+      let encrypted = try keys.encrypt(image.bytes, ImageBinding(user: user, sha256: sha256))
       return ReadyImage(
-        bytes: encrypted.bytes, sha256: image.sha256, width: image.width, height: image.height,
+        bytes: encrypted.bytes, sha256: sha256, width: image.width, height: image.height,
         isBelowModelSide: image.isBelowModelSide,
         storedKey: StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes))
     } catch {

@@ -136,3 +136,19 @@ enum SubmitCommand {
     }
   }
 }
+
+/// The lengths of texts that the database takes.
+enum SubmitLimitsOfText {
+  /// A key has at most 200 characters.
+  static let key = ValueFormat<String>.string.refined { key in
+    key.unicodeScalars.count <= 200 ? nil : "is longer than 200 characters"
+  }
+
+  /// A key that others are derived from leaves them 50 characters.
+  static let runKey = ValueFormat<String>.string.refined { key in
+    key.unicodeScalars.count <= 150 ? nil : "is longer than 150 characters"
+  }
+
+  /// What is kept of a file's name, in characters.
+  static let sourceName = 500
+}

@@ -49,6 +49,12 @@ public enum Signals {
   public static func ignoreBrokenPipe() {
     signal(SIGPIPE, SIG_IGN)
   }
+
+  /// Keeps a child process that has ended until it is waited for, also where the caller of this program ignores the
+  /// ends of its children, which a program inherits: else another process may have the child's number by then.
+  public static func keepEndedChildren() {
+    signal(SIGCHLD, SIG_DFL)
+  }
 }
 
 /// The write end of the pipe, for the signal handler, which may take no lock and allocate nothing.

@@ -88,23 +88,28 @@ extension Pipeline {
       meters.imagesTampered.add()
       record(job, .failed(.tamperedImage(job, message)))
     case .undecodable(let error):
-      log.error(
-        "Images that came in by SQL cannot be decoded; their jobs wait and none is failed",
-        ["job": .string(job.id.description), "reason": .string(error.description)])
+      // Once, not for each of the jobs that wait.
+      if reportedDecoderError != error {
+        reportedDecoderError = error
+        log.error(
+          "Images that came in by SQL cannot be decoded; their jobs wait and none is failed",
+          ["job": .string(job.id.description), "reason": .string(error.description)])
+      }
       record(job, .failed(.noDecoder(job, error, until: keyWait)))
     case .cancelled: record(job, .released(HeldJob(lease: job.lease, job: job.id)))
     }
     dispatch()
   }
 
-  /// How long a job waits for a key or a decoder. Not all alike, or all would come back at once; and beyond the horizon of a draining
-  /// worker, which would else wait for it too.
+  /// How long a job waits for a key or a decoder. Not all alike, or all would come back at once; and beyond the
+  /// horizon of a draining worker, which would else wait for it too.
   private var keyWait: Duration {
     let wait = configuration.keyWait * Double.random(in: 1...1.5, using: &generator)
     return configuration.drainHorizon.map { $0 + wait } ?? wait
   }
 
   private func succeeded(_ job: ClaimedJob, _ answer: CallAnswer, _ gate: Int) {
+    if job.isUnsanitized { reportedDecoderError = nil }
     meters.calls.add(answer.calls)
     gates[gate].window.succeeded(after: answer.timing.total)
     if gates[gate].breaker.succeeded() {

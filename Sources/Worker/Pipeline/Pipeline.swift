@@ -1,5 +1,6 @@
 internal import AnalysisCore
 internal import EventLoop
+internal import ImageDecoding
 internal import JobQueue
 internal import Logging
 internal import ModelClient
@@ -50,6 +51,8 @@ actor Pipeline {
   /// Tasks that wait for a job to call the endpoint for.
   var idleSlots: [CheckedContinuation<ReadyJob?, Never>] = []
   var inFlight = 0
+  /// Why no image can be decoded, as it was logged; nil since the last that was.
+  var reportedDecoderError: ImageDecoderError?
   /// Outcomes that the queue has not been told, by shard.
   var outcomes: [(shard: Int16, outcome: JobOutcome)] = []
   /// Whether they are to be stored now.

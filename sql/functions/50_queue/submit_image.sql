@@ -24,11 +24,3 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.submit_image IS
   'Submits one image of a user; answers the job, or why it was refused.';
-
--- Wakes the workers that listen; they poll anyway. Call it after the commit, not with every job.
-CREATE OR REPLACE FUNCTION analysis.notify_workers(p_shard smallint) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT pg_notify('analysis_jobs', p_shard::text)
-$$;
-COMMENT ON FUNCTION analysis.notify_workers IS
-  'Wakes the workers that listen; call it after the commit of a submit.';

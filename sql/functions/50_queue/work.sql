@@ -76,3 +76,11 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.work IS
   'Answers which shards have something to do, and what; changes nothing.';
+
+-- Wakes the workers that listen; they poll anyway. Call it after the commit, not with every job.
+CREATE OR REPLACE FUNCTION analysis.notify_workers(p_shard smallint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT pg_notify('analysis_jobs', p_shard::text)
+$$;
+COMMENT ON FUNCTION analysis.notify_workers IS
+  'Wakes the workers that listen; call it after the commit of a submit.';
