@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Images
 
 /// This program's end of the socket to a decoder. What it does blocks, until a time.
 struct DecoderSocket {
@@ -14,13 +15,14 @@ struct DecoderSocket {
   let descriptor: Int32
   let end: SuspendingClock.Instant
 
-  func send(_ bytes: [UInt8]) throws(Fault) {
+  func send(_ message: DecodingExchange.Message) throws(Fault) {
     var sent = 0
-    while sent < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        Glibc.send(
-          descriptor, bytes.baseAddress?.advanced(by: sent), bytes.count - sent,
-          Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+    while sent < message.count {
+      let count = message.withParts(after: sent) { parts in
+        var message = msghdr()
+        message.msg_iov = parts.baseAddress
+        message.msg_iovlen = parts.count
+        return sendmsg(descriptor, &message, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
       }
       if count > 0 { sent += count } else { try wait(for: POLLOUT) }
     }

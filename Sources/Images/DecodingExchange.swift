@@ -1,3 +1,5 @@
+public import Glibc
+
 /// What a program and its `image-decoder`, which cleans pictures for it, send each other, from and to the same machine.
 ///
 /// The decoder greets. Then come, again and again, a request, which is a row of whole numbers and the file's bytes, and
@@ -7,14 +9,48 @@ public enum DecodingExchange {
   /// different versions do not misunderstand each other.
   public static let greeting = Array("picture1\n".utf8)
 
+  /// A row of whole numbers, and the file, the picture or the words that follow it.
+  public struct Message: Sendable {
+    let header: [UInt8]
+    let content: [UInt8]
+
+    /// Bytes, and before them whole numbers.
+    public init(_ words: [Int], _ content: [UInt8]) {
+      header = words.withUnsafeBytes { [UInt8]($0) }
+      self.content = content
+    }
+
+    /// All of it.
+    public var bytes: [UInt8] { header + content }
+
+    /// How many bytes it has.
+    public var count: Int { header.count + content.count }
+
+    /// What is left of it after so many bytes, for a call of the system that takes it without a copy and in one piece:
+    /// the reader is woken by each call.
+    public func withParts<Result>(after sent: Int, _ body: (UnsafeMutableBufferPointer<iovec>) -> Result)
+      -> Result
+    {
+      header.withUnsafeBytes { header in
+        content.withUnsafeBytes { content in
+          var parts = [header.dropFirst(sent), content.dropFirst(max(sent - header.count, 0))].map { part in
+            let part = UnsafeRawBufferPointer(rebasing: part)
+            return iovec(iov_base: UnsafeMutableRawPointer(mutating: part.baseAddress), iov_len: part.count)
+          }
+          return parts.withUnsafeMutableBufferPointer { body($0) }
+        }
+      }
+    }
+  }
+
   // MARK: - Request
 
   /// The bytes of a request before the file.
   public static let requestSize = 6 * wordSize
 
-  /// A request to clean a file. In one piece, as the other side is woken by each.
-  public static func request(_ file: [UInt8], _ limits: ImageLimits) -> [UInt8] {
-    bytes(
+  /// A request to clean a file.
+  public static func request(_ file: [UInt8], _ limits: ImageLimits) -> Message {
+    Message(
       [
         file.count, limits.maxBytes, limits.maxPixels, limits.maxOutputBytes, limits.maxDimension ?? -1,
         limits.minSide ?? -1,
@@ -41,13 +77,13 @@ public enum DecodingExchange {
   /// The most bytes of a refusal's words.
   private static let mostWords = 2_000
 
-  /// An answer, in one piece.
-  public static func answer(_ outcome: Result<CleanImage, ImageRefusal>) -> [UInt8] {
+  /// An answer.
+  public static func answer(_ outcome: Result<CleanImage, ImageRefusal>) -> Message {
     switch outcome {
     case .success(let image):
       let changes = image.changes
       let flags = [changes.reencoded, changes.converted, changes.scaled].map { $0 ? 1 : 0 }
-      return bytes(
+      return Message(
         [
           1, image.bytes.count, image.width, image.height, image.source == .jpeg ? 0 : 1, changes.orientation,
           flags[0] | flags[1] << 1 | flags[2] << 2, changes.metadataBytesRemoved,
@@ -55,7 +91,7 @@ public enum DecodingExchange {
     case .failure(let refusal):
       let content = Array(
         [refusal.code.name, refusal.detectedFormat ?? "", refusal.message].joined(separator: "\n").utf8)
-      return bytes([0, content.count, 0, 0, 0, 0, 0, 0], content)
+      return Message([0, content.count, 0, 0, 0, 0, 0, 0], content)
     }
   }
 
@@ -100,10 +136,6 @@ public enum DecodingExchange {
   // MARK: - Numbers
 
   private static let wordSize = MemoryLayout<Int>.size
-
-  private static func bytes(_ words: [Int], _ content: [UInt8]) -> [UInt8] {
-    words.withUnsafeBytes { [UInt8]($0) } + content
-  }
 
   private static func words(_ bytes: [UInt8]) -> [Int] {
     bytes.withUnsafeBytes { bytes in

@@ -15,14 +15,15 @@ import System
     let arguments = CommandLine.arguments.dropFirst()
     guard let budget = Budget(arguments) else {
       let isAsked = arguments.first == "--help"
-      exit(write(Array(help.utf8), to: isAsked ? STDOUT_FILENO : STDERR_FILENO) && isAsked ? 0 : 64)
+      let help = DecodingExchange.Message([], Array(help.utf8))
+      exit(write(help, to: isAsked ? STDOUT_FILENO : STDERR_FILENO) && isAsked ? 0 : 64)
     }
     // Each picture takes megabytes for a moment: what one gives back, the next one takes. After a huge one most goes
     // back to the system.
     MemoryTuning.raiseMallocThresholds(keeping: 128 << 20)
     budget.begin()
     CoreDumps.forbid()
-    guard write(DecodingExchange.greeting) else { exit(1) }
+    guard write(DecodingExchange.Message([], DecodingExchange.greeting)) else { exit(1) }
     while let header = read(DecodingExchange.requestSize) {
       guard let request = DecodingExchange.request(header), let file = read(request.byteCount) else {
         exit(1)
@@ -47,15 +48,15 @@ import System
   }
 
   /// False when nobody reads the output.
-  private static func write(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) -> Bool {
-    bytes.withUnsafeBytes { bytes in
-      var rest = bytes[...]
-      while !rest.isEmpty {
-        let went = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-        if went < 0 && errno != EINTR { return false }
-        rest = rest.dropFirst(max(went, 0))
-      }
-      return true
+  private static func write(
+    _ message: DecodingExchange.Message, to descriptor: Int32 = STDOUT_FILENO
+  ) -> Bool {
+    var written = 0
+    while written < message.count {
+      let went = message.withParts(after: written) { writev(descriptor, $0.baseAddress, Int32($0.count)) }
+      if went < 0 && errno != EINTR { return false }
+      written += max(went, 0)
     }
+    return true
   }
 }

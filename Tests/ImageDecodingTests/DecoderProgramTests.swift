@@ -15,8 +15,8 @@ struct DecoderProgramTests {
   func endOfInput() async throws {
     let file = try Drawn.jpeg(64, 48)
     let limits = ImageLimits()
-    let request = DecodingExchange.request(file, limits)
-    let answer = DecodingExchange.answer(.success(try ImageCleaner().clean(file)))
+    let request = DecodingExchange.request(file, limits).bytes
+    let answer = DecodingExchange.answer(.success(try ImageCleaner().clean(file))).bytes
     let whole = try await run([], input: request + request)
     #expect(whole.status == 0 && !whole.wasKilled)
     #expect(whole.output == DecodingExchange.greeting + answer + answer)

@@ -99,8 +99,13 @@ struct IntakeRow: BenchmarkRow {
       let decoders = ImageDecoders(slots: 1)
       for picture in files.pictures { _ = try await decoders.clean(picture) }
     }
+    // What it used is known when it has ended, which a thread of the library awaits.
+    var after = OwnUsage()
+    while after.secondsOfChildren == before.secondsOfChildren, begin.duration(to: .now) < .seconds(60) {
+      try await Task.sleep(for: .milliseconds(1))
+      after = OwnUsage()
+    }
     let time = ContinuousClock.now - begin
-    let after = OwnUsage()
     return Sample(
       amount: Double(files.pictures.count), seconds: time / .seconds(1),
       workerSeconds: after.seconds + after.secondsOfChildren - before.seconds - before.secondsOfChildren)
