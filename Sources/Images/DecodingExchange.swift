@@ -5,30 +5,31 @@
 public enum DecodingExchange {
   /// What the decoder says when it is ready. Its number grows when anything below changes, so that two programs of
   /// different versions do not misunderstand each other.
-  public static let greeting = Array("picture1".utf8)
+  public static let greeting = Array("picture2".utf8)
 
   // MARK: - Request
 
   /// The bytes of a request before the file.
-  public static let requestSize = 6 * wordSize
+  public static let requestSize = 7 * wordSize
 
   /// The beginning of a request to clean a file of so many bytes.
   public static func request(byteCount: Int, _ limits: ImageLimits) -> [UInt8] {
     bytes([
       byteCount, limits.maxBytes, limits.maxPixels, limits.maxOutputBytes, limits.maxDimension ?? -1,
-      limits.minSide ?? -1,
+      limits.minSide ?? -1, limits.keepsPNG ? 1 : 0,
     ])
   }
 
   /// What the beginning of a request asks for; nil if it is none.
   public static func request(_ header: [UInt8]) -> (byteCount: Int, limits: ImageLimits)? {
     let words = words(header)
-    guard words.count == 6, words[0] >= 0 else { return nil }
+    guard words.count == 7, words[0] >= 0 else { return nil }
     return (
       words[0],
       ImageLimits(
         maxBytes: words[1], maxPixels: words[2], maxOutputBytes: words[3],
-        maxDimension: words[4] < 0 ? nil : words[4], minSide: words[5] < 0 ? nil : words[5])
+        maxDimension: words[4] < 0 ? nil : words[4], minSide: words[5] < 0 ? nil : words[5],
+        keepsPNG: words[6] != 0)
     )
   }
 
