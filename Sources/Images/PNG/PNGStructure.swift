@@ -101,8 +101,7 @@ struct PNGStructure {
   /// cannot be sent like that: it has transparency, or more than 8 bits a sample, which not every decoder reads right, or
   /// bytes that no decoder looks at where its samples or its palette should be. What decoded it has found it sound.
   func withoutMetadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-    let colours = isIndexed ? 1 << depth : 0
-    guard layout == .rgb, depth <= 8, (palette?.count ?? 0) <= 12 + colours * 3,
+    guard layout == .rgb, depth <= 8, (palette?.count ?? 0) <= 12 + (3 << depth),
       CompressedSamples.fill(data.map { $0.lowerBound + 8..<$0.upperBound - 4 }, of: bytes, size)
     else { return nil }
     let header = 8..<33
