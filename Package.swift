@@ -139,7 +139,7 @@ let package = Package(
         "Administration", "Images", "ImageDecoding", "ImageEncryption", "RemoteImages", "Reports", "Doctor",
         "Programs", "CommandLineTool",
       ]),
-    module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cturbojpeg", "Csodium"]),
+    module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cpng", "Cturbojpeg", "Csodium"]),
 
     // Executables.
     tool(

@@ -1,15 +1,17 @@
 internal import System
 
-/// A picture that may be stored and sent on: an upright JPEG with nothing in it but the picture.
+/// A picture that may be stored and sent on: an upright JPEG, or a PNG where that is kept, with nothing in it but the
+/// picture.
 public struct CleanImage: Sendable, Equatable {
-  /// The JPEG. Its only application segment is the JFIF header; nothing follows its end marker.
+  /// The file. A JPEG's only application segment is the JFIF header, and a PNG has the chunks alone without which it
+  /// cannot be decoded; nothing follows its end.
   public let bytes: [UInt8]
   /// Width of the upright picture in pixels.
   public let width: Int
   /// Height of the upright picture in pixels.
   public let height: Int
   /// The format the submitted file really had.
-  public let source: SourceFormat
+  public let source: ImageFormat
   /// What was done to the submitted picture.
   public let changes: Changes
 
@@ -38,31 +40,5 @@ extension CleanImage {
 
     /// Whether the picture was turned.
     public var turned: Bool { orientation != 1 }
-  }
-}
-
-/// A format that is accepted, told by the file's first bytes and never by its name.
-public enum SourceFormat: String, Sendable, Hashable, CaseIterable {
-  /// JPEG, also as the first picture of a multi-picture file (MPO).
-  case jpeg
-  /// PNG.
-  case png
-
-  /// The name for people: `JPEG` or `PNG`.
-  public var name: String {
-    switch self {
-    case .jpeg: "JPEG"
-    case .png: "PNG"
-    }
-  }
-
-  /// SOI and the first byte of the next marker. Every reader asks for these three.
-  static let jpegStart: [UInt8] = [0xFF, 0xD8, 0xFF]
-
-  /// The format that the bytes begin like, or nil.
-  static func detect(_ bytes: UnsafeRawBufferPointer) -> SourceFormat? {
-    if bytes.starts(with: jpegStart) { return .jpeg }
-    if bytes.starts(with: PNGStructure.signature) { return .png }
-    return nil
   }
 }

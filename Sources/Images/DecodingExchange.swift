@@ -7,7 +7,7 @@ public import Glibc
 public enum DecodingExchange {
   /// What the decoder says when it is ready. Its number grows when anything below changes, so that two programs of
   /// different versions do not misunderstand each other.
-  public static let greeting = Array("picture1\n".utf8)
+  public static let greeting = Array("picture2\n".utf8)
 
   /// A row of whole numbers, and the file, the picture or the words that follow it.
   public struct Message: Sendable {
@@ -46,26 +46,27 @@ public enum DecodingExchange {
   // MARK: - Request
 
   /// The bytes of a request before the file.
-  public static let requestSize = 6 * wordSize
+  public static let requestSize = 7 * wordSize
 
   /// A request to clean a file.
   public static func request(_ file: [UInt8], _ limits: ImageLimits) -> Message {
     Message(
       [
         file.count, limits.maxBytes, limits.maxPixels, limits.maxOutputBytes, limits.maxDimension ?? -1,
-        limits.minSide ?? -1,
+        limits.minSide ?? -1, limits.keepsPNG ? 1 : 0,
       ], file)
   }
 
   /// What the beginning of a request asks for; nil if it is none.
   public static func request(_ header: [UInt8]) -> (byteCount: Int, limits: ImageLimits)? {
     let words = words(header)
-    guard words.count == 6, words[0] >= 0 else { return nil }
+    guard words.count == 7, words[0] >= 0 else { return nil }
     return (
       words[0],
       ImageLimits(
         maxBytes: words[1], maxPixels: words[2], maxOutputBytes: words[3],
-        maxDimension: words[4] < 0 ? nil : words[4], minSide: words[5] < 0 ? nil : words[5])
+        maxDimension: words[4] < 0 ? nil : words[4], minSide: words[5] < 0 ? nil : words[5],
+        keepsPNG: words[6] != 0)
     )
   }
 
@@ -111,8 +112,9 @@ public enum DecodingExchange {
     guard words.count == 8 else { return nil }
     guard words[0] == 1 else { return refusal(content).map { .failure($0) } }
     let sides = 1...ImageLimits.longestSide
+    let format = content.withUnsafeBytes { ImageFormat($0) }
     guard sides.contains(words[2]), sides.contains(words[3]), words[2] * words[3] <= limits.maxPixels,
-      (1...8).contains(words[5]), content.starts(with: SourceFormat.jpegStart)
+      (1...8).contains(words[5]), format == .jpeg || (format == .png && limits.keepsPNG)
     else { return nil }
     return .success(
       CleanImage(

@@ -1,4 +1,4 @@
-/// Decides whether a submitted file may enter, and makes of it an upright JPEG without metadata.
+/// Decides whether a submitted file may enter, and makes of it an upright JPEG without metadata, or leaves it a PNG.
 ///
 /// Cleaning is work for the processor and takes milliseconds to a second: call it from a thread that
 /// may be kept busy. One cleaner serves any number of threads at once.
@@ -26,7 +26,7 @@ public struct ImageCleaner: Sendable {
     guard bytes.count <= limits.maxBytes else {
       throw .fileTooLarge(bytes: bytes.count, limit: limits.maxBytes)
     }
-    switch SourceFormat.detect(bytes) {
+    switch ImageFormat(bytes) {
     case .jpeg: return try cleanJPEG(bytes)
     case .png: return try cleanPNG(bytes)
     case nil:
@@ -39,7 +39,7 @@ public struct ImageCleaner: Sendable {
 extension CleanImage {
   /// A picture of the given size that was encoded anew.
   init(
-    _ fitted: OutputFitter.Fitted, _ source: SourceFormat, _ orientation: Orientation, of size: PixelSize,
+    _ fitted: OutputFitter.Fitted, _ source: ImageFormat, _ orientation: Orientation, of size: PixelSize,
     converted: Bool, removed: Int
   ) {
     self.init(
@@ -49,7 +49,7 @@ extension CleanImage {
         scaled: fitted.size != size.exchanged(orientation.exchangesSides), metadataBytesRemoved: removed))
   }
 
-  init(bytes: [UInt8], size: PixelSize, source: SourceFormat, changes: Changes) {
+  init(bytes: [UInt8], size: PixelSize, source: ImageFormat, changes: Changes) {
     self.bytes = bytes
     width = size.width
     height = size.height
@@ -127,6 +127,15 @@ extension ImageCleaner {
     let orientation = structure.exif.map { Orientation(tiff: Array(bytes[$0])) } ?? .upright
     let wanted = limits.allowed(structure.size)
     var pixels = try PNGDecoder.decode(bytes, structure)
+    if limits.keepsPNG, conversion == nil, orientation == .upright, wanted == structure.size,
+      let kept = structure.withoutMetadata(bytes), kept.count <= limits.maxOutputBytes
+    {
+      return CleanImage(
+        bytes: kept, size: structure.size, source: .png,
+        changes: CleanImage.Changes(
+          orientation: orientation.rawValue, reencoded: false, converted: false, scaled: false,
+          metadataBytesRemoved: bytes.count - kept.count))
+    }
     pixels.finishColours(conversion)
     let fitted = try OutputFitter(limits: limits).encode(try pixels.finished(wanted, orientation), .none)
     return CleanImage(

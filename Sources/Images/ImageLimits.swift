@@ -8,24 +8,35 @@ public struct ImageLimits: Sendable, Hashable {
   /// before any memory is taken for the picture. Cleaning takes up to 13 bytes a pixel for a moment
   /// (measured: 614 MB for 48 megapixels without subsampling, turned).
   public var maxPixels: Int
-  /// The most bytes a cleaned picture will have. The endpoint's API refuses 5,242,880 bytes
-  /// and more, so one less by default.
+  /// The most bytes a cleaned picture will have; by default what the usual rules say.
   public var maxOutputBytes: Int
   /// The most pixels of a cleaned picture's longer side, or nil for as many as it came with.
   public var maxDimension: Int?
   /// The most pixels of a cleaned picture's shorter side, or nil for as many as it came with.
   public var minSide: Int?
+  /// Whether a PNG that needs nothing stays one; else it becomes a JPEG like any other.
+  public var keepsPNG: Bool
 
   /// Makes limits; every value left out is the default that its property names.
   public init(
-    maxBytes: Int = ImageSize.maximum, maxPixels: Int = 50_000_000, maxOutputBytes: Int = 5_242_879,
-    maxDimension: Int? = nil, minSide: Int? = nil
+    maxBytes: Int = ImageSize.maximum, maxPixels: Int = 50_000_000,
+    maxOutputBytes: Int = ImageRules.usual.maxBytes, maxDimension: Int? = nil, minSide: Int? = nil,
+    keepsPNG: Bool = ImageRules.usual.keepsPNG
   ) {
     self.maxBytes = maxBytes
     self.maxPixels = maxPixels
     self.maxOutputBytes = maxOutputBytes
     self.maxDimension = maxDimension
     self.minSide = minSide
+    self.keepsPNG = keepsPNG
+  }
+
+  /// These limits, with what a type's rules say of the clean picture.
+  public func following(_ rules: ImageRules) -> ImageLimits {
+    var limits = self
+    limits.maxOutputBytes = rules.maxBytes
+    limits.keepsPNG = rules.keepsPNG
+    return limits
   }
 
   /// The side in pixels that the endpoint's models see a picture with. A picture whose shorter side is below it

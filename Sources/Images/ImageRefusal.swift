@@ -110,14 +110,14 @@ extension ImageRefusal {
       "The picture's colours are not known: \(reason). Open it, save it again as sRGB, and submit that.")
   }
 
-  static func truncated(_ format: SourceFormat, reason: String) -> ImageRefusal {
+  static func truncated(_ format: ImageFormat, reason: String) -> ImageRefusal {
     ImageRefusal(
       .truncated,
       "The \(format.name) file is cut off: \(reason). Copy or export it again from where it was taken, "
         + "and submit the whole file.")
   }
 
-  static func damaged(_ format: SourceFormat, reason: String) -> ImageRefusal {
+  static func damaged(_ format: ImageFormat, reason: String) -> ImageRefusal {
     ImageRefusal(
       .damaged,
       "The \(format.name) file is damaged: \(reason). Open the original and save it again as JPEG or "

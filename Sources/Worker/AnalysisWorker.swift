@@ -115,6 +115,7 @@ public struct AnalysisWorker: Sendable {
       meters: meters)
     await pipeline.obey(found.pauses)
     await pipeline.share(found.shares)
+    await pipeline.follow(found.imageRules)
     let keys = KeyCache(configuration.imageKeys, loop: loop, log: log)
     await keys.tell()
     ready()

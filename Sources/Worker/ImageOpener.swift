@@ -16,13 +16,15 @@ struct ImageOpener {
   /// the pool and back costs as much for a usual one, and more processor.
   static let bytesOnLoop = 256 << 10
 
-  /// The bytes to be sent.
-  func open(_ job: ClaimedJob, _ image: StoredImage) async throws(UnusableImage) -> [UInt8] {
+  /// The bytes to be sent; an image that is cleaned for it follows the rules.
+  func open(
+    _ job: ClaimedJob, _ image: StoredImage, _ rules: ImageRules
+  ) async throws(UnusableImage) -> [UInt8] {
     guard let encryption = image.encryption else {
-      return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) })
+      return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) }, rules)
     }
     let plain = try await decrypt(job, image.bytes, encryption)
-    return job.isUnsanitized ? try await clean(plain) : plain
+    return job.isUnsanitized ? try await clean(plain, rules) : plain
   }
 
   // MARK: Decrypting
@@ -67,9 +69,9 @@ struct ImageOpener {
   // MARK: Cleaning
 
   /// Cleans an image that came in by SQL, where it could not be cleaned.
-  private func clean(_ image: [UInt8]) async throws(UnusableImage) -> [UInt8] {
+  private func clean(_ image: [UInt8], _ rules: ImageRules) async throws(UnusableImage) -> [UInt8] {
     do throws(UndecodedImage) {
-      return try await decoders.clean(image).bytes
+      return try await decoders.clean(image, limits: ImageLimits().following(rules)).bytes
     } catch {
       switch error {
       case .refused(let refusal): throw .refused(refusal)

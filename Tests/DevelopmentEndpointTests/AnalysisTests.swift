@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DevelopmentEndpoint
@@ -36,6 +37,18 @@ struct AnalysisTests {
   func coloursDecide(_ kind: AnalysisKind, _ colour: [UInt8], _ expected: String) throws {
     let picture = try TestPicture.jpeg(red: colour[0], green: colour[1], blue: colour[2])
     #expect(try conditions(picture, kind).first?.template.id == expected)
+  }
+
+  @Test("A PNG is analysed like a JPEG of the same colours, and one that is cut off is not")
+  func png() throws {
+    let picture = TinyPicture.png(grey: 235)
+    let found = picture.withUnsafeBufferPointer { PictureDecoder.statistics(png: $0) }
+    let statistics = try #require(found)
+    #expect(abs(statistics.brightness - 235.0 / 255) < 0.01 && statistics.pale == 1)
+    let cache = AnalysisCache(capacity: 10)
+    #expect(cache.analysis(ImageDigest(text: "png"), .ear, picture) != nil)
+    #expect(cache.analysis(ImageDigest(text: "cut"), .ear, Array(picture.prefix(60))) == nil)
+    #expect(cache.analysis(ImageDigest(text: "begin"), .ear, Array(picture.prefix(8))) == nil)
   }
 
   @Test("What is no whole JPEG gives no analysis")

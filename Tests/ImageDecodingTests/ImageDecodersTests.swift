@@ -20,6 +20,18 @@ struct ImageDecodersTests {
     #expect(clean == (try ImageCleaner(limits: limits).clean(file)))
   }
 
+  @Test("A PNG stays one where the limits say so")
+  func png() async throws {
+    let file = TinyPicture.png()
+    let decoders = ImageDecoders(slots: 1)
+    for keeps in [true, false] {
+      let limits = ImageLimits(keepsPNG: keeps)
+      let clean = try await decoders.clean(file, limits: limits)
+      #expect(clean == (try ImageCleaner(limits: limits).clean(file)))
+      #expect((clean.bytes == file) == keeps)
+    }
+  }
+
   @Test("A refusal comes back with its code and words")
   func refusals() async throws {
     let file = try Drawn.jpeg(64, 48)

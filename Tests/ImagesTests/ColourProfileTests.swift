@@ -183,7 +183,7 @@ struct ColourProfileTests {
   /// The picture in sRGB before it is encoded.
   private static func converted(_ file: [UInt8]) throws -> Picture {
     try file.withUnsafeBytes { bytes in
-      guard SourceFormat.detect(bytes) == .jpeg else {
+      guard ImageFormat(bytes) == .jpeg else {
         let structure = try PNGStructure(bytes, limits: ImageLimits())
         let conversion = try structure.colours.profile(bytes)?
           .conversion(structure.layout, isGrey: structure.isGrey)
@@ -216,11 +216,7 @@ struct ColourProfileTests {
     return Array(plain.prefix(33)) + chunks.joined() + Array(plain.dropFirst(33))
   }
 
-  private func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
-    let checked = Array(name.utf8) + content
-    let sum = checked.withUnsafeBytes { CRC32.of($0) }
-    return Self.big(UInt32(content.count)) + checked + Self.big(sum)
-  }
+  private func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] { PNGParts.Chunk(name, content).bytes }
 
   /// The content of an iCCP chunk: the profile in stored blocks of zlib.
   private static func packed(_ profile: [UInt8]) throws -> [UInt8] {

@@ -52,6 +52,47 @@ struct MainJobTests {
     }
   }
 
+  @Test("A PNG that may stay one is stored, sent, analysed and exported as one")
+  func png() async throws {
+    try await withQueue { queue in
+      try await RunningEndpoint.with { endpoint in
+        try await queue.addUser("clinic-1")
+        let picture = TinyPicture.noise(side: 120)
+        let folder = try TemporaryFolder(["a.png": picture])
+        let keys = ["--key-file", folder.path("image.keys")]
+        for words in [
+          ["settings", "set", "png_as_is_ear", "yes", "--yes"], ["keys", "new"] + keys,
+          ["submit", "--user", "clinic-1", "--type", "ear", folder.path("a.png")] + keys,
+        ] {
+          let ended = await (try Executable("analysisctl", words, environment: queue.environment)).ended()
+          #expect(ended.code == 0, "\(ended.messages)")
+        }
+        let image = try await queue.pool.query(
+          "SELECT bytes, byte_count, encrypted_by IS NOT NULL AS hidden FROM analysis.image"
+        ).single()
+        #expect(try image.bool("hidden") && !image.bytes("bytes").starts(with: picture.prefix(4)))
+        let worked = await
+          (try Executable(
+            "analysis-worker", ["--drain", "--endpoint", endpoint.url] + keys, environment: queue.environment
+          )).ended()
+        #expect(worked.code == 0, "\(worked.messages)")
+        #expect(try await queue.results == 1)
+        #expect(try endpoint.calls.map { $0["bytes"] as? Int } == [picture.count])
+
+        let out = folder.path("export")
+        let exported = await
+          (try Executable(
+            "analysisctl", ["users", "export", "clinic-1", "--out", out] + keys,
+            environment: queue.environment)).ended()
+        #expect(exported.code == 0, "\(exported.messages)")
+        let files = try FileManager.default.contentsOfDirectory(atPath: out + "/images")
+        #expect(files.count == 1 && files[0].hasSuffix(".png"))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: "\(out)/images/\(files[0])")) == Data(picture))
+        try await queue.expectSound()
+      }
+    }
+  }
+
   @Test("A worker killed in the middle of 1,000 jobs loses none: another takes over, and the quota is exact")
   func killedWorker() async throws {
     try await withQueue { queue in

@@ -20,6 +20,10 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('keep_dead', '24 months'),           -- jobs that died, with their attempts
   ('keep_audit', '6 years'),
   ('consult_from', '0.4'),              -- the confidence from which a condition's flags count: our choice
+  ('image_bytes_throat', '5242879'),    -- most bytes of an image that is sent: the endpoint refuses more
+  ('image_bytes_ear', '5242879'),
+  ('png_as_is_throat', 'no'),           -- whether a PNG that needs nothing is sent as one
+  ('png_as_is_ear', 'no'),
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 
 -- Refuses a wrong value when it is set. The trigger needs the function; what it checks is in

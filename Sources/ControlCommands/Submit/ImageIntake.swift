@@ -1,3 +1,4 @@
+import AnalysisCore
 import ImageDecoding
 import ImageEncryption
 import Images
@@ -36,6 +37,8 @@ struct ImageIntake: Sendable {
   }
 
   private let limits: ImageLimits
+  /// What is sent of each type's images.
+  private let rules: [AnalysisKind: ImageRules]
   private let decoders: ImageDecoders
   /// Under what images are encrypted; nil to leave them in plaintext.
   private let keys: KeyRing?
@@ -49,10 +52,12 @@ struct ImageIntake: Sendable {
   private let chunkCount: Int
 
   init(
-    limits: ImageLimits, decoders: ImageDecoders = ImageDecoders(), keys: KeyRing? = nil,
-    remote: RemoteImageCache? = nil, width: Int = 4, chunkBytes: Int = 8_000_000, chunkCount: Int = 200
+    limits: ImageLimits, rules: [AnalysisKind: ImageRules] = [:], decoders: ImageDecoders = ImageDecoders(),
+    keys: KeyRing? = nil, remote: RemoteImageCache? = nil, width: Int = 4, chunkBytes: Int = 8_000_000,
+    chunkCount: Int = 200
   ) {
     self.limits = limits
+    self.rules = rules
     self.decoders = decoders
     self.keys = keys
     self.remote = remote
@@ -120,6 +125,7 @@ struct ImageIntake: Sendable {
   }
 
   private func clean(_ item: SubmitItem) async throws(Refused) -> CleanImage {
+    let limits = limits.following(item.kind.flatMap { rules[$0] } ?? .usual)
     do {
       switch item.source {
       case .none(let refusal): throw Refused(refusal: refusal)

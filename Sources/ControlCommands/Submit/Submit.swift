@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import FoundationEssentials
 import Images
+import JobQueue
 
 /// `analysisctl submit`.
 enum SubmitCommand {
@@ -121,12 +122,13 @@ enum SubmitCommand {
     return try await context.withSession { session in
       let report = SubmitReport(
         view: session.view, total: items.count, isWaiting: arguments.waiting != .none)
+      let rules = try await ShardDirectory(session.database).imageRules()
       let response = try await arguments.remote.withCache(
         session, keys: keys, limits: arguments.limits, isNeeded: items.contains(where: \.isByURL)
       ) { remote in
         await SubmitRun(
           items: items, waiting: arguments.waiting,
-          intake: ImageIntake(limits: arguments.limits, keys: keys, remote: remote),
+          intake: ImageIntake(limits: arguments.limits, rules: rules, keys: keys, remote: remote),
           database: session.database, interruption: session.interruption, report: report
         ).run()
       }

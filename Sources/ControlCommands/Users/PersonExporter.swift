@@ -4,6 +4,7 @@ import EventLoop
 import Formatting
 import Foundation
 import ImageEncryption
+import Images
 import JobQueue
 import PostgreSQL
 import System
@@ -124,7 +125,8 @@ actor ExportFolder {
   /// Adds an image's file, and answers what data.json says of it.
   func add(_ image: ExportedImage, bytes: [UInt8]) async throws -> JSONValue {
     // What came in by SQL may be whatever a back-end sent.
-    let name = "images/\(image.id).\(bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) ? "png" : "jpg")"
+    let format = bytes.withUnsafeBytes { ImageFormat($0) } ?? .jpeg
+    let name = "images/\(image.id).\(format.fileExtension)"
     let path = "\(temporary)/\(name)"
     try await Self.blocking {
       var file = try AtomicFile(path)

@@ -29,10 +29,13 @@ final class AnalysisCache: Sendable {
   func analysis(_ digest: ImageDigest, _ kind: AnalysisKind, _ bytes: [UInt8]) -> Analysis? {
     let key = Key(digest: digest, kind: kind)
     if let known = lookUp(key) { return known }
+    let isPNG = bytes.starts(with: [0x89, 0x50, 0x4e, 0x47])
     let statistics =
       decodes
-      ? bytes.withUnsafeBufferPointer { PictureDecoder.statistics(jpeg: $0) }
-      : bytes.starts(with: [0xff, 0xd8, 0xff]) ? ColourStatistics(drawnFrom: digest) : nil
+      ? bytes.withUnsafeBufferPointer {
+        isPNG ? PictureDecoder.statistics(png: $0) : PictureDecoder.statistics(jpeg: $0)
+      }
+      : isPNG || bytes.starts(with: [0xff, 0xd8, 0xff]) ? ColourStatistics(drawnFrom: digest) : nil
     let analysis = statistics.map {
       Analysis(kind: kind, conditions: ConditionCatalogue.conditions(kind, $0), advises: advises)
     }

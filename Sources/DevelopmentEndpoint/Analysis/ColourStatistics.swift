@@ -1,3 +1,4 @@
+import Cpng
 import Cturbojpeg
 
 /// Colour and brightness of a picture, each from 0 to 1.
@@ -54,7 +55,7 @@ struct ColourStatistics: Equatable, Sendable {
   }
 }
 
-/// Reads the colours of a JPEG at a fraction of its size.
+/// Reads the colours of a picture: of a JPEG at a fraction of its size.
 enum PictureDecoder {
   /// Larger pictures are refused, whatever their file's size.
   static let maximumPixels = 50_000_000
@@ -78,6 +79,28 @@ enum PictureDecoder {
         decoder, base, size, pixels.baseAddress, Int32(columns), 0, Int32(rows), Int32(TJPF_RGB.rawValue),
         Int32(TJFLAG_FASTDCT | TJFLAG_FASTUPSAMPLE)) == 0
     else { return nil }
+    return ColourStatistics(rgb: UnsafeBufferPointer(pixels))
+  }
+
+  /// Statistics of the picture, or nil if the bytes are no whole PNG of at most 50 megapixels.
+  static func statistics(png: UnsafeBufferPointer<UInt8>) -> ColourStatistics? {
+    // At a fixed address: between the calls libpng keeps a pointer to it.
+    let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)
+    image.initialize(to: png_image())
+    image.pointee.version = UInt32(PNG_IMAGE_VERSION)
+    defer {
+      png_image_free(image)
+      image.deallocate()
+    }
+    guard png_image_begin_read_from_memory(image, png.baseAddress, png.count) != 0 else { return nil }
+    let count = Int(image.pointee.width) * Int(image.pointee.height)
+    guard count <= maximumPixels else { return nil }
+    image.pointee.format = UInt32(PNG_FORMAT_FLAG_COLOR)
+    let pixels = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: count * 3)
+    defer { pixels.deallocate() }
+    // What is transparent is laid on black.
+    var background = png_color(red: 0, green: 0, blue: 0)
+    guard png_image_finish_read(image, &background, pixels.baseAddress, 0, nil) != 0 else { return nil }
     return ColourStatistics(rgb: UnsafeBufferPointer(pixels))
   }
 

@@ -63,7 +63,7 @@ struct AnalyzeRoute {
       return answer
     }
     guard let analysis = core.cache.analysis(digest, kind, upload.image) else {
-      return .failure(400, "The image is no readable JPEG.", code: "INVALID_IMAGE_FORMAT")
+      return .failure(400, "The image is no readable JPEG or PNG.", code: "INVALID_IMAGE_FORMAT")
     }
     var counted: Account?
     if let account {

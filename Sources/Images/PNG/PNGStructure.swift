@@ -16,6 +16,13 @@ struct PNGStructure {
   private(set) var colours = PNGColours()
   /// Where the chunks are that libpng needs.
   private var picture: [Range<Int>] = []
+  /// Where the palette is; nil where there is none, or none that the samples need.
+  private var palette: Range<Int>?
+  /// Where the data chunks are.
+  private var data: [Range<Int>] = []
+  /// Bits of a sample or of a palette's index.
+  private let depth: Int
+  private let isIndexed: Bool
 
   /// Reads the header alone.
   private init(header bytes: UnsafeRawBufferPointer) throws(ImageRefusal) {
@@ -31,6 +38,8 @@ struct PNGStructure {
     size = PixelSize(width, height)
     let (hasColour, hasAlpha) = (bytes[25] & 2 != 0, bytes[25] & 4 != 0)
     isGrey = !hasColour
+    depth = Int(bytes[24])
+    isIndexed = bytes[25] == 3
     layout = hasAlpha ? .rgba : .rgb
   }
 
@@ -61,7 +70,11 @@ struct PNGStructure {
         picture.append(position..<end)
       }
       if name == "tRNS" { layout = .rgba }
-      if name == "IDAT" { isBeforeData = false }
+      if name == "IDAT" {
+        isBeforeData = false
+        data.append(position..<end)
+      }
+      if name == "PLTE", isIndexed, isBeforeData { palette = palette ?? position..<end }
       if isBeforeData { colours.note(name, position + 8..<end - 4) }
       if name == "eXIf", exif == nil { exif = position + 8..<end - 4 }
       position = end
@@ -82,6 +95,18 @@ struct PNGStructure {
       position += part.count
     }
     return copy
+  }
+
+  /// The file with the chunks alone without which the picture cannot be decoded, each as it is; nil for a picture that
+  /// cannot be sent like that: it has transparency, or more than 8 bits a sample, which not every decoder reads right, or
+  /// bytes that no decoder looks at where its samples or its palette should be. What decoded it has found it sound.
+  func withoutMetadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard layout == .rgb, depth <= 8, (palette?.count ?? 0) <= 12 + (3 << depth),
+      CompressedSamples.fill(data.map { $0.lowerBound + 8..<$0.upperBound - 4 }, of: bytes, size)
+    else { return nil }
+    let header = 8..<33
+    let end: [UInt8] = [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]
+    return Self.signature + ([header] + (palette.map { [$0] } ?? []) + data).flatMap { bytes[$0] } + end
   }
 
   private static let cutOff = ImageRefusal.truncated(.png, reason: "it ends before the picture does")

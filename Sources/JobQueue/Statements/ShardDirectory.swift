@@ -1,4 +1,4 @@
-package import AnalysisCore
+public import AnalysisCore
 public import PostgreSQL
 import SQLFiles
 
@@ -25,6 +25,22 @@ public struct ShardDirectory: Sendable {
   /// How many claims begin with each priority; the usual shares where the setting is not known.
   public func laneShares(deadline: Duration? = nil) async throws(JobQueueError) -> LaneShares {
     try await setting("lane_shares", deadline: deadline).flatMap { LaneShares($0) } ?? .usual
+  }
+
+  /// What is sent of the images of each type.
+  public func imageRules(deadline: Duration? = nil) async throws(JobQueueError) -> [AnalysisKind: ImageRules]
+  {
+    try await Statement(
+      SQLFunction("image_rules", 0, "o_type", "o_max_bytes", "o_keeps_png"), [],
+      while: "reading the rules of images"
+    ) { rows in
+      var rules: [AnalysisKind: ImageRules] = [:]
+      for row in rows {
+        rules[try row.named("o_type", AnalysisKind.self)] = ImageRules(
+          maxBytes: try row.int("o_max_bytes"), keepsPNG: try row.bool("o_keeps_png"))
+      }
+      return rules
+    }.run(on: database, deadline: deadline)
   }
 
   /// A setting of the installation; nil where there is none of that name.

@@ -33,16 +33,19 @@ public struct ModelClient: Sendable {
   ///
   /// When the token has ended, one login is made for all calls in flight and the request repeated once.
   /// - Parameters:
-  ///   - image: A JPEG without metadata, read while it is sent.
+  ///   - image: A picture without metadata, read while it is sent.
+  ///   - fileName: What it is called there, with the ending of its format.
+  ///   - contentType: Its format.
   ///   - idempotencyKey: The same for each attempt of a job, so that an endpoint that knows the header counts
   ///     the job once.
   ///   - deadline: How long the whole call may take, a repetition included; by default the endpoint's.
   public func analyze(
-    image: any BodyBytes, kind: AnalysisKind, idempotencyKey: String, deadline: Duration? = nil
+    image: any BodyBytes, fileName: String = "image.jpg", contentType: String = "image/jpeg",
+    kind: AnalysisKind, idempotencyKey: String, deadline: Duration? = nil
   ) async -> CallOutcome {
     var form = Multipart()
     form.addText("type", kind.rawValue)
-    form.addFile("image", fileName: "image.jpg", contentType: "image/jpeg", image)
+    form.addFile("image", fileName: fileName, contentType: contentType, image)
     let call = AnalysisCall(
       client: self, form: form, kind: kind, idempotencyKey: idempotencyKey,
       end: transport.clock.monotonic() + (deadline ?? endpoint.deadlines.analyze))

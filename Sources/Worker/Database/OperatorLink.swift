@@ -3,8 +3,8 @@ internal import JobQueue
 internal import Logging
 internal import PostgreSQL
 
-/// What a worker and its operators tell each other through the database: the operators' pauses and the lanes' shares,
-/// which it obeys, and a report of itself.
+/// What a worker and its operators tell each other through the database: the operators' pauses, the lanes' shares and
+/// the rules of images, which it obeys, and a report of itself.
 ///
 /// Nothing depends on it: while it does not work, the pauses last heard of hold on.
 struct OperatorLink {
@@ -15,7 +15,7 @@ struct OperatorLink {
 
   /// How often the pauses are read: an operator should not have to wait, and they are a few rows.
   private static let pausesEvery: Duration = .seconds(1)
-  /// How often the report is written, which is a row each time, and the shares are read.
+  /// How often the report is written, which is a row each time, and the settings are read.
   private static let reportEvery: Duration = .seconds(5)
   /// How long to leave alone what the role's rights do not allow.
   private static let refusedFor: Duration = .seconds(60)
@@ -51,7 +51,9 @@ struct OperatorLink {
           await pipeline.obey(pauses)
         }
         if EventLoop.now >= nextReport {
-          await pipeline.share(try await ShardDirectory(databases.control).laneShares(deadline: deadline))
+          let directory = ShardDirectory(databases.control)
+          await pipeline.share(try await directory.laneShares(deadline: deadline))
+          await pipeline.follow(try await directory.imageRules(deadline: deadline))
         }
         if EventLoop.now >= nextReport, let compared = try await report(clock) {
           clock = compared

@@ -1,3 +1,4 @@
+internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import PostgreSQL
@@ -38,6 +39,8 @@ struct Startup {
     let pauses: [OperatorPause]
     /// What each priority has of the claims.
     let shares: LaneShares
+    /// What is sent of each type's images.
+    let imageRules: [AnalysisKind: ImageRules]
   }
 
   /// Waits for the database and looks.
@@ -51,7 +54,7 @@ struct Startup {
         let directory = ShardDirectory(databases.control)
         let found = Found(
           shards: try await directory.shards(), pauses: try await OperatorLink.pauses(databases, worker),
-          shares: try await directory.laneShares())
+          shares: try await directory.laneShares(), imageRules: try await directory.imageRules())
         try await ReaderRecord(worker: worker, databases: databases).start()
         return found
       } catch let failure {

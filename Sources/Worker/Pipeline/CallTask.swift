@@ -1,6 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import HTTPTransfer
+internal import Images
 internal import JobQueue
 internal import ModelClient
 
@@ -30,7 +31,7 @@ struct CallTask {
   private func call(_ client: ModelClient, _ ready: inout ReadyJob) async throws(UnusableImage) -> CallOutcome
   {
     guard ready.isSentAsStored else {
-      let image = try await opener.open(ready.job, ready.image)
+      let image = try await opener.open(ready.job, ready.image, pipeline.imageRules(of: ready.job.kind))
       // What was stored is needed no more: only one of the two is held while the call lasts.
       ready.letGoStored()
       return try await call(client, ready, image)
@@ -42,8 +43,10 @@ struct CallTask {
     _ client: ModelClient, _ ready: ReadyJob, _ image: some BodyBytes
   ) async throws(UnusableImage) -> CallOutcome {
     try ready.checkOwner()
+    let format = image.withUnsafeBytes { ImageFormat($0) } ?? .jpeg
     return await client.analyze(
-      image: WatchedBytes(source: image, job: ready.job.id, failpoints: failpoints), kind: ready.job.kind,
+      image: WatchedBytes(source: image, job: ready.job.id, failpoints: failpoints),
+      fileName: "image.\(format.fileExtension)", contentType: format.contentType, kind: ready.job.kind,
       idempotencyKey: ready.idempotencyKey, deadline: deadline)
   }
 }

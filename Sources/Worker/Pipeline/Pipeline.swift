@@ -73,6 +73,8 @@ actor Pipeline {
   var stage = Stage.running
   /// What operators have paused, as last heard.
   var pauses: [OperatorPause] = []
+  /// What is sent of each type's images, as last heard.
+  private var imageRules: [AnalysisKind: ImageRules] = [:]
   /// Why the run ends before its work is done.
   var fault: JobQueueError?
 
@@ -175,6 +177,14 @@ actor Pipeline {
   }
 
   var holdsQuarantined: Bool { leases.values.contains { $0.isQuarantined } }
+
+  // MARK: Rules of images
+
+  /// By which rules images are cleaned from now on.
+  func follow(_ rules: [AnalysisKind: ImageRules]) { imageRules = rules }
+
+  /// By which rules images of a type are cleaned.
+  func imageRules(of kind: AnalysisKind) -> ImageRules { imageRules[kind] ?? .usual }
 
   // MARK: Stages
 

@@ -1,7 +1,9 @@
 import Administration
+import AnalysisCore
 import JobQueue
 import PostgreSQL
 import QueueTestSupport
+import TestSupport
 import Testing
 
 @Suite("Settings of the installation")
@@ -14,7 +16,9 @@ struct SettingTests {
       ("max_database_bytes", "10 GB"), ("max_waiting_per_user", "1e9"), ("statement_grace", "-1 day"),
       ("max_wating", "1"), ("lane_shares", "5,2"), ("lane_shares", "5,2,0"), ("lane_shares", "100,2,1"),
       ("lane_shares", "5, 2, 1"), ("lane_shares", ""), ("keep_images", "59 minutes"), ("keep_images", "soon"),
-      ("keep_audit", "364 days"), ("statement_grace", ""),
+      ("keep_audit", "364 days"), ("statement_grace", ""), ("image_bytes_throat", "9999"),
+      ("image_bytes_ear", "10000001"), ("image_bytes_ear", "5 MB"), ("image_bytes_ear", ""),
+      ("image_bytes_nose", "20000"), ("png_as_is_throat", "true"), ("png_as_is_ear", ""),
     ])
   func wrong(name: String, value: String) async throws {
     try await withCheckedQueue { queue async throws in
@@ -31,7 +35,8 @@ struct SettingTests {
     "A sound value is taken",
     arguments: [
       ("shards", "64"), ("zone", "Asia/Jakarta"), ("max_waiting", ""), ("statement_grace", "36 hours"),
-      ("lane_shares", "1,1,99"),
+      ("lane_shares", "1,1,99"), ("image_bytes_throat", "10000"), ("image_bytes_ear", "10000000"),
+      ("png_as_is_throat", "yes"), ("png_as_is_ear", "no"),
     ])
   func sound(name: String, value: String) async throws {
     try await withCheckedQueue { queue async throws in
@@ -49,6 +54,35 @@ struct SettingTests {
       #expect(
         try await queue.texts("SELECT name FROM analysis.setting ORDER BY name")
           == settings.map(\.name).sorted())
+    }
+  }
+
+  @Test("What is sent of each type's images is told to who cleans them and to no other role")
+  func imageRules() async throws {
+    try await withCheckedQueue { queue async throws in
+      #expect(
+        try await ShardDirectory(queue.pool).imageRules() == [.throat: .usual, .ear: .usual])
+      try await queue.execute(
+        """
+        UPDATE analysis.setting SET value = '20000' WHERE name = 'image_bytes_ear';
+        UPDATE analysis.setting SET value = 'yes' WHERE name = 'png_as_is_throat'
+        """)
+      let roles = try await queue.texts("SELECT o_role FROM analysis.role_rights() ORDER BY o_role")
+      #expect(roles.contains("worker") && roles.contains("submitter") && roles.count == 9)
+      for role in roles {
+        try await withLoginRole(on: queue.pool, in: ["analysis_\(role)"]) { login in
+          let pool = ConnectionPool(queue.database.login(login).configuration, on: queue.loop, size: 1)
+          do throws(JobQueueError) {
+            let rules = try await ShardDirectory(pool).imageRules()
+            #expect(role == "worker" || role == "submitter")
+            #expect(rules[.throat] == ImageRules(maxBytes: 5_242_879, keepsPNG: true))
+            #expect(rules[.ear] == ImageRules(maxBytes: 20_000, keepsPNG: false))
+          } catch {
+            #expect(error.code == .permission && role != "worker" && role != "submitter", "\(role): \(error)")
+          }
+          await pool.close()
+        }
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import Foundation
+import PostgreSQL
 import QueueTestSupport
 import System
 import TestSupport
@@ -38,6 +39,56 @@ struct SubmitTests {
       #expect(
         try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id") == ["p1.png", "p2.png"])
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job WHERE kind = 2") == 2)
+    }
+  }
+
+  @Test("images follow the rules of their type, one that is submitted for both types too")
+  func rulesOfTypes() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let noise = TinyPicture.noise(side: 200)
+      let files = try TemporaryFolder(["p.png": TinyPicture.png(saying: "Taken by Ada"), "noise.png": noise])
+      try files.write(
+        "file,type\np.png,throat\nnoise.png,throat\np.png,ear\nnoise.png,ear\n", to: "batch.csv")
+      func set(_ name: String, _ value: String) async {
+        #expect(await queue.control("settings", "set", name, value, "--yes").code == .done)
+      }
+      // By a login that may do nothing but submit.
+      func submitted(_ key: String) async throws -> [String: [UInt8]] {
+        let ran = try await withLoginRole(on: queue.pool, in: ["analysis_submitter"]) { login in
+          await queue.acting(as: login).control(
+            "submit", "--user", "u1", "--manifest", files.path("batch.csv"), "--key", key)
+        }
+        #expect(ran.code == .done, "\(ran.messages)")
+        let rows = try await queue.pool.query(
+          """
+          SELECT j.source_name || ' ' || j.kind AS name, i.bytes
+          FROM analysis.job j
+          JOIN analysis.image i ON i.shard = j.shard AND i.period = j.image_period AND i.id = j.image_id
+          ORDER BY j.id DESC LIMIT 4
+          """)
+        return try Dictionary(
+          uniqueKeysWithValues: rows.map { (try $0.string("name"), try $0.bytes("bytes")) })
+      }
+      let jpeg: [UInt8] = [0xFF, 0xD8, 0xFF]
+
+      await set("png_as_is_throat", "yes")
+      await set("image_bytes_ear", "10000")
+      let first = try await submitted("first")
+      #expect(first["p.png 1"] == TinyPicture.png() && first["noise.png 1"] == noise)
+      #expect(first["p.png 2"]?.starts(with: jpeg) == true)
+      #expect(first["noise.png 2"]?.starts(with: jpeg) == true)
+      #expect((1...10_000).contains(first["noise.png 2"]?.count ?? 0))
+
+      // A PNG with too many bytes is none, also where PNGs are kept.
+      await set("image_bytes_throat", "\(noise.count - 1)")
+      await set("image_bytes_ear", "\(noise.count)")
+      await set("png_as_is_ear", "yes")
+      let second = try await submitted("second")
+      #expect(second["p.png 1"] == TinyPicture.png() && second["p.png 2"] == TinyPicture.png())
+      #expect(second["noise.png 1"]?.starts(with: jpeg) == true)
+      #expect((10_001..<noise.count).contains(second["noise.png 1"]?.count ?? 0))
+      #expect(second["noise.png 2"] == noise)
     }
   }
 

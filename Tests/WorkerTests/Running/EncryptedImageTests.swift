@@ -268,7 +268,7 @@ extension Backend.Call {
 
 extension QueueFixture {
   /// An image that was submitted, as it was and as it is stored.
-  fileprivate struct Encrypted {
+  struct Encrypted {
     let plain: [UInt8]
     let encrypted: [UInt8]
   }
@@ -287,7 +287,7 @@ extension QueueFixture {
   }
 
   @discardableResult
-  fileprivate func submit(
+  func submit(
     encrypting image: [UInt8], under ring: KeyRing, unsanitized: Bool = false, of user: String = "clinic"
   ) async throws -> Encrypted {
     let sha256 = SHA256.digest(of: image)

@@ -19,7 +19,11 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ('keep_dead', '24 months', 'for ever', 'dead jobs'),
     ('keep_audit', '6 years', 'for ever', 'the audit; a year at least'),
     ('keep_usage', '', 'for ever', 'counters of months'),
-    ('consult_from', '0.4', NULL, 'confidence that makes a job serious')
+    ('consult_from', '0.4', NULL, 'confidence that makes a job serious'),
+    ('image_bytes_throat', '5242879', NULL, 'most bytes of a throat image sent'),
+    ('image_bytes_ear', '5242879', NULL, 'most bytes of an ear image sent'),
+    ('png_as_is_throat', 'no', NULL, 'yes: a throat PNG can stay a PNG'),
+    ('png_as_is_ear', 'no', NULL, 'yes: an ear PNG can stay a PNG')
 $$;
 
 -- The settings as they are.
@@ -44,6 +48,19 @@ $$;
 COMMENT ON FUNCTION analysis.setting_value IS
   'Answers a setting of the installation.';
 
+-- What is sent of the images of each type: how many bytes at most, and whether a PNG that needs nothing stays
+-- one. Who cleans images asks once in a while, and not for each.
+CREATE OR REPLACE FUNCTION analysis.image_rules()
+RETURNS TABLE (o_type text, o_max_bytes int, o_keeps_png boolean)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT t.name, b.value::int, p.value = 'yes'
+  FROM (VALUES ('throat'), ('ear')) t(name)
+  JOIN analysis.setting b ON b.name = 'image_bytes_' || t.name
+  JOIN analysis.setting p ON p.name = 'png_as_is_' || t.name
+$$;
+COMMENT ON FUNCTION analysis.image_rules IS
+  'Answers what is sent of the images of each type.';
+
 -- Refuses a value that a setting cannot have.
 CREATE OR REPLACE FUNCTION analysis.check_setting_value(p_name text, p_value text, p_before text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -56,6 +73,9 @@ DECLARE
     WHEN p_name = 'lane_shares' THEN
       'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
     WHEN p_name = 'consult_from' THEN 'consult_from is a confidence from 0 to 1, for instance 0.4'
+    WHEN p_name LIKE 'image\_bytes\_%' THEN
+      p_name || ' is a whole number from 10000 to ' || analysis.max_image_bytes(false)
+    WHEN p_name LIKE 'png\_as\_is\_%' THEN p_name || ' is yes or no'
     WHEN p_name = 'statement_grace' THEN 'statement_grace is a time from 0 to 100 years, for instance 3 days'
     WHEN p_name = 'keep_audit' THEN
       'keep_audit is a time from 1 year to 100 years, for instance 6 years, or empty for ever'
@@ -75,6 +95,10 @@ BEGIN
       -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
       WHEN p_name = 'lane_shares' THEN p_value ~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$'
       WHEN p_name = 'consult_from' THEN p_value ~ '^(0(\.[0-9]{1,15})?|1(\.0{1,15})?)$'
+      -- Any picture can be made as small as the least.
+      WHEN p_name LIKE 'image\_bytes\_%' THEN
+        p_value ~ '^[1-9][0-9]{4,7}$' AND p_value::int BETWEEN 10000 AND analysis.max_image_bytes(false)
+      WHEN p_name LIKE 'png\_as\_is\_%' THEN p_value IN ('yes', 'no')
       WHEN p_name = 'statement_grace' THEN p_value::interval BETWEEN interval '0' AND interval '100 years'
       WHEN p_value = '' THEN true
       -- By the calendar: as an interval a year is as long as 360 days.

@@ -60,7 +60,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'submitter',
       ARRAY[
         'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results',
-        'results_of', 'period_text'],
+        'results_of', 'period_text', 'image_rules'],
       '{}'::text[]
     UNION ALL
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
@@ -69,7 +69,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
         'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
-        'prepare_months', 'audit_worker'],
+        'prepare_months', 'audit_worker', 'image_rules'],
       s.tables
     FROM status s
     UNION ALL

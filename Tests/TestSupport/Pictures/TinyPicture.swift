@@ -1,12 +1,28 @@
-/// A PNG of 16 by 16 pixels in one grey, made here so that no test needs a program to draw it.
-enum TinyPicture {
-  /// The picture in a grey; each grey is another picture.
-  static func png(grey: UInt8 = 128) -> [UInt8] {
-    let side = 16
-    let rows = (0..<side).flatMap { _ in [UInt8(0)] + [UInt8](repeating: grey, count: side) }
+import System
+
+/// Grey PNGs, made here so that no test needs a program to draw one. They have no chunk that they could do without.
+public enum TinyPicture {
+  /// A picture of 16 by 16 pixels in a grey; each grey is another picture.
+  ///
+  /// - Parameter words: What is noted in it, as metadata.
+  public static func png(grey: UInt8 = 128, saying words: String? = nil) -> [UInt8] {
+    let note = words.map { chunk("tEXt", Array("Comment\0\($0)".utf8)) } ?? []
+    return png(side: 16, note) { grey }
+  }
+
+  /// A square picture of noise, of which the file has a byte for each pixel and a few more.
+  ///
+  /// - Parameter side: At most 255.
+  public static func noise(side: Int) -> [UInt8] {
+    var generator = SeededGenerator(seed: 7)
+    return png(side: side, []) { UInt8.random(in: 0...255, using: &generator) }
+  }
+
+  private static func png(side: Int, _ note: [UInt8], pixel: () -> UInt8) -> [UInt8] {
+    let rows = (0..<side).flatMap { _ in [UInt8(0)] + (0..<side).map { _ in pixel() } }
     let header = bytes(UInt32(side)) + bytes(UInt32(side)) + [8, 0, 0, 0, 0]
     return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-      + chunk("IHDR", header) + chunk("IDAT", zlib(rows)) + chunk("IEND", [])
+      + chunk("IHDR", header) + note + chunk("IDAT", zlib(rows)) + chunk("IEND", [])
   }
 
   private static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {
