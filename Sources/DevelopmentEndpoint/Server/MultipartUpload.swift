@@ -1,4 +1,4 @@
-import Glibc
+import Clinux
 
 /// One multipart upload, parsed as its bytes come in. It takes what the real server's parser takes: `Boundary=` in any
 /// case, parameters after the boundary, text before the first part and after the last.
@@ -51,21 +51,26 @@ final class MultipartUpload {
 
   /// Takes the next bytes of the body.
   func receive(_ bytes: UnsafeRawBufferPointer) {
+    guard !pending.isEmpty else {
+      pending.append(contentsOf: bytes[takeAll(bytes)...])
+      return
+    }
     // Out of the property for as long as it is read, so that nothing is copied.
     var waiting: [UInt8] = []
     swap(&waiting, &pending)
     waiting.append(contentsOf: bytes)
-    var position = 0
-    waiting.withUnsafeBytes { waiting in
-      while true {
-        let rest = UnsafeRawBufferPointer(rebasing: waiting[position...])
-        let (count, goesOn) = take(rest)
-        position += count
-        if !goesOn { return }
-      }
-    }
-    waiting.removeFirst(position)
+    waiting.removeFirst(waiting.withUnsafeBytes(takeAll))
     swap(&waiting, &pending)
+  }
+
+  /// Takes what it can of the bytes, and answers how many those are.
+  private func takeAll(_ bytes: UnsafeRawBufferPointer) -> Int {
+    var position = 0
+    while true {
+      let (count, goesOn) = take(UnsafeRawBufferPointer(rebasing: bytes[position...]))
+      position += count
+      if !goesOn { return position }
+    }
   }
 
   /// Takes what it can of the bytes.
@@ -80,7 +85,9 @@ final class MultipartUpload {
         return (end + delimiter.count, true)
       }
       // A delimiter may have begun at the end.
-      let count = max(0, bytes.count - (delimiter.count - 1))
+      let longest = min(delimiter.count - 1, bytes.count)
+      let begun = (0...longest).last { bytes.suffix($0).elementsEqual(delimiter.prefix($0)) } ?? 0
+      let count = bytes.count - begun
       receive(UnsafeRawBufferPointer(rebasing: bytes[..<count]), of: part)
       return (count, false)
     case .delimited:
@@ -142,15 +149,10 @@ final class MultipartUpload {
 
   /// Where bytes begin within others.
   private static func find(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let start = bytes.baseAddress, let first = wanted.first else { return nil }
-    var position = 0
-    while bytes.count - position >= wanted.count,
-      let found = memchr(start + position, Int32(first), bytes.count - position - wanted.count + 1)
-    {
-      if memcmp(found, wanted, wanted.count) == 0 { return UnsafeRawPointer(found) - start }
-      position = UnsafeRawPointer(found) - start + 1
+    guard let start = bytes.baseAddress, let found = memmem(start, bytes.count, wanted, wanted.count) else {
+      return nil
     }
-    return nil
+    return UnsafeRawPointer(found) - start
   }
 
   /// Whether the body was a whole multipart form.
