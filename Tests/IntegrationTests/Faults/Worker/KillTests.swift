@@ -46,17 +46,30 @@ import TestSupport
     func whileTheServerStores() async throws {
       try await Installation.with(jobs: 1) { installation in
         let pool = installation.queue.pool
+        // Holds the store up in the midst of its transaction. Without waiting for a lock: after 1.5 s a store leaves out
+        // whatever is locked.
+        try await installation.queue.execute(
+          """
+          CREATE FUNCTION public.wait_for_test() RETURNS trigger LANGUAGE plpgsql AS $$
+          BEGIN
+            WHILE NOT pg_try_advisory_xact_lock_shared(1) LOOP
+              PERFORM pg_sleep(0.01);
+            END LOOP;
+            RETURN NEW;
+          END $$;
+          CREATE TRIGGER wait_for_test BEFORE INSERT ON analysis.result
+            FOR EACH ROW EXECUTE FUNCTION public.wait_for_test()
+          """)
         let victim = try installation.worker(failpoints: "before-store=stop")
         try await victim.hasStopped()
         try await pool.transaction { transaction in
-          // The store waits for the lease's row, and so is in the midst of its transaction.
-          _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE")
+          _ = try await transaction.query("SELECT pg_advisory_xact_lock(1)")
           victim.send(SIGCONT)
           try await eventually {
             try await installation.queue.number(
               """
               SELECT count(*)::int FROM pg_stat_activity
-              WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%complete%'
+              WHERE datname = current_database() AND wait_event = 'PgSleep' AND query LIKE '%complete%'
               """) == 1
           }
           victim.send(SIGKILL)
