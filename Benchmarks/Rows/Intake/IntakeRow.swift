@@ -20,7 +20,7 @@ struct IntakeRow: BenchmarkRow {
     let bytes: Int
     let count: Int
     let quickCount: Int
-    /// Whether it lies on its side; else nothing needs to be done to it but to remove its metadata.
+    /// Whether it lies on its side; else nothing needs to be done to it.
     var liesDown = true
   }
 
@@ -99,9 +99,12 @@ struct IntakeRow: BenchmarkRow {
       let decoders = ImageDecoders(slots: 1)
       for picture in files.pictures { _ = try await decoders.clean(picture) }
     }
-    // What it used is known when it has ended, which a thread of the library awaits.
+    // How much of the processor's time the decoder used is known once it has ended, which another thread waits for.
     var after = OwnUsage()
-    while after.secondsOfChildren == before.secondsOfChildren, begin.duration(to: .now) < .seconds(60) {
+    while after.secondsOfChildren == before.secondsOfChildren {
+      guard begin.duration(to: .now) < .seconds(60) else {
+        throw BenchmarkError("The decoder did not end")
+      }
       try await Task.sleep(for: .milliseconds(1))
       after = OwnUsage()
     }

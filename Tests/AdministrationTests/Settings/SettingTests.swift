@@ -57,7 +57,7 @@ struct SettingTests {
     }
   }
 
-  @Test("What is sent of each type's images is told to who cleans them and to no other role")
+  @Test("Submitters and workers can read the rules of images, and no other role can")
   func imageRules() async throws {
     try await withCheckedQueue { queue async throws in
       #expect(
