@@ -107,7 +107,8 @@ struct HostilePictureTests {
   @Test("One whose decoder never answers is refused after a time, but may come again")
   func hangs() async throws {
     let stub = try Stub("time.sleep(1000)")
-    let decoders = ImageDecoders(slots: 1, program: stub.program, deadline: .milliseconds(300))
+    let decoders = ImageDecoders(
+      slots: 1, program: stub.program, arguments: stub.arguments, deadline: .milliseconds(300))
     #expect(await decoders.refusal(try Drawn.jpeg(64, 48))?.code == .notProcessed)
   }
 
@@ -128,7 +129,7 @@ struct HostilePictureTests {
     "One whose decoder answers nonsense is refused, and nothing of the answer is told", arguments: answers)
   func nonsense(answer: String) async throws {
     let stub = try Stub("\(answer); time.sleep(1000)")
-    let decoders = ImageDecoders(slots: 1, program: stub.program)
+    let decoders = ImageDecoders(slots: 1, program: stub.program, arguments: stub.arguments)
     let refusal = try #require(await decoders.refusal(try Drawn.jpeg(64, 48)))
     #expect(refusal.code == .decoderFailed)
     #expect(!refusal.message.contains("secret"))
@@ -145,7 +146,7 @@ struct HostilePictureTests {
       with open(os.path.dirname(sys.argv[0]) + "/environment", "w") as file:
         file.write(open("/proc/self/environ").read())
       """)
-    let decoders = ImageDecoders(slots: 1, program: stub.program)
+    let decoders = ImageDecoders(slots: 1, program: stub.program, arguments: stub.arguments)
     _ = await decoders.refusal(try Drawn.jpeg(64, 48))
     #expect(try stub.written("files") == "[0, 1, 2]\n")
     #expect(try stub.written("environment") == "")
@@ -168,8 +169,10 @@ struct HostilePictureTests {
   @Test("Where no decoder can be started no picture is judged")
   func unavailable() async throws {
     let stub = try Stub("", greeting: "picture0")
-    for program in ["/nonexistent/image-decoder", "/bin/false", stub.program] {
-      let decoders = ImageDecoders(slots: 1, program: program)
+    for (program, arguments) in [
+      ("/nonexistent/image-decoder", []), ("/bin/false", []), (stub.program, stub.arguments),
+    ] {
+      let decoders = ImageDecoders(slots: 1, program: program, arguments: arguments)
       guard case .unavailable(let error) = await decoders.failure(try Drawn.jpeg(64, 48)) else {
         Issue.record("\(program) decoded something")
         continue

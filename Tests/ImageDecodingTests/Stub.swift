@@ -5,21 +5,23 @@ import TestSupport
 
 /// A program in the place of `image-decoder`, which does what a sound one never does.
 struct Stub {
-  let program: String
+  /// The interpreter: a file just written cannot be run while a program that another test starts still has it open.
+  let program = "/usr/bin/python3"
+  let arguments: [String]
   private let folder: TemporaryFolder
 
   /// - Parameter body: Python, after the greeting.
   init(_ body: String, greeting: String = String(decoding: DecodingExchange.greeting, as: UTF8.self)) throws {
     folder = try TemporaryFolder()
-    program = try folder.write(
+    let script = try folder.write(
       """
-      #!/usr/bin/python3
       import os, sys, time
       def say(words): os.write(1, words)
       say(bytes(\(Array(greeting.utf8))))
       \(body)
 
-      """, to: "stub", mode: 0o700)
+      """, to: "stub")
+    arguments = [script]
   }
 
   /// What it has written into a file beside it.
