@@ -221,6 +221,12 @@ let package = Package(
       "DevelopmentEndpointTests",
       ["DevelopmentEndpoint", "Formatting", "Cturbojpeg", "model-endpoint", "TestSupport"]),
     tests(
+      "AttackTests",
+      [
+        "AnalysisCore", "DevelopmentEndpoint", "EventLoop", "JobQueue", "PostgreSQL", "QueueTestSupport", "TestSupport",
+        "analysis-worker", "analysisctl", "image-decoder",
+      ]),
+    tests(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",

@@ -13,7 +13,7 @@ enum Route: Equatable, Sendable {
   case page, noPage
 
   init(method: String, path: String, _ dialect: EndpointConfiguration.Dialect) {
-    let saved = dialect == .guide ? "/api/analyses/" : "/api/analysis/"
+    let saved = Self.savedAnalysis(dialect)
     let (allowed, route): (String, Route)
     if let known = Self.common[path] ?? (dialect == .guide ? Self.guide : Self.server)[path] {
       (allowed, route) = known
@@ -28,6 +28,16 @@ enum Route: Equatable, Sendable {
       case .guide: allowed.isEmpty ? .unknown : .wrongMethod(allowed: allowed)
       case .server: method == "GET" || method == "HEAD" ? .page : .noPage
       }
+  }
+
+  /// Every path of a dialect with its method; the number of an analysis follows the last.
+  static func paths(_ dialect: EndpointConfiguration.Dialect) -> [(method: String, path: String)] {
+    let own = dialect == .guide ? guide : server
+    return common.merging(own) { $1 }.map { ($1.0, $0) } + [("DELETE", savedAnalysis(dialect))]
+  }
+
+  private static func savedAnalysis(_ dialect: EndpointConfiguration.Dialect) -> String {
+    dialect == .guide ? "/api/analyses/" : "/api/analysis/"
   }
 
   private static let common: [String: (String, Route)] = [

@@ -1,0 +1,124 @@
+import Foundation
+import PostgreSQL
+import QueueTestSupport
+import TestSupport
+
+/// A database with two clinics, patients of both, and everything of theirs that somebody could be after.
+///
+/// `ann-north` and `sue-south` have an analysis, a picture, a dead job with its cause, a job that waits, one that a worker
+/// holds, and a profile. What nobody but the entitled may see holds the mark.
+struct AttackedDatabase: Sendable {
+  /// It stands in pictures, results and profiles, and in what `sue-south`'s failures say.
+  static let mark = "confided"
+
+  let queue: QueueFixture
+  /// What names in braces stand for: numbers of users, jobs, leases and months, and what a reading was opened as.
+  let known: [String: String]
+
+  /// Lends such a database.
+  static func with<R>(_ body: (AttackedDatabase) async throws -> R) async throws -> R {
+    try await withQueue(from: template) { queue in
+      try await body(AttackedDatabase(queue: queue, known: try await facts(queue)))
+    }
+  }
+
+  private static let template = DatabaseTemplate("attacked") { conninfo in
+    try await DatabaseTemplate.migrated.prepare(conninfo)
+    try await withQueue(in: TestDatabase(conninfo: conninfo, name: "attacked"), connections: 4) { queue in
+      try await fill(queue)
+    }
+  }
+
+  private static func fill(_ queue: QueueFixture) async throws {
+    for user in ["ann-north", "sue-south"] { try await queue.addUser(user) }
+    try await queue.execute(
+      """
+      SELECT analysis.add_clinic('north'), analysis.add_clinic('south'),
+        analysis.assign_clinic(0::smallint, 'ann-north', 'north'), analysis.assign_clinic(0::smallint, 'sue-south', 'south');
+      SELECT analysis.save_profile(shard, user_id, '\(mark)', '\(mark)@example.org', NULL, NULL, NULL)
+      FROM analysis.account
+      """)
+    for user in ["ann-north", "sue-south"] {
+      _ = try await queue.create([Ask(user, image: "\(mark) \(user)")])
+      _ = try await queue.complete(try await queue.claim())
+      _ = try await queue.deadJob(user, image: "\(mark) dead \(user)")
+    }
+    _ = try await queue.create(
+      ["ann-north", "sue-south"].map { Ask($0, image: "\(mark) held \($0)") })
+    _ = try await queue.claim(2, worker: 7, lease: 700)
+    _ = try await queue.create(
+      ["ann-north", "sue-south"].map { Ask($0, image: "\(mark) waiting \($0)") })
+    try await queue.execute(
+      """
+      UPDATE analysis.result SET primary_name = '\(mark)', analysis_id = '\(mark)',
+        conditions = '[{"id": "\(mark)", "name": "\(mark)", "confidence": 0.9, "band": 4, "normal": false}]';
+      UPDATE analysis.dead d SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(mark)' ELSE 'its own' END
+      FROM analysis.account a WHERE a.user_id = d.user_id;
+      UPDATE analysis.attempt_error e SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(mark)' ELSE 'its own' END
+      FROM analysis.account a WHERE a.user_id = e.user_id;
+      UPDATE analysis.job j SET source_name = '\(mark).jpg' FROM analysis.account a
+      WHERE a.user_id = j.user_id AND a.user_ref = 'sue-south';
+      """)
+  }
+
+  private static func facts(_ queue: QueueFixture) async throws -> [String: String] {
+    let rows = try await queue.pool.query(
+      """
+      SELECT 'month', max(period)::text FROM analysis.job
+      UNION ALL SELECT 'ann', user_id::text FROM analysis.account WHERE user_ref = 'ann-north'
+      UNION ALL SELECT 'sue', user_id::text FROM analysis.account WHERE user_ref = 'sue-south'
+      UNION ALL SELECT s.state || CASE a.user_ref WHEN 'sue-south' THEN '-south' ELSE '-north' END, min(s.job_id)::text
+        FROM analysis.job_status s JOIN analysis.account a ON a.user_ref = s.user_ref GROUP BY 1
+      UNION ALL SELECT 'lease', min(id)::text FROM analysis.lease
+      UNION ALL SELECT 'jobs', string_agg(id::text, ',' ORDER BY id) FROM analysis.job
+      UNION ALL SELECT 'holder', min(worker_id)::text FROM analysis.lease
+      """)
+    var facts = try Dictionary(uniqueKeysWithValues: rows.map { (try $0.string(0), try $0.string(1)) })
+    // Readings of somebody else, committed.
+    facts["reading"] = try await queue.text(
+      "SELECT analysis.open_results('sue-south', ARRAY[\(facts["succeeded-south"] ?? "")]::bigint[])")
+    facts["export"] = try await queue.text(
+      "SELECT o_export FROM analysis.open_export(0::smallint, 'sue-south')")
+    return facts
+  }
+
+  /// A statement with what the names in braces stand for.
+  func filled(_ sql: String, me: String) -> String {
+    known.merging(["me": me]) { $1 }.reduce(sql) { $0.replacing("{\($1.key)}", with: $1.value) }
+  }
+
+  /// What nobody may have changed when all has been tried: each table by a hash of its rows.
+  func fingerprint() async throws -> [String: String] {
+    var prints: [String: String] = [:]
+    for table in [
+      "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
+      "image", "job",
+      "lease", "plan", "plan_limit", "profile", "purged_month", "ready", "refund", "result", "scheduled",
+      "setting",
+      "statement", "statement_line", "usage",
+    ] {
+      prints[table] = try await queue.text(
+        "SELECT md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM analysis.\(table) t")
+    }
+    return prints
+  }
+
+  /// Lends a connection of an attacker, made as `roles setup` makes logins.
+  func login<R>(as attacker: Attacker, _ body: (ConnectionPool, _ name: String) async throws -> R)
+    async throws -> R
+  {
+    let groups = attacker.role.map { ["analysis_\($0)"] } ?? []
+    return try await withLoginRole(on: queue.pool, named: attacker.rawValue.lowercased(), in: groups) {
+      name in
+      if attacker.isRestricted {
+        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
+      }
+      let pool = ConnectionPool(
+        ConnectionConfiguration(queue.database.login(name).conninfo), on: queue.loop, size: 1)
+      let outcome: Result<R, any Error>
+      do { outcome = .success(try await body(pool, name)) } catch { outcome = .failure(error) }
+      await pool.close()
+      return try outcome.get()
+    }
+  }
+}

@@ -1,0 +1,192 @@
+extension SQLAttack {
+  /// What who runs the queue tries.
+  static let ofOperators: [SQLAttack] = [
+    SQLAttack(
+      .operator, "opens results", "SELECT analysis.open_results('sue-south', '{1}')", .refused("42501")),
+    SQLAttack(
+      .operator, "reads the report of analyses", "SELECT analysis.open_analyses({month}::smallint, NULL)",
+      .refused("42501")),
+    SQLAttack(
+      .operator, "finds a diagnosis in a shown job",
+      "SELECT count(*) FROM (SELECT to_jsonb(s)::text AS row FROM analysis.jobs_shown(0::smallint, {month}::smallint, ARRAY[{succeeded-south}]::bigint[]) s) t WHERE t.row ~ 'tonsillitis|band'",
+      .answers("(0)")),
+    SQLAttack(
+      .operator, "pauses under a name without end",
+      "SELECT analysis.pause('endpoint', repeat('x', 1000000), NULL, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "pauses what there is not", "SELECT analysis.pause('user', 'ann-north', NULL, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "resumes what there is not", "SELECT analysis.resume('user', 'ann-north')", .nothing),
+    SQLAttack(
+      .operator, "cancels jobs that there are not",
+      "SELECT o_outcome FROM analysis.cancel(0::smallint, '{9223372036854775807}')",
+      .answers("(unknown)")),
+    SQLAttack(
+      .operator, "retries jobs that are not dead",
+      "SELECT o_outcome FROM analysis.retry_dead(0::smallint, ARRAY[{succeeded-north}]::bigint[])",
+      .answers("(not_dead)")),
+    SQLAttack(
+      .operator, "retries more than one call may",
+      "SELECT * FROM analysis.retry_dead(0::smallint, (SELECT array_agg(i) FROM generate_series(1, 100001::bigint) i))",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "asks for every cause there ever was",
+      "SELECT * FROM analysis.dead_causes('-infinity', 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "counts the dead without end", "SELECT * FROM analysis.dead_counts(0::smallint, 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "counts lanes without end",
+      "SELECT * FROM analysis.status_of_lanes(0::smallint, '{4,5,6,7}', 2147483647)", .refused("22023")),
+    SQLAttack(
+      .operator, "counts a shard without end",
+      "SELECT * FROM analysis.status_of_shard(0::smallint, 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "looks for lost jobs without end",
+      "SELECT * FROM analysis.lost_jobs(0::smallint, {month}::smallint, 2147483647)", .refused("22023")),
+    SQLAttack(
+      .operator, "finds patients among workers and pauses",
+      """
+      SELECT count(*) FROM (
+        SELECT to_jsonb(w) FROM analysis.status_of_workers(0::smallint) w UNION ALL SELECT to_jsonb(p) FROM analysis.pauses_in_force() p
+        UNION ALL SELECT to_jsonb(g) FROM analysis.gauges() g UNION ALL SELECT to_jsonb(k) FROM analysis.worker k
+        UNION ALL SELECT to_jsonb(x) FROM analysis.gauge x UNION ALL SELECT to_jsonb(y) FROM analysis.pause y) t(row)
+      WHERE row::text ~ 'south|confided'
+      """, .answers("(0)")),
+    SQLAttack(
+      .operator, "finds a patient's reference in the queue's tables",
+      """
+      SELECT count(*) FROM (
+        SELECT to_jsonb(r) FROM analysis.ready r UNION ALL SELECT to_jsonb(s) FROM analysis.scheduled s
+        UNION ALL SELECT to_jsonb(l) FROM analysis.lease l) t(row) WHERE row::text ~ 'south|confided'
+      """, .answers("(0)")),
+    SQLAttack(
+      .operator, "reads file names of jobs", "SELECT source_name FROM analysis.job", .refused("42501")),
+    SQLAttack(
+      .operator, "erases a person", "SELECT * FROM analysis.erase_user(0::smallint, 'sue-south', NULL, true)",
+      .refused("42501")),
+    SQLAttack(
+      .northernOperator, "asks why another clinic's job died",
+      "SELECT message FROM analysis.job_death(0::smallint, {dead-south})", .nothing),
+    SQLAttack(
+      .northernOperator, "compares another clinic's counters",
+      "SELECT o_user FROM analysis.usage_differences(0::smallint, {month}::smallint) WHERE o_user = 'sue-south'",
+      .nothing),
+  ]
+
+  /// What the office tries.
+  static let ofAdministrators: [SQLAttack] = [
+    SQLAttack(
+      .administrator, "adds a user under a name that deceives its reader",
+      "SELECT * FROM analysis.add_user(0::smallint, E'ann\\u202Ehtron', 'free', 'UTC', NULL, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "adds a user with a name without end",
+      "SELECT * FROM analysis.add_user(0::smallint, repeat('x', 1000000), 'free', 'UTC', NULL, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "adds a user in a shard that is not theirs",
+      "SELECT * FROM analysis.add_user(9::smallint, 'mallory', 'free', 'UTC', NULL, NULL)", .refused("22023")),
+    SQLAttack(
+      .administrator, "gives a user a plan that there is not",
+      "SELECT analysis.set_plan(0::smallint, 'ann-north', 'gold', NULL)", .refused("22023")),
+    SQLAttack(
+      .administrator, "sets a limit below nothing", "SELECT analysis.set_plan_limit('free', -1, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "moves a user to a zone that is a file",
+      "SELECT analysis.set_zone(0::smallint, 'ann-north', '../../../etc/passwd')", .nothing),
+    SQLAttack(
+      .administrator, "sets a photo of a machine's own metadata",
+      "SELECT analysis.set_photo(0::smallint, 'ann-north', repeat('x', 1000000))", .refused("22023")),
+    SQLAttack(
+      .administrator, "saves a name without end",
+      "SELECT analysis.save_profile(0::smallint, {ann}, repeat('x', 1000000), NULL, NULL, NULL, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "makes a clinic with a name that cannot be seen",
+      "SELECT analysis.add_clinic(E'\\u200B')",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "gives a user to a clinic that there is not",
+      "SELECT analysis.assign_clinic(0::smallint, 'ann-north', 'west')", .refused("22023")),
+    SQLAttack(
+      .administrator, "restricts the owner", "SELECT analysis.grant_clinics('analysis_owner', '{north}')",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "restricts a login that there is not",
+      "SELECT analysis.grant_clinics('nobody-here', '{north}')",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "frees a login that is not restricted",
+      "SELECT analysis.revoke_clinics('nobody-here', '{north}')",
+      .nothing),
+    SQLAttack(
+      .administrator, "sets what is no setting", "SELECT analysis.set_setting('keep_image', '1 day', '')",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "sets a value that cannot be meant", "SELECT analysis.set_setting('shards', '0', '1')",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "sees whether a value could be set by what it says",
+      "SELECT analysis.preview_setting('keep_images', repeat('9', 100000) || ' days')", .refused("22023")),
+    SQLAttack(
+      .administrator, "forges an entry about keys", "SELECT analysis.audit_key('erase', 1)", .refused("22023")
+    ),
+    SQLAttack(
+      .administrator, "waits for submits without end", "SELECT analysis.await_submits()", .nothing),
+    SQLAttack(
+      .administrator, "reads results", "SELECT analysis.open_results('sue-south', '{1}')", .refused("42501")),
+    SQLAttack(
+      .administrator, "reads pictures",
+      "SELECT * FROM analysis.export_images(0::smallint, {sue}, '{export}', {month}::smallint, 0, 1)",
+      .refused("42501")),
+    SQLAttack(
+      .administrator, "lists users without end",
+      "SELECT * FROM analysis.list_photos(0::smallint, '', 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .northernAdministrator, "shows another clinic's user",
+      "SELECT * FROM analysis.user_shown(0::smallint, 'sue-south')",
+      .nothing),
+    SQLAttack(
+      .northernAdministrator, "reads another clinic's profile",
+      "SELECT * FROM analysis.profile_of(0::smallint, {sue})",
+      .nothing),
+    SQLAttack(
+      .northernAdministrator, "reads another clinic's plans",
+      "SELECT * FROM analysis.plans_of_user(0::smallint, {sue})",
+      .nothing),
+    SQLAttack(
+      .northernAdministrator, "reads another clinic's month",
+      "SELECT * FROM analysis.month_of(0::smallint, {sue}, {month}::smallint) WHERE o_used > 0", .nothing),
+    SQLAttack(
+      .northernAdministrator, "reads another clinic's names by the table",
+      "SELECT name FROM analysis.profile WHERE user_id = {sue}",
+      .nothing),
+    SQLAttack(
+      .northernAdministrator, "frees itself", "SELECT analysis.lift_clinics('{me}')", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "sees more clinics", "SELECT analysis.grant_clinics('{me}', '{south}')",
+      .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "takes its restriction from itself",
+      "SELECT analysis.revoke_clinics('{me}', '{north}')",
+      .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "takes another clinic's patient",
+      "SELECT analysis.assign_clinic(0::smallint, 'sue-south', 'north')", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "sees which clinics others see",
+      "SELECT count(*) FROM (SELECT to_jsonb(v) FROM analysis.list_clinic_viewers() v UNION ALL SELECT to_jsonb(w) FROM analysis.clinic_viewer w) t(row) WHERE row::text ~ 'confided'",
+      .answers("(0)")),
+    SQLAttack(
+      .northernAdministrator, "finds patients among clinics",
+      "SELECT count(*) FROM (SELECT to_jsonb(v) FROM analysis.list_clinics() v UNION ALL SELECT to_jsonb(w) FROM analysis.clinic w) t(row) WHERE row::text ~ 'sue|confided'",
+      .answers("(0)")),
+  ]
+}

@@ -1,0 +1,141 @@
+extension SQLAttack {
+  /// What the accounts try.
+  static let ofReporters: [SQLAttack] = [
+    SQLAttack(
+      .reporter, "closes a month before it is over", "SELECT analysis.close_usage({month}::smallint, now())",
+      .nothing),
+    SQLAttack(
+      .reporter, "says that it is next year",
+      "SELECT analysis.close_usage({month}::smallint, now() + interval '1 year')",
+      .refused("42501")),
+    SQLAttack(
+      .reporter, "reads diagnoses",
+      "SELECT * FROM analysis.report_analyses({month}::smallint, '{reading}', NULL, 0::smallint, 0, 100)",
+      .refused("42501")),
+    SQLAttack(
+      .reporter, "opens results", "SELECT analysis.open_results('sue-south', '{1}')", .refused("42501")),
+    SQLAttack(
+      .reporter, "reads conditions by a reading that it did not open",
+      "SELECT * FROM analysis.report_conditions({month}::smallint, '{reading}')", .refused("42501")),
+    SQLAttack(
+      .reporter, "opens conditions with a false mark of a reading",
+      "SELECT analysis.open_conditions({month}::smallint, jsonb_build_object('reading', '{reading}', 'x', repeat('x', 100000)))",
+      .tellsNothing),
+    SQLAttack(
+      .reporter, "counts findings of a month that is none",
+      "SELECT * FROM analysis.finding_counts(32767::smallint)",
+      .tellsNothing),
+    SQLAttack(
+      .reporter, "reads names in the list of users", "SELECT name FROM analysis.profile", .refused("42501")),
+    SQLAttack(
+      .northernReporter, "counts another clinic's users",
+      "SELECT o_user FROM analysis.list_users(0::smallint, '', 100)",
+      .answers("(ann-north)")),
+    SQLAttack(
+      .northernReporter, "reads another clinic's usage",
+      "SELECT user_ref FROM analysis.usage_report({month}::smallint, NULL, now()) WHERE user_ref IS NOT NULL",
+      .answers("(ann-north)")),
+    SQLAttack(
+      .northernReporter, "adds up another clinic's",
+      "SELECT users FROM analysis.summary_report({month}::smallint, now())", .answers("(1)")),
+    SQLAttack(
+      .northernReporter, "counts another clinic's findings",
+      "SELECT throat FROM analysis.finding_counts({month}::smallint)", .answers("(1)")),
+    SQLAttack(
+      .northernReporter, "counts another clinic's open jobs", "SELECT analysis.open_jobs({month}::smallint)",
+      .answers("(2)")),
+    SQLAttack(
+      .northernReporter, "states a month for all clinics", "SELECT analysis.close_usage(24300::smallint)",
+      .refused("42501")),
+    SQLAttack(
+      .northernReporter, "lifts its own restriction", "SELECT analysis.lift_clinics('{me}')",
+      .refused("42501")),
+    SQLAttack(
+      .northernReporter, "asks for another's limit",
+      "SELECT * FROM analysis.limit_of(0::smallint, {sue}, now())", .nothing),
+    SQLAttack(
+      .northernReporter, "reads another clinic's account by the table",
+      "SELECT user_ref FROM analysis.account WHERE user_id = {sue}", .nothing),
+    SQLAttack(
+      .northernReporter, "reads another clinic's counters by the table",
+      "SELECT user_id FROM analysis.usage WHERE user_id = {sue}", .nothing),
+    SQLAttack(
+      .northernReporter, "reads another clinic's plan by the table",
+      "SELECT user_id FROM analysis.account_plan WHERE user_id = {sue}", .nothing),
+    SQLAttack(
+      .northernReporter, "reads limits and plans, which are nobody's",
+      "SELECT count(*) > 0 FROM analysis.plan_limit, analysis.plan",
+      .answers("(t)")),
+    SQLAttack(
+      .northernReporter, "reads what statements there are", "SELECT count(*) FROM analysis.statement",
+      .answers("(0)")),
+    SQLAttack(
+      .northernReporter, "asks about months and plans, which are nobody's",
+      """
+      SELECT count(*) FROM (
+        SELECT to_jsonb(p) FROM analysis.list_plans() p UNION ALL SELECT to_jsonb(d) FROM analysis.due_months(now()) d
+        UNION ALL SELECT to_jsonb(m) FROM analysis.month_facts({month}::smallint, now()) m
+        UNION ALL SELECT to_jsonb(analysis.current_month()) UNION ALL SELECT to_jsonb(analysis.statement_due({month}::smallint))
+        UNION ALL SELECT to_jsonb(analysis.period_start({month}::smallint, 'UTC'))) t(row) WHERE row::text ~ 'south|confided'
+      """, .answers("(0)")),
+    SQLAttack(
+      .northernReporter, "asks when a month begins in a zone that is a file",
+      "SELECT analysis.period_start({month}::smallint, '../../../etc/passwd')", .refused("22023")),
+  ]
+
+  /// What a doctor tries.
+  static let ofClinicians: [SQLAttack] = [
+    SQLAttack(
+      .clinician, "reads results without an entry in the audit",
+      "SELECT * FROM analysis.results_of('sue-south', '{reading}')", .refused("42501")),
+    SQLAttack(
+      .clinician, "reads the report without an entry in the audit",
+      "SELECT * FROM analysis.report_analyses({month}::smallint, '{reading}', NULL, 0::smallint, 0, 100)",
+      .refused("42501")),
+    SQLAttack(
+      .clinician, "reads the report in the transaction that opens it",
+      """
+      SELECT r.* FROM (SELECT analysis.open_analyses({month}::smallint, NULL) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.report_analyses({month}::smallint, o.reading, NULL, 0::smallint, 0, 100) r
+      """, .refused("42501")),
+    SQLAttack(
+      .clinician, "asks for the report's bounds without an entry",
+      "SELECT * FROM analysis.analyses_bounds({month}::smallint, '{reading}')", .refused("42501")),
+    SQLAttack(
+      .clinician, "exports a person", "SELECT * FROM analysis.open_export(0::smallint, 'sue-south')",
+      .refused("42501")),
+    SQLAttack(
+      .clinician, "reads the audit",
+      "SELECT * FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)", .refused("42501")),
+    SQLAttack(
+      .clinician, "cancels", "SELECT * FROM analysis.cancel(0::smallint, '{1}')", .refused("42501")),
+    SQLAttack(
+      .northernClinician, "opens results of another clinic's patient",
+      "SELECT analysis.open_results('sue-south', ARRAY[{succeeded-south}]::bigint[])", .nothing),
+    SQLAttack(
+      .northernClinician, "lists another clinic's jobs",
+      "SELECT DISTINCT o_user FROM analysis.list_jobs(0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, 1000, 1000) WHERE o_user IS NOT NULL",
+      .answers("(ann-north)")),
+    SQLAttack(
+      .northernClinician, "lists another clinic's jobs by its patient's name",
+      "SELECT o_user FROM analysis.list_jobs(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, NULL, 100, 100) WHERE o_user IS NOT NULL",
+      .nothing),
+    SQLAttack(
+      .northernClinician, "shows another clinic's jobs by their numbers",
+      "SELECT o_job FROM analysis.jobs_shown(0::smallint, {month}::smallint, ARRAY[{jobs}]::bigint[]) WHERE o_user <> 'ann-north'",
+      .nothing),
+    SQLAttack(
+      .northernClinician, "asks why another clinic's job died",
+      "SELECT job_id FROM analysis.job_death(0::smallint, {dead-south})", .nothing),
+    SQLAttack(
+      .northernClinician, "asks what went wrong with another clinic's job",
+      "SELECT message FROM analysis.job_attempts(0::smallint, {dead-south})", .nothing),
+    SQLAttack(
+      .northernClinician, "asks what became of another clinic's jobs",
+      "SELECT o_state FROM analysis.jobs_ended(0::smallint, {month}::smallint, ARRAY[{succeeded-south}]::bigint[])",
+      .tellsNothing),
+    SQLAttack(
+      .northernClinician, "asks where another clinic's jobs are",
+      "SELECT o_period FROM analysis.locate(0::smallint, ARRAY[{succeeded-south}]::bigint[])", .tellsNothing),
+  ]
+}

@@ -1,0 +1,110 @@
+extension SQLAttack {
+  /// What a back-end tries.
+  static let ofSubmitters: [SQLAttack] = [
+    SQLAttack(
+      .submitter, "submits for a person whom nobody added",
+      "SELECT o_outcome FROM (SELECT outcome AS o_outcome FROM analysis.submit_image('mallory', 'throat', 'x'::bytea)) t",
+      .answers("(refused)")),
+    SQLAttack(
+      .submitter, "submits a type that there is not",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'nose', 'x'::bytea)", .answers("(refused)")),
+    SQLAttack(
+      .submitter, "submits a picture larger than any may be",
+      """
+      SELECT outcome FROM analysis.submit_image(
+        'ann-north', 'throat', decode(repeat('00', 10000001), 'hex'))
+      """, .answers("(refused)")),
+    SQLAttack(
+      .submitter, "submits for the year 294000",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', 'x'::bytea, p_at => '294000-01-01')",
+      .answers("(refused)")),
+    SQLAttack(
+      .submitter, "submits under a key without end",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', 'x'::bytea, p_key => repeat('k', 1000000))",
+      .answers("(refused)")),
+    SQLAttack(
+      .submitter, "submits with lists of different lengths",
+      """
+      SELECT * FROM analysis.submit(0::smallint, '{ann-north,ann-north}', '{1}', '{2}', '{x}', '{x}', NULL, NULL, NULL,
+        NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "submits jobs with more attempts than there may be",
+      """
+      SELECT * FROM analysis.submit(0::smallint, '{ann-north}', '{1}', '{2}', ARRAY[sha256('x')], ARRAY['x'::bytea], NULL,
+        NULL, NULL, NULL, NULL, NULL, NULL, 32767::smallint, NULL, NULL)
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "names another's picture by its hash",
+      """
+      SELECT o_outcome FROM analysis.submit(0::smallint, '{ann-north}', '{1}', '{2}',
+        ARRAY[sha256(convert_to('confided sue-south', 'UTF8'))], ARRAY[NULL::bytea], NULL, NULL, NULL, NULL, NULL, NULL,
+        NULL, 10::smallint, NULL, NULL)
+      """, .answers("(refused)")),
+    SQLAttack(
+      .submitter, "cancels more jobs than one call may",
+      "SELECT * FROM analysis.cancel(0::smallint, (SELECT array_agg(i) FROM generate_series(1, 100001::bigint) i))",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "reads results of another's jobs under a person that it names",
+      "SELECT analysis.open_results('ann-north', ARRAY[{succeeded-south}]::bigint[])", .nothing),
+    SQLAttack(
+      .submitter, "reads results by a reading that another opened",
+      "SELECT * FROM analysis.results_of('sue-south', '{reading}')", .refused("42501")),
+    SQLAttack(
+      .submitter, "guesses a reading", "SELECT * FROM analysis.results_of('sue-south', '1-1700000000000000')",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "opens more results than an entry tells of",
+      "SELECT analysis.open_results('ann-north', (SELECT array_agg(i) FROM generate_series(1, 1001::bigint) i))",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "looks for jobs by the million",
+      "SELECT count(*) FROM analysis.locate(0::smallint, (SELECT array_agg(i) FROM generate_series(1, 1000000::bigint) i))",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "asks what became of jobs by the million",
+      """
+      SELECT count(*) FROM analysis.jobs_ended(
+        0::smallint, {month}::smallint, (SELECT array_agg(i) FROM generate_series(1, 1000000::bigint) i))
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "names a month that there is not", "SELECT analysis.period_text(32767::smallint)",
+      .tellsNothing),
+    SQLAttack(
+      .submitter, "changes how large a picture may be",
+      "SELECT analysis.set_setting('image_bytes_ear', '1', '')",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "learns from the rules of pictures", "SELECT count(*) FROM analysis.image_rules()",
+      .answers("(2)")),
+    SQLAttack(
+      .submitter, "wakes workers of a shard that there is not",
+      "SELECT analysis.notify_workers(32767::smallint)",
+      .tellsNothing),
+    SQLAttack(
+      .submitter, "claims jobs",
+      "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 1000)", .refused("42501")),
+    SQLAttack(
+      .submitter, "reads pictures as a worker",
+      "SELECT * FROM analysis.images_of_jobs(0::smallint, {month}::smallint, '{700}', '{1}')",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "reads the causes of failures",
+      "SELECT * FROM analysis.job_death(0::smallint, {dead-south})",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "lists jobs",
+      "SELECT * FROM analysis.list_jobs(0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, 100, 100)",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "adds a user",
+      "SELECT * FROM analysis.add_user(0::smallint, 'mallory', 'premium', 'UTC', NULL, NULL)",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "retries dead jobs for nothing", "SELECT * FROM analysis.retry_dead(0::smallint, '{1}')",
+      .refused("42501")),
+    SQLAttack(
+      .submitter, "pauses everything", "SELECT analysis.pause('all', '', NULL, NULL)", .refused("42501")),
+  ]
+}

@@ -1,0 +1,121 @@
+extension SQLAttack {
+  /// What a worker's login tries: with a number of its own, with another's, and without bounds.
+  static let ofWorkers: [SQLAttack] = [
+    SQLAttack(
+      .worker, "takes more jobs than fit into memory",
+      "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 2147483647, 1000)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "takes jobs for ever",
+      "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 2147483647)", .refused("22023")
+    ),
+    SQLAttack(
+      .worker, "completes another worker's jobs",
+      """
+      SELECT c.* FROM analysis.complete(0::smallint, 1, '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL, '{[]}', '{0}',
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL, NULL, 'x') c
+      """, .nothing),
+    SQLAttack(
+      .worker, "fails another worker's jobs",
+      """
+      SELECT o_outcome FROM analysis.fail(0::smallint, 1, '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}', '{true}',
+        '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)
+      """, .answers("(stale)")),
+    SQLAttack(
+      .worker, "releases another worker's jobs",
+      "SELECT * FROM analysis.release(0::smallint, 1, '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
+      .nothing),
+    SQLAttack(
+      .worker, "holds another worker's lease",
+      "SELECT * FROM analysis.heartbeat(0::smallint, 1, '{{lease}}', 60000, 'host', 1, 'x', 0)", .nothing),
+    SQLAttack(
+      .worker, "disclaims another worker's lease",
+      "SELECT analysis.disclaim(0::smallint, {holder}, {lease}, 1)",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "completes as the worker that holds the lease",
+      """
+      SELECT c.* FROM analysis.complete(0::smallint, {holder}, '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,
+        '{[]}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL,
+        NULL, 'x') c
+      """, .refused("42501")),
+    SQLAttack(
+      .worker, "fails as the worker that holds the lease",
+      """
+      SELECT o_outcome FROM analysis.fail(0::smallint, {holder}, '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}',
+        '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)
+      """, .refused("42501")),
+    SQLAttack(
+      .worker, "releases as the worker that holds the lease",
+      "SELECT * FROM analysis.release(0::smallint, {holder}, '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "reports as the worker that holds the lease",
+      "SELECT analysis.record_report(0::smallint, {holder}, '{}')", .refused("42501")),
+    SQLAttack(
+      .worker, "ends the worker that holds the lease", "SELECT analysis.retire(0::smallint, {holder})",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "reads the pictures of another's lease",
+      """
+      SELECT o_image FROM analysis.images_of_jobs(
+        0::smallint, {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])
+      """, .refused("42501")),
+    SQLAttack(
+      .worker, "reads pictures of jobs that nobody holds",
+      """
+      SELECT o_image FROM analysis.images_of_jobs(
+        0::smallint, {month}::smallint, '{{lease}}', ARRAY[{waiting-south}]::bigint[])
+      """, .refused("42501")),
+    SQLAttack(
+      .worker, "rescues leases that are held", "SELECT o_requeued FROM analysis.rescue(0::smallint, 10, 0)",
+      .answers("(0)")),
+    SQLAttack(
+      .worker, "rescues without end", "SELECT * FROM analysis.rescue(0::smallint, 2147483647, 0)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "stops the rescue for 24 days", "SELECT analysis.take_turn(0::smallint, 'rescue', 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "fills the table of turns", "SELECT analysis.take_turn(0::smallint, 'mine', 1000)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "promotes without end", "SELECT analysis.promote(0::smallint, 2147483647)", .refused("22023")),
+    SQLAttack(
+      .worker, "applies refunds without end", "SELECT analysis.apply_refunds(0::smallint, 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "moves a lane's mark beyond all jobs",
+      "SELECT o_scan_from < 9223372036854775807 FROM analysis.tick(0::smallint, '{5}', '{9223372036854775807}')",
+      .tellsNothing),
+    SQLAttack(
+      .worker, "sweeps a shard that there is not", "SELECT analysis.sweep(32767::smallint)", .tellsNothing),
+    SQLAttack(
+      .worker, "asks for work of a million shards",
+      "SELECT * FROM analysis.work(array_fill(0::smallint, ARRAY[1000000]), '{5}', true, true)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "makes months without end", "SELECT analysis.prepare_months()", .answers("(0)")),
+    SQLAttack(
+      .worker, "learns from the gauges", "SELECT count(*) FROM (SELECT analysis.refresh_gauges()) t",
+      .answers("(1)")),
+    SQLAttack(
+      .worker, "records in the audit what it did not do", "SELECT analysis.audit_worker('erase', 1, '{}')",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "records a report without end",
+      "SELECT analysis.record_report(0::smallint, 1, jsonb_build_object('x', repeat('x', 1000000)))",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "reads results", "SELECT analysis.open_results('sue-south', '{1}')", .refused("42501")),
+    SQLAttack(
+      .worker, "submits", "SELECT * FROM analysis.submit_image('ann-north', 'throat', 'x'::bytea)",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "cancels", "SELECT * FROM analysis.cancel(0::smallint, '{1}')", .refused("42501")),
+    SQLAttack(
+      .worker, "reads names", "SELECT name FROM analysis.profile", .refused("42501")),
+    SQLAttack(
+      .worker, "reads references of users", "SELECT user_ref FROM analysis.account", .refused("42501")),
+  ]
+}
