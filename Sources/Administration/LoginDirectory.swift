@@ -45,8 +45,9 @@ public struct LoginDirectory: Sendable {
     try await Statement(
       file: "roles/setup.sql",
       [
-        .array(logins.map(\.name)), .array(logins.map { $0.role.name(prefix: prefix) }),
+        .array(logins.map(\.name)), .array(logins.map { $0.role?.name(prefix: prefix) }),
         .array(logins.map { passwords[$0.name] }), .array(logins.filter(\.keepsSearchPath).map(\.name)),
+        .array(logins.map(\.limits)),
       ], while: "looking for the logins"
     ) { rows in
       try rows.map { row in
@@ -56,11 +57,24 @@ public struct LoginDirectory: Sendable {
     }.run(on: database)
   }
 
+  /// What keeps everybody but the installation's roles out of its database.
+  public func ownDatabase(prefix: String) async throws(JobQueueError) -> String {
+    try await Statement(
+      file: "roles/database.sql", [.array(DatabaseRole.allCases.map { $0.name(prefix: prefix) })],
+      while: "looking for the database"
+    ) { rows in
+      try rows.single().string("sql")
+    }.run(on: database)
+  }
+
   /// Makes the logins: all of them or none.
-  public func make(_ statements: [LoginStatement]) async throws(JobQueueError) {
+  ///
+  /// - Parameter last: what is run after them.
+  public func make(_ statements: [LoginStatement], then last: String? = nil) async throws(JobQueueError) {
     do {
       try await database.transaction { transaction in
         for statement in statements { try await transaction.execute(script: statement.sql) }
+        if let last { try await transaction.execute(script: last) }
       }
     } catch {
       throw JobQueueError(error, while: "making logins")
@@ -78,21 +92,36 @@ public struct LoginRoles: Sendable, Equatable {
   public let roles: [DatabaseRole]
 }
 
-/// A login that is to be made.
+/// A login that is to be made, or to get what logins have.
 public struct NewLogin: Sendable, Equatable {
   /// Its name.
   public let name: String
-  /// What it is for.
-  public let role: DatabaseRole
+  /// The role that it gets; nil: it is there, with its roles, and gets its time limits alone.
+  public let role: DatabaseRole?
+  /// The roles that it has then.
+  let held: [DatabaseRole]
 
   /// A login for a role.
   public init(name: String, role: DatabaseRole) {
     self.name = name
     self.role = role
+    held = [role]
   }
 
-  /// Whether the login may be an application with tables of its own in the database.
-  var keepsSearchPath: Bool { role == .submitter || role == .owner }
+  /// A login that is there and keeps its roles.
+  public init(_ login: LoginRoles) {
+    name = login.login
+    role = nil
+    held = login.roles
+  }
+
+  /// Whether the login may be an application with tables of its own in the database, or is left as it is.
+  var keepsSearchPath: Bool { role == nil || role == .submitter || role == .owner }
+
+  /// Its time limits, as the statement takes them.
+  var limits: String {
+    LoginLimits.of(held).settings.map { "\($0.name)=\($0.milliseconds)" }.joined(separator: ",")
+  }
 }
 
 /// What makes a login.

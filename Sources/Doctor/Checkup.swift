@@ -84,7 +84,8 @@ public struct Checkup: Sendable {
       ServerChecks(), SchemaChecks(), ClockCheck(), PoolerCheck(), TimeoutChecks(), ConnectionChecks(),
       SessionChecks(), HorizonChecks(),
       VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
-      RightsChecks(), OwnershipCheck(), ViewerCheck(), AuditCheck(), WorkerChecks(), QueueChecks(),
+      RightsChecks(), OwnershipCheck(), ViewerCheck(), LoginLimitCheck(), PublicCheck(), AuditCheck(),
+      WorkerChecks(), QueueChecks(),
       ImageChecks(keys: request.keys, environment: environment),
     ]
     return request.isDeep ? checks + [ReconcileCheck()] : checks

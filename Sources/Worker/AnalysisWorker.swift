@@ -122,7 +122,7 @@ public struct AnalysisWorker: Sendable {
     log.notice(
       "The worker runs",
       [
-        "worker": .int(identity.id),
+        "worker": .int(found.number),
         "types": .string(configuration.kinds.map(\.rawValue).joined(separator: ",")),
         "shards": .int(Int64(shards.count)),
         "concurrency": .int(Int64(configuration.concurrency)),

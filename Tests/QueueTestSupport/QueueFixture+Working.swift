@@ -29,7 +29,7 @@ extension QueueFixture {
       lease: job.lease, job: job.id, analysis: analysis, calls: 1, callMilliseconds: 12, endpoint: "main")
   }
 
-  // MARK: By the SQL functions alone
+  // MARK: By the SQL functions alone, by workers whose secret is made of a number
 
   /// Lanes of the throat: urgent, normal and bulk, and its quarantine.
   package static let lanes: [Int16] = [4, 5, 6, 7]
@@ -43,7 +43,7 @@ extension QueueFixture {
     let rows = try await (queryable ?? pool).query(
       """
       SELECT o_lease, o_lane, o_job, o_period, o_attempt, o_vt, o_user, o_expired
-      FROM analysis.claim(0::smallint, $1, $2, $3, $4, $5, $6, $7) WHERE o_job IS NOT NULL
+      FROM analysis.claim(0::smallint, sha256($1::bigint::text::bytea), $2, $3, $4, $5, $6, $7) WHERE o_job IS NOT NULL
       """,
       [
         .int64(worker), .int64(lease), .array(lanes), .array(froms ?? lanes.map { _ in from }),
@@ -66,7 +66,7 @@ extension QueueFixture {
     let confidences = confidences ?? jobs.map { _ in 0.85 }
     let rows = try await (queryable ?? pool).query(
       """
-      SELECT unnest(c.o_stored) FROM analysis.complete(0::smallint, $1, $2, $3,
+      SELECT unnest(c.o_stored) FROM analysis.complete(0::smallint, sha256($1::bigint::text::bytea), $2, $3,
         array_fill('analysis'::text, ARRAY[$5]), array_fill(NULL::timestamptz, ARRAY[$5]),
         array_fill('[{"id": "tonsillitis"}]'::jsonb, ARRAY[$5]), array_fill(1::smallint, ARRAY[$5]),
         array_fill('tonsillitis'::text, ARRAY[$5]), array_fill('Tonsillitis'::text, ARRAY[$5]), $4,
@@ -97,7 +97,7 @@ extension QueueFixture {
   ) async throws -> [Int64: String] {
     let rows = try await pool.query(
       """
-      SELECT o_job, o_outcome FROM analysis.fail(0::smallint, $1, $2, $3, array_fill($4::bigint, ARRAY[$5]),
+      SELECT o_job, o_outcome FROM analysis.fail(0::smallint, sha256($1::bigint::text::bytea), $2, $3, array_fill($4::bigint, ARRAY[$5]),
         array_fill($6::boolean, ARRAY[$5]), array_fill($7::text, ARRAY[$5]), NULL, array_fill('It failed.'::text, ARRAY[$5]),
         NULL, NULL, array_fill(1::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]), NULL)
       """,
@@ -112,16 +112,16 @@ extension QueueFixture {
     -> Set<Int64>
   {
     let rows = try await pool.query(
-      "SELECT unnest(h.o_back) FROM analysis.release(0::smallint, $1, $2, $3, $4) h",
+      "SELECT unnest(h.o_back) FROM analysis.release(0::smallint, sha256($1::bigint::text::bytea), $2, $3, $4) h",
       [.int64(worker), .array(Self.each(leases, of: jobs)), .array(jobs), .int64(delay)])
     return Set(try rows.map { try $0.int64(0) })
   }
 
-  package func heartbeat(_ leases: [Int64], worker: Int64 = 1, leaseDuration: Int32 = 60_000) async throws
-    -> Set<Int64>
-  {
-    let rows = try await pool.query(
-      "SELECT h FROM analysis.heartbeat(0::smallint, $1, $2, $3, 'host', 1, 'test', 0) h",
+  package func heartbeat(
+    _ leases: [Int64], worker: Int64 = 1, leaseDuration: Int32 = 60_000, on queryable: (any Queryable)? = nil
+  ) async throws -> Set<Int64> {
+    let rows = try await (queryable ?? pool).query(
+      "SELECT h FROM analysis.heartbeat(0::smallint, sha256($1::bigint::text::bytea), $2, $3, 'host', 1, 'test', 0) h",
       [.int64(worker), .array(leases), .int32(leaseDuration)])
     return Set(try rows.map { try $0.int64(0) })
   }

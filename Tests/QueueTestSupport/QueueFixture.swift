@@ -2,6 +2,7 @@ import Administration
 package import EventLoop
 package import JobQueue
 package import PostgreSQL
+import System
 package import TestSupport
 package import Testing
 
@@ -13,7 +14,9 @@ package struct QueueFixture: Sendable {
   /// The test's own connections.
   package let pool: ConnectionPool
   package let statements = WorkerStatements(
-    shard: 0, worker: WorkerIdentity(id: 77, host: "test", pid: 1, version: "1.0"))
+    shard: 0,
+    worker: WorkerIdentity(
+      secret: Secret(bytes: Array(repeating: 77, count: 32)), host: "test", pid: 1, version: "1.0"))
 
   package init(database: TestDatabase, loop: EventLoop, pool: ConnectionPool) {
     self.database = database

@@ -11,6 +11,11 @@ CREATE TABLE analysis.partition_made (
   period     smallint PRIMARY KEY CHECK (period BETWEEN 24000 AND 32399),
   created_at timestamptz NOT NULL DEFAULT now());
 
+-- The logins that have submitted, with the number by which their jobs know them.
+CREATE TABLE analysis.submitter (
+  id    smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  login name NOT NULL UNIQUE);
+
 CREATE TABLE analysis.job (
   shard        smallint NOT NULL,
   period       smallint NOT NULL,
@@ -30,6 +35,7 @@ CREATE TABLE analysis.job (
   -- How it took its place, so that a cancellation can give the place up: 0 submitted, 1 promoted, 2 came back
   -- without taking a place (a retry at once, a release, a rescue).
   source       smallint NOT NULL DEFAULT 0,
+  submitter    smallint,                 -- the login that submitted it: no other back-end reads or cancels it
   image_unsanitized    boolean NOT NULL,
   closed       boolean NOT NULL DEFAULT false,          -- cancelled: whoever holds or finds it drops it
   key_hash     bytea CHECK (octet_length(key_hash) = 32),

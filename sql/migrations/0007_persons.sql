@@ -45,15 +45,17 @@ $$;
 COMMENT ON FUNCTION analysis.clinics_seen IS
   'Answers which clinics a login sees; NULL: all.';
 
--- The users of these clinics; no row for a role that is not restricted.
+-- The users of these clinics; no row for a role that is not restricted, and none for a role that is not the
+-- session's own.
 CREATE FUNCTION analysis.users_seen(p_role name) RETURNS TABLE (o_shard smallint, o_user bigint)
 LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT a.shard, a.user_id
   FROM analysis.account a
   WHERE a.clinic_id = ANY ((SELECT analysis.clinics_seen(p_role))::int[])
+    AND p_role IN (session_user, nullif(current_setting('role'), 'none'))
 $$;
 COMMENT ON FUNCTION analysis.users_seen IS
-  'Answers the users whom a login sees.';
+  'Answers the users whom this login sees.';
 
 -- What a role sees row by row. Each test is a sub-select that depends on no row: it runs once a statement,
 -- and reads users only for a restricted role. The owner's functions, and with them the queue, are not

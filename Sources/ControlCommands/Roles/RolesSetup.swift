@@ -11,6 +11,11 @@ enum RolesSetupCommand {
   static let out = Option(
     "out", short: "o", .folder, default: ".",
     help: "Write the password files to this folder, LOGIN.pgpass each.")
+  static let ownDatabase = Flag(
+    "own-database",
+    help:
+      "Let nobody but the installation's roles connect to the database. Other logins that use it need a GRANT."
+  )
   static let dryRun = Flag("dry-run", help: "Print the SQL, without passwords, and run none of it.")
 
   static let command = ControlCommand(
@@ -19,7 +24,8 @@ enum RolesSetupCommand {
       The logins are worker, backend, accounts, clinician, operations, office, auditor, privacy, keeper and upgrades, each \
       with the role of its work; in an installation with a role prefix of its own, worker_PREFIX and so on. Each gets a \
       random password, which is in its password file of mode 0600 alone: the server is sent a hash. A login that is there \
-      already keeps its password, and gets its role.
+      already keeps its password, and gets its role. Every login that has a role of the installation gets the time limits \
+      of its roles, which are in docs/access.md.
 
       More logins are made by hand: CREATE ROLE worker2 LOGIN IN ROLE analysis_worker;
       """,
@@ -27,12 +33,13 @@ enum RolesSetupCommand {
       Example("analysisctl roles setup --out /etc/analysis", "Make them, with their password files."),
       Example("analysisctl roles setup --dry-run", "Read the SQL first."),
     ],
-    inputs: [out, dryRun],
+    inputs: [out, ownDatabase, dryRun],
     exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
   ) { context in
     let (folder, isDry) = (try context[out], try context[dryRun])
+    let ownsDatabase = try context[ownDatabase]
     return try await context.withSession { session in
-      let setup = RolesSetup(database: session.database, folder: folder)
+      let setup = RolesSetup(database: session.database, folder: folder, ownsDatabase: ownsDatabase)
       try session.view.show(
         isDry ? try await setup.plan() : try await setup.run())
       return .done
@@ -44,6 +51,8 @@ enum RolesSetupCommand {
 struct RolesSetup: Sendable {
   let database: ConnectionPool
   let folder: String
+  /// Whether nobody else is to connect to the database.
+  let ownsDatabase: Bool
 
   /// The parts of an installation.
   static let parts: [(login: String, role: DatabaseRole)] = [
@@ -55,9 +64,11 @@ struct RolesSetup: Sendable {
   /// What would be run; nothing is made.
   func plan() async throws -> RolesSetupResponse {
     let prefix = try await DatabaseLogin.read(database).rolePrefix
-    let logins = Self.logins(prefix)
-    let statements = try await LoginDirectory(database).statements(for: logins, prefix: prefix)
-    return response(logins, statements, prefix, isDry: true)
+    let directory = LoginDirectory(database)
+    let logins = try await logins(directory, prefix)
+    let statements = try await directory.statements(for: logins, prefix: prefix)
+    return response(
+      logins, statements, prefix, isDry: true, database: try await databaseStatement(directory, prefix))
   }
 
   /// Makes what is missing: the password files first, then all logins at once.
@@ -69,7 +80,7 @@ struct RolesSetup: Sendable {
         .permission, "login \(login.name) may not make logins, which takes a superuser of the server",
         advice: "Run it as a superuser, or give one what --dry-run prints.")
     }
-    let logins = Self.logins(login.rolePrefix)
+    let logins = try await logins(directory, login.rolePrefix)
     let present = Set(
       try await directory.statements(for: logins, prefix: login.rolePrefix).filter(\.isThere).map(\.login))
     let missing = logins.map(\.name).filter { !present.contains($0) }
@@ -87,6 +98,7 @@ struct RolesSetup: Sendable {
       return hashes
     }
     let statements = try await directory.statements(for: logins, prefix: login.rolePrefix, passwords: hashes)
+    let last = try await databaseStatement(directory, login.rolePrefix)
     var written: [String] = []
     do {
       for name in missing {
@@ -94,16 +106,30 @@ struct RolesSetup: Sendable {
         try file.write("*:*:*:*:\(passwords[name] ?? "")\n")
         written.append(try file.commit().path)
       }
-      try await directory.make(statements)
+      try await directory.make(statements, then: last)
     } catch {
       for path in written { unlink(path) }
       throw error
     }
-    return response(logins, statements, login.rolePrefix, isDry: false)
+    return response(logins, statements, login.rolePrefix, isDry: false, database: last)
   }
 
-  private static func logins(_ prefix: String) -> [NewLogin] {
-    parts.map { NewLogin(name: prefix == "analysis" ? $0.login : "\($0.login)_\(prefix)", role: $0.role) }
+  /// Those of the parts, and what else has a role of the installation.
+  private func logins(
+    _ directory: LoginDirectory, _ prefix: String
+  ) async throws(JobQueueError) -> [NewLogin] {
+    let parts = Self.parts.map {
+      NewLogin(name: prefix == "analysis" ? $0.login : "\($0.login)_\(prefix)", role: $0.role)
+    }
+    let names = Set(parts.map(\.name))
+    return parts
+      + (try await directory.logins(prefix: prefix)).filter { !names.contains($0.login) }.map { NewLogin($0) }
+  }
+
+  private func databaseStatement(
+    _ directory: LoginDirectory, _ prefix: String
+  ) async throws(JobQueueError) -> String? {
+    ownsDatabase ? try await directory.ownDatabase(prefix: prefix) : nil
   }
 
   /// 192 random bits in letters, digits, - and _.
@@ -116,7 +142,7 @@ struct RolesSetup: Sendable {
   private func path(_ login: String) -> String { "\(folder)/\(login).pgpass" }
 
   private func response(
-    _ logins: [NewLogin], _ statements: [LoginStatement], _ prefix: String, isDry: Bool
+    _ logins: [NewLogin], _ statements: [LoginStatement], _ prefix: String, isDry: Bool, database: String?
   ) -> RolesSetupResponse {
     let found = Dictionary(uniqueKeysWithValues: statements.map { ($0.login, $0) })
     return RolesSetupResponse(
@@ -124,10 +150,10 @@ struct RolesSetup: Sendable {
       logins: logins.compactMap { login in
         found[login.name].map {
           RolesSetupResponse.Login(
-            name: login.name, role: login.role.name(prefix: prefix), isThere: $0.isThere, sql: $0.sql,
+            name: login.name, role: login.role?.name(prefix: prefix), isThere: $0.isThere, sql: $0.sql,
             passwordFile: $0.isThere ? nil : path(login.name))
         }
-      })
+      }, database: database)
   }
 }
 
@@ -136,7 +162,8 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
   /// One of them.
   struct Login: Sendable, Equatable {
     let name: String
-    let role: String
+    /// The role that it got; nil: it had its roles.
+    let role: String?
     /// Whether it was there before.
     let isThere: Bool
     let sql: String
@@ -146,12 +173,14 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
 
   let isDry: Bool
   let logins: [Login]
+  /// What keeps others out of the database; nil: it stays as open as it is.
+  let database: String?
 
   var json: JSONValue {
     .array(
       logins.map { login in
         [
-          "login": .string(login.name), "role": .string(login.role),
+          "login": .string(login.name), "role": .text(login.role),
           "made": .bool(!isDry && !login.isThere),
           "password_file": .text(login.passwordFile), "sql": isDry ? .string(login.sql) : .null,
         ]
@@ -161,16 +190,18 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     if isDry {
       return logins.map { login in
-        login.sql + (login.passwordFile.map { " -- and a password, kept in \($0)" } ?? "") + "\n"
-      }.joined()
+        login.sql.drop { $0 == " " } + (login.passwordFile.map { " -- and a password, kept in \($0)" } ?? "")
+          + "\n"
+      }.joined() + (database.map { "\($0)\n" } ?? "")
     }
     var table = Table([.init("LOGIN"), .init("ROLE"), .init("PASSWORD FILE", shrinks: true)])
     for login in logins {
       table.add([
-        Cell(login.name), Cell(login.role),
+        Cell(login.name), Cell(login.role ?? "its own"),
         Cell(login.passwordFile ?? "was there already, keeps its password"),
       ])
     }
     return table.render(width: width, paint: paint)
+      + (database == nil ? "" : "Nobody but the roles of the installation connects to the database now.\n")
   }
 }

@@ -1,3 +1,4 @@
+import Administration
 import Formatting
 import JobQueue
 import PostgreSQL
@@ -172,5 +173,67 @@ struct AuditCheck: DatabaseCheck {
     return .wrong(
       "audit.drafts", "\(count) entries are not chained, the oldest for \(Moment.age(age))",
       "Run analysisctl audit verify, which chains them or says what is in the way.")
+  }
+}
+
+/// Whether the logins have the time limits of their roles.
+struct LoginLimitCheck: DatabaseCheck {
+  let group = "rights.limits"
+  let needsSchema = true
+
+  /// A login, its roles, and the limits that are set for it in milliseconds, in the order of ``LoginLimits/settings``.
+  struct Login: Sendable, Equatable {
+    let name: String
+    let roles: [DatabaseRole]
+    let set: [Int64?]
+  }
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let logins = try await database.rows("login_limits").map { row in
+      Login(
+        name: try row.string(0),
+        roles: try row.array(1, of: String.self).compactMap(DatabaseRole.init(rawValue:)),
+        set: try row.array(2, of: Int64.self).map { $0 < 0 ? nil : $0 })
+    }
+    return [Self.judge(logins)]
+  }
+
+  static func judge(_ logins: [Login]) -> Finding {
+    let check = "rights.limits"
+    let others = logins.compactMap(deviation)
+    guard !others.isEmpty else { return .ok(check, "each login has the time limits of its roles") }
+    return .warning(
+      check, "other time limits than docs/access.md has: \(SchemaChecks.list(others))",
+      "As a superuser, analysisctl roles setup sets those of every login, and makes the logins that are missing."
+    )
+  }
+
+  private static func deviation(_ login: Login) -> String? {
+    let wrong = zip(LoginLimits.of(login.roles).settings, login.set).filter { wanted, set in
+      // Nothing set is no limit, unless the server's configuration has one.
+      (set ?? 0) != wanted.milliseconds
+    }
+    guard !wrong.isEmpty else { return nil }
+    return login.name + " ("
+      + wrong.map { wanted, set in "\(wanted.name) \(set.map { "\($0) ms" } ?? "not set")" }
+      .joined(separator: ", ") + ")"
+  }
+}
+
+/// What everybody who can log in to the server may do with the database.
+struct PublicCheck: DatabaseCheck {
+  let group = "rights.database"
+
+  func findings(_ database: AskedDatabase) async throws -> [Finding] {
+    let row = try await database.rows("public").single()
+    return [Self.judge(try row.string(0), try row.array(1, of: String.self))]
+  }
+
+  static func judge(_ database: String, _ open: [String]) -> Finding {
+    let check = "rights.database"
+    guard !open.isEmpty else { return .ok(check, "only who was granted it connects to the database") }
+    return .warning(
+      check, "every login of the server has \(open.joined(separator: " and ")) on the database \(database)",
+      "If the database is this installation's own: analysisctl roles setup --own-database.")
   }
 }

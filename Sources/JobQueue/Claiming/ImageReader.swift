@@ -5,10 +5,10 @@ import SQLFiles
 /// Reads the bytes of images.
 public enum ImageReader {
   private static let function = SQLFunction(
-    "images_of_jobs", 4, "o_image", "o_bytes", "o_digest_prefix", "o_encrypted_by", "o_wrapped_key",
+    "images_of_jobs", 5, "o_image", "o_bytes", "o_digest_prefix", "o_encrypted_by", "o_wrapped_key",
     "o_sha256", "o_user_sha256", "o_user")
 
-  /// Streams the images of jobs that a worker has, each image once and handed over as soon as it is there, in no
+  /// Streams the images of jobs that this worker has, each image once and handed over as soon as it is there, in no
   /// particular order.
   ///
   /// The bytes are not copied: each ``PostgreSQL/Blob`` keeps the part of the answer that it is a view of.
@@ -18,7 +18,8 @@ public enum ImageReader {
   /// - Throws: ``JobQueueError``, `conflict` where the lease of a job is lost or not known, so that nobody takes an image
   ///   for gone of which the server knows nothing; or what `each` throws.
   public static func read(
-    of jobs: [ClaimedJob], shard: Int16, on database: some Queryable, deadline: Duration? = nil,
+    of jobs: [ClaimedJob], by worker: WorkerIdentity, shard: Int16, on database: some Queryable,
+    deadline: Duration? = nil,
     each: (ImageKey, StoredImage) async throws -> Void
   ) async throws -> Set<ImageKey> {
     var missing: Set<ImageKey> = []
@@ -26,7 +27,7 @@ public enum ImageReader {
     for (period, jobs) in Dictionary(grouping: jobs, by: \.image.period).sorted(by: { $0.key < $1.key }) {
       var awaited = Set(jobs.map(\.image))
       let parameters: [Parameter] = [
-        .int16(shard), .int16(period.label), .array(Set(jobs.map(\.lease)).sorted()),
+        .int16(shard), worker.parameter, .int16(period.label), .array(Set(jobs.map(\.lease)).sorted()),
         .array(Set(jobs.map(\.id.value)).sorted()),
       ]
       do {

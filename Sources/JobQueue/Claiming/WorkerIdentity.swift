@@ -1,7 +1,11 @@
+import PostgreSQL
+public import System
+
 /// Who a worker is to the database.
 public struct WorkerIdentity: Sendable, Equatable {
-  /// A random number, new for each process.
-  public let id: Int64
+  /// 32 random bytes, new for each process. The database knows the worker by a number that it makes of them and of the
+  /// login: whoever has another login or another secret is another worker, and reaches none of this one's leases.
+  public let secret: Secret
   /// The machine's name.
   public let host: String
   /// The process's number.
@@ -9,21 +13,26 @@ public struct WorkerIdentity: Sendable, Equatable {
   /// The program's version.
   public let version: String
 
-  /// A worker with a given number.
-  public init(id: Int64, host: String, pid: Int32, version: String) {
-    self.id = id
+  /// A worker with a given secret.
+  public init(secret: Secret, host: String, pid: Int32, version: String) {
+    self.secret = secret
     self.host = host
     self.pid = pid
     self.version = version
   }
 
-  /// A worker with a random number.
+  /// A worker with a random secret.
+  ///
+  /// - Parameter generator: in a program, the system's.
   public init(
     host: String, pid: Int32, version: String, using generator: inout some RandomNumberGenerator
   ) {
-    self.init(
-      id: Int64.random(in: 1...Int64.max, using: &generator), host: host, pid: pid, version: version)
+    let secret = Secret(bytes: (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) })
+    self.init(secret: secret, host: host, pid: pid, version: version)
   }
+
+  /// The secret as each call gives it.
+  var parameter: Parameter { .bytes(secret.bytes) }
 }
 
 /// The ids of a worker's leases: random high bits and a counter, so that they are unique without asking

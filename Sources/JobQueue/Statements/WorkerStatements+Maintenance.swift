@@ -61,7 +61,7 @@ extension WorkerStatements {
   ) async throws(JobQueueError) -> ClockComparison? {
     let statement = Statement(
       SQLFunction("record_report", 3),
-      [.int16(shard), .int64(worker.id), .jsonb(storable(report.json))],
+      [.int16(shard), worker.parameter, .jsonb(storable(report.json))],
       while: "telling of this worker"
     ) { rows in
       try rows.single().doubleIfPresent("record_report")
@@ -72,7 +72,7 @@ extension WorkerStatements {
   /// Takes the worker off the list of those that live; leases that it still holds run out by themselves.
   public func retire() -> Statement<Void> {
     Statement(
-      SQLFunction("retire", 2), [.int16(shard), .int64(worker.id)], while: "leaving the queue"
+      SQLFunction("retire", 2), [.int16(shard), worker.parameter], while: "leaving the queue"
     ) { _ in }
   }
 

@@ -31,7 +31,7 @@ public struct WorkerStatements: Sendable {
     return Statement(
       ClaimColumns.function,
       [
-        .int16(shard), .int64(worker.id), .int64(firstLease), .array(lanes.map(\.lane.code)),
+        .int16(shard), worker.parameter, .int64(firstLease), .array(lanes.map(\.lane.code)),
         .array(lanes.map(\.from)), .array(lanes.map { Int32(clamping: $0.limit) }),
         .int32(Int32(clamping: count)), .int32(Int32(clamping: milliseconds(leaseDuration))),
       ], while: "claiming jobs"
@@ -47,7 +47,7 @@ public struct WorkerStatements: Sendable {
     Statement(
       Self.failure,
       [
-        .int16(shard), .int64(worker.id), .array(attempts.map(\.lease)), .array(attempts.map(\.job.value)),
+        .int16(shard), worker.parameter, .array(attempts.map(\.lease)), .array(attempts.map(\.job.value)),
         .array(attempts.map(\.delayMilliseconds)), .array(attempts.map(\.consumes)),
         .array(attempts.map(\.failureClass.rawValue)), .array(attempts.map { $0.code.map(storable) }),
         .array(attempts.map { storable($0.message) }), .array(attempts.map { $0.errorID.map(storable) }),
@@ -69,7 +69,7 @@ public struct WorkerStatements: Sendable {
     Statement(
       SQLFunction("release", 5, "o_back", "o_busy"),
       [
-        .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
+        .int16(shard), worker.parameter, .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
         .int64(milliseconds(delay)),
       ], while: "releasing jobs", read: Self.endedJobs("o_back"))
   }
@@ -79,7 +79,7 @@ public struct WorkerStatements: Sendable {
   public func disclaim(firstLease: Int64, count: Int) -> Statement<Int> {
     Statement(
       SQLFunction("disclaim", 4),
-      [.int16(shard), .int64(worker.id), .int64(firstLease), .int32(Int32(clamping: count))],
+      [.int16(shard), worker.parameter, .int64(firstLease), .int32(Int32(clamping: count))],
       while: "looking up a claim"
     ) { rows in
       try rows.single().int("disclaim")
@@ -94,7 +94,7 @@ public struct WorkerStatements: Sendable {
     Statement(
       Self.heartbeat,
       [
-        .int16(shard), .int64(worker.id), .array(leases),
+        .int16(shard), worker.parameter, .array(leases),
         .int32(Int32(clamping: milliseconds(leaseDuration))),
         .text(storable(worker.host)), .int32(worker.pid), .text(storable(worker.version)),
         .int32(Int32(clamping: inFlight)),
@@ -138,7 +138,7 @@ extension WorkerStatements {
     Statement(
       Self.completion,
       [
-        .int16(shard), .int64(worker.id), .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
+        .int16(shard), worker.parameter, .array(jobs.map(\.lease)), .array(jobs.map(\.job.value)),
         .array(jobs.map(\.analysis.id)), .array(jobs.map { timestamp($0.analysis.answeredAt) }),
         .array(jobs.map { Self.json($0.analysis.conditions) }),
         .array(jobs.map { Int16(clamping: $0.analysis.conditions.count) }),
@@ -181,6 +181,14 @@ extension WorkerStatements {
 }
 
 extension WorkerStatements {
+  /// By which number a worker is known: in the list of the workers, in the audit and with each failed attempt.
+  public static func number(of worker: WorkerIdentity) -> Statement<Int64> {
+    Statement(SQLFunction("worker_number", 1), [worker.parameter], while: "asking for the worker's number") {
+      rows in
+      try rows.single().int64("worker_number")
+    }
+  }
+
   /// Records that a worker begins to read images of some types.
   public static func recordStart(of worker: WorkerIdentity, kinds: [AnalysisKind]) -> Statement<Void> {
     record("worker_start", worker, kinds: kinds.map(\.rawValue))
@@ -220,7 +228,7 @@ extension WorkerStatements {
     // Numbers and texts: there is nothing that could not be encoded.
     let json = (try? JSONEncoder().encode(detail)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     return Statement(
-      SQLFunction("audit_worker", 3), [.text(event), .int64(worker.id), .jsonb(json)],
+      SQLFunction("audit_worker", 3), [.text(event), worker.parameter, .jsonb(json)],
       while: "recording that the worker reads images"
     ) { _ in }
   }

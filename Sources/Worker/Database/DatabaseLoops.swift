@@ -116,7 +116,7 @@ struct DatabaseLoops {
     try await failpoints.tryToPass(.beforeImageRead, jobs.map(\.id))
     do {
       let missing = try await ImageReader.read(
-        of: jobs, shard: shard, on: databases.images, deadline: deadline
+        of: jobs, by: worker.identity, shard: shard, on: databases.images, deadline: deadline
       ) { key, image in
         try await failpoints.tryToPass(.afterImageRead, waiting[key]?.map(\.id) ?? [])
         guard let jobs = waiting.removeValue(forKey: key) else { return }

@@ -33,6 +33,8 @@ struct Startup {
 
   /// What the first claim is made by.
   struct Found: Sendable {
+    /// By which number the database knows this worker.
+    let number: Int64
     /// The shards to go round.
     let shards: [Int16]
     /// What operators have paused.
@@ -53,6 +55,7 @@ struct Startup {
         _ = try await Migrator(databases.control).requireCompatible()
         let directory = ShardDirectory(databases.control)
         let found = Found(
+          number: try await WorkerStatements.number(of: worker.identity).run(on: databases.control),
           shards: try await directory.shards(), pauses: try await OperatorLink.pauses(databases, worker),
           shares: try await directory.laneShares(), imageRules: try await directory.imageRules())
         try await ReaderRecord(worker: worker, databases: databases).start()

@@ -78,13 +78,14 @@ enum AuditedAction: String, CaseIterable {
       _ = try await PersonEraser(pool).erase(.reference("user"), cancelling: false, as: actor)
       return ("erase", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
     case .workerStart, .workerStop:
-      let worker = WorkerIdentity(id: 77, host: "test", pid: 1, version: "1.0")
+      let worker = queue.statements.worker
+      let number = try await WorkerStatements.number(of: worker).run(on: pool)
       let statement =
         self == .workerStart
         ? WorkerStatements.recordStart(of: worker, kinds: [.throat])
         : WorkerStatements.recordStop(of: worker)
       try await statement.run(on: pool, as: actor)
-      return (self == .workerStart ? "worker_start" : "worker_stop", "worker:77")
+      return (self == .workerStart ? "worker_start" : "worker_stop", "worker:\(number)")
     }
   }
 }

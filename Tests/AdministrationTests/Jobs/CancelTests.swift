@@ -116,7 +116,7 @@ struct CancelTests {
       while taken.isEmpty, claims < 100 {
         claims += 1
         let rows = try await queue.pool.query(
-          "SELECT o_job, o_vt FROM analysis.claim(0::smallint, 1, $1, '{5}', ARRAY[$2]::bigint[], '{2}', 2, 60000)",
+          "SELECT o_job, o_vt FROM analysis.claim(0::smallint, sha256('1'), $1, '{5}', ARRAY[$2]::bigint[], '{2}', 2, 60000)",
           [.int64(Int64(claims * 10)), .int64(Int64(from))])
         for row in rows {
           if let job = try row.int64IfPresent(0) {

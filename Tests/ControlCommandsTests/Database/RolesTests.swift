@@ -1,3 +1,4 @@
+import Administration
 import CommandLineTool
 import EventLoop
 import Foundation
@@ -50,6 +51,9 @@ struct RolesTests {
         dry.lines.first
           == "CREATE ROLE worker LOGIN IN ROLE analysis_worker; "
           + "ALTER ROLE worker IN DATABASE postgres SET search_path = pg_catalog, pg_temp; "
+          + "ALTER ROLE worker IN DATABASE postgres SET statement_timeout = 120000; "
+          + "ALTER ROLE worker IN DATABASE postgres SET lock_timeout = 30000; "
+          + "ALTER ROLE worker IN DATABASE postgres SET idle_in_transaction_session_timeout = 60000; "
           + "-- and a password, kept in \(files.path("worker.pgpass"))")
       #expect(try await query(cluster, Self.members) == [])
 
@@ -98,6 +102,88 @@ struct RolesTests {
       database: "\(cluster.conninfo()) user=\(login) passfile=\(files.path("\(login).pgpass"))")
     control.environment["PGPASSFILE"] = nil
     return control
+  }
+
+  @Test("setup gives every login the time limits of its roles, and doctor says where one has others")
+  func limits() async throws {
+    try await with { (control, cluster) async throws in
+      _ = try await query(
+        cluster,
+        "CREATE ROLE both LOGIN IN ROLE analysis_worker, analysis_reporter; CREATE ROLE stranger LOGIN")
+      let before = try await control.doctor().found
+      #expect(
+        before.state("rights.limits") == "warning" && before.of("rights.limits")[0].seen.contains("both ("))
+      let made = await control("roles", "setup", "--out", try TemporaryFolder().path)
+      #expect(made.code == .done, "\(made.messages)")
+      let settings = """
+        SELECT s.setrole::regrole || ': ' || array_to_string(ARRAY(
+            SELECT c FROM unnest(s.setconfig) c WHERE c LIKE '%timeout%' ORDER BY 1), ' ')
+        FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase AND d.datname = current_database()
+        WHERE s.setrole <> 0 ORDER BY 1
+        """
+      let set = try await query(cluster, settings)
+      #expect(set.count == Self.logins.count + 1 && !set.contains { $0.hasPrefix("stranger") })
+      // Of each limit the longest of its two roles.
+      #expect(
+        set.contains(
+          "both: idle_in_transaction_session_timeout=600000 lock_timeout=60000 statement_timeout=3600000"),
+        "\(set)")
+      #expect(
+        set.contains("upgrades: idle_in_transaction_session_timeout=0 lock_timeout=0 statement_timeout=0"),
+        "\(set)")
+      #expect(try await control.doctor().found.state("rights.limits") == "ok")
+      _ = try await query(cluster, "ALTER ROLE worker IN DATABASE postgres SET lock_timeout = '2min'")
+      let found = try await control.doctor().found.of("rights.limits")
+      #expect(found.map(\.state) == ["warning"] && found[0].seen.contains("worker (lock_timeout 120000 ms)"))
+    }
+  }
+
+  @Test(
+    "setup --own-database lets nobody else connect, nor make temporary tables; without it doctor says what is open"
+  )
+  func ownDatabase() async throws {
+    try await with { (control, cluster) async throws in
+      _ = try await query(cluster, "CREATE ROLE stranger LOGIN")
+      let files = try TemporaryFolder()
+      #expect(await control("roles", "setup", "--out", files.path).code == .done)
+      let open = try await control.doctor().found.of("rights.database")
+      #expect(open.map(\.state) == ["warning"] && open[0].seen.contains("CONNECT and TEMPORARY"))
+      let dry = await control("roles", "setup", "--dry-run", "--own-database", "--out", files.path)
+      #expect(
+        dry.lines.last?.hasPrefix(
+          "REVOKE CONNECT, TEMPORARY ON DATABASE postgres FROM PUBLIC; GRANT CONNECT ON DATABASE postgres TO analysis_owner,"
+        )
+          == true, "\(dry.output)")
+      let may = """
+        SELECT r || ' ' || has_database_privilege(r, current_database(), 'CONNECT') || ' '
+          || has_database_privilege(r, current_database(), 'TEMP') FROM unnest(ARRAY['stranger', 'worker', 'backend']) r
+        """
+      #expect(
+        try await query(cluster, may) == ["stranger true true", "worker true true", "backend true true"])
+      let made = await control("roles", "setup", "--own-database", "--out", files.path)
+      #expect(made.code == .done && made.output.contains("Nobody but the roles"), "\(made.messages)")
+      #expect(
+        try await query(cluster, may) == ["stranger false false", "worker true false", "backend true false"])
+      #expect(try await control.doctor().found.state("rights.database") == "ok")
+      #expect(try await acting("operations", files, cluster).run(["status"]).code == .done)
+    }
+  }
+
+  @Test("the document of access has the same time limits as the programs")
+  func documented() throws {
+    func text(_ milliseconds: Int64) -> String {
+      switch milliseconds {
+      case 0: "none"
+      case let long where long % 3_600_000 == 0: "\(long / 3_600_000) h"
+      case let short where short % 60_000 == 0: "\(short / 60_000) min"
+      default: "\(milliseconds / 1000) s"
+      }
+    }
+    let document = try String(contentsOfFile: packagePath("docs/access.md"), encoding: .utf8)
+    for role in DatabaseRole.allCases {
+      let row = LoginLimits.of(role).settings.map { text($0.milliseconds) }.joined(separator: " | ")
+      #expect(document.contains("| `\(role.name(prefix: "analysis"))` | \(row) |"), "\(row)")
+    }
   }
 
   @Test("setup is refused where a password file is in the way, and to whoever is no superuser")

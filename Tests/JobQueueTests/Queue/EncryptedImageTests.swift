@@ -37,7 +37,8 @@ struct EncryptedImageTests {
       #expect(outcomes.allSatisfy { $0.job != nil })
       let claimed = try await queue.claimJobs()
       var storedKeys: [Int64: StoredImage.Encryption?] = [:]
-      _ = try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { key, image in
+      _ = try await ImageReader.read(of: claimed, by: queue.statements.worker, shard: 0, on: queue.pool) {
+        key, image in
         storedKeys[key.id] = image.encryption
       }
       #expect(storedKeys.count == count + 1)

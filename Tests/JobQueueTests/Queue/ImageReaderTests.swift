@@ -21,7 +21,7 @@ struct ImageReaderTests {
       other.image = ImageKey(period: try #require(other.image.period.next), id: other.image.id)
       var images: [ImageKey: [UInt8]] = [:]
       let missing = try await ImageReader.read(
-        of: claimed + [all[3], other], shard: 0, on: queue.pool
+        of: claimed + [all[3], other], by: queue.statements.worker, shard: 0, on: queue.pool
       ) { key, image in
         images[key] = image.bytes.withUnsafeBytes { Array($0) }
         let hash = try await queue.pool.query(
@@ -49,13 +49,18 @@ struct ImageReaderTests {
       try await queue.pool.withConnection { connection in
         func failure() async throws -> JobQueueError? {
           await #expect(throws: JobQueueError.self) {
-            try await ImageReader.read(of: claimed, shard: 0, on: connection) { _, _ in }
+            try await ImageReader.read(of: claimed, by: queue.statements.worker, shard: 0, on: connection) {
+              _, _ in
+            }
           }
         }
         try await connection.execute(script: "SET default_transaction_read_only = on")
         #expect(try await failure()?.code == .unreachable)
         try await connection.execute(script: "SET default_transaction_read_only = off")
-        #expect(try await ImageReader.read(of: claimed, shard: 0, on: connection) { _, _ in }.isEmpty)
+        #expect(
+          try await ImageReader.read(of: claimed, by: queue.statements.worker, shard: 0, on: connection) {
+            _, _ in
+          }.isEmpty)
         try await connection.execute(script: "DELETE FROM analysis.lease")
         let lost = try await failure()
         #expect(lost?.code == .conflict && lost?.message.contains("a lease of the jobs is lost") == true)
@@ -71,7 +76,9 @@ struct ImageReaderTests {
       _ = try await queue.submit(2)
       let claimed = try await queue.claimJobs()
       await #expect(throws: Full.self) {
-        try await ImageReader.read(of: claimed, shard: 0, on: queue.pool) { _, _ in throw Full() }
+        try await ImageReader.read(of: claimed, by: queue.statements.worker, shard: 0, on: queue.pool) {
+          _, _ in throw Full()
+        }
       }
       #expect(try await queue.number("SELECT 1") == 1)
     }
@@ -80,7 +87,8 @@ struct ImageReaderTests {
   @Test("reads nothing for no keys")
   func none() async throws {
     try await withQueue { queue async throws in
-      let missing = try await ImageReader.read(of: [], shard: 0, on: queue.pool) { _, _ in
+      let missing = try await ImageReader.read(of: [], by: queue.statements.worker, shard: 0, on: queue.pool)
+      { _, _ in
         Issue.record("there is nothing to hand over")
       }
       #expect(missing.isEmpty)

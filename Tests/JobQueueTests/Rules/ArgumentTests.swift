@@ -22,6 +22,9 @@ struct ArgumentTests {
 
   private static let shard = "0::smallint"
   private static let noShard = ["NULL::smallint"]
+  /// A worker's secret, and what is none.
+  private static let worker = "sha256('1')"
+  private static let noWorker = ["NULL::bytea", "''::bytea", "decode(repeat('01', 31), 'hex')"]
   private static let counts = ["NULL::int", "-1", "2147483647"]
   /// Two elements from place 0, in a second dimension, and one too few.
   private static func lists(_ element: String, _ type: String) -> [String] {
@@ -64,10 +67,10 @@ struct ArgumentTests {
     Call(
       function: "claim",
       arguments: [
-        shard, "1", "100", "'{5,6}'::smallint[]", "'{0,0}'::bigint[]", "'{1,1}'::int[]", "1", "60000",
+        shard, worker, "100", "'{5,6}'::smallint[]", "'{0,0}'::bigint[]", "'{1,1}'::int[]", "1", "60000",
       ],
       hostile: [
-        0: noShard, 1: ["NULL::bigint"], 2: ["NULL::bigint", "-1"],
+        0: noShard, 1: noWorker, 2: ["NULL::bigint", "-1", "9223372036854775807"],
         3: lists("5", "smallint") + ["'{5,NULL}'::smallint[]", "NULL::smallint[]"],
         4: lists("0", "bigint") + ["'{0,NULL}'::bigint[]", "NULL::bigint[]"],
         5: lists("1", "int") + ["'{1,NULL}'::int[]", "NULL::int[]"], 6: counts,
@@ -76,47 +79,51 @@ struct ArgumentTests {
     Call(
       function: "complete",
       arguments: [
-        shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{a,a}'::text[]",
+        shard, worker, "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{a,a}'::text[]",
         "'{NULL,NULL}'::timestamptz[]", "'{[],[]}'::jsonb[]", "'{0,0}'::smallint[]", "NULL", "NULL", "NULL",
         "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "'{-1,-1}'", "'{-1,-1}'",
         "'{false,false}'", "'{false,false}'", "'{1,1}'::smallint[]", "'{1,1}'::int[]", "NULL", "NULL",
         "'test'",
       ],
       hostile: [
-        0: noShard, 1: ["NULL::bigint"], 2: jobLists, 3: jobLists, 4: lists("a", "text"),
+        0: noShard, 1: noWorker, 2: jobLists, 3: jobLists, 4: lists("a", "text"),
         7: lists("0", "smallint"), 18: lists("1", "float8"), 20: lists("true", "boolean"),
         22: lists("1", "smallint"), 25: lists("a", "text"),
       ]),
     Call(
       function: "fail",
       arguments: [
-        shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{0,0}'::bigint[]", "'{true,true}'",
+        shard, worker, "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{0,0}'::bigint[]", "'{true,true}'",
         "'{server,server}'::text[]", "NULL", "'{no,no}'::text[]", "NULL", "NULL", "'{1,1}'::smallint[]",
         "'{false,false}'", "NULL",
       ],
       hostile: [
-        0: noShard, 1: ["NULL::bigint"], 2: jobLists, 3: jobLists,
+        0: noShard, 1: noWorker, 2: jobLists, 3: jobLists,
         4: lists("0", "bigint") + ["'{0,-1}'::bigint[]", "'{0,9223372036854775807}'::bigint[]"],
         6: lists("server", "text"), 11: lists("1", "smallint"),
       ]),
     Call(
-      function: "release", arguments: [shard, "1", "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "0"],
+      function: "release", arguments: [shard, worker, "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "0"],
       hostile: [
-        0: noShard, 1: ["NULL::bigint"], 2: jobLists, 3: jobLists, 4: ["-1", "9223372036854775807"],
+        0: noShard, 1: noWorker, 2: jobLists, 3: jobLists, 4: ["-1", "9223372036854775807"],
       ]),
     Call(
-      function: "disclaim", arguments: [shard, "1", "100", "2"],
-      hostile: [0: noShard, 1: ["NULL::bigint"], 2: ["NULL::bigint", "-1"], 3: counts]),
+      function: "disclaim", arguments: [shard, worker, "100", "2"],
+      hostile: [
+        0: noShard, 1: noWorker, 2: ["NULL::bigint", "-1", "9223372036854775807"], 3: counts,
+      ]),
     Call(
       function: "heartbeat",
-      arguments: [shard, "1", "'{100}'::bigint[]", "60000", "'host'", "1", "'test'", "0"],
+      arguments: [shard, worker, "'{100}'::bigint[]", "60000", "'host'", "1", "'test'", "0"],
       hostile: [
-        0: noShard, 1: ["NULL::bigint"], 2: ["NULL::bigint[]"], 3: counts + ["0"], 7: ["NULL::int", "-1"],
+        0: noShard, 1: noWorker, 2: ["NULL::bigint[]"], 3: counts + ["0"],
+        4: ["NULL::text", "repeat('x', 256)"], 5: counts, 6: ["NULL::text", "repeat('x', 61)"],
+        7: counts,
       ]),
     Call(
-      function: "record_report", arguments: [shard, "1", "'{}'::jsonb"],
+      function: "record_report", arguments: [shard, worker, "'{}'::jsonb"],
       hostile: [
-        0: noShard, 1: ["NULL::bigint"],
+        0: noShard, 1: noWorker,
         2: ["NULL::jsonb", "'[]'::jsonb", "jsonb_build_object('text', repeat('x', 20000))"],
       ]),
     Call(
@@ -125,20 +132,25 @@ struct ArgumentTests {
       hostile: [7: counts + ["0"]]),
     Call(
       function: "tick", arguments: [shard, "'{5,6}'::smallint[]", "'{0,0}'::bigint[]"],
-      hostile: [0: noShard, 1: ["NULL::smallint[]"], 2: ["NULL::bigint[]"]]),
+      hostile: [0: noShard, 1: ["NULL::smallint[]", "'{3,5}'::smallint[]"], 2: ["NULL::bigint[]"]]),
     Call(
       function: "take_turn", arguments: [shard, "'sweep'", "1000"],
-      hostile: [0: noShard, 2: ["NULL::int", "0", "-1"]]),
+      hostile: [
+        0: noShard + ["-1::smallint"], 1: ["NULL::text", "'rescue'"], 2: counts + ["0", "3600001"],
+      ]),
     Call(function: "promote", arguments: [shard, "10"], hostile: [0: noShard, 1: counts]),
     Call(function: "apply_refunds", arguments: [shard, "10"], hostile: [0: noShard, 1: counts]),
     Call(
       function: "rescue", arguments: [shard, "10", "0"],
-      hostile: [0: noShard, 1: counts, 2: ["NULL::int", "-1"]]),
+      hostile: [0: noShard, 1: counts, 2: counts]),
     Call(function: "cancel", arguments: [shard, "'{1}'::bigint[]"], hostile: [0: noShard]),
     Call(function: "retry_dead", arguments: [shard, "'{1}'::bigint[]"], hostile: [0: noShard]),
     Call(
-      function: "images_of_jobs", arguments: [shard, "24300::smallint", "'{}'::bigint[]", "'{}'::bigint[]"],
-      hostile: [0: noShard, 1: noShard, 2: ["NULL::bigint[]"], 3: ["NULL::bigint[]"]]),
+      function: "images_of_jobs",
+      arguments: [shard, worker, "24300::smallint", "'{}'::bigint[]", "'{}'::bigint[]"],
+      hostile: [
+        0: noShard, 1: noWorker, 2: noShard, 3: ["NULL::bigint[]"], 4: ["NULL::bigint[]"],
+      ]),
     Call(function: "purge_images", arguments: purge, hostile: purging),
     Call(function: "purge_results", arguments: purge, hostile: purging),
     Call(

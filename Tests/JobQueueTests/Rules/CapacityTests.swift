@@ -252,7 +252,7 @@ struct CapacityTests {
         try await withThrowingTaskGroup(of: Bool.self) { group in
           for _ in 0..<8 {
             group.addTask {
-              try await queue.pool.query("SELECT analysis.take_turn(0::smallint, 'task', 3600000)").single()
+              try await queue.pool.query("SELECT analysis.take_turn(0::smallint, 'sweep', 3600000)").single()
                 .bool(0)
             }
           }

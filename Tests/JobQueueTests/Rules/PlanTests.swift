@@ -134,7 +134,7 @@ struct PlanTests {
             """, deadline: .seconds(300))
         let entries = "SELECT pg_stat_get_xact_tuples_returned('analysis.ready_pkey'::regclass)::bigint"
         for call in [
-          "analysis.claim(0::smallint, 1, 10, '{5}', '{0}', '{1}', 1, 60000)",
+          "analysis.claim(0::smallint, sha256('1'), 10, '{5}', '{0}', '{1}', 1, 60000)",
           "analysis.work('{0}', '{5}', true, true)",
           "analysis.tick(0::smallint, '{5}', '{2}')", "analysis.sweep(0::smallint)",
         ] {
@@ -184,7 +184,7 @@ struct PlanTests {
       try await queue.pool.withConnection { connection in
         let month = try await queue.number("SELECT analysis.period_of(now(), 'UTC')::int")
         let ask =
-          "SELECT o_image, o_user_sha256 FROM analysis.images_of_jobs(0::smallint, \(month)::smallint, "
+          "SELECT o_image, o_user_sha256 FROM analysis.images_of_jobs(0::smallint, sha256('1'), \(month)::smallint, "
         #expect(try await connection.query(ask + "'{1}', '{}')").count == 0)
         try await connection.execute(
           script: """

@@ -115,10 +115,10 @@ struct RescueTests {
       #expect(try await queue.rescue() == [1, 1, 0])
       #expect(try await queue.numbers("SELECT id FROM analysis.lease") == [11])
       // A turn that was taken before is due.
-      try await queue.execute("SELECT analysis.take_turn(0::smallint, 'task', 5000)")
+      try await queue.execute("SELECT analysis.take_turn(0::smallint, 'sweep', 5000)")
       try await queue.execute("UPDATE analysis.maintenance SET next_at = next_at + interval '1 hour'")
       #expect(
-        try await queue.pool.query("SELECT analysis.take_turn(0::smallint, 'task', 5000)").single().bool(0))
+        try await queue.pool.query("SELECT analysis.take_turn(0::smallint, 'sweep', 5000)").single().bool(0))
     }
   }
 

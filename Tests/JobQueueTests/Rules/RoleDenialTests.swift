@@ -121,10 +121,10 @@ struct RoleDenialTests {
         "SELECT user_id FROM analysis.result", "SELECT user_ref FROM analysis.account",
         "SELECT * FROM analysis.attempts_of(0::smallint, 1)",
         "SELECT * FROM analysis.job_attempts(0::smallint, 1)", "SELECT message FROM analysis.dead",
-        "SELECT * FROM analysis.images_of_jobs(0::smallint, 24300::smallint, '{1}', '{1}')",
-        "SELECT analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 1000)",
+        "SELECT * FROM analysis.images_of_jobs(0::smallint, sha256('1'), 24300::smallint, '{1}', '{1}')",
+        "SELECT analysis.claim(0::smallint, sha256('1'), 1, '{5}', '{0}', '{1}', 1, 1000)",
         "SELECT * FROM analysis.usage",
-        "SELECT analysis.heartbeat(0::smallint, 1, '{}', 1, 'h', 1, 'v', 0)",
+        "SELECT analysis.heartbeat(0::smallint, sha256('1'), '{}', 1, 'h', 1, 'v', 0)",
         "SELECT * FROM analysis.statement_line",
         "SELECT analysis.close_usage(24300::smallint)", "SELECT analysis.pause('all', '', NULL, NULL)",
         "DELETE FROM analysis.ready", "SELECT analysis.ensure_partitions(24300::smallint, 24300::smallint)",
@@ -176,7 +176,7 @@ struct RoleDenialTests {
         let list = jobs.map { "\($0)" }.joined(separator: ",")
         return Attempt(
           "analysis_worker",
-          "SELECT o_image FROM analysis.images_of_jobs(0::smallint, \(month)::smallint, '{100,101}', '{\(list)}')"
+          "SELECT o_image FROM analysis.images_of_jobs(0::smallint, sha256('1'), \(month)::smallint, '{100,101}', '{\(list)}')"
         )
       }
       let jobs = try await queue.pool.query("SELECT id FROM analysis.job").map { try $0.int64(0) }
@@ -199,7 +199,8 @@ struct RoleDenialTests {
         Attempt("analysis_submitter", "SELECT analysis.open_results('u', '{1}')"),
         Attempt("analysis_submitter", "SELECT * FROM analysis.cancel(0::smallint, '{1}')"),
         Attempt(
-          "analysis_worker", "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 1000)"),
+          "analysis_worker",
+          "SELECT * FROM analysis.claim(0::smallint, sha256('1'), 1, '{5}', '{0}', '{1}', 1, 1000)"),
         Attempt("analysis_worker", "SELECT analysis.refresh_gauges()"),
         Attempt("analysis_worker", "SELECT analysis.prepare_months()"),
         Attempt("analysis_reporter", "SELECT * FROM analysis.usage_report(24300::smallint, NULL, now())"),

@@ -93,14 +93,14 @@ struct UsageNumbersTests {
       FROM generate_series(1, 8) i
       CROSS JOIN LATERAL analysis.submit_image('worked', 'throat', decode(md5(i::text), 'hex')) s;
       PERFORM analysis.cancel(0::smallint, v_jobs[8:8]);
-      PERFORM analysis.claim(0::smallint, 1, 100, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[5], 5, 60000);
-      PERFORM analysis.fail(0::smallint, 1, ARRAY[100, 100, 100]::bigint[], ARRAY[v_jobs[1], v_jobs[2], v_jobs[3]],
+      PERFORM analysis.claim(0::smallint, sha256('1'), 100, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[5], 5, 60000);
+      PERFORM analysis.fail(0::smallint, sha256('1'), ARRAY[100, 100, 100]::bigint[], ARRAY[v_jobs[1], v_jobs[2], v_jobs[3]],
         ARRAY[NULL, 60000, 0]::bigint[], ARRAY[true, true, true], ARRAY['permanent', 'server', 'server'],
         ARRAY[NULL, NULL, NULL]::text[], ARRAY['no', 'no', 'no'], ARRAY[NULL, NULL, NULL]::text[],
         ARRAY[400, 500, 500]::smallint[], ARRAY[1, 0, 1]::smallint[], ARRAY[false, false, false],
         ARRAY['main', 'main', 'main']);
-      PERFORM analysis.claim(0::smallint, 1, 200, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[1], 1, 60000);
-      PERFORM analysis.complete(0::smallint, 1, array_agg(j.lease), array_agg(j.id),
+      PERFORM analysis.claim(0::smallint, sha256('1'), 200, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[1], 1, 60000);
+      PERFORM analysis.complete(0::smallint, sha256('1'), array_agg(j.lease), array_agg(j.id),
         array_agg('a' || j.id), array_agg(NULL::timestamptz), array_agg('[]'::jsonb), array_agg(0::smallint),
         array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8), array_agg(NULL::smallint),
         array_agg(NULL::boolean), array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8),

@@ -23,7 +23,7 @@ struct LeaseTests {
         $0.rescueEvery = .seconds(3600)
       }
       try await eventually("a call") { backend.calls.count == 1 }
-      _ = try await queue.pool.query("UPDATE analysis.lease SET worker_id = worker_id - 1")
+      _ = try await queue.pool.query("UPDATE analysis.lease SET id = id - 1")
       gate.open()
       try await eventually("the stale outcome") { worker.count("outcomes_stale") == 1 }
       worker.stop()

@@ -19,6 +19,15 @@ BEGIN
   END IF;
 END $$;
 
+-- Refuses a moment that is none of a calendar of ours; NULL is no moment.
+CREATE OR REPLACE FUNCTION analysis.require_date(p_at timestamptz) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    (p_at BETWEEN '1900-01-01 00:00:00+00' AND '2600-01-01 00:00:00+00') IS NOT FALSE,
+    'a moment is of the years 1900 to 2599');
+END $$;
+
 -- What finds a character that nobody sees, or that changes how the text beside it is read: control and format
 -- characters, private ones, separators of lines, every blank but the space, and what Unicode lets a
 -- program leave out. The same list as `isPrintable` in Swift, but for characters that no version of

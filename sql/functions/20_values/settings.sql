@@ -85,7 +85,7 @@ DECLARE
   v_is_sound boolean;
 BEGIN
   IF NOT EXISTS (SELECT FROM analysis.setting_definitions() d WHERE d.o_name = p_name) THEN
-    RAISE EXCEPTION 'there is no setting %', p_name USING ERRCODE = '22023';
+    RAISE EXCEPTION 'there is no setting %', left(p_name, 60) USING ERRCODE = '22023';
   END IF;
   BEGIN
     v_is_sound := CASE
@@ -143,7 +143,7 @@ COMMENT ON FUNCTION analysis.preview_setting IS
 -- Changes a setting. False, and nothing is changed, where it is not any more what it was when somebody
 -- decided on it.
 CREATE OR REPLACE FUNCTION analysis.set_setting(p_name text, p_value text, p_before text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 BEGIN
   PERFORM analysis.preview_setting(p_name, p_value);
   UPDATE analysis.setting s SET value = p_value

@@ -81,8 +81,10 @@ CREATE OR REPLACE FUNCTION analysis.audit_key(p_event text, p_key bigint) RETURN
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF (p_event = 'remove_key') IS NOT TRUE THEN
-    RAISE EXCEPTION 'remove_key is what happens to a key, not %', p_event USING ERRCODE = '22023';
+    RAISE EXCEPTION 'remove_key is what happens to a key, not %', left(p_event, 60)
+      USING ERRCODE = '22023';
   END IF;
+  PERFORM analysis.require_argument(p_key > 0, 'a key of the images has a number above 0');
   PERFORM analysis.audit_add(p_event, 'key:' || analysis.key_text(p_key));
 END $$;
 COMMENT ON FUNCTION analysis.audit_key IS
@@ -90,13 +92,18 @@ COMMENT ON FUNCTION analysis.audit_key IS
 
 -- Records that a worker begins to read images, as its role lets it, or has ended in order. Each image that
 -- it sends is known by the job's result or attempt, which names the worker.
-CREATE OR REPLACE FUNCTION analysis.audit_worker(p_event text, p_worker bigint, p_detail jsonb) RETURNS void
+CREATE OR REPLACE FUNCTION analysis.audit_worker(p_event text, p_worker bytea, p_detail jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF (p_event IN ('worker_start', 'worker_stop')) IS NOT TRUE THEN
-    RAISE EXCEPTION 'a worker starts or stops; it does not %', p_event USING ERRCODE = '22023';
+    RAISE EXCEPTION 'a worker starts or stops; it does not %', left(p_event, 60)
+      USING ERRCODE = '22023';
   END IF;
-  PERFORM analysis.audit_add(p_event, 'worker:' || p_worker, analysis.audit_detail(p_detail));
+  PERFORM analysis.require_argument(
+    octet_length(p_worker) = 32 AND (octet_length(p_detail::text) <= 2000) IS NOT FALSE,
+    'a worker names itself by its secret, and tells at most 2000 bytes');
+  PERFORM analysis.audit_add(
+    p_event, 'worker:' || analysis.worker_number(p_worker), analysis.audit_detail(p_detail));
 END $$;
 COMMENT ON FUNCTION analysis.audit_worker IS
   'Records that a worker begins or ends to read images.';

@@ -75,6 +75,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_head analysis.audit_head;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_limit BETWEEN 1 AND 10000 AND p_wait IS NOT NULL,
+    'a call chains from 1 to 10000 entries, waiting or not');
   IF current_setting('transaction_read_only')::boolean OR NOT EXISTS (SELECT FROM analysis.audit_draft) THEN
     RETURN 0;
   ELSIF pg_current_xact_id_if_assigned() IS NOT NULL THEN

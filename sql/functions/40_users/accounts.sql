@@ -23,7 +23,7 @@ END $$;
 CREATE OR REPLACE FUNCTION analysis.add_user(
   p_shard smallint, p_user text, p_plan text, p_zone text, p_name text, p_email text)
 RETURNS TABLE (o_user_id bigint, o_created boolean)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_plan smallint;
   v_zone text := coalesce(p_zone, (SELECT s.value FROM analysis.setting s WHERE s.name = 'zone'));
@@ -38,7 +38,7 @@ BEGIN
     p_user !~ analysis.hidden_characters(), 'a user''s reference has no character that cannot be seen');
   SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = coalesce(p_plan, 'free');
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
+    RAISE EXCEPTION 'no plan is called %', left(p_plan, 60) USING ERRCODE = '22023';
   END IF;
   PERFORM analysis.period_of(clock_timestamp(), v_zone);     -- an unknown zone raises
 
@@ -69,14 +69,15 @@ COMMENT ON FUNCTION analysis.add_user IS
 -- is in force already is not given again, so that of two who give the same at once only one writes history.
 CREATE OR REPLACE FUNCTION analysis.set_plan(p_shard smallint, p_user text, p_plan text, p_from timestamptz)
 RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_plan smallint;
   v_user bigint;
 BEGIN
+  PERFORM analysis.require_date(p_from);
   SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = p_plan;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
+    RAISE EXCEPTION 'no plan is called %', left(p_plan, 60) USING ERRCODE = '22023';
   END IF;
   SELECT a.user_id INTO v_user FROM analysis.account a
   WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR NO KEY UPDATE;
@@ -103,7 +104,7 @@ COMMENT ON FUNCTION analysis.set_plan IS
 -- Sets the zone that decides in which month a user's jobs count; jobs that exist keep their month. False
 -- if there is no such user, or no such zone.
 CREATE OR REPLACE FUNCTION analysis.set_zone(p_shard smallint, p_user text, p_zone text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_user bigint;
   v_rule text;
@@ -130,10 +131,13 @@ CREATE OR REPLACE FUNCTION analysis.save_profile(
   p_shard smallint, p_user_id bigint, p_name text, p_email text, p_subscription text, p_count int,
   p_last_reset timestamptz)
 RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_rule text;
 BEGIN
+  PERFORM analysis.require_date(p_last_reset);
+  PERFORM analysis.require_argument(
+    (p_count >= 0) IS NOT FALSE, 'the count of a user''s analyses is not below 0');
   INSERT INTO analysis.profile AS p (
     shard, user_id, name, email, backend_subscription, backend_count, last_reset, updated_at)
   SELECT a.shard, a.user_id, p_name, p_email, p_subscription, p_count, p_last_reset, clock_timestamp()
@@ -155,7 +159,7 @@ COMMENT ON FUNCTION analysis.save_profile IS
 
 -- Sets where a user's photo is (NULL: there is none); false if there is no such user.
 CREATE OR REPLACE FUNCTION analysis.set_photo(p_shard smallint, p_user text, p_url text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_rule text;
 BEGIN
@@ -174,13 +178,17 @@ COMMENT ON FUNCTION analysis.set_photo IS
 
 -- Gives a plan a monthly limit (NULL: none) from a moment on.
 CREATE OR REPLACE FUNCTION analysis.set_plan_limit(p_plan text, p_limit int, p_from timestamptz) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 BEGIN
+  PERFORM analysis.require_argument((p_limit >= 0) IS NOT FALSE, 'a limit is not below 0');
+  IF p_from <> '-infinity' THEN
+    PERFORM analysis.require_date(p_from);
+  END IF;
   INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit)
   SELECT p.id, coalesce(p_from, clock_timestamp()), p_limit FROM analysis.plan p WHERE p.name = p_plan
   ON CONFLICT (plan_id, valid_from) DO UPDATE SET monthly_limit = EXCLUDED.monthly_limit;
   IF NOT FOUND THEN
-    RAISE EXCEPTION 'no plan is called %', p_plan USING ERRCODE = '22023';
+    RAISE EXCEPTION 'no plan is called %', left(p_plan, 60) USING ERRCODE = '22023';
   END IF;
   -- Without a limit is null, and from now on is without a time.
   PERFORM analysis.audit_add(
@@ -210,9 +218,13 @@ COMMENT ON FUNCTION analysis.limit_of IS
 
 -- The shards of users, who need not exist for it.
 CREATE OR REPLACE FUNCTION analysis.shards_of(p_users text[]) RETURNS TABLE (o_user text, o_shard smallint)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    coalesce(cardinality(p_users), 0) <= 100000, 'at most 100000 users are named in a call');
+  RETURN QUERY
   SELECT u, analysis.shard_of(u)
-  FROM unnest(p_users) u
-$$;
+  FROM unnest(p_users) u;
+END $$;
 COMMENT ON FUNCTION analysis.shards_of IS
   'Answers the shards of users, who need not exist.';

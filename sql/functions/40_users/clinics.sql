@@ -13,10 +13,11 @@ END $$;
 
 -- Adds a clinic; false if it is there already.
 CREATE OR REPLACE FUNCTION analysis.add_clinic(p_name text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 BEGIN
   PERFORM analysis.require_argument(
-    p_name !~ analysis.hidden_characters(), 'a clinic''s name has no character that cannot be seen');
+    length(p_name) BETWEEN 1 AND 100 AND p_name !~ analysis.hidden_characters(),
+    'a clinic''s name has 1 to 100 characters, and none that cannot be seen');
   INSERT INTO analysis.clinic (name) VALUES (p_name) ON CONFLICT (name) DO NOTHING;
   RETURN FOUND;
 END $$;
@@ -26,13 +27,13 @@ COMMENT ON FUNCTION analysis.add_clinic IS
 -- Gives a user to a clinic, or to none (NULL); false if there is no such user.
 CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text, p_clinic text)
 RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_clinic int := (SELECT c.id FROM analysis.clinic c WHERE c.name = p_clinic);
   v_user bigint;
 BEGIN
   IF p_clinic IS NOT NULL AND v_clinic IS NULL THEN
-    RAISE EXCEPTION 'no clinic is called %', p_clinic USING ERRCODE = '22023';
+    RAISE EXCEPTION 'no clinic is called %', left(p_clinic, 100) USING ERRCODE = '22023';
   END IF;
   PERFORM analysis.require_unrestricted();
   UPDATE analysis.account a SET clinic_id = v_clinic
@@ -51,12 +52,16 @@ COMMENT ON FUNCTION analysis.assign_clinic IS
 CREATE OR REPLACE FUNCTION analysis.clinics_named(p_clinics text[]) RETURNS int[]
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  v_unknown text := (
+  v_unknown text;
+BEGIN
+  PERFORM analysis.require_argument(
+    cardinality(p_clinics) <= 1000 AND array_position(p_clinics, NULL) IS NULL,
+    'at most 1000 clinics are named in a call');
+  v_unknown := (
     SELECT min(g.name) FROM unnest(p_clinics) g(name)
     WHERE NOT EXISTS (SELECT FROM analysis.clinic c WHERE c.name = g.name));
-BEGIN
   IF v_unknown IS NOT NULL THEN
-    RAISE EXCEPTION 'no clinic is called %', v_unknown USING ERRCODE = '22023';
+    RAISE EXCEPTION 'no clinic is called %', left(v_unknown, 100) USING ERRCODE = '22023';
   END IF;
   RETURN ARRAY(SELECT c.id FROM analysis.clinic c WHERE c.name = ANY (p_clinics) ORDER BY c.id);
 END $$;
@@ -64,9 +69,10 @@ END $$;
 -- Has a role see the users of clinics, beside those that it has seen; from the first time on it sees no
 -- others.
 CREATE OR REPLACE FUNCTION analysis.grant_clinics(p_role name, p_clinics text[]) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_role pg_roles;
+  v_clinics int[];
 BEGIN
   SELECT r.* INTO v_role FROM pg_roles r WHERE r.rolname = p_role;
   IF NOT FOUND THEN
@@ -76,10 +82,11 @@ BEGIN
     USING ERRCODE = '22023';
   END IF;
   PERFORM analysis.require_unrestricted();
+  v_clinics := analysis.clinics_named(p_clinics);
   PERFORM analysis.audit_add(
     'grant_clinics', 'role:' || p_role, jsonb_build_object('clinics', to_jsonb(p_clinics)));
   INSERT INTO analysis.clinic_viewer AS v (role, role_id, clinic_ids)
-  VALUES (p_role, v_role.oid, analysis.clinics_named(p_clinics))
+  VALUES (p_role, v_role.oid, v_clinics)
   ON CONFLICT (role) DO UPDATE
     SET role_id = EXCLUDED.role_id,
         clinic_ids = ARRAY(SELECT unnest(v.clinic_ids) UNION SELECT unnest(EXCLUDED.clinic_ids) ORDER BY 1);
@@ -90,7 +97,7 @@ COMMENT ON FUNCTION analysis.grant_clinics IS
 -- Has a role see the users of clinics no more; one from which the last is taken sees nobody. False if it
 -- was not restricted.
 CREATE OR REPLACE FUNCTION analysis.revoke_clinics(p_role name, p_clinics text[]) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_named(p_clinics);
 BEGIN
@@ -110,7 +117,7 @@ COMMENT ON FUNCTION analysis.revoke_clinics IS
 
 -- Has a role see the users of all clinics and of none again; false if it was not restricted.
 CREATE OR REPLACE FUNCTION analysis.lift_clinics(p_role name) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 BEGIN
   PERFORM analysis.require_unrestricted();
   DELETE FROM analysis.clinic_viewer v WHERE v.role = p_role;

@@ -11,7 +11,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     FROM analysis.account k
     WHERE k.shard = p_shard AND k.user_ref > p_after COLLATE "C"
     ORDER BY k.user_ref COLLATE "C"
-    LIMIT p_limit) a
+    LIMIT least(p_limit, 100000)) a
   CROSS JOIN LATERAL (SELECT analysis.period_of(clock_timestamp(), a.zone) AS period) m
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, clock_timestamp()) l ON true
   LEFT JOIN analysis.plan p ON p.id = l.plan_id
@@ -76,7 +76,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   JOIN analysis.profile p ON p.shard = a.shard AND p.user_id = a.user_id
   WHERE a.shard = p_shard AND a.user_ref > p_after COLLATE "C" AND p.photo_url IS NOT NULL
   ORDER BY a.user_ref COLLATE "C"
-  LIMIT p_limit
+  LIMIT least(p_limit, 100000)
 $$;
 COMMENT ON FUNCTION analysis.list_photos IS
   'Answers a page of the users of one shard that have a photo.';

@@ -39,7 +39,7 @@ END $$;
 -- which that happened has one row more, without a job: from which virtual time on to look the next time.
 -- It is not to be taken for empty.
 CREATE OR REPLACE FUNCTION analysis.claim(
-  p_shard smallint, p_worker bigint, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[],
+  p_shard smallint, p_worker bytea, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[],
   p_n int, p_lease_ms int)
 RETURNS TABLE (
   o_lease bigint, o_lane smallint, o_job bigint, o_period smallint, o_attempt smallint, o_vt bigint,
@@ -56,6 +56,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_until timestamptz := v_now + interval '50 milliseconds';
+  v_worker bigint := analysis.worker_number(p_worker);
   v_left int := p_n;
   v_from bigint[] := p_from;           -- where each lane's scan begins; NULL: there is nothing in it
   v_take int;
@@ -67,8 +68,9 @@ DECLARE
   v_vt bigint[];
   v_last bigint;
 BEGIN
-  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_lease >= 0 AND p_n BETWEEN 0 AND 100000
+  IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_lease >= 0 AND p_n BETWEEN 0 AND 100000
       AND p_lease_ms BETWEEN 1 AND 86400000 AND cardinality(p_lanes) <= 100
+      AND p_lease <= 9223372036854775707
       AND analysis.is_list(p_lanes, cardinality(p_lanes))
       AND analysis.is_list(p_from, cardinality(p_lanes)) AND analysis.is_list(p_limits, cardinality(p_lanes))
       AND array_position(p_lanes, NULL) IS NULL AND array_position(p_from, NULL) IS NULL
@@ -135,7 +137,7 @@ BEGIN
       leased AS (
         INSERT INTO analysis.lease (
           shard, lane, lease_ms, id, worker_id, deadline, job_ids, periods, tries, user_ids)
-        SELECT p_shard, p_lanes[i], p_lease_ms, p_lease + i - 1, p_worker, v_deadline,
+        SELECT p_shard, p_lanes[i], p_lease_ms, p_lease + i - 1, v_worker, v_deadline,
                array_agg(f.job_id), array_agg(f.period), array_agg(f.tries), array_agg(f.user_id)
         FROM found f HAVING count(*) > 0)
       SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint,

@@ -13,7 +13,7 @@
 -- lock_timeout says, and then stores the others. p_known_busy: it does not wait at all, for jobs that were
 -- busy before.
 CREATE OR REPLACE FUNCTION analysis.complete(
-  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_analysis_id text[],
+  p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_analysis_id text[],
   p_answered_at timestamptz[],
   p_conditions jsonb[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
   p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[],
@@ -36,7 +36,7 @@ DECLARE
   v_before int;
   v_from float8 := (SELECT s.value::float8 FROM analysis.setting s WHERE s.name = 'consult_from');
 BEGIN
-  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
+  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
         array_dims(p_jobs), array_dims(p_leases), array_dims(p_analysis_id), array_dims(p_answered_at),
         array_dims(p_conditions), array_dims(p_condition_count), array_dims(p_primary_id),
@@ -47,14 +47,23 @@ BEGIN
         array_dims(p_consult), array_dims(p_endpoint_serious), array_dims(p_endpoint_consult),
         array_dims(p_calls), array_dims(p_call_ms), array_dims(p_model), array_dims(p_endpoint)]))
           IS NOT FALSE
-      AND cardinality(p_leases) = cardinality(p_jobs)) IS NOT TRUE THEN
+      AND cardinality(p_leases) = cardinality(p_jobs)
+      -- What all texts of a kind are together, which is to be known at once.
+      AND coalesce(pg_column_size(p_analysis_id), 0) + coalesce(pg_column_size(p_primary_id), 0)
+        + coalesce(pg_column_size(p_primary_name), 0) + coalesce(pg_column_size(p_secondary_id), 0)
+        + coalesce(pg_column_size(p_secondary_name), 0) + coalesce(pg_column_size(p_model), 0)
+        + coalesce(pg_column_size(p_endpoint), 0) <= 20000 * (1 + cardinality(p_jobs))
+      AND coalesce(pg_column_size(p_conditions), 0) <= 2000000 + 1200000::bigint * cardinality(p_jobs)
+      AND length(p_version) <= 60 AND p_known_busy IS NOT NULL
+      AND ('infinity' > ALL (p_answered_at) AND '-infinity' < ALL (p_answered_at)) IS NOT FALSE)
+      IS NOT TRUE THEN
     PERFORM analysis.require_argument(
-      false, 'each job is given together with its lease, and what is stored of it');
+      false, 'each job is given together with its lease, and what is stored of it, in texts of usual length');
   END IF;
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
+  v_held := analysis.lock_leases(p_shard, analysis.worker_number(p_worker), p_leases);
   o_stored := '{}';
   o_busy := '{}';
   IF cardinality(v_held) = 0 THEN

@@ -8,7 +8,7 @@
 -- A job that is not in that lease, or not in a lease of this worker, or was cancelled, is 'stale', and
 -- nothing is written.
 CREATE OR REPLACE FUNCTION analysis.fail(
-  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[],
+  p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint[],
   p_consume boolean[],
   p_class text[], p_code text[], p_message text[], p_error_id text[], p_status smallint[], p_calls smallint[],
   p_maybe_counted boolean[], p_endpoint text[])
@@ -18,11 +18,12 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
+  v_worker bigint := analysis.worker_number(p_worker);
   v_held bigint[];
   v_ended analysis.ended[];
   v_busy bigint[];
 BEGIN
-  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
+  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
         array_dims(p_jobs), array_dims(p_leases), array_dims(p_delay_ms), array_dims(p_consume),
         array_dims(p_class),
@@ -37,12 +38,12 @@ BEGIN
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
+  v_held := analysis.lock_leases(p_shard, v_worker, p_leases);
 
   -- 1. Which of the jobs are held, each once; then their rows, locked: cancel does the same, so a job is
   --    never both dead and cancelled.
   SELECT array_agg(ROW(
-      s.job_id, s.period, j.user_id, j.kind, p_worker, (s.consumed_before + 1)::smallint, a.attempts,
+      s.job_id, s.period, j.user_id, j.kind, v_worker, (s.consumed_before + 1)::smallint, a.attempts,
       CASE WHEN j.closed THEN 'stale'
            WHEN s.delay_ms IS NULL OR s.consume AND a.attempts >= j.max_attempts THEN 'dead'
            ELSE 'retried' END,
@@ -89,17 +90,18 @@ COMMENT ON FUNCTION analysis.fail IS
 -- Releases jobs unharmed: no attempt is consumed, no error written. Answers those that were released,
 -- and those that are busy.
 CREATE OR REPLACE FUNCTION analysis.release(
-  p_shard smallint, p_worker bigint, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint,
+  p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_delay_ms bigint,
   OUT o_back bigint[], OUT o_busy bigint[])
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
+  v_worker bigint := analysis.worker_number(p_worker);
   v_held bigint[];
   v_ended analysis.ended[];
 BEGIN
-  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND p_worker IS NOT NULL
+  IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
       AND analysis.is_list(p_jobs, cardinality(p_jobs)) AND analysis.is_list(p_leases, cardinality(p_jobs))
       AND coalesce(p_delay_ms, 0) BETWEEN 0 AND 315360000000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(
@@ -108,7 +110,7 @@ BEGIN
   IF current_setting('transaction_isolation') = 'repeatable read' THEN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
-  v_held := analysis.lock_leases(p_shard, p_worker, p_leases);
+  v_held := analysis.lock_leases(p_shard, v_worker, p_leases);
   SELECT array_agg(e.ended) FILTER (WHERE j.user_id IS NOT NULL),
     array_agg(s.job_id) FILTER (WHERE j.user_id IS NULL)
   INTO v_ended, o_busy
@@ -122,7 +124,7 @@ BEGIN
     FOR NO KEY UPDATE SKIP LOCKED) j ON true
   -- Virtual time is the home lane's own: a quarantined job queues by the quarantine's clock alone.
   CROSS JOIN LATERAL (SELECT ROW(
-      s.job_id, s.period, j.user_id, j.kind, p_worker, 0::smallint, 0::smallint,
+      s.job_id, s.period, j.user_id, j.kind, v_worker, 0::smallint, 0::smallint,
       CASE WHEN j.closed THEN 'stale' ELSE 'retried' END, s.lane, s.tries,
       CASE WHEN analysis.is_quarantine(s.lane) THEN 0 ELSE j.vt END, coalesce(p_delay_ms, 0), false,
       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::analysis.ended AS ended) e;
@@ -140,7 +142,7 @@ COMMENT ON FUNCTION analysis.release IS
 -- Releases what a claim took whose answer never came: the jobs of the leases from p_lease on, so many
 -- numbers, which the worker had chosen itself. Answers how many jobs there were; of those that are busy
 -- the lease runs out.
-CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bigint, p_lease bigint, p_count int)
+CREATE OR REPLACE FUNCTION analysis.disclaim(p_shard smallint, p_worker bytea, p_lease bigint, p_count int)
 RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '1500ms'
@@ -151,7 +153,8 @@ DECLARE
   v_of bigint[];
   v_jobs bigint[];
 BEGIN
-  IF (p_shard IS NOT NULL AND p_worker IS NOT NULL AND p_lease >= 0 AND p_count BETWEEN 0 AND 1000)
+  IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32
+      AND p_lease BETWEEN 0 AND 9223372036854774807 AND p_count BETWEEN 0 AND 1000)
     IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'a claim that is looked up has at most 1000 leases');
   END IF;
@@ -159,7 +162,8 @@ BEGIN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
   v_held := analysis.lock_leases(
-    p_shard, p_worker, ARRAY(SELECT p_lease + i FROM generate_series(0, p_count - 1) i));
+    p_shard, analysis.worker_number(p_worker),
+    ARRAY(SELECT p_lease + i FROM generate_series(0, p_count - 1) i));
   SELECT array_agg(h.lease_id), array_agg(h.job_id) INTO v_of, v_jobs
   FROM analysis.leased_jobs(p_shard, v_held) h;
   IF v_jobs IS NOT NULL THEN

@@ -180,7 +180,7 @@ RETURNS TABLE (o_lane smallint, o_scan_from bigint, o_now_vt bigint)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-SET enable_bitmapscan = off
+SET enable_bitmapscan = off SET lock_timeout = '100ms'
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -189,16 +189,22 @@ DECLARE
   -- beyond it: from before the server's clock was set back
   v_far timestamptz := v_now + interval '1 minute';
 BEGIN
-  IF (p_shard IS NOT NULL AND cardinality(p_lanes) <= 100 AND cardinality(p_vt) <= 100) IS NOT TRUE THEN
+  IF (p_shard BETWEEN 0 AND 1023 AND cardinality(p_lanes) <= 100 AND cardinality(p_vt) <= 100
+      AND (4 <= ALL (p_lanes) AND 11 >= ALL (p_lanes)) IS NOT FALSE AND p_ends IS NOT NULL) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'marks are published of a shard, for at most 100 lanes');
   END IF;
 
   -- 1. Lanes that were never claimed from get their row.
   IF (SELECT count(*) FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = ANY (p_lanes))
      < (SELECT count(DISTINCT l) FROM unnest(p_lanes) l) THEN
-    INSERT INTO analysis.lane_clock (shard, lane, staged_at, at)
-    SELECT DISTINCT p_shard, l, v_now, '-infinity'::timestamptz FROM unnest(p_lanes) l ORDER BY 2
-    ON CONFLICT (shard, lane) DO NOTHING;
+    BEGIN
+      INSERT INTO analysis.lane_clock (shard, lane, staged_at, at)
+      SELECT DISTINCT p_shard, l, v_now, '-infinity'::timestamptz FROM unnest(p_lanes) l
+      WHERE l IS NOT NULL ORDER BY 2
+      ON CONFLICT (shard, lane) DO NOTHING;
+    EXCEPTION WHEN lock_not_available THEN
+      NULL;                            -- somebody else's open transaction puts it there
+    END;
   END IF;
 
   -- 2. Write the lanes that are due and have moved. `staged` was published as now_vt two seconds ago or
@@ -250,14 +256,16 @@ AS $$
 DECLARE
   v_lowered int;
 BEGIN
-  -- A lane without a row is scanned from zero anyway.
+  PERFORM analysis.require_argument(p_shard IS NOT NULL, 'a sweep names a shard');
+  -- A lane without a row is scanned from zero anyway; one that another writes just now is left to it.
   UPDATE analysis.lane_clock c SET scan_from = d.lowest
   FROM (
-    SELECT l.lane, w.lowest FROM analysis.lane_clock l
+    SELECT l.lane, w.lowest
+    FROM (SELECT k.lane FROM analysis.lane_clock k WHERE k.shard = p_shard
+          ORDER BY k.lane FOR NO KEY UPDATE SKIP LOCKED) l
     CROSS JOIN LATERAL (
       SELECT r.vt AS lowest FROM analysis.ready r WHERE r.shard = p_shard AND r.lane = l.lane
-      ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) w
-    WHERE l.shard = p_shard) d
+      ORDER BY r.shard, r.lane, r.vt, r.job_id LIMIT 1) w) d
   WHERE c.shard = p_shard AND c.lane = d.lane AND c.scan_from > d.lowest;
   GET DIAGNOSTICS v_lowered = ROW_COUNT;
   RETURN v_lowered;

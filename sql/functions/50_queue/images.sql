@@ -10,7 +10,7 @@
 -- begin alike, a plan that was made while the table was empty would take any, and go through the table for
 -- each.
 CREATE OR REPLACE FUNCTION analysis.images_of_jobs(
-  p_shard smallint, p_period smallint, p_leases bigint[], p_jobs bigint[])
+  p_shard smallint, p_worker bytea, p_period smallint, p_leases bigint[], p_jobs bigint[])
 RETURNS TABLE (
   o_image bigint, o_bytes bytea, o_digest_prefix text, o_encrypted_by bigint, o_wrapped_key bytea,
   o_sha256 bytea, o_user_sha256 bytea,
@@ -21,21 +21,27 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sor
 SET enable_memoize = off
 AS $$
 DECLARE
+  v_worker bigint := analysis.worker_number(p_worker);
   v_found int;
+  v_foreign boolean;
 BEGIN
   PERFORM analysis.require_argument(
-    p_shard IS NOT NULL AND p_period IS NOT NULL AND cardinality(p_jobs) <= 100000
-      AND cardinality(p_leases) <= 100000,
+    p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_period IS NOT NULL
+      AND cardinality(p_jobs) <= 100000 AND cardinality(p_leases) <= 100000,
     'images are read for jobs of a shard and a month, and their leases');
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
-  SELECT count(*) INTO v_found
+  SELECT count(*), bool_or(u.worker_id <> v_worker) INTO v_found, v_foreign
   FROM (
-    SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_leases) AS id) g
+    SELECT unnest(b.job_ids) AS job_id, b.worker_id FROM (SELECT unnest(p_leases) AS id) g
     CROSS JOIN LATERAL (
-      SELECT k.job_ids FROM analysis.lease k WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
+      SELECT k.job_ids, k.worker_id FROM analysis.lease k
+      WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
   WHERE u.job_id = ANY (p_jobs);
+  IF v_foreign THEN
+    PERFORM analysis.refuse_lease();
+  END IF;
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
@@ -79,16 +85,32 @@ END $$;
 COMMENT ON FUNCTION analysis.image_keys IS
   'Answers how many images of a shard are under each key.';
 
--- Waits until all that has stored an image has committed, for two seconds at most, since whoever would
--- store one meanwhile waits behind. The lock of the whole is what each of them takes; those of the months
--- are left alone.
+-- Waits until all that stores an image at this moment has ended, for two seconds at most. It takes no lock,
+-- so that nobody ever waits for the caller: whoever stores an image has the table's lock until the end of
+-- its transaction, and who has it can be seen.
 CREATE OR REPLACE FUNCTION analysis.await_submits() RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_until timestamptz := clock_timestamp() + interval '2 seconds';
+  v_open text[];                       -- the transactions that store images
+  v_now_open text[];
 BEGIN
-  LOCK TABLE ONLY analysis.image IN SHARE MODE;
+  LOOP
+    v_now_open := ARRAY(
+      SELECT l.virtualtransaction FROM pg_locks l
+      WHERE l.locktype = 'relation' AND l.relation = 'analysis.image'::regclass
+        AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+        AND l.mode = 'RowExclusiveLock' AND l.granted AND l.pid IS DISTINCT FROM pg_backend_pid());
+    v_open := ARRAY(SELECT unnest(coalesce(v_open, v_now_open)) INTERSECT SELECT unnest(v_now_open));
+    EXIT WHEN cardinality(v_open) = 0;
+    IF clock_timestamp() > v_until THEN
+      RAISE EXCEPTION 'a submit has been open for two seconds' USING ERRCODE = 'lock_not_available';
+    END IF;
+    PERFORM pg_sleep(0.02);
+  END LOOP;
 END $$;
 COMMENT ON FUNCTION analysis.await_submits IS
-  'Waits until every submit that has begun is committed, for two seconds at most.';
+  'Waits until every submit that stores images just now has ended, for two seconds at most; locks nothing.';
 
 -- The next encrypted images of a month that are not under a key, in the order of their numbers, with where
 -- each row is and what it is bound to. Without a user an image belongs to nobody and cannot be put under

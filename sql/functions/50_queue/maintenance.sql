@@ -1,15 +1,18 @@
 -- What any worker does for all: turns, gauges, partitions.
 
--- Whether it is the caller's turn at a task: true for one caller in each interval.
+-- Whether it is the caller's turn at a task: true for one caller in each interval. Where somebody else's
+-- open transaction is taking the turn it is theirs.
 CREATE OR REPLACE FUNCTION analysis.take_turn(p_shard smallint, p_task text, p_every_ms int) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_next timestamptz := v_now + p_every_ms * interval '1 millisecond';
   v_far timestamptz := v_next + interval '10 seconds';
 BEGIN
-  IF (p_shard IS NOT NULL AND p_every_ms > 0) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'a turn is taken in a shard, after some milliseconds');
+  IF (p_shard BETWEEN 0 AND 1023 AND p_task IN ('sweep', 'gauges', 'partitions')
+      AND p_every_ms BETWEEN 1 AND 3600000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(
+      false, 'a turn is taken in a shard, at sweep, gauges or partitions, after 1 ms to an hour');
   END IF;
 
   -- Not due is the usual answer and takes no lock. What is further ahead than an interval, and than
@@ -22,6 +25,8 @@ BEGIN
   ON CONFLICT (shard, task) DO UPDATE SET next_at = EXCLUDED.next_at
     WHERE NOT (m.next_at > v_now AND m.next_at <= v_far);
   RETURN FOUND;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
 END $$;
 COMMENT ON FUNCTION analysis.take_turn IS
   'Answers whether it is this caller''s turn at a task that one process does once an interval.';
@@ -37,14 +42,18 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
   END
 $$;
 
+-- Where somebody else's open transaction is doing the same it is left to them.
 CREATE OR REPLACE FUNCTION analysis.refresh_gauges() RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '100ms' AS $$
+BEGIN
   INSERT INTO analysis.gauge AS g (name, value, at)
   SELECT n, analysis.measure(n), clock_timestamp() FROM unnest(ARRAY['database_bytes', 'waiting']) n
   ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at;
   -- Workers that ended or were lost a day ago: nobody lists them any more.
-  DELETE FROM analysis.worker w WHERE w.heartbeat_at < clock_timestamp() - interval '1 day'
-$$;
+  DELETE FROM analysis.worker w WHERE w.heartbeat_at < clock_timestamp() - interval '1 day';
+EXCEPTION WHEN lock_not_available THEN
+  NULL;
+END $$;
 COMMENT ON FUNCTION analysis.refresh_gauges IS
   'Measures anew how much waits and how large the database is; removes workers gone for a day.';
 
@@ -116,9 +125,9 @@ COMMENT ON FUNCTION analysis.ensure_partitions IS
   'Makes the missing partitions of a range of months.';
 
 -- Makes what is missing of the partitions from the past month to three months ahead; answers how many
--- months were made.
+-- months were made. What somebody else's open transaction makes is waited for, for two seconds at most.
 CREATE OR REPLACE FUNCTION analysis.prepare_months() RETURNS int
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
   SELECT analysis.ensure_partitions((m.label - 1)::smallint, (m.label + 3)::smallint)
   FROM (SELECT analysis.period_of(clock_timestamp(), 'UTC') AS label) m
 $$;

@@ -11,15 +11,19 @@ $$;
 -- reason or end) or unchanged.
 CREATE OR REPLACE FUNCTION analysis.pause(p_scope text, p_name text, p_reason text, p_until timestamptz)
 RETURNS text
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_open analysis.pause;
 BEGIN
-  IF p_until <= v_now THEN
+  PERFORM analysis.require_argument(
+    p_scope IN ('all', 'type', 'endpoint') AND p_name IS NOT NULL AND length(p_name) <= 200
+      AND coalesce(length(p_reason) <= 500, true),
+    'a pause names what is paused: all, a type or an endpoint; and a reason of at most 500 characters');
+  IF p_until <= v_now OR p_until = 'infinity' THEN
     RAISE EXCEPTION 'a pause ends in the future' USING ERRCODE = '22023';
   END IF;
-  -- One who pauses or resumes at a time; whoever reads is not held up.
+  -- One who pauses or resumes at a time, and two seconds' patience; whoever reads is not held up.
   LOCK TABLE analysis.pause IN SHARE ROW EXCLUSIVE MODE;
   UPDATE analysis.pause p SET resumed_at = p.until_at
   WHERE p.scope = p_scope AND p.name = p_name AND p.resumed_at IS NULL AND p.until_at <= v_now;
@@ -42,7 +46,7 @@ COMMENT ON FUNCTION analysis.pause IS
 
 -- Ends a pause; false when there was none.
 CREATE OR REPLACE FUNCTION analysis.resume(p_scope text, p_name text) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_in_force boolean;

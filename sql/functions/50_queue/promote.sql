@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION analysis.promote(p_shard smallint, p_limit int) RETUR
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-SET enable_bitmapscan = off
+SET enable_bitmapscan = off SET lock_timeout = '500ms'
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -31,12 +31,24 @@ BEGIN
       WHERE s.shard = p_shard AND s.lane = l.lane AND s.run_at <= v_now LIMIT 1) d
     ORDER BY analysis.priority_of(l.lane), l.lane
   LOOP
-    v_count := analysis.promote_oldest(p_shard, v_lane, p_limit, v_now);
+    BEGIN
+      v_count := analysis.promote_oldest(p_shard, v_lane, p_limit, v_now);
+    EXCEPTION WHEN lock_not_available THEN
+      -- Somebody else's open transaction has the place of one of the users: those of the others go on.
+      v_count := analysis.promote_apart(p_shard, v_lane, v_now);
+    END;
     v_most := greatest(v_most, v_count);
     CONTINUE WHEN v_count < p_limit;
     SELECT c.turn_user INTO v_after FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane;
-    v_after := analysis.promote_in_turn(p_shard, v_lane, coalesce(v_after, 0), v_now);
-    UPDATE analysis.lane_clock c SET turn_user = v_after WHERE c.shard = p_shard AND c.lane = v_lane;
+    BEGIN
+      v_after := analysis.promote_in_turn(p_shard, v_lane, coalesce(v_after, 0), v_now);
+      UPDATE analysis.lane_clock c SET turn_user = v_after
+      WHERE c.shard = p_shard AND c.lane = (
+        SELECT k.lane FROM analysis.lane_clock k
+        WHERE k.shard = p_shard AND k.lane = v_lane FOR NO KEY UPDATE SKIP LOCKED);
+    EXCEPTION WHEN lock_not_available THEN
+      NULL;
+    END;
   END LOOP;
   RETURN v_most;
 END $$;
@@ -81,6 +93,59 @@ BEGIN
   FROM (SELECT u.* FROM taken u ORDER BY u.run_at, u.job_id) t;
   PERFORM analysis.promote_taken(p_shard, p_lane, v_job, v_period, v_tries, v_user, v_counted, p_now);
   RETURN v_count;
+END $$;
+
+-- The due jobs of up to 100 users of a lane, user by user, up to 100 of each: one whose place somebody
+-- else's open transaction holds is passed over after 10 ms. Answers how many jobs of one user were moved or
+-- dropped at most, which is fewer than a round: the caller comes again.
+CREATE OR REPLACE FUNCTION analysis.promote_apart(p_shard smallint, p_lane smallint, p_now timestamptz)
+RETURNS int
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_user bigint;
+  v_job bigint[];
+  v_period smallint[];
+  v_tries smallint[];
+  v_counted boolean[];
+  v_most int := 0;
+BEGIN
+  PERFORM set_config('lock_timeout', '10ms', true);
+  FOR v_user IN
+    SELECT DISTINCT d.user_id FROM (
+      SELECT s.user_id FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at <= p_now
+      ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 10000) d
+    LIMIT 100
+  LOOP
+    BEGIN
+      WITH x AS MATERIALIZED (
+        SELECT s.ctid, s.job_id, s.period FROM analysis.scheduled s
+        WHERE s.shard = p_shard AND s.lane = p_lane AND s.user_id = v_user AND s.run_at <= p_now
+        ORDER BY s.shard, s.lane, s.user_id, s.run_at, s.job_id
+        LIMIT 100 FOR UPDATE SKIP LOCKED),
+      free AS MATERIALIZED (
+        SELECT x.ctid FROM x
+        CROSS JOIN LATERAL (
+          SELECT 1 FROM analysis.job k
+          WHERE k.shard = p_shard AND k.period = x.period AND k.id = x.job_id
+          FOR NO KEY UPDATE SKIP LOCKED) h),
+      taken AS (
+        DELETE FROM analysis.scheduled d
+        WHERE d.ctid = ANY (ARRAY(SELECT f.ctid FROM free f)) AND d.shard IS NOT DISTINCT FROM p_shard
+        RETURNING d.job_id, d.period, d.tries, d.is_counted, d.run_at)
+      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.is_counted)
+      INTO v_job, v_period, v_tries, v_counted
+      FROM (SELECT u.* FROM taken u ORDER BY u.run_at, u.job_id) t;
+      PERFORM analysis.promote_taken(
+        p_shard, p_lane, v_job, v_period, v_tries, array_fill(v_user, ARRAY[cardinality(v_job)]), v_counted,
+        p_now);
+      v_most := greatest(v_most, cardinality(v_job));
+    EXCEPTION WHEN lock_not_available THEN
+      NULL;
+    END;
+  END LOOP;
+  PERFORM set_config('lock_timeout', '500ms', true);
+  RETURN v_most;
 END $$;
 
 -- Up to four due jobs of each of the next 250 users who have any job scheduled in a lane; answers the last

@@ -19,13 +19,18 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_since timestamptz;                 -- since when the server has been the primary, as far as is known
+  -- Nobody but the owner (tests do) takes a lease sooner after a restart than the lease lasts.
+  v_is_owner boolean := pg_has_role(
+    session_user, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER');
   v_lost bigint[];
   v_of bigint[];                       -- the leases of what is applied
   v_ended_jobs bigint[];
   v_ended analysis.ended[];
 BEGIN
-  IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000 AND p_grace_ms >= 0) IS NOT TRUE THEN
-    PERFORM analysis.require_argument(false, 'a rescue names a shard, at most 100000 leases and a grace');
+  IF (p_shard IS NOT NULL AND p_limit BETWEEN 0 AND 100000
+      AND p_grace_ms BETWEEN 0 AND 86400000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(
+      false, 'a rescue names a shard, at most 100000 leases and a grace of at most a day');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
   o_leases := 0;
@@ -37,12 +42,14 @@ BEGIN
   SELECT g.at INTO v_since FROM analysis.gauge g WHERE g.name = 'timeline' AND g.value = analysis.timeline();
   IF NOT FOUND THEN
     v_since := v_now;
-    INSERT INTO analysis.gauge AS g (name, value, at) VALUES ('timeline', analysis.timeline(), v_now)
-    ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value, at = EXCLUDED.at;
+    -- The row is there since the first migration. Who finds it held leaves it to whoever holds it.
+    UPDATE analysis.gauge g SET value = analysis.timeline(), at = v_now
+    WHERE g.name = (
+      SELECT k.name FROM analysis.gauge k WHERE k.name = 'timeline' FOR NO KEY UPDATE SKIP LOCKED);
   END IF;
   -- A moment to come is one from before the clock was set back.
-  IF v_now < greatest(pg_postmaster_start_time(), CASE WHEN v_since <= v_now THEN v_since END)
-             + p_grace_ms * interval '1 millisecond' THEN
+  v_since := greatest(pg_postmaster_start_time(), CASE WHEN v_since <= v_now THEN v_since END);
+  IF v_now < v_since + p_grace_ms * interval '1 millisecond' THEN
     RETURN NEXT;
     RETURN;
   END IF;
@@ -59,7 +66,9 @@ BEGIN
   -- 3. The lost leases that nobody else is ending or rescuing, the oldest deadline first. The table holds
   --    leases only, so it is read whole: an index on the deadline would make every heartbeat dearer.
   SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
-    SELECT b.id FROM analysis.lease b WHERE b.shard = p_shard AND b.deadline < v_now
+    SELECT b.id FROM analysis.lease b
+    WHERE b.shard = p_shard AND b.deadline < v_now
+      AND (v_is_owner OR v_since + b.lease_ms * interval '1 millisecond' < v_now)
     ORDER BY b.deadline, b.id
     LIMIT p_limit FOR UPDATE SKIP LOCKED) l;
   IF v_lost IS NULL THEN

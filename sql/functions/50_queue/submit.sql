@@ -3,7 +3,8 @@
 -- Each job of a call is created, a duplicate or refused, and one refused does not stop the others. The
 -- order of the arrays decides who gets the last units. Optional arrays may be NULL as a whole.
 -- Locks are taken in a fixed order within a call: usage rows, idempotency keys, images, fair shares, each
--- sorted. Arrays are taken apart in the lists of SELECTs, which is several times cheaper than in FROM.
+-- sorted. Whoever submits for the same user waits for its transaction, for ten seconds at most. Arrays are
+-- taken apart in the lists of SELECTs, which is several times cheaper than in FROM.
 --
 -- An image that was encrypted by the submitter comes with the number of the key and with its own key under
 -- that one; one in plaintext has NULL for both.
@@ -18,12 +19,14 @@ RETURNS TABLE (
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
+SET lock_timeout = '10s'
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_count int := coalesce(cardinality(p_user), 0);
   v_dims text;                         -- of arrays with an element for each job
   v_full text;                         -- why nothing at all is taken at present
+  v_submitter smallint;                -- who submits
   v_max_waiting bigint;                -- jobs waiting, for each user
   v_max_bytes bigint;                  -- of the database
   v_max_all bigint;                    -- jobs waiting, of all users
@@ -84,8 +87,12 @@ BEGIN
          (SELECT g.value FROM analysis.gauge g
            WHERE g.name = 'database_bytes' AND g.at >= v_now - interval '1 minute'),
          (SELECT g.value FROM analysis.gauge g
-           WHERE g.name = 'waiting' AND g.at >= v_now - interval '1 minute')
-  INTO v_max_bytes, v_max_all, v_max_waiting, v_bytes, v_all;
+           WHERE g.name = 'waiting' AND g.at >= v_now - interval '1 minute'),
+         (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user)
+  INTO v_max_bytes, v_max_all, v_max_waiting, v_bytes, v_all, v_submitter;
+  IF v_submitter IS NULL THEN
+    v_submitter := analysis.new_submitter();
+  END IF;
   IF v_bytes IS NULL AND v_max_bytes IS NOT NULL THEN
     v_bytes := analysis.measure('database_bytes');
   END IF;
@@ -101,7 +108,8 @@ BEGIN
     FROM analysis.submit_single(
       p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1],
       p_unsanitized[1], p_key[1],
-      p_expires[1], p_source[1], p_max_attempts, p_encrypted_by[1], p_wrapped_key[1], v_max_waiting, v_now) s;
+      p_expires[1], p_source[1], p_max_attempts, p_encrypted_by[1], p_wrapped_key[1], v_max_waiting, v_now,
+      v_submitter) s;
     IF o_job IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';
@@ -118,7 +126,8 @@ BEGIN
              t.user_ref, t.kind, t.priority, t.sha256, octet_length(p_image[t.i]), t.width, t.height,
                              t.key, t.source, t.at)
              AND analysis.is_soundly_encrypted(
-               p_encrypted_by[t.i], octet_length(p_wrapped_key[t.i]), octet_length(p_image[t.i])) AS sound
+               p_encrypted_by[t.i], octet_length(p_wrapped_key[t.i]), octet_length(p_image[t.i]))
+             AND coalesce(t.expires < timestamptz '2600-01-01 00:00:00+00', true) AS sound
     FROM (
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
              unnest(p_priority) AS priority, unnest(p_sha256) AS sha256, unnest(p_width) AS width,
@@ -446,10 +455,11 @@ BEGIN
       INSERT INTO analysis.job (
         shard, period, kind, lane, id, user_id, image_id, vt, created_at, run_at, expires_at, image_bytes,
         image_period,
-        max_attempts, image_unsanitized, key_hash, source_name)
+        max_attempts, image_unsanitized, key_hash, source_name, submitter)
       SELECT p_shard, s.period, s.kind, s.lane, s.job_id, s.user_id, s.image_id, s.vt, v_now, s.run_at,
              s.expires_at,
-             s.image_bytes, s.image_period, p_max_attempts, s.image_unsanitized, s.key_hash, s.source_name
+             s.image_bytes, s.image_period, p_max_attempts, s.image_unsanitized, s.key_hash, s.source_name,
+             v_submitter
       FROM accepted s),
     later AS (
       INSERT INTO analysis.scheduled (shard, lane, tries, is_counted, period, run_at, job_id, user_id)

@@ -31,6 +31,14 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
               ELSE p_encrypted_by > 0 AND p_wrapped_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
 $$;
 
+-- Gives the login that submits its number, by which its jobs know it.
+CREATE OR REPLACE FUNCTION analysis.new_submitter() RETURNS smallint
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO analysis.submitter (login) VALUES (session_user) ON CONFLICT (login) DO NOTHING;
+  RETURN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
+END $$;
+
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
@@ -39,6 +47,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_single(
   p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz, p_source text,
   p_max_attempts smallint,
   p_encrypted_by bigint, p_wrapped_key bytea, p_max_waiting bigint, p_now timestamptz,
+  p_submitter smallint,
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -56,7 +65,7 @@ DECLARE
   v_vt bigint;
   v_job bigint;
 BEGIN
-  IF p_expires <= p_now
+  IF p_expires <= p_now OR p_expires >= timestamptz '2600-01-01 00:00:00+00'
      OR NOT analysis.is_sound(
        p_user, p_kind, p_priority, p_sha256, octet_length(p_image), p_width, p_height, p_key, p_source, NULL)
      OR NOT analysis.is_soundly_encrypted(
@@ -152,9 +161,9 @@ BEGIN
   INSERT INTO analysis.job (
     shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
     max_attempts,
-    image_unsanitized, key_hash, source_name)
+    image_unsanitized, key_hash, source_name, submitter)
   VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes,
-          o_period, p_max_attempts, v_image_unsanitized, v_key_hash, p_source);
+          o_period, p_max_attempts, v_image_unsanitized, v_key_hash, p_source, p_submitter);
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
   VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
   o_job := v_job;

@@ -27,6 +27,9 @@ DECLARE
   v_aged timestamptz := v_now - interval '2 seconds';   -- as in tick, like the next
   v_far timestamptz := v_now + interval '1 minute';
 BEGIN
+  PERFORM analysis.require_argument(
+    cardinality(p_shards) <= 1024 AND cardinality(p_lanes) <= 100,
+    'at most 1024 shards and 100 lanes are looked at');
   -- All that is asked of a shard is the first entry of an index, whatever else there is.
   RETURN QUERY
   SELECT s.shard, l.lanes, l.scan_from, coalesce(l.marks, false),
@@ -79,8 +82,10 @@ COMMENT ON FUNCTION analysis.work IS
 
 -- Wakes the workers that listen; they poll anyway. Call it after the commit, not with every job.
 CREATE OR REPLACE FUNCTION analysis.notify_workers(p_shard smallint) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT pg_notify('analysis_jobs', p_shard::text)
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(p_shard BETWEEN 0 AND 1023, 'a shard has a number from 0 to 1023');
+  PERFORM pg_notify('analysis_jobs', p_shard::text);
+END $$;
 COMMENT ON FUNCTION analysis.notify_workers IS
   'Wakes the workers that listen; call it after the commit of a submit.';

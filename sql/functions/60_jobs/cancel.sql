@@ -2,7 +2,8 @@
 
 -- Ends jobs that have not ended, and takes them out wherever they wait. A running one is decided by who
 -- writes the result's key first. A job that somebody else holds for 2 s (an open retry or cancellation) is
--- answered with 'busy', and nothing is done to it.
+-- answered with 'busy', and nothing is done to it. A back-end cancels what it has submitted itself; any
+-- other job is unknown to it.
 CREATE OR REPLACE FUNCTION analysis.cancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text)
 LANGUAGE plpgsql SECURITY DEFINER
@@ -13,6 +14,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   -- not found yet
   v_left bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_jobs) i WHERE i IS NOT NULL ORDER BY 1);
+  v_submitter smallint := analysis.own_submitter('{operator,privacy}');
   v_busy bigint[] := '{}';
   v_job bigint[] := '{}';
   v_period smallint[] := '{}';
@@ -45,7 +47,8 @@ BEGIN
         array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
         array_agg(j.vt) AS vt
       INTO v_found
-      FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitter) l
+            ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
@@ -55,12 +58,13 @@ BEGIN
         array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
         array_agg(j.vt) AS vt
       INTO v_found
-      FROM (SELECT l.o_job, l.o_period FROM analysis.locate(p_shard, v_left) l ORDER BY l.o_job) l
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitter) l
+            ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE SKIP LOCKED) j;
-      v_busy := ARRAY(SELECT l.o_job FROM analysis.locate(p_shard, v_left) l
+      v_busy := ARRAY(SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, v_submitter) l
                       WHERE NOT (l.o_job = ANY (coalesce(v_found.id, '{}'))));
     END;
     v_job := v_job || v_found.id;
@@ -161,7 +165,7 @@ COMMENT ON FUNCTION analysis.cancel IS
 CREATE OR REPLACE FUNCTION analysis.retry_dead(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '10s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE

@@ -1,14 +1,32 @@
 -- Looking at jobs. Functions run as the owner, whom no rule of the rows concerns: each asks by itself
 -- which clinics' users its caller sees.
 
--- The months of jobs; a number that is unknown is not answered. Newest months first for each.
-CREATE OR REPLACE FUNCTION analysis.locate(p_shard smallint, p_jobs bigint[])
+-- Whose jobs the login may name: NULL: everybody's, as the owner may and who has one of these roles; else
+-- those that the login itself has submitted, by its number; 0: it has submitted none.
+CREATE OR REPLACE FUNCTION analysis.own_submitter(p_roles text[]) RETURNS smallint
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF EXISTS (
+    SELECT FROM pg_roles r
+    WHERE r.rolname = ANY (ARRAY(
+        SELECT analysis.role_prefix() || '_' || e.name FROM unnest(p_roles || 'owner'::text) e(name)))
+      AND pg_has_role(session_user, r.oid, 'MEMBER')) THEN
+    RETURN NULL;
+  END IF;
+  RETURN coalesce((SELECT s.id FROM analysis.submitter s WHERE s.login = session_user), 0::smallint);
+END $$;
+
+-- The months of jobs, of those of one submitter where there is one. Called by functions, which know whose
+-- jobs they may answer.
+CREATE OR REPLACE FUNCTION analysis.locate_of(p_shard smallint, p_jobs bigint[], p_submitter smallint)
 RETURNS TABLE (o_job bigint, o_period smallint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
+  PERFORM analysis.require_argument(
+    coalesce(cardinality(p_jobs), 0) <= 100000, 'at most 100000 jobs are named in a call');
   RETURN QUERY
   SELECT j.id, j.period
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
@@ -16,11 +34,23 @@ BEGIN
     SELECT f.id, f.period FROM (SELECT m.period FROM analysis.partition_made m ORDER BY m.period DESC) m
     CROSS JOIN LATERAL (
       SELECT k.id, k.period FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = m.period AND k.id = g.id OFFSET 0) f
+      WHERE k.shard = p_shard AND k.period = m.period AND k.id = g.id
+        AND (p_submitter IS NULL OR k.submitter = p_submitter) OFFSET 0) f
     LIMIT 1) j;
 END $$;
+
+-- The months of jobs; a number that is unknown, or another back-end's, is not answered. Newest months first
+-- for each.
+CREATE OR REPLACE FUNCTION analysis.locate(p_shard smallint, p_jobs bigint[])
+RETURNS TABLE (o_job bigint, o_period smallint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN QUERY
+  SELECT l.o_job, l.o_period
+  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitter('{operator,clinician}')) l;
+END $$;
 COMMENT ON FUNCTION analysis.locate IS
-  'Answers in which month each of some jobs of one shard is; unknown jobs are left out.';
+  'Answers in which month each of some jobs of one shard is; what is unknown or another''s is left out.';
 
 -- A job's attempts that failed, of whoever's job; called by functions. In whatever month they were
 -- written: a retry moves a job to the present month and its history stays.
@@ -86,6 +116,8 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
+  PERFORM analysis.require_argument(
+    coalesce(cardinality(p_jobs), 0) <= 100000, 'at most 100000 jobs are named in a call');
   RETURN QUERY
   SELECT v.job_id, v.period, v.user_ref, v.kind, v.lane, v.state, v.created_at, v.run_at, v.expires_at,
          v.finished_at, v.attempts, v.source_name
@@ -96,7 +128,7 @@ END $$;
 COMMENT ON FUNCTION analysis.jobs_shown IS
   'Answers some jobs of one shard and month by their numbers.';
 
--- Which of some jobs of one month have ended, and how.
+-- Which of some jobs of one month have ended, and how; a back-end is told of its own.
 CREATE OR REPLACE FUNCTION analysis.jobs_ended(p_shard smallint, p_period smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_state text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -104,7 +136,16 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
 BEGIN
+  PERFORM analysis.require_argument(
+    coalesce(cardinality(p_jobs), 0) <= 100000, 'at most 100000 jobs are named in a call');
+  IF v_submitter IS NOT NULL THEN
+    p_jobs := ARRAY(
+      SELECT k.id FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = p_period AND k.id = ANY (p_jobs)
+        AND k.submitter = v_submitter);
+  END IF;
   RETURN QUERY
   SELECT r.job_id, CASE r.outcome WHEN 1 THEN 'succeeded' ELSE 'cancelled' END
   FROM analysis.result r
@@ -124,6 +165,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
+  PERFORM analysis.require_argument(p_limit BETWEEN 0 AND 1000001, 'counting stops at 1000001 at most');
   SELECT count(*) INTO o_dead FROM (
     SELECT FROM analysis.dead d
     WHERE d.shard = p_shard AND (v_seen IS NULL OR analysis.is_seen(v_seen, d.shard, d.user_id))
@@ -144,6 +186,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
+  PERFORM analysis.require_argument(p_limit BETWEEN 0 AND 1000001, 'counting stops at 1000001 at most');
   RETURN QUERY
   SELECT d.class, d.code, count(*), max(d.job_id) FROM analysis.dead d
   WHERE d.failed_at > p_since AND (v_seen IS NULL OR analysis.is_seen(v_seen, d.shard, d.user_id))

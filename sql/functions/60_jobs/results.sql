@@ -1,8 +1,9 @@
 -- Results of analyses, as back-ends and `jobs show` read them.
 
 -- Records that results of a user are read, and answers what results_of asks for once that is committed.
--- NULL: none of these jobs is this user's and has an analysis, or the user is of no clinic that the caller
--- sees. Results of persons who were erased tell nothing.
+-- NULL: none of these jobs is this user's and has an analysis, or the caller is a back-end and has submitted
+-- none of them, or the user is of no clinic that the caller sees. Results of persons who were erased tell
+-- nothing.
 CREATE OR REPLACE FUNCTION analysis.open_results(p_user text, p_jobs bigint[]) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
@@ -19,7 +20,7 @@ BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
   WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   v_jobs := ARRAY(
-    SELECT l.o_job FROM analysis.locate(v_shard, p_jobs) l
+    SELECT l.o_job FROM analysis.locate_of(v_shard, p_jobs, analysis.own_submitter('{clinician}')) l
     CROSS JOIN LATERAL (
       SELECT k.user_id, k.outcome, k.condition_count FROM analysis.result k
       WHERE k.shard = v_shard AND k.period = l.o_period AND k.job_id = l.o_job OFFSET 0) r
@@ -65,8 +66,9 @@ BEGIN
     (ARRAY['green', 'yellow', 'orange', 'red'])[r.secondary_band], r.secondary_normal,
     r.serious, r.consult, r.endpoint_serious, r.endpoint_consult, r.condition_count, r.conditions, r.endpoint,
     r.model, r.version, r.attempt, r.calls, r.call_ms
-  FROM analysis.locate(
-    v_shard, ARRAY(SELECT j::bigint FROM jsonb_array_elements_text(v_detail -> 'jobs') j)) l
+  FROM analysis.locate_of(
+    v_shard, ARRAY(SELECT j::bigint FROM jsonb_array_elements_text(v_detail -> 'jobs') j),
+    analysis.own_submitter('{clinician}')) l
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.result k
     WHERE k.shard = v_shard AND k.period = l.o_period AND k.job_id = l.o_job OFFSET 0) r

@@ -6,14 +6,14 @@ CREATE OR REPLACE FUNCTION analysis.status_of_lanes(p_shard smallint, p_lanes sm
 RETURNS TABLE (o_lane smallint, o_waiting int, o_in_flight int, o_oldest_seconds float8)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT l.lane, w.waiting, f.in_flight, h.oldest
-  FROM unnest(p_lanes) l(lane)
+  FROM unnest(p_lanes[1:100]) l(lane)
   CROSS JOIN LATERAL (
     SELECT count(*)::int AS waiting
     FROM (
       SELECT
       FROM analysis.ready r
       WHERE r.shard = p_shard AND r.lane = l.lane
-      LIMIT p_limit) g) w
+      LIMIT least(p_limit, 1000001)) g) w
   CROSS JOIN LATERAL (
     SELECT coalesce(sum(cardinality(b.job_ids)), 0)::int AS in_flight
     FROM analysis.lease b
@@ -46,7 +46,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       SELECT
       FROM analysis.scheduled k
       WHERE k.shard = p_shard
-      LIMIT p_limit) g) s
+      LIMIT least(p_limit, 1000001)) g) s
   CROSS JOIN (
     SELECT min(k.run_at) AS run_at
     FROM analysis.scheduled k

@@ -10,6 +10,7 @@ AS $$
 DECLARE
   v_clinic int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
+  PERFORM analysis.require_argument(p_limit BETWEEN 0 AND 100000, 'at most 100000 jobs are answered');
   RETURN QUERY
   WITH open AS MATERIALIZED (
     -- All of these are read from the same snapshot: a job that is being moved is in one place or the other.

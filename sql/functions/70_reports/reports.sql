@@ -213,18 +213,24 @@ COMMENT ON FUNCTION analysis.finding_counts IS
 -- that give its rows ask for once that is committed. Who may not call one of these may not read that
 -- report, and leaves no entry.
 CREATE OR REPLACE FUNCTION analysis.open_conditions(p_period smallint, p_detail jsonb) RETURNS text
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT analysis.open_reading(
-    'report', 'report:conditions:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_period BETWEEN 24000 AND 32399, 'a report is of a month of the years 2000 to 2699');
+  RETURN analysis.open_reading(
+    'report', 'report:conditions:' || analysis.period_text(p_period), analysis.audit_detail(p_detail));
+END $$;
 COMMENT ON FUNCTION analysis.open_conditions IS
   'Records that the report of conditions is read; answers what report_conditions asks for.';
 
 CREATE OR REPLACE FUNCTION analysis.open_analyses(p_period smallint, p_detail jsonb) RETURNS text
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT analysis.open_reading(
-    'report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail))
-$$;
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_period BETWEEN 24000 AND 32399, 'a report is of a month of the years 2000 to 2699');
+  RETURN analysis.open_reading(
+    'report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail));
+END $$;
 COMMENT ON FUNCTION analysis.open_analyses IS
   'Records that the report of analyses is read; answers what its functions ask for.';
 
@@ -308,7 +314,8 @@ COMMENT ON FUNCTION analysis.report_analyses IS
 -- only would state them for all: it may not. Who calls is the session's user, since the current user in here
 -- is the owner.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
-RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10s' AS $$
 DECLARE
   v_caller name := analysis.caller();
 BEGIN

@@ -120,7 +120,8 @@ RETURNS TABLE (
   o_user bigint, o_open bigint, o_cancelled bigint, o_profile bigint, o_images bigint, o_image_bytes bigint,
   o_results bigint,
   o_dead bigint, o_attempts bigint, o_jobs bigint, o_keys bigint, o_lines bigint, o_photo text)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '20s' AS $$
 DECLARE
   v_job bigint[];
   v_there smallint[];                  -- the months that have a counter

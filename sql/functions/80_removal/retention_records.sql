@@ -7,7 +7,8 @@
 CREATE OR REPLACE FUNCTION analysis.purge_usage(
   p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '2s' AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_usage', p_now);
 BEGIN

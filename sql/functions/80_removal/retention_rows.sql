@@ -35,6 +35,8 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock
 DECLARE
   v_index text := format('analysis.%I', 'job_p' || p_period || '_image');
 BEGIN
+  PERFORM analysis.require_argument(
+    p_period BETWEEN 24000 AND 32399 AND p_now IS NOT NULL, 'an index is of a month, as of a moment');
   PERFORM analysis.check_moment(p_now);
   IF analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12') > p_now
     OR to_regclass(v_index) IS NOT NULL THEN
@@ -62,8 +64,8 @@ CREATE OR REPLACE FUNCTION analysis.purge_images(
   p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_images', p_now);
@@ -134,8 +136,8 @@ CREATE OR REPLACE FUNCTION analysis.purge_results(
   p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_results', p_now);
@@ -188,8 +190,8 @@ CREATE OR REPLACE FUNCTION analysis.purge_dead(
   p_shard smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
 RETURNS TABLE (o_last bigint, o_looked int, o_period smallint, o_rows bigint, o_bytes bigint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_dead', p_now);

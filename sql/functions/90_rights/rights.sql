@@ -69,7 +69,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
         'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
-        'prepare_months', 'audit_worker', 'image_rules'],
+        'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
       s.tables
     FROM status s
     UNION ALL

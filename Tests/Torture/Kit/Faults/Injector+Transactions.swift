@@ -35,7 +35,7 @@ extension Injector {
         }
         for shard in 0..<rig.settings.shards {
           _ = try await transaction.query(
-            "SELECT analysis.take_turn($1, t, 1000) FROM unnest(ARRAY['rescue', 'promote']) t",
+            "SELECT analysis.take_turn($1, t, 1000) FROM unnest(ARRAY['sweep', 'gauges']) t",
             [.int16(Int16(shard))])
         }
       }

@@ -1,0 +1,178 @@
+import PostgreSQL
+import QueueTestSupport
+import Testing
+
+/// Every function that a role may call, with values that nobody means in the place of each parameter. The functions are
+/// those of the catalogue: a new one is among them without being named here.
+@Suite("No parameter of a function that a role may call is without bounds")
+struct BoundTests {
+  /// A function of the catalogue.
+  private struct Function {
+    let name: String
+    let isVolatile: Bool
+    let parameters: [(name: String, type: String)]
+
+    /// The call with one argument replaced.
+    func call(_ place: Int? = nil, _ value: String = "") -> String {
+      let arguments = parameters.enumerated().map { index, parameter in
+        index == place ? value : BoundTests.usual(parameter.name, parameter.type)
+      }
+      return
+        "SELECT NULL FROM (SELECT count(*) FROM analysis.\(name)(\(arguments.joined(separator: ", ")))) c"
+    }
+  }
+
+  /// What a parameter is given where another is looked at.
+  private static func usual(_ name: String, _ type: String) -> String {
+    let named = [
+      "p_worker": "sha256('1')", "p_period": "analysis.period_of(now(), 'UTC')", "p_plan": "'free'",
+      "p_before_period": "analysis.period_of(now(), 'UTC')", "p_zone": "'UTC'", "p_clinic": "'north'",
+      "p_clinics": "'{north}'::text[]", "p_role": "'analysis_reporter'", "p_task": "'sweep'",
+      "p_scope": "'type'", "p_event": "'worker_start'", "p_sha256": "ARRAY[sha256('x')]",
+      "p_lanes": "'{5}'::smallint[]", "p_shards": "'{0}'::smallint[]", "p_now": "now()", "p_dry": "true",
+      "p_shard": "0::smallint", "p_max_attempts": "10::smallint",
+    ]
+    let typed = [
+      "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
+      "p_priority text": "'normal'", "p_image bytea[]": "ARRAY['x'::bytea]",
+    ]
+    let ofType = [
+      "text": "'x'", "name": "'x'::name", "boolean": "false", "bytea": "'x'::bytea", "jsonb": "'{}'::jsonb",
+      "text[]": "'{user}'::text[]", "boolean[]": "'{false}'::boolean[]", "jsonb[]": "ARRAY['{}'::jsonb]",
+      "double precision[]": "'{0.5}'::float8[]", "bigint[]": "'{1}'::bigint[]", "integer[]": "'{1}'::int[]",
+      "smallint[]": "'{1}'::smallint[]", "bigint": "1::bigint", "integer": "10", "smallint": "1::smallint",
+    ]
+    return named[name] ?? typed["\(name) \(type)"] ?? ofType[type] ?? "NULL::\(type)"
+  }
+
+  /// What nobody means.
+  private static func extremes(_ name: String, _ type: String) -> [String] {
+    let text = "repeat('x', 1000000)"
+    let others: [String] =
+      switch type {
+      case "smallint": ["(-32768)::smallint", "32767::smallint"]
+      case "integer": ["(-2147483648)::int", "2147483647"]
+      case "bigint": ["(-9223372036854775808)::bigint", "9223372036854775807"]
+      case "text": ["''", text]
+      case "bytea": ["''::bytea", "convert_to(\(text), 'UTF8')"]
+      case "timestamp with time zone": ["'infinity'::timestamptz", "'-infinity'::timestamptz"]
+      case "jsonb": ["'[]'::jsonb", "jsonb_build_object('x', \(text))"]
+      case let list where list.hasSuffix("[]"):
+        ["'{}'::\(list)", "'{NULL}'::\(list)"]
+          + ["NULL::\(list)", usual(name, list)].map { "array_fill((\($0))[1], ARRAY[1000000])" }
+          + (list == "text[]" ? ["ARRAY[\(text)]"] : [])
+          + (list == "jsonb[]" ? ["ARRAY[jsonb_build_array(repeat('x', 4000000))]"] : [])
+      default: []
+      }
+    return ["NULL::\(type)"] + others
+  }
+
+  /// Parameters that may be left out, or of which each value is an everyday one, so that the call does its work.
+  private static let harmless: Set<String> = [
+    "audit_worker.p_detail", "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host",
+    "heartbeat.p_version", "open_analyses.p_detail", "open_conditions.p_detail", "pause.p_reason",
+    "pause.p_until", "set_plan_limit.p_limit", "set_plan_limit.p_from", "submit.p_width", "submit.p_height",
+    "submit.p_unsanitized", "submit.p_key", "submit.p_at", "submit.p_expires", "submit.p_source",
+    "submit.p_encrypted_by", "submit.p_wrapped_key", "submit_image.p_key", "submit_image.p_at",
+    "submit_image.p_expires", "submit_image.p_image", "tick.p_vt",
+  ]
+
+  /// Functions that answer at most so much, whatever they are asked for.
+  private static let clamped: Set<String> = [
+    "list_users.p_limit", "list_photos.p_limit", "status_of_lanes.p_limit", "list_jobs.p_limit",
+    "list_jobs.p_looks",
+  ]
+  private static let sizes: Set<String> = [
+    "p_limit", "p_looks", "p_n", "p_count", "p_every_ms", "p_lease_ms",
+  ]
+
+  private func functions(_ queue: QueueFixture) async throws -> [Function] {
+    let rows = try await queue.pool.query(
+      """
+      SELECT p.proname::text, p.provolatile = 'v', coalesce(p.proargnames[1:p.pronargs], '{}')::text[],
+        ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(t, i) ORDER BY i)
+      FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace
+        AND EXISTS (SELECT FROM analysis.role_rights() d WHERE p.proname = ANY (d.o_functions))
+      ORDER BY 1
+      """)
+    return try rows.map { row in
+      let names = try row.array(2, of: String.self)
+      return Function(
+        name: try row.string(0), isVolatile: try row.bool(1),
+        parameters: Array(zip(names, try row.array(3, of: String.self))))
+    }
+  }
+
+  /// What became of a call.
+  private enum Outcome: Equatable {
+    /// Nothing was written or locked.
+    case quiet
+    /// It did something.
+    case acted
+    /// The server's or the function's refusal.
+    case refused(String)
+  }
+
+  private func outcome(of call: String, _ login: ConnectionPool) async throws -> Outcome {
+    struct Undone: Error {}
+    do {
+      var acted = false
+      do {
+        try await login.transaction { transaction in
+          _ = try await transaction.query("SET LOCAL statement_timeout = '20s'")
+          _ = try await transaction.query(call)
+          acted = try await transaction.query("SELECT pg_current_xact_id_if_assigned() IS NOT NULL").single()
+            .bool(0)
+          throw Undone()
+        }
+      } catch is Undone {}
+      return acted ? .acted : .quiet
+    } catch let error as PostgreSQLError {
+      return .refused(error.sqlState ?? "\(error)")
+    }
+  }
+
+  /// A value is out of range (22), breaks a rule of its column (23), belongs to somebody else (42501), or was meant for
+  /// what is lost (40001).
+  private func isRefusal(_ state: String) -> Bool {
+    ["22", "23"].contains(state.prefix(2)) || state == "42501" || state == "40001"
+  }
+
+  @Test("each is refused, or changes and holds nothing", arguments: [0, 1, 2, 3])
+  func extremes(part: Int) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("user")
+      try await queue.execute("SELECT analysis.add_clinic('north')")
+      try await withLogin(of: LeakTests.roles, in: queue) { (login) async throws in
+        // A login that has submitted before.
+        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', 'photo')")
+        var used: Set<String> = []
+        var looked = 0
+        for (index, function) in try await functions(queue).enumerated() where index % 4 == part {
+          for (place, parameter) in function.parameters.enumerated() {
+            let key = "\(function.name).\(parameter.name)"
+            for value in Self.extremes(parameter.name, parameter.type) {
+              looked += 1
+              let outcome = try await outcome(of: function.call(place, value), login)
+              let what = "\(key) = \(value.prefix(60)): \(outcome)"
+              switch outcome {
+              case .refused(let state): #expect(isRefusal(state), "\(what)")
+              case .quiet:
+                let isUnbounded = Self.sizes.contains(parameter.name) && value == "2147483647"
+                #expect(!isUnbounded || Self.clamped.contains(key), "\(what)")
+              case .acted:
+                used.insert(key)
+                #expect(!function.isVolatile || Self.harmless.contains(key), "\(what)")
+              }
+            }
+          }
+        }
+        #expect(looked > 100)
+        let names = try await functions(queue).enumerated().filter { $0.offset % 4 == part }.map(
+          \.element.name)
+        let meant = Self.harmless.filter { key in names.contains { key.hasPrefix("\($0).") } }
+        #expect(used.isSuperset(of: meant), "not needed: \(meant.subtracting(used).sorted())")
+      }
+    }
+  }
+}

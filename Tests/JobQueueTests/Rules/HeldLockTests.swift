@@ -1,0 +1,250 @@
+import PostgreSQL
+import QueueTestSupport
+import Testing
+
+/// Each function that a role may call and that can lock something is called in a transaction that stays open, with the
+/// login's time limits set to 0 first, while others do their work.
+@Suite("A login that stays in its transaction holds up nobody else's work")
+struct HeldLockTests {
+  private static let secret = "sha256('1')"
+  private static let leased = "0::smallint, \(secret), '{100}'::bigint[], array[job('leased')]"
+  private static let failed =
+    "'{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}'::smallint[], '{false}', NULL"
+  private static let purge = "now(), false, true"
+
+  /// How each is called so that it does its work. What is in one role's functions and not here fails the test.
+  private static let calls: [String: String] = [
+    "submit": """
+    analysis.submit(0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')], ARRAY['new'::bytea], NULL, NULL, NULL,
+      NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+    """,
+    "submit_image": "analysis.submit_image('ann', 'throat', 'new')",
+    "notify_workers": "analysis.notify_workers(0::smallint)",
+    "cancel": "analysis.cancel(0::smallint, array[job('own')])",
+    "retry_dead": "analysis.retry_dead(0::smallint, array[job('dead')])",
+    "open_results": "analysis.open_results('ann', array[job('done')])",
+    "claim": "analysis.claim(0::smallint, \(secret), 900, '{5}', '{0}', '{1}', 1, 60000)",
+    "tick": "analysis.tick(0::smallint, '{4,5,6,8}', '{1,1,1,1}', true)",
+    "sweep": "analysis.sweep(0::smallint)",
+    "heartbeat": "analysis.heartbeat(0::smallint, \(secret), '{100}', 60000, 'host', 1, 'test', 0)",
+    "record_report": "analysis.record_report(0::smallint, \(secret), '{}')",
+    "retire": "analysis.retire(0::smallint, \(secret))",
+    "complete": """
+    analysis.complete(\(leased), '{a}', '{NULL}', '{"[]"}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+      NULL, NULL, '{-1}', '{-1}', '{false}', '{false}', '{1}', '{1}', NULL, NULL, 'test')
+    """,
+    "fail": "analysis.fail(\(leased), '{NULL}', \(failed))",
+    "release": "analysis.release(\(leased), 0)",
+    "disclaim": "analysis.disclaim(0::smallint, \(secret), 100, 1)",
+    "rescue": "analysis.rescue(0::smallint, 100, 0)",
+    "promote": "analysis.promote(0::smallint, 1)",
+    "apply_refunds": "analysis.apply_refunds(0::smallint, 1)",
+    "take_turn": "analysis.take_turn(0::smallint, 'sweep', 1000)",
+    "refresh_gauges": "analysis.refresh_gauges()",
+    "prepare_months": "analysis.prepare_months()",
+    "audit_worker": "analysis.audit_worker('worker_start', \(secret), NULL)",
+    "close_usage": "analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint)",
+    "open_conditions": "analysis.open_conditions(24321::smallint, NULL)",
+    "open_analyses": "analysis.open_analyses(24321::smallint, NULL)",
+    "pause": "analysis.pause('type', 'ear', 'held', NULL)",
+    "resume": "analysis.resume('type', 'throat')",
+    "add_user": "analysis.add_user(0::smallint, 'held', 'free', 'UTC', NULL, NULL)",
+    "set_plan": "analysis.set_plan(0::smallint, 'ann', 'free', NULL)",
+    "set_zone": "analysis.set_zone(0::smallint, 'ann', 'Asia/Jakarta')",
+    "set_photo": "analysis.set_photo(0::smallint, 'ann', 'https://example.com/a')",
+    "save_profile": "analysis.save_profile(0::smallint, 1, 'Ann', NULL, NULL, NULL, NULL)",
+    "set_plan_limit": "analysis.set_plan_limit('free', 9, NULL)",
+    "add_clinic": "analysis.add_clinic('held')",
+    "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', 'north')",
+    "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
+    "revoke_clinics": "analysis.revoke_clinics('analysis_clinician', '{north}')",
+    "lift_clinics": "analysis.lift_clinics('analysis_clinician')",
+    "await_submits": "analysis.await_submits()",
+    "audit_key": "analysis.audit_key('remove_key', 77)",
+    "set_setting": "analysis.set_setting('zone', 'Asia/Jakarta', 'UTC')",
+    "erase_user": "analysis.erase_user(0::smallint, 'ann', NULL, true)",
+    "open_export": "analysis.open_export(0::smallint, 'ann')",
+    "export_user": "analysis.open_export(0::smallint, 'ann')",
+    "export_jobs": "analysis.open_export(0::smallint, 'ann')",
+    "export_images": "analysis.open_export(0::smallint, 'ann')",
+    "purge_month": "analysis.purge_month((analysis.period_of(now(), 'UTC') - 2)::smallint, now(), true, 0)",
+    "purge_images": "analysis.purge_images(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
+    "purge_results":
+      "analysis.purge_results(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
+    "purge_dead": "analysis.purge_dead(0::smallint, 0, 100, \(purge))",
+    "purge_usage": "analysis.purge_usage(100, \(purge))",
+    "purge_audit": "analysis.purge_audit(100, now(), false, 1000)",
+    "index_images": "analysis.index_images((analysis.period_of(now(), 'UTC') - 1)::smallint, now())",
+    "act_as": "analysis.act_as('somebody', 'somewhere', 'held')",
+    "chain_audit": "analysis.chain_audit(10, true)",
+  ]
+
+  /// What others do meanwhile for another user, and by another worker: all of it within the time, and no error.
+  private static let work = [
+    """
+    analysis.submit(0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('other')], ARRAY['other'::bytea], NULL, NULL, NULL,
+      NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+    """,
+    "analysis.claim(0::smallint, sha256('2'), 950, '{5}', '{0}', '{1}', 1, 60000)",
+    "analysis.heartbeat(0::smallint, sha256('2'), '{500}', 60000, 'host', 1, 'test', 0)",
+    """
+    analysis.complete(0::smallint, sha256('2'), '{500}'::bigint[], array[job('other')], '{a}', '{NULL}', '{"[]"}', '{0}',
+      NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{-1}', '{-1}', '{false}', '{false}', '{1}', '{1}', NULL,
+      NULL, 'test')
+    """,
+    "analysis.fail(0::smallint, sha256('2'), '{500}'::bigint[], array[job('other')], '{0}', \(failed))",
+    "analysis.release(0::smallint, sha256('2'), '{500}'::bigint[], array[job('other')], 0)",
+    "analysis.record_report(0::smallint, sha256('2'), '{}')", "analysis.retire(0::smallint, sha256('2'))",
+    "analysis.work('{0}', '{4,5,6}', true, true)",
+    "analysis.tick(0::smallint, '{4,5,6,8}', '{2,2,2,2}', true)", "analysis.sweep(0::smallint)",
+    "analysis.promote(0::smallint, 100)", "analysis.apply_refunds(0::smallint, 100)",
+    "analysis.rescue(0::smallint, 100, 0)", "analysis.take_turn(0::smallint, 'sweep', 1000)",
+    "analysis.refresh_gauges()", "analysis.prepare_months()", "analysis.chain_audit(1000, true)",
+    "analysis.await_submits()", "analysis.cancel(0::smallint, array[job('other')])",
+    "analysis.audit_worker('worker_start', sha256('2'), NULL)",
+  ]
+
+  /// What others may have to try again: it is told within the time that somebody else is at it.
+  private static let office = [
+    "analysis.pause('type', 'ear', 'other', NULL)", "analysis.resume('type', 'throat')",
+    "analysis.set_setting('zone', 'Europe/Berlin', 'UTC')",
+    "analysis.add_user(0::smallint, 'held', 'free', 'UTC', NULL, NULL)", "analysis.add_clinic('held')",
+    "analysis.set_plan_limit('free', 8, NULL)", "analysis.retry_dead(0::smallint, array[job('dead')])",
+    "analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint)",
+    "analysis.purge_audit(100, now(), false, 1000)",
+  ]
+
+  /// A queue in which each call has something to do, and the numbers of its jobs by name.
+  private func fill(_ queue: QueueFixture, _ login: ConnectionPool) async throws -> [String: Int64] {
+    for user in ["ann", "bob"] { try await queue.addUser(user) }
+    func submit(_ user: String, _ image: String, at: Double? = nil) async throws -> Int64 {
+      try #require(try await queue.submit([Ask(user, image: image, at: at)], on: login)[0].job)
+    }
+    var jobs: [String: Int64] = [:]
+    jobs["done"] = try await submit("ann", "done")
+    _ = try await queue.complete(try await queue.claim())
+    jobs["dead"] = try await submit("ann", "dead")
+    _ = try await queue.fail([jobs["dead"] ?? 0], leases: [try await queue.claim(1)[0].lease], delay: nil)
+    jobs["leased"] = try await submit("ann", "leased")
+    _ = try await queue.claim(1, lease: 100, lanes: [5], on: login)
+    jobs["lost"] = try await submit("ann", "lost")
+    _ = try await queue.claim(1, worker: 3, lease: 300, lanes: [5])
+    jobs["other"] = try await submit("bob", "other")
+    _ = try await queue.claim(1, worker: 2, lease: 500, lanes: [5])
+    jobs["own"] = try await submit("ann", "own")
+    _ = try await submit("bob", "waiting")
+    for user in ["ann", "bob"] { _ = try await submit(user, "later", at: try await queue.now(plus: 3600)) }
+    try await queue.execute(
+      """
+      UPDATE analysis.scheduled SET run_at = now() - interval '1 hour';
+      UPDATE analysis.lease SET deadline = '-infinity' WHERE id = 300;
+      UPDATE analysis.image SET used_at = '2000-01-01';
+      UPDATE analysis.result SET finished_at = '2000-01-01';
+      SELECT analysis.ensure_partitions((analysis.period_of(now(), 'UTC') - 2)::smallint, analysis.period_of(now(), 'UTC'));
+      SELECT analysis.add_clinic('north'), analysis.pause('type', 'throat', 'before', NULL);
+      SELECT analysis.grant_clinics('analysis_clinician', '{north}');
+      SELECT analysis.audit_add('test', 'thing:draft');
+      """)
+    return jobs
+  }
+
+  /// A call with its jobs' numbers.
+  private func sql(_ call: String, _ jobs: [String: Int64]) -> String {
+    let named = jobs.reduce(call) { $0.replacing("job('\($1.key)')", with: "\($1.value)::bigint") }
+    return "SELECT * FROM \(named)"
+  }
+
+  /// Does somebody else's work, and undoes it; the state with which it was refused.
+  private func state(of sql: String, _ queue: QueueFixture) async throws -> String? {
+    struct Undone: Error {}
+    do {
+      try await queue.pool.transaction { transaction in
+        _ = try await transaction.query("SET LOCAL statement_timeout = '15s'")
+        _ = try await transaction.query(sql)
+        throw Undone()
+      }
+    } catch is Undone {
+      return nil
+    } catch let error as PostgreSQLError {
+      return error.sqlState ?? "\(error)"
+    }
+    return nil
+  }
+
+  @Test("with whatever function of its role it does so", arguments: LeakTests.roles)
+  func held(role: String) async throws {
+    try await withQueue { (queue) async throws in
+      let roles = Set([role, "submitter", "worker"]).sorted()
+      try await withLogin(of: roles, in: queue) { (login) async throws in
+        let jobs = try await fill(queue, login)
+        let functions = try await queue.texts(
+          """
+          SELECT DISTINCT p.proname::text FROM pg_proc p JOIN analysis.role_rights() d ON p.proname = ANY (d.o_functions)
+          WHERE p.pronamespace = 'analysis'::regnamespace AND p.provolatile = 'v' AND d.o_role = '\(role)' ORDER BY 1
+          """)
+        for function in functions {
+          let call = try #require(Self.calls[function], "\(function) has no call here")
+          try await login.withConnection { (connection) async throws in
+            try await connection.execute(
+              script: """
+                BEGIN; SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0
+                """)
+            _ = try await connection.query(sql(call, jobs))
+            for work in Self.work {
+              let state = try await state(of: sql(work, jobs), queue)
+              #expect(state == nil, "\(function) is held: \(work.prefix(60))")
+            }
+            for work in Self.office {
+              let state = try await state(of: sql(work, jobs), queue)
+              #expect(state == nil || state == "55P03", "\(function) is held: \(work.prefix(60))")
+            }
+            try await connection.execute(script: "ROLLBACK")
+          }
+        }
+        #expect(functions.count > 1)
+      }
+    }
+  }
+
+  @Test("Who submits for a user for whom somebody else's transaction has submitted waits for a bounded time")
+  func sameUser() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      _ = try await queue.create([Ask("ann")])
+      // The bound is a setting of the function, and shorter here.
+      let bound =
+        "SELECT count(*) FROM pg_proc p, unnest(p.proconfig) c WHERE p.proname = 'submit' AND c = 'lock_timeout=10s'"
+      #expect(try await queue.number(bound) == 1)
+      try await queue.execute("ALTER FUNCTION analysis.submit SET lock_timeout = '100ms'")
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', 'held')")
+          let error = await #expect(throws: PostgreSQLError.self) { try await queue.create([Ask("ann")]) }
+          #expect(error?.sqlState == "55P03")
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+      #expect(try await queue.create([Ask("ann")]).count == 1)
+    }
+  }
+
+  @Test(
+    "Waiting for open submits locks nothing, sees those of its moment alone, and gives up after two seconds")
+  func awaiting() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      try await queue.execute("SELECT analysis.await_submits()")
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', 'held')")
+          let error = await #expect(throws: PostgreSQLError.self) {
+            try await queue.execute("SELECT analysis.await_submits()")
+          }
+          #expect(error?.sqlState == "55P03")
+          try await connection.execute(script: "ROLLBACK")
+        }
+        try await queue.execute("SELECT analysis.await_submits()")
+      }
+    }
+  }
+}
