@@ -81,6 +81,7 @@ let package = Package(
     systemLibrary("Czlib", "zlib", "zlib1g-dev"),
     systemLibrary("Csodium", "libsodium", "libsodium-dev"),
     systemLibrary("Ccrypto", "libcrypto", "libssl-dev"),
+    systemLibrary("Csystemd", "libsystemd", "libsystemd-dev"),
 
     // The SQL of sql/, compiled in.
     .executableTarget(
@@ -96,6 +97,7 @@ let package = Package(
     module("EventLoop", ["Formatting", "Clinux"]),
     module("Logging", ["Formatting"]),
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
+    module("Journal", ["System", "Csystemd"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
@@ -109,7 +111,7 @@ let package = Package(
       "JobQueue", ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles"]),
     module(
       "Administration",
-      ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue"]),
+      ["AnalysisCore", "Formatting", "System", "Journal", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue"]),
     module("Reports", ["AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles"]),
     module(
       "Worker",

@@ -1,11 +1,13 @@
 // The parts of Linux that Swift's Glibc module leaves out. Header only; nothing is compiled.
 #pragma once
+#include <linux/fs.h>
 #include <linux/memfd.h>
 #include <malloc.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
 
@@ -43,4 +45,10 @@ static const unsigned int linux_memfd_cloexec = MFD_CLOEXEC;
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *_Nonnull, int);
 static inline int linux_spawn_closing_from(posix_spawn_file_actions_t *_Nonnull actions, int first) {
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
+}
+
+// ioctl is variadic. Whether the attribute of `chattr +a` is set.
+static inline _Bool linux_is_append_only(int descriptor) {
+  int flags = 0;
+  return ioctl(descriptor, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_APPEND_FL);
 }

@@ -46,7 +46,7 @@ enum DoctorCommand {
       workerConfiguration, endpoint, credentials, dialect, authorities, plainHTTP, KeyFileOption.path, deep,
       longTransaction,
     ],
-    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater]
+    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false
   ) { context in
     let request = try request(context)
     return try await context.withSession(schema: .nothing, database: request.database) { session in

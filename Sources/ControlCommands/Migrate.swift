@@ -26,7 +26,7 @@ enum MigrateCommand {
       Example("analysisctl migrate --dry-run", "Read it first."),
     ],
     inputs: [rolePrefix, dryRun],
-    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission], keepsEnd: false
   ) { context in
     let (isDryRun, rolePrefix) = (try context[dryRun], try context[rolePrefix])
     return try await context.withSession(schema: .none) { session in

@@ -171,6 +171,8 @@ extension JobQueueError {
         .conflict, "The database ended the call",
         "Try again; if it happens again, see statement_timeout and who cancels."
       )
+    case "53400":
+      return (.conflict, "A limit of the database was reached", error.hint ?? "Try again later.")
     case "53100":
       return (
         .unreachable, "The database's volume is full",

@@ -65,8 +65,13 @@ extension SystemError {
 
   /// An error of the call just made: `doing` stands before the system's message.
   public static func lastCall(_ code: Code, _ doing: String, path: String? = nil) -> SystemError {
-    let number = Glibc.errno
-    return SystemError(
-      code, "\(doing): \(String(cString: strerror(number)))", path: path, errno: number)
+    failedCall(code, doing, number: Glibc.errno, path: path)
+  }
+
+  /// An error of a call that answers the system's number itself.
+  public static func failedCall(
+    _ code: Code, _ doing: String, number: Int32, path: String? = nil
+  ) -> SystemError {
+    SystemError(code, "\(doing): \(String(cString: strerror(number)))", path: path, errno: number)
   }
 }

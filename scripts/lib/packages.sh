@@ -37,11 +37,11 @@ install_packages() {
 
 # What the executables are built from and what runs beside them in the demo and the tests.
 BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libpng-dev
-  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev)
+  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev)
 RUN_PACKAGES=(postgresql python3 python3-pil util-linux)
 
 # What the tests need besides: judges of what we write, and tools that make faults.
-TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd)
+TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd)
 
 require_swift() {
   if ! command -v swift >/dev/null; then

@@ -1,6 +1,7 @@
 -- Where the chain begins and ends; the entries that are not chained yet, with the age of the oldest; and
 -- the server's clock.
-SELECT h.id, h.hash, h.first_id, h.first_previous, d.count::int AS pending,
+SELECT h.installation::text AS installation, h.id, h.hash, h.first_id, h.first_previous,
+       d.count::int AS pending,
        extract(epoch FROM pg_catalog.clock_timestamp() - d.oldest)::float8 AS oldest_seconds,
        pg_catalog.clock_timestamp() AS now
   FROM (

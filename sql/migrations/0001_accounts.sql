@@ -26,9 +26,16 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('png_as_is_ear', 'no'),
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 
--- Refuses a wrong value when it is set. The trigger needs the function; what it checks is in
--- sql/functions/20_values/settings.sql, which replaces it. (A trigger is allowed here: this is no hot table.)
+-- The first refuses a wrong value when it is set, the second records a change. The triggers need the
+-- functions; what they do is in sql/functions/20_values/settings.sql, which replaces them. (Triggers are
+-- allowed here: this is no hot table.)
 CREATE FUNCTION analysis.check_setting() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  RETURN NEW;
+END $$;
+
+CREATE FUNCTION analysis.record_setting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   RETURN NEW;
@@ -36,6 +43,12 @@ END $$;
 
 CREATE TRIGGER check_setting BEFORE INSERT OR UPDATE ON analysis.setting
 FOR EACH ROW EXECUTE FUNCTION analysis.check_setting();
+
+CREATE TRIGGER record_setting AFTER INSERT OR UPDATE OR DELETE ON analysis.setting
+FOR EACH ROW EXECUTE FUNCTION analysis.record_setting();
+
+CREATE TRIGGER record_all BEFORE TRUNCATE ON analysis.setting
+FOR EACH STATEMENT EXECUTE FUNCTION analysis.record_setting();
 
 -- Numbers that cost too much to find at each submit; maintenance refreshes them.
 CREATE TABLE analysis.gauge (

@@ -19,9 +19,11 @@ CREATE TABLE analysis.audit (
   hash     bytea NOT NULL CHECK (octet_length(hash) = 32));
 CREATE INDEX audit_at ON analysis.audit (at);
 
--- Where the chain ends, and where it begins since the oldest entries were purged. One row.
+-- Where the chain ends, and where it begins since the oldest entries were purged. One row. The ends that are
+-- kept outside of the database name the installation, whose number is drawn once and goes with a dump.
 CREATE TABLE analysis.audit_head (
   one            boolean PRIMARY KEY DEFAULT true CHECK (one),
+  installation   uuid NOT NULL DEFAULT gen_random_uuid(),
   id             bigint NOT NULL,          -- of the last entry; 0 before the first
   hash           bytea NOT NULL CHECK (octet_length(hash) = 32),
   first_id       bigint NOT NULL,          -- of the oldest entry that is kept
@@ -44,6 +46,9 @@ CREATE TABLE analysis.audit_draft (
   reason  text,
   detail  jsonb)
   WITH (autovacuum_vacuum_threshold = 1000);
+
+-- Counts the entries of logins that have no sequence of their own yet (count_logins).
+CREATE SEQUENCE analysis.audit_count;
 
 -- Every entry that is committed, whether it is chained yet or not. In one statement each is seen once.
 CREATE VIEW analysis.audit_entry AS

@@ -7,6 +7,8 @@ import System
 struct AuditChain {
   /// Where the chain ends, and where it begins since the oldest entries were purged.
   struct Head {
+    /// The number of the installation.
+    let installation: String
     let id: Int64
     let hash: [UInt8]
     let first: Int64
@@ -42,28 +44,35 @@ struct AuditChain {
 
   private let head: Head?
   private let expected: AuditMark?
+  private let kept: [KeptEnd]
   private let now: Double
   private let limit: Int
 
   private var faults: [AuditVerdict.Fault] = []
   private var last: (id: Int64, hash: [UInt8])?
   private var oldest: AuditMark.Oldest?
-  /// The hashes of the entries that the head and the mark name.
+  /// The hashes of the entries that the head and the marks name.
   private var named: [Int64: [UInt8]] = [:]
+  private let wanted: Set<Int64>
   /// Whether a purge recorded the chain's beginning.
   private var isBeginningTold = false
 
   /// An entry is kept for a year at least; a leap year's day is not ours to argue about.
   private static let year = 365.0 * 86_400
+  /// What is chained after an end was kept may have been written before, by a transaction that was open for so long.
+  private static let longest = 7.0 * 86_400
 
   /// - Parameters:
   ///   - head: nil when that is missing.
-  ///   - expected: an end that was kept elsewhere.
+  ///   - expected: an end that has to be an entry still.
+  ///   - kept: ends that were kept outside of the database; each is an entry still, or was purged in its time.
   ///   - now: the server's time, in seconds since 1970.
   ///   - limit: how many faults are named at most.
-  init(_ head: Head?, expecting expected: AuditMark?, now: Double, limit: Int) {
+  init(_ head: Head?, expecting expected: AuditMark?, kept: [KeptEnd] = [], now: Double, limit: Int) {
     self.head = head
     self.expected = expected
+    self.kept = kept
+    wanted = Set(kept.map(\.mark.id) + [head?.id, expected?.id].compactMap { $0 })
     self.now = now
     self.limit = limit
   }
@@ -120,7 +129,7 @@ struct AuditChain {
     }
     if let head, entry.id > head.id { report(entry.id, "the entry was put in: the head ends at \(head.id)") }
     if entry.action == "purge", entry.object == "audit" { judge(purge: entry) }
-    if entry.id == head?.id || entry.id == expected?.id { named[entry.id] = entry.hash }
+    if wanted.contains(entry.id) { named[entry.id] = entry.hash }
     if oldest == nil, let at = entry.at { oldest = AuditMark.Oldest(id: entry.id, at: at / 1_000_000) }
     last = (entry.id, entry.hash)
   }
@@ -156,7 +165,8 @@ struct AuditChain {
   /// - Parameters:
   ///   - pending: how many entries are not chained yet.
   ///   - others: what else is wrong: with the chain as a whole, and not with an entry.
-  func verdict(pending: Int, others: [String]) -> AuditVerdict {
+  ///   - isCompared: whether it was compared with ends that were kept.
+  func verdict(pending: Int, others: [String], isCompared: Bool = false) -> AuditVerdict {
     var all = faults + others.map { AuditVerdict.Fault(id: nil, message: $0) }
     if let head {
       all += faults(of: head)
@@ -166,7 +176,9 @@ struct AuditChain {
     all.sort { ($0.id ?? .min, $0.message) < ($1.id ?? .min, $1.message) }
     let end = head.map { AuditMark(id: $0.id, hash: Hexadecimal.text(of: $0.hash), oldest: oldest) }
     return AuditVerdict(
-      first: head?.first ?? 1, end: end, pending: pending, faults: Array(all.prefix(limit)))
+      first: head?.first ?? 1, end: end, pending: pending,
+      kept: isCompared ? AuditVerdict.Kept(count: kept.count, last: kept.max { $0.at < $1.at }) : nil,
+      faults: Array(all.prefix(limit)))
   }
 
   private func faults(of head: Head) -> [AuditVerdict.Fault] {
@@ -181,9 +193,9 @@ struct AuditChain {
     if head.first != 1, !isBeginningTold {
       report(head.first, "no purge recorded that the entries before this one were removed")
     }
+    found += keptFaults(head)
     guard let expected else { return found }
-    let kept = expected.id == head.first - 1 ? head.firstPrevious : named[expected.id]
-    if kept.map(Hexadecimal.text(of:)) != expected.hash {
+    if storedHash(expected.id, head) != expected.hash {
       report(
         expected.id,
         expected.id > head.id
@@ -192,9 +204,50 @@ struct AuditChain {
             ? "the entry that was kept has been purged: nothing can be said of it"
             : "the entry is another than the one that was kept")
     }
-    if let oldest = expected.oldest, oldest.id < head.first, Double(oldest.at) > now - Self.year {
-      report(
-        oldest.id, "the entries from here to \(head.first - 1) were removed, and were younger than a year")
+    if let early = removedEarly(expected, head) { found.append(early) }
+    return found
+  }
+
+  /// The hash of an entry that a mark names, in hexadecimal; nil where there is no such entry.
+  private func storedHash(_ id: Int64, _ head: Head) -> String? {
+    (id == head.first - 1 ? head.firstPrevious : named[id]).map(Hexadecimal.text(of:))
+  }
+
+  private func removedEarly(_ mark: AuditMark, _ head: Head) -> AuditVerdict.Fault? {
+    guard let oldest = mark.oldest, oldest.id < head.first, Double(oldest.at) > now - Self.year else {
+      return nil
+    }
+    return removedEarly(from: oldest.id, head)
+  }
+
+  private func removedEarly(from id: Int64, _ head: Head) -> AuditVerdict.Fault {
+    AuditVerdict.Fault(
+      id: id, message: "the entries from here to \(head.first - 1) were removed, and were younger than a year"
+    )
+  }
+
+  /// What does not fit the ends that were kept: of each entry the first fault, up to the limit.
+  private func keptFaults(_ head: Head) -> [AuditVerdict.Fault] {
+    var found: [Int64: AuditVerdict.Fault] = [:]
+    for end in kept where found.count < limit {
+      for fault in faults(of: end, head) where found[fault.id ?? 0] == nil { found[fault.id ?? 0] = fault }
+    }
+    return Array(found.values)
+  }
+
+  private func faults(of end: KeptEnd, _ head: Head) -> [AuditVerdict.Fault] {
+    var found: [AuditVerdict.Fault] = []
+    let mark = end.mark
+    func report(_ what: String) { found.append(AuditVerdict.Fault(id: mark.id, message: what)) }
+    if mark.id > head.id {
+      report("the entry was kept on \(end.time) and is not there: the chain ends at \(head.id)")
+    } else if mark.id >= head.first - 1, storedHash(mark.id, head) != mark.hash {
+      report("the entry is another than the one that was kept on \(end.time)")
+    }
+    if let early = removedEarly(mark, head) { found.append(early) }
+    // What came after it is younger than it is, but for what was written long before it was chained.
+    if mark.id + 1 < head.first, Double(end.at) - Self.longest > now - Self.year {
+      found.append(removedEarly(from: mark.id + 1, head))
     }
     return found
   }
@@ -205,7 +258,8 @@ extension AuditChain.Head {
   init?(_ row: Row) throws {
     guard let id = try row.int64IfPresent("id") else { return nil }
     self.init(
-      id: id, hash: try row.bytes("hash"), first: try row.int64("first_id"),
+      installation: try row.string("installation"), id: id, hash: try row.bytes("hash"),
+      first: try row.int64("first_id"),
       firstPrevious: try row.bytes("first_previous"))
   }
 }

@@ -48,7 +48,7 @@ public struct AuditEntry: Sendable, Equatable {
 
 extension AuditEntry {
   static let function = SQLFunction(
-    "audit_list", 8, "o_id", "o_at", "o_role", "o_os_user", "o_host", "o_address", "o_action", "o_object",
+    "audit_list", 9, "o_id", "o_at", "o_role", "o_os_user", "o_host", "o_address", "o_action", "o_object",
     "o_reason", "o_detail", "o_hash")
 
   /// Reads a row of it.

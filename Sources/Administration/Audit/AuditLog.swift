@@ -1,3 +1,4 @@
+import Formatting
 public import JobQueue
 public import PostgreSQL
 import SQLFiles
@@ -26,6 +27,21 @@ public struct AuditLog: Sendable {
     while try await statement.run(on: database, deadline: deadline) == Int(WorkerStatements.auditPage) {}
   }
 
+  /// The end of the chain as it is now, to be kept outside of the database.
+  public func end() async throws(JobQueueError) -> KeptEnd {
+    try await Statement(
+      SQLFunction("audit_ends", 0, "o_installation", "o_first", "o_first_at", "o_id", "o_hash"), [],
+      while: "reading the audit's end"
+    ) { rows in
+      let row = try rows.single()
+      let first = try row.int64("o_first")
+      let oldest = try row.secondsIfPresent("o_first_at").map { AuditMark.Oldest(id: first, at: Int64($0)) }
+      return KeptEnd(
+        at: UnixTime.now.seconds, installation: try row.string("o_installation"),
+        mark: AuditMark(id: try row.int64("o_id"), hash: try row.string("o_hash"), oldest: oldest))
+    }.run(on: database)
+  }
+
   /// Entries, the latest first.
   ///
   /// - Throws: `badRow` when the filter names a user who is not there.
@@ -38,7 +54,8 @@ public struct AuditLog: Sendable {
       [
         .timestamp(timestamp(filter.since)), .timestamp(timestamp(filter.until)),
         .text(filter.action.map(storable)), .text(filter.user.map(storable)), .text(filter.by.map(storable)),
-        .text(filter.object.map(storable)), .int64(filter.before), .int32(Int32(clamping: limit)),
+        .text(filter.role.map(storable)), .text(filter.object.map(storable)), .int64(filter.before),
+        .int32(Int32(clamping: limit)),
       ], while: "reading the audit"
     ) { rows in
       try rows.map { try AuditEntry($0) }
@@ -50,9 +67,12 @@ public struct AuditLog: Sendable {
   ///
   /// - Parameters:
   ///   - expected: an end that was kept elsewhere, and that has to be an entry still.
+  ///   - kept: ends that were kept outside of the database, read before this is called. Each of this installation has
+  ///     to be an entry still, unless it was purged in its time; that there is none is a fault, and so is one of
+  ///     another installation, whose number somebody may have changed.
   ///   - limit: how many faults are named at most.
   public func verify(
-    expecting expected: AuditMark? = nil, limit: Int = 100
+    expecting expected: AuditMark? = nil, comparedWith kept: KeptEnds? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> AuditVerdict {
     var others: [String] = []
     do throws(JobQueueError) {
@@ -74,19 +94,36 @@ public struct AuditLog: Sendable {
         if let age = try row.doubleIfPresent("oldest_seconds"), age > Self.patience {
           others.append("\(pending) entries are not chained, the oldest for \(Int(age)) s")
         }
+        let head = try AuditChain.Head(row)
+        let ends = kept?.ends ?? []
+        let own = ends.filter { $0.installation == head?.installation ?? $0.installation }
+        if kept != nil {
+          let foreign = ends.last { $0.installation != head?.installation ?? $0.installation }
+          others += Self.faults(own: own, foreign: foreign)
+        }
         var chain = AuditChain(
-          try AuditChain.Head(row), expecting: expected, now: try row.seconds("now"), limit: limit)
+          head, expecting: expected, kept: own, now: try row.seconds("now"), limit: limit)
         try await transaction.forEachBatch(
           SQLStatement(SQLFiles.required("audit/entries.sql"), label: "reading the audit"),
           deadline: Self.verifying
         ) { rows in
           for row in rows { chain.add(try AuditChain.Entry(row)) }
         }
-        return chain.verdict(pending: pending, others: others)
+        return chain.verdict(pending: pending, others: others, isCompared: kept != nil)
       }
     } catch {
       throw JobQueueError(error, while: "verifying the audit")
     }
+  }
+
+  private static func faults(own: [KeptEnd], foreign: KeptEnd?) -> [String] {
+    var found = own.isEmpty ? ["no end of this installation was kept there by that user"] : []
+    if let foreign {
+      found.append(
+        "ends of installation \(foreign.installation) were kept there, the last on \(foreign.time): either the "
+          + "number of this one was changed, or two share the place")
+    }
+    return found
   }
 
   /// Removes a key from where it is kept, and records that: the entry is there if it was removed, and not otherwise.
@@ -122,8 +159,10 @@ public struct AuditFilter: Sendable, Equatable {
   public var action: String?
   /// About this user or a job of theirs: the reference, or `#` and the internal number of one who was erased.
   public var user: String?
-  /// By this database role or user of the operating system.
+  /// By this database role or user of the operating system, who is who the client said.
   public var by: String?
+  /// By this database role.
+  public var role: String?
   /// What it was done to, as an entry names it; `job:12` also finds the job among others.
   public var object: String?
   /// Before this entry, for the next page.
@@ -132,13 +171,14 @@ public struct AuditFilter: Sendable, Equatable {
   /// A filter; without arguments, of all entries.
   public init(
     since: Double? = nil, until: Double? = nil, action: String? = nil, user: String? = nil, by: String? = nil,
-    object: String? = nil, before: Int64? = nil
+    role: String? = nil, object: String? = nil, before: Int64? = nil
   ) {
     self.since = since
     self.until = until
     self.action = action
     self.user = user
     self.by = by
+    self.role = role
     self.object = object
     self.before = before
   }

@@ -68,20 +68,37 @@ public struct AuditVerdict: Sendable, Equatable {
     }
   }
 
+  /// The ends of this installation with which it was compared.
+  public struct Kept: Sendable, Equatable {
+    /// How many there are.
+    public let count: Int
+    /// The latest of them; nil when there is none.
+    public let last: KeptEnd?
+
+    /// Ends with their number and the latest.
+    public init(count: Int, last: KeptEnd?) {
+      self.count = count
+      self.last = last
+    }
+  }
+
   /// The oldest entry that is kept.
   public let first: Int64
   /// The chain's end; nil when that itself is missing.
   public let end: AuditMark?
   /// How many entries are committed and not chained yet.
   public let pending: Int
+  /// The ends that were kept; nil when it was not compared with any.
+  public let kept: Kept?
   /// What does not fit, the oldest first; empty when the chain is whole.
   public let faults: [Fault]
 
   /// A verdict with its parts.
-  public init(first: Int64, end: AuditMark?, pending: Int = 0, faults: [Fault]) {
+  public init(first: Int64, end: AuditMark?, pending: Int = 0, kept: Kept? = nil, faults: [Fault]) {
     self.first = first
     self.end = end
     self.pending = pending
+    self.kept = kept
     self.faults = faults
   }
 

@@ -29,6 +29,9 @@ public struct ExitCode: Sendable, Hashable {
   /// 7: the list may go on.
   public static let cutShort = ExitCode(
     7, "The search stopped before the page was full; go on where it says.")
+  /// 8: it was done, but the end of the audit is not kept.
+  public static let endNotKept = ExitCode(
+    8, "It was done, but the end of the audit could not be kept (--audit-ends).")
   /// 64: the command line or configuration is wrong.
   public static let usage = ExitCode(64, "The command line or the configuration is wrong.")
   /// 66: an input file cannot be read.
@@ -44,8 +47,8 @@ public struct ExitCode: Sendable, Hashable {
 
   /// Every code, in the order of their numbers.
   public static let all: [ExitCode] = [
-    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort, .usage,
-    .unreadableInput, .unreachable, .internalError, .tryLater, .permission,
+    .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort,
+    .endNotKept, .usage, .unreadableInput, .unreachable, .internalError, .tryLater, .permission,
   ]
 }
 

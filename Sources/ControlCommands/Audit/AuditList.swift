@@ -14,7 +14,10 @@ enum AuditListCommand {
     "user", short: "u", .string,
     help: "About this user or their jobs; # and the internal number of one who was erased.")
   static let by = Option<String?>(
-    "by", .string, help: "By this database role or user of the operating system.")
+    "by", .string,
+    help: "By this database role, or by this user of the operating system, which the client chooses.")
+  static let role = Option<String?>(
+    "by-role", .string, help: "By this database role, as the server saw it.")
   static let object = Option<String?>(
     "object", .string,
     help: "What it was done to, as the list names it: job:12, plan:free, key:0f3a5c7e9b1d2468.")
@@ -33,7 +36,7 @@ enum AuditListCommand {
       Example("analysisctl audit list --object job:12 --json", "All about one job, for a program."),
       Example("analysisctl audit list --user '#7'", "A user who was erased."),
     ],
-    inputs: [since, until, action, user, by, object, before, limit],
+    inputs: [since, until, action, user, by, role, object, before, limit],
     exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
   ) { context in
     let (filter, limit) = (try filter(context.values), try context[limit])
@@ -50,7 +53,8 @@ enum AuditListCommand {
   private static func filter(_ values: Values) throws -> AuditFilter {
     AuditFilter(
       since: try values[since]?.timeIntervalSince1970, until: try values[until]?.timeIntervalSince1970,
-      action: try values[action], user: try values[user], by: try values[by], object: try values[object],
+      action: try values[action], user: try values[user], by: try values[by], role: try values[role],
+      object: try values[object],
       before: try values[before].map(Int64.init))
   }
 }

@@ -1,12 +1,22 @@
 import Administration
 import CommandLineTool
 import Formatting
+import System
 
 /// `analysisctl audit verify`.
 enum AuditVerifyCommand {
   static let expect = Option<AuditMark?>(
     "expect", .auditMark,
     help: "An end that was printed before and kept elsewhere; it has to be an entry still.")
+  static let expectFrom = Option<AuditEnds?>(
+    "expect-from", .auditEnds,
+    help: "Where ends were kept, as --audit-ends names it: each has to be an entry still.")
+  static let user = Option<String?>(
+    "audit-ends-user", .string, valueName: "USER", environment: "ANALYSIS_AUDIT_ENDS_USER",
+    key: "audit-ends-user",
+    help:
+      "Whose ends count with --expect-from, by name or number: the owner of the file, or who sent the entries of "
+      + "the journal.")
   static let limit = Option(
     "limit", .int(in: 1...10_000), default: 20, help: "How many faults are named at most.")
 
@@ -14,25 +24,56 @@ enum AuditVerifyCommand {
     "verify", abstract: "Verify that no entry was changed, removed or put in.",
     discussion: """
       Every entry holds the hash of the one before it. What does not fit is named, the oldest first, and the exit \
-      code is 1. The end of the chain is printed: keep it where nobody who can write the database can write. \
-      Somebody who may do everything there could write the whole chain anew, and only an end that was kept \
-      elsewhere, given with --expect, shows that. What writes the audit is compared too: the functions and triggers of \
+      code is 1. Somebody who may do everything in the database could write the whole chain anew, or cut it off, and \
+      only an end that was kept elsewhere shows that. With --expect-from all ends count that --audit-ends kept in a \
+      file or in the system's journal; that there is none is a fault. With --expect it is one end that was printed \
+      here and kept. What writes the audit is compared too: the functions and triggers of \
       the schema have to be this program's. Entries that were committed a moment ago and are not chained yet are \
       counted.
       """,
     examples: [
       Example("analysisctl audit verify", "Look at everything, and print the end."),
       Example("analysisctl audit verify --json", "For a program."),
+      Example(
+        "analysisctl audit verify --expect-from journal --audit-ends-user analysis",
+        "Compare it with the ends that the journal has."),
     ],
-    inputs: [expect, limit],
-    exitCodes: [.done, .jobFailed, .usage, .unreachable, .tryLater, .permission]
+    inputs: [expect, expectFrom, user, limit],
+    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
   ) { context in
     let (expected, limit) = (try context[expect], try context[limit])
+    let place = try context[expectFrom]
+    let owner = try place.map { _ in try number(of: context[user]) }
     return try await context.withSession { session in
-      let verdict = try await AuditLog(session.database).verify(expecting: expected, limit: limit)
+      // Before the chain is read: an end that is kept meanwhile may be newer than what is looked at.
+      let kept = try await read(place, of: owner)
+      if let kept, kept.otherLines > 0 {
+        session.view.sayUnlessJSON("Passed over \(kept.otherLines) lines that are no ends of an audit.")
+      }
+      let verdict = try await AuditLog(session.database).verify(
+        expecting: expected, comparedWith: kept, limit: limit)
       try session.view.show(verdict)
       return verdict.faults.isEmpty ? .done : .jobFailed
     }
+  }
+
+  private static func number(of user: String?) throws -> UInt32 {
+    guard let user else {
+      throw CommandFailure.usage(
+        "--expect-from needs to know whose ends count",
+        advice:
+          "Name the user of the system that keeps them: --audit-ends-user, or audit-ends-user = analysis in "
+          + "the configuration file.")
+    }
+    guard let number = ProcessOwner.number(ofUser: user) else {
+      throw CommandFailure.usage("this system has no user \(printable(user, limit: 60)) (--audit-ends-user)")
+    }
+    return number
+  }
+
+  private static func read(_ place: AuditEnds?, of user: UInt32?) async throws -> KeptEnds? {
+    guard let place, let user else { return nil }
+    return try await onThread { () throws(SystemError) in try place.ends(of: user) }
   }
 }
 
@@ -58,6 +99,12 @@ extension AuditVerdict: Presentable {
       "whole": .bool(faults.isEmpty), "entries": .integer(count),
       "first": .integer(first),
       "end": .text(end?.description), "pending": .count(pending),
+      "kept": kept.map { kept in
+        [
+          "ends": .count(kept.count), "last": .text(kept.last?.mark.description),
+          "last_at": .time(kept.last.map { Double($0.at) }),
+        ]
+      } ?? .null,
       "faults": .array(
         faults.map { ["entry": .count($0.id), "fault": .string($0.message)] }),
     ]
@@ -69,11 +116,19 @@ extension AuditVerdict: Presentable {
     guard !faults.isEmpty else {
       return
         "\(paint.green("The audit is whole")): \(count) entries from \(first) on\(pending). "
-        + "Its end:\n" + end
+        + "Its end:\n" + end + comparison
     }
     let lines = faults.map { fault in
       (fault.id.map { "entry \($0): " } ?? "") + printable(fault.message) + "\n"
     }
     return "\(paint.red("The audit is not whole")):\n" + lines.joined() + "Its end, as it says:\n" + end
+      + comparison
+  }
+
+  private var comparison: String {
+    guard let kept, let last = kept.last else { return "" }
+    return
+      "Compared with \(kept.count) kept ends; the last is of \(Moment.short(Double(last.at))), at entry "
+      + "\(last.mark.id).\n"
   }
 }

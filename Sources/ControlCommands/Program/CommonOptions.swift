@@ -1,3 +1,4 @@
+import Administration
 import CommandLineTool
 import Formatting
 import ImageEncryption
@@ -19,13 +20,19 @@ enum CommonOptions {
       + "0s tries once.")
   static let configuration = Option<String?>(
     "config", .path, environment: "ANALYSIS_CONFIG", help: "A configuration file with lines of key = value.")
+  static let auditEnds = Option<AuditEnds?>(
+    "audit-ends", .auditEnds, environment: "ANALYSIS_AUDIT_ENDS", key: "audit-ends",
+    help:
+      "Keep the end of the audit outside of the database when a command has moved it: append it to this file, or "
+      + "send it to the system's journal. journal:NAME tells installations of a machine apart.")
   static let json = Flag("json", help: "Write results as JSON on standard output.")
   static let logLevel = Option(
     "log-level", .choice(Log.Level.self), default: .warning, environment: "ANALYSIS_LOG_LEVEL",
     key: "log-level", help: "The least important message of the program and the server that is shown.")
 
   static let all: [any Input] = [
-    database, SharedOptions.databaseProof, connectTimeout, configuration, json, logLevel,
+    database, SharedOptions.databaseProof, connectTimeout, configuration, auditEnds, json,
+    logLevel,
   ]
 
   /// The configuration file.

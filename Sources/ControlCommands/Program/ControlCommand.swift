@@ -4,12 +4,16 @@ import CommandLineTool
 struct ControlCommand: Sendable {
   private let build: @Sendable (Dependencies) -> Command
 
-  /// Defines a command. `run` may be left out where subcommands do the work.
+  /// Defines a command. `run` may be left out where subcommands do the work. One that keeps the end of the audit, as
+  /// those do that connect, may also end with 8.
   init(
     _ name: String, abstract: String, discussion: String = "", examples: [Example] = [],
     inputs: [any Input] = [], subcommands: [ControlCommand] = [], exitCodes: [ExitCode] = [],
+    keepsEnd: Bool = true,
     run: (@Sendable (ControlContext) async throws -> ExitCode)? = nil
   ) {
+    let codes = keepsEnd && exitCodes.contains(.unreachable) ? Set(exitCodes + [.endNotKept]) : Set(exitCodes)
+    let exitCodes = ExitCode.all.filter(codes.contains)
     build = { dependencies in
       var body: (@Sendable (Context) async throws -> ExitCode)?
       if let run { body = { context in try await run(ControlContext(context, dependencies)) } }

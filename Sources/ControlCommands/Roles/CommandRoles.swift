@@ -16,6 +16,7 @@ enum CommandRoles {
 
   /// The commands that ask the database, by name, each with the role first that is meant for it.
   static let all: [Entry] = [
+    Entry(command: "audit keep", roles: any),
     Entry(command: "audit list", roles: [.auditor]),
     Entry(command: "audit verify", roles: [.auditor]),
     Entry(command: "clinics", roles: [.administrator, .auditor]),

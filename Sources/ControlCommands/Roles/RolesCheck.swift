@@ -15,7 +15,8 @@ enum RolesCheckCommand {
       Example("analysisctl roles check", "All logins that have a role."),
       Example("analysisctl roles check alice", "One login."),
     ],
-    inputs: [logins], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]
+    inputs: [logins], exitCodes: [.done, .refused, .usage, .unreachable, .tryLater],
+    keepsEnd: false
   ) { context in
     let names = try context[logins]
     return try await context.withSession(schema: .none) { session in

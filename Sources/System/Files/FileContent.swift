@@ -10,6 +10,8 @@ public enum FileContent {
     public let permissions: UInt32
     /// The number of the user to whom it belongs.
     public let owner: UInt32
+    /// Whether the file system lets nobody change or remove what stands in it.
+    public let isAppendOnly: Bool
   }
 
   /// The file's bytes, after `check` has accepted the opened file's facts: the facts are those of the very
@@ -23,10 +25,7 @@ public enum FileContent {
     defer { close(descriptor) }
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw .lastCall(.unreadable, "cannot be read", path: path) }
-    try check(
-      Facts(
-        isRegular: status.st_mode & S_IFMT == S_IFREG, permissions: status.st_mode & 0o7777,
-        owner: status.st_uid))
+    try check(Facts(status, descriptor))
     return try bytes(of: descriptor, path, limit)
   }
 

@@ -18,6 +18,16 @@ public struct ProcessOwner: Sendable, Equatable {
     ProcessOwner(user: userName(geteuid()), host: hostName())
   }
 
+  /// The number of a user of the system, given by name or as a number; nil where there is none of that name.
+  public static func number(ofUser name: String) -> UInt32? {
+    if let number = UInt32(name) { return number }
+    var record = passwd()
+    var buffer = [CChar](repeating: 0, count: 16_384)
+    var found: UnsafeMutablePointer<passwd>?
+    guard getpwnam_r(name, &record, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+    return record.pw_uid
+  }
+
   private static func userName(_ id: uid_t) -> String {
     var record = passwd()
     var buffer = [CChar](repeating: 0, count: 16_384)

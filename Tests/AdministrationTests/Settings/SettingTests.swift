@@ -98,6 +98,37 @@ struct SettingTests {
     }
   }
 
+  @Test("Whatever the owner does to a setting by SQL is recorded, once for each change")
+  func everyWay() async throws {
+    try await withCheckedQueue { queue async throws in
+      let count = try await queue.count("setting")
+      try await queue.execute(
+        """
+        SET ROLE analysis_owner;
+        INSERT INTO analysis.setting VALUES ('keep_dead', '1 year')
+        ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value;
+        INSERT INTO analysis.setting VALUES ('keep_dead', '1 year') ON CONFLICT DO NOTHING;
+        DELETE FROM analysis.setting WHERE name = 'keep_dead';
+        INSERT INTO analysis.setting VALUES ('keep_dead', '3 years');
+        DELETE FROM analysis.setting WHERE name = 'keep_usage';
+        UPDATE analysis.setting SET name = 'keep_usage' WHERE name = 'keep_dead';
+        RESET ROLE
+        """)
+      let recorded = """
+        SELECT substr(object, 9) || ' ' || coalesce(detail ->> 'before', '-') || ' ' || coalesce(detail ->> 'after', '-')
+        FROM analysis.audit_draft WHERE action = 'set_setting' ORDER BY number
+        """
+      #expect(
+        try await queue.texts(recorded) == [
+          "keep_dead 24 months 1 year", "keep_dead 1 year -", "keep_dead - 3 years", "keep_usage  -",
+          "keep_dead 3 years -", "keep_usage - 3 years",
+        ])
+      try await queue.execute("SET ROLE analysis_owner; TRUNCATE analysis.setting; RESET ROLE")
+      let removed = try await queue.texts(recorded).dropFirst(6)
+      #expect(removed.count == count - 1 && removed.allSatisfy { $0.hasSuffix(" -") })
+    }
+  }
+
   @Test("Who decided on a value that somebody changed meanwhile changes nothing")
   func changedMeanwhile() async throws {
     try await withCheckedQueue { queue async throws in

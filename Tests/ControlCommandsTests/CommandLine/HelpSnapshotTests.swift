@@ -85,6 +85,13 @@ struct HelpSnapshotTests {
                                           configuration: connect-timeout)
               --config <FILE>             A configuration file with lines of key =
                                           value. (environment: ANALYSIS_CONFIG)
+              --audit-ends <FILE|journal>
+                                          Keep the end of the audit outside of the
+                                          database when a command has moved it: append
+                                          it to this file, or send it to the system's
+                                          journal. journal:NAME tells installations of a
+                                          machine apart. (environment:
+                                          ANALYSIS_AUDIT_ENDS; configuration: audit-ends)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and
@@ -103,6 +110,7 @@ struct HelpSnapshotTests {
           5   There was nothing to do.
           6   The report was written, but jobs of its month are still open.
           7   The search stopped before the page was full; go on where it says.
+          8   It was done, but the end of the audit could not be kept (--audit-ends).
           64  The command line or the configuration is wrong.
           66  An input file cannot be read.
           69  The database or the analysis endpoint cannot be reached.
@@ -257,6 +265,13 @@ struct HelpSnapshotTests {
                                           configuration: connect-timeout)
               --config <FILE>             A configuration file with lines of key =
                                           value. (environment: ANALYSIS_CONFIG)
+              --audit-ends <FILE|journal>
+                                          Keep the end of the audit outside of the
+                                          database when a command has moved it: append
+                                          it to this file, or send it to the system's
+                                          journal. journal:NAME tells installations of a
+                                          machine apart. (environment:
+                                          ANALYSIS_AUDIT_ENDS; configuration: audit-ends)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and
@@ -271,6 +286,7 @@ struct HelpSnapshotTests {
               done.
           4   Something was refused for another reason; the rest was done.
           5   There was nothing to do.
+          8   It was done, but the end of the audit could not be kept (--audit-ends).
           64  The command line or the configuration is wrong.
           66  An input file cannot be read.
           69  The database or the analysis endpoint cannot be reached.

@@ -177,6 +177,7 @@ struct CommandRoleTests {
   {
     let keys = ["--key-file", files.path("image.keys")]
     let rest: [String: [String]] = [
+      "audit keep": ["--audit-ends", files.path("audit-ends")],
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
       "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
@@ -199,6 +200,7 @@ struct CommandRoleTests {
     try await withClaimedJob(plan: "premium") { (queue, files, claimed) async throws in
       try files.write(
         #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#, to: "profiles.json")
+      try files.write("", to: "audit-ends")
       #expect(await queue.control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
       try await queue.complete(claimed)
       let job = "\(claimed.id)"

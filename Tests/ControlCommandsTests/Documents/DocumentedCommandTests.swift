@@ -118,7 +118,7 @@ struct DocumentedCommandTests {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
       $0.hasSuffix(".service") || $0.hasSuffix(".cron")
     }
-    #expect(files.count == 5)
+    #expect(files.count == 7)
     for file in files {
       let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)

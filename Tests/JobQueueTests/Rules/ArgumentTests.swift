@@ -128,8 +128,8 @@ struct ArgumentTests {
       ]),
     Call(
       function: "audit_list",
-      arguments: ["NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "10"],
-      hostile: [7: counts + ["0"]]),
+      arguments: ["NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "10"],
+      hostile: [8: counts + ["0"]]),
     Call(
       function: "tick", arguments: [shard, "'{5,6}'::smallint[]", "'{0,0}'::bigint[]"],
       hostile: [0: noShard, 1: ["NULL::smallint[]", "'{3,5}'::smallint[]"], 2: ["NULL::bigint[]"]]),

@@ -147,7 +147,7 @@ struct RoleDenialTests {
         "SELECT analysis.attempts_of(0::smallint, 1)", "SELECT analysis.cancel(0::smallint, '{1}')",
         "SELECT analysis.submit_image('u', 'throat', 'x'::bytea)",
         "SELECT analysis.pause('all', '', NULL, NULL)",
-        "SELECT analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)",
+        "SELECT analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)",
         // Nobody has a month closed before it is over.
         "SELECT analysis.close_usage(analysis.period_of(now(), 'UTC'), now() + interval '1 year')",
       ].map { Attempt("analysis_reporter", $0) })

@@ -115,17 +115,42 @@ BEGIN
   END IF;
 END $$;
 
--- A wrong value is refused when it is set, not at every submit after it, and a change is recorded, whoever
--- makes it and how. (No hot table: a trigger may be here.) It runs as the owner, whoever sets it.
+-- A wrong value is refused when it is set, not at every submit after it. (No hot table: a trigger may be
+-- here.) It runs as the owner, whoever sets it.
 CREATE OR REPLACE FUNCTION analysis.check_setting() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.check_setting_value(NEW.name, NEW.value, OLD.value);
-  IF TG_OP = 'UPDATE' AND NEW.value <> OLD.value THEN
-    PERFORM analysis.audit_add(
-      'set_setting', 'setting:' || NEW.name, jsonb_build_object('before', OLD.value, 'after', NEW.value));
-  END IF;
   RETURN NEW;
+END $$;
+
+-- A change is recorded, whoever makes it and how. One that is not there has the value null.
+CREATE OR REPLACE FUNCTION analysis.record_setting() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF TG_OP = 'UPDATE' AND NEW.name = OLD.name THEN
+    IF NEW.value <> OLD.value THEN
+      PERFORM analysis.record_setting_change(NEW.name, OLD.value, NEW.value);
+    END IF;
+  ELSIF TG_OP = 'TRUNCATE' THEN
+    PERFORM analysis.record_setting_change(s.name, s.value, NULL) FROM analysis.setting s;
+  ELSE
+    IF TG_OP <> 'INSERT' THEN
+      PERFORM analysis.record_setting_change(OLD.name, OLD.value, NULL);
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+      PERFORM analysis.record_setting_change(NEW.name, NULL, NEW.value);
+    END IF;
+  END IF;
+  RETURN NULL;
+END $$;
+
+CREATE OR REPLACE FUNCTION analysis.record_setting_change(p_name text, p_before text, p_after text)
+RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.audit_add(
+    'set_setting', 'setting:' || p_name, jsonb_build_object('before', p_before, 'after', p_after));
 END $$;
 
 -- What a setting is now, where it could be changed to a value; a value that it cannot have is refused.

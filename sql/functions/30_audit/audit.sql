@@ -35,13 +35,69 @@ END $$;
 COMMENT ON FUNCTION analysis.act_as IS
   'Says who acts and why, for the entries of this transaction.';
 
+-- Refuses a login's 601st entry of a minute of the server's clock, so that nobody fills the audit, or hides
+-- in it. A sequence counts, which nobody waits for and no rollback turns back: it holds the minute and, in
+-- its lowest 24 bits, how many. The owner and superusers are not counted: nothing here could bind them.
+CREATE OR REPLACE FUNCTION analysis.count_entry() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_minute bigint := floor(extract(epoch FROM clock_timestamp()) / 60);
+  v_login oid := to_regrole(quote_ident(session_user))::oid;
+  v_sequence regclass := coalesce(to_regclass('analysis.audit_count_' || v_login), 'analysis.audit_count');
+  v_count bigint;
+BEGIN
+  IF pg_has_role(session_user, current_user, 'MEMBER') THEN
+    RETURN;
+  END IF;
+  v_count := nextval(v_sequence);
+  -- Also where the clock was put back.
+  IF v_count >> 24 <> v_minute THEN
+    v_count := setval(v_sequence, (v_minute << 24) + 1);
+  END IF;
+  IF v_count > (v_minute << 24) + 600 THEN
+    RAISE EXCEPTION 'login % has made 600 entries of the audit in this minute; more are refused', session_user
+      USING ERRCODE = 'configuration_limit_exceeded',
+        HINT = 'Do it again in the next minute. A call for many jobs or results makes one entry.';
+  END IF;
+END $$;
+
+-- Gives each login of the installation a sequence of its own to count its entries, so that none uses up what
+-- others may make, and drops those of logins that are gone. Called where the audit is chained, by one at a
+-- time.
+CREATE OR REPLACE FUNCTION analysis.count_logins() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_name text;
+BEGIN
+  FOR v_name IN
+    WITH RECURSIVE member AS (
+      SELECT r.oid FROM pg_roles r
+      WHERE starts_with(r.rolname, analysis.role_prefix() || '_') AND NOT r.rolcanlogin
+      UNION
+      SELECT m.member FROM pg_auth_members m JOIN member p ON p.oid = m.roleid)
+    SELECT 'audit_count_' || r.oid FROM member JOIN pg_roles r USING (oid)
+    WHERE r.rolcanlogin AND to_regclass('analysis.audit_count_' || r.oid) IS NULL
+  LOOP
+    EXECUTE format('CREATE SEQUENCE analysis.%I', v_name);
+  END LOOP;
+  FOR v_name IN
+    SELECT c.relname FROM pg_class c
+    WHERE c.relnamespace = 'analysis'::regnamespace AND c.relkind = 'S' AND c.relname ~ '^audit_count_[0-9]+$'
+      AND NOT EXISTS (SELECT FROM pg_roles r WHERE r.oid::text = substring(c.relname, 13))
+  LOOP
+    EXECUTE format('DROP SEQUENCE analysis.%I', v_name);
+  END LOOP;
+END $$;
+
 -- Records what is being done: an action, the object it is done to ('job:12', 'user:7', 'plan:free') and
 -- what else matters of it. It is there if and only if the transaction commits, as a draft that is chained
 -- soon after (chain_audit). p_reason stands in where act_as gave none. Users by their internal number: as
 -- the object, or as 'users' in the detail.
 CREATE OR REPLACE FUNCTION analysis.audit_add(
   p_action text, p_object text, p_detail jsonb DEFAULT NULL, p_reason text DEFAULT NULL) RETURNS void
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.count_entry();
   INSERT INTO analysis.audit_draft (at, role, os_user, host, address, action, object, reason, detail)
   VALUES (clock_timestamp(), session_user,
           analysis.audit_text(current_setting('analysis.os_user', true), 100),
@@ -50,8 +106,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
           coalesce(
             analysis.audit_text(current_setting('analysis.reason', true), 500),
             analysis.audit_text(p_reason, 500)),
-          p_detail)
-$$;
+          p_detail);
+END $$;
 
 -- Records what was done to jobs of a shard by one call, as one entry.
 CREATE OR REPLACE FUNCTION analysis.audit_jobs(

@@ -63,6 +63,7 @@ BEGIN
   IF cardinality(v_chained) > 0 THEN
     UPDATE analysis.audit_head SET id = v_entry.id, hash = v_entry.hash;
     DELETE FROM analysis.audit_draft d WHERE d.number = ANY (v_chained);
+    PERFORM analysis.count_logins();
   END IF;
   RETURN cardinality(v_chained);
 END $$;

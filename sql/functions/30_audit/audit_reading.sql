@@ -1,11 +1,12 @@
 -- Reading the audit. Whether it is whole analysisctl judges itself, from the tables.
 
 -- Entries of the chain, the latest first. p_user is what the operator calls a user, or # and the internal
--- number of one who was erased; with it come the entries about them and about jobs of theirs. p_by is a
--- role or a user of the operating system; p_before an entry's number, for the next page.
+-- number of one who was erased; with it come the entries about them and about jobs of theirs. p_role is the
+-- role, as the server knows it; p_by that or a user of the operating system, which is what the client said.
+-- p_before is an entry's number, for the next page.
 CREATE OR REPLACE FUNCTION analysis.audit_list(
-  p_since timestamptz, p_until timestamptz, p_action text, p_user text, p_by text, p_object text,
-  p_before bigint, p_limit int)
+  p_since timestamptz, p_until timestamptz, p_action text, p_user text, p_by text, p_role text,
+  p_object text, p_before bigint, p_limit int)
 RETURNS TABLE (
   o_id bigint, o_at timestamptz, o_role text, o_os_user text, o_host text, o_address text, o_action text,
   o_object text,
@@ -31,6 +32,7 @@ BEGIN
   WHERE (p_since IS NULL OR a.at >= p_since) AND (p_until IS NULL OR a.at < p_until)
     AND (p_action IS NULL OR a.action = p_action)
     AND (p_by IS NULL OR p_by IN (a.role, a.os_user))
+    AND (p_role IS NULL OR a.role = p_role)
     AND (p_before IS NULL OR a.id < p_before)
     AND (p_object IS NULL OR a.object = p_object OR a.detail -> 'jobs' @> to_jsonb(v_job))
     AND (p_user IS NULL OR a.object = 'user:' || v_user OR a.detail -> 'users' @> to_jsonb(v_user))
@@ -41,10 +43,12 @@ COMMENT ON FUNCTION analysis.audit_list IS
   'Answers entries of the audit, the latest first.';
 
 -- Where the chain begins and ends; kept elsewhere, the end shows later whether anything before it was
--- touched.
-CREATE OR REPLACE FUNCTION analysis.audit_ends() RETURNS TABLE (o_first bigint, o_id bigint, o_hash text)
+-- touched. Any login that adds entries may ask, so that it can keep the end.
+CREATE OR REPLACE FUNCTION analysis.audit_ends()
+RETURNS TABLE (o_installation text, o_first bigint, o_first_at timestamptz, o_id bigint, o_hash text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT h.first_id, h.id, encode(h.hash, 'hex') FROM analysis.audit_head h
+  SELECT h.installation::text, h.first_id, a.at, h.id, encode(h.hash, 'hex')
+  FROM analysis.audit_head h LEFT JOIN analysis.audit a ON a.id = h.first_id
 $$;
 COMMENT ON FUNCTION analysis.audit_ends IS
   'Answers where the chain of the audit begins and ends.';

@@ -103,7 +103,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'auditor',
       u.functions || s.functions || ARRAY[
-        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list', 'audit_ends',
+        'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
         'list_clinics', 'list_clinic_viewers'],
       u.tables || s.tables || ARRAY[
         'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
@@ -116,13 +116,14 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'retention',
       ARRAY[
         'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
-        'purge_audit', 'index_images', 'audit_ends'],
+        'purge_audit', 'index_images'],
       '{}')
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
     g.functions || ARRAY[
       'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'image_keys',
-      'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'clinics_seen', 'users_seen'],
+      'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'audit_ends',
+      'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
 $$;

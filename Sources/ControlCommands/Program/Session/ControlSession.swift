@@ -47,9 +47,11 @@ extension ControlContext {
   /// The first Ctrl-C or SIGTERM cancels the body, unless it looks for interruptions itself; a second one
   /// cancels it in any case. What was under way at the server is then rolled back.
   ///
-  /// - Parameter named: Where the database is, when not where the common options say.
+  /// - Parameters:
+  ///   - named: Where the database is, when not where the common options say.
+  ///   - keepsEnd: Whether the end of the audit is kept where the common options say, if the command has moved it.
   func withSession(
-    schema: SchemaNeed = .compatible, database named: ConnectionConfiguration? = nil,
+    schema: SchemaNeed = .compatible, database named: ConnectionConfiguration? = nil, keepsEnd: Bool = true,
     _ body: @escaping @Sendable (ControlSession) async throws -> ExitCode
   ) async throws -> ExitCode {
     let configuration = try configuration(named)
@@ -60,13 +62,16 @@ extension ControlContext {
     let session = ControlSession(context: self, database: database, interruption: interruption)
     let first = FirstConnection(
       on: loop, patience: try self[CommonOptions.connectTimeout], say: console.say)
+    let place = keepsEnd && schema == .compatible ? try self[CommonOptions.auditEnds] : nil
     let signals = try dependencies.interruptions()
     let outcome = await interruption.run(on: loop, signals) {
       try await first.made { try await connect(database, schema) }
+      var keeper: EndKeeper?
+      if let place { keeper = await EndKeeper(place, database, say: console.say) }
       let code = try await CommandRoles.naming(command, database) { try await body(session) }
       // What the command recorded; where it could not be chained, a worker or the next command does it.
       if schema == .compatible { try? await AuditLog(database).chain(deadline: .seconds(5)) }
-      return code
+      return await keeper?.finish(code) ?? code
     }
     await database.close()
     return try outcome.get()

@@ -1,0 +1,3 @@
+// libsystemd, of which only the journal is used.
+#pragma once
+#include <systemd/sd-journal.h>
