@@ -29,7 +29,9 @@ func module(
 func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
     name: name, dependencies: dependencies, swiftSettings: strict,
-    linkerSettings: [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"])])
+    linkerSettings: [
+      .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"])
+    ])
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -17,7 +17,8 @@ enum DoctorCommand {
     "ca-file", .path, help: "Certificate authorities to trust for the endpoint, instead of the system's.")
   static let certificate = Option<String?>(
     "endpoint-certificate", .path,
-    help: "File (mode 0600) with the certificate and key (PEM) by which the worker shows itself to the endpoint.")
+    help:
+      "File (mode 0600) with the certificate and key (PEM) by which the worker shows itself to the endpoint.")
   static let plainHTTP = Flag(
     "allow-plain-http", help: "Allow an endpoint without TLS that is not this machine.")
   static let deep = Flag("deep", help: "Recount everybody's use too, which reads all jobs.")

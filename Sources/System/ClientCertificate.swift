@@ -22,21 +22,25 @@ public struct ClientCertificate: Sendable {
     // Without a function for the password the library would ask at the terminal.
     guard let key = parse(pem, { PEM_read_bio_PrivateKey($0, nil, { _, _, _, _ in -1 }, nil) }) else {
       throw SystemError(
-        .invalid, "has no private key in PEM, or one that is behind a password; give it without one", path: path)
+        .invalid, "has no private key in PEM, or one that is behind a password; give it without one",
+        path: path)
     }
     defer { EVP_PKEY_free(key) }
     guard X509_check_private_key(certificate, key) == 1 else {
       throw SystemError(.invalid, "has a private key that is not the first certificate's", path: path)
     }
-    guard let from = moment(X509_get0_notBefore(certificate)), let to = moment(X509_get0_notAfter(certificate)),
+    guard let from = moment(X509_get0_notBefore(certificate)),
+      let to = moment(X509_get0_notAfter(certificate)),
       from <= to
     else { throw SystemError(.invalid, "has a certificate whose dates cannot be read", path: path) }
     guard now <= to else {
-      throw SystemError(.invalid, "has a certificate that expired on \(to.rfc3339Seconds); renew it", path: path)
+      throw SystemError(
+        .invalid, "has a certificate that expired on \(to.rfc3339Seconds); renew it", path: path)
     }
     guard now >= from else {
       throw SystemError(
-        .invalid, "has a certificate that is valid from \(from.rfc3339Seconds) on only; see this machine's clock",
+        .invalid,
+        "has a certificate that is valid from \(from.rfc3339Seconds) on only; see this machine's clock",
         path: path)
     }
     return ClientCertificate(pem: pem, validity: from...to)

@@ -41,7 +41,8 @@ struct ModelEndpoint {
     // Before the first connection, so that a signal is never missed.
     let signals = try Signals.stream(of: [.terminate, .interrupt])
     if !configuration.isLoopback {
-      let means = configuration.transportSecurity == nil ? ", and without TLS they can be read on the way" : ""
+      let means =
+        configuration.transportSecurity == nil ? ", and without TLS they can be read on the way" : ""
       context.console.say(
         "warning: \(configuration.host) lets other machines in. This is a stand-in for development: send it no pictures "
           + "of patients\(means).")

@@ -102,7 +102,7 @@ struct TLSTests {
     #expect(try await send(to: server, authority: authority.file).get().body == Array("3".utf8))
   }
 
-  @Test("shows a server that asks for it our certificate, and fails where there is none or another authority's")
+  @Test("shows our certificate to a server that asks for it, which takes no other and not none")
   func clientCertificate() async throws {
     let authority = try await Authority()
     let server = try await serve(
@@ -118,7 +118,8 @@ struct TLSTests {
       }
     }
     #expect(try await send(try await authority.client()).get().body == Array("2".utf8))
-    for file in [nil, try await Authority().client()] {
+    let stranger = try await Authority()
+    for file in [nil, try await stranger.client()] {
       guard case .failure = try await send(file) else {
         Issue.record("the server was content with \(file ?? "no certificate")")
         return
@@ -132,7 +133,7 @@ struct TLSTests {
     configuration.clientIdentity = ClientIdentity(pem: Array("hunter2".utf8))
     var shown = ""
     dump(configuration, to: &shown)
-    #expect(shown.contains("<redacted>") && !shown.contains("104"))
+    #expect(shown.contains("<redacted>") && !shown.contains("pem"))
   }
 
   @Test(

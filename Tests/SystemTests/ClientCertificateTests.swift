@@ -14,7 +14,8 @@ struct ClientCertificateTests {
 
   @Test("is read with its key and its dates, and does not show itself")
   func readable() async throws {
-    let file = try await Authority().client()
+    let authority = try await Authority()
+    let file = try await authority.client()
     let certificate = try ClientCertificate.read(file)
     #expect(certificate.validity.contains(.now))
     var shown = ""
@@ -24,19 +25,21 @@ struct ClientCertificateTests {
 
   @Test("is refused before and after its time, by the date")
   func dates() async throws {
-    let file = try await Authority().client()
+    let authority = try await Authority()
+    let file = try await authority.client()
     let validity = try ClientCertificate.read(file).validity
     let late = UnixTime(seconds: validity.upperBound.seconds + 1)
-    #expect(failure(file, now: late)?.message.contains("expired on \(validity.upperBound.rfc3339Seconds)") == true)
+    #expect(
+      failure(file, now: late)?.message.contains("expired on \(validity.upperBound.rfc3339Seconds)") == true)
     let early = UnixTime(seconds: validity.lowerBound.seconds - 1)
     #expect(failure(file, now: early)?.message.contains("clock") == true)
-    let expired = try await Authority().client(days: -1)
-    #expect(failure(expired)?.code == .invalid)
+    #expect(failure(try await authority.client(days: -1))?.code == .invalid)
   }
 
   @Test("is refused in a file that others can read, that is not there, or that is empty")
   func files() async throws {
-    let file = try await Authority().client()
+    let authority = try await Authority()
+    let file = try await authority.client()
     #expect(chmod(file, 0o644) == 0)
     let open = failure(file)
     #expect(open?.code == .notPrivate && open?.message.contains("chmod 600") == true)
@@ -49,11 +52,13 @@ struct ClientCertificateTests {
   func parts() async throws {
     let folder = try TemporaryFolder()
     let authority = try await Authority()
-    let certificate = try await HelperProgram.output("/bin/cat", [try await authority.certificate(names: "DNS:a")])
+    let certificate = try await HelperProgram.output(
+      "/bin/cat", [try await authority.certificate(names: "DNS:a")])
     let key = try await HelperProgram.output("/bin/cat", [authority.key])
     #expect(failure(try folder.write(key, to: "key.pem"))?.message.contains("no certificate") == true)
     #expect(failure(try folder.write(certificate, to: "c.pem"))?.message.contains("no private key") == true)
-    let other = try await HelperProgram.output("/bin/cat", [try await Authority().key])
+    let stranger = try await Authority()
+    let other = try await HelperProgram.output("/bin/cat", [stranger.key])
     let foreign = failure(try folder.write(certificate + other, to: "foreign.pem"))
     #expect(foreign?.message.contains("not the first certificate's") == true)
     let locked = try await HelperProgram.output(

@@ -27,7 +27,8 @@ struct ClientCertificateCheck: Sendable {
         findings.append(Self.judge(path, certificate.validity.upperBound, now: .now))
       } catch {
         findings.append(
-          .wrong(Self.check, "\(error)", "Workers do not start with it: put a certificate with its key there."))
+          .wrong(
+            Self.check, "\(error)", "Workers do not start with it: put a certificate with its key there."))
       }
     }
   }

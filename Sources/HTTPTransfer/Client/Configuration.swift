@@ -50,7 +50,9 @@ public struct Configuration: Sendable {
 }
 
 /// A client's certificate with its private key. It shows itself nowhere.
-public struct ClientIdentity: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct ClientIdentity: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   let pem: [UInt8]
 
   /// The certificate, those of the authorities between, and its private key, all PEM text.

@@ -74,7 +74,8 @@ struct HostRace {
     front = nil
     do throws(PostgreSQLError) {
       front = try ConnectCandidate(
-        list.parameters, isExpanded: false, proof: configuration.serverProof, onNotice: configuration.onNotice)
+        list.parameters, isExpanded: false, proof: configuration.serverProof, onNotice: configuration.onNotice
+      )
     } catch {
       // All refused at once, as sockets do that nobody listens on.
       try ended(error)

@@ -155,7 +155,8 @@ struct DoctorEndpointTests {
     let server = try await HelperServer(
       "/usr/bin/python3",
       [
-        packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key, "--clients-of", authority.file,
+        packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key, "--clients-of",
+        authority.file,
       ])
     let options = ["--endpoint", "https://localhost:\(server.port)", "--ca-file", authority.file]
     let client = try await authority.client()
@@ -163,11 +164,13 @@ struct DoctorEndpointTests {
     #expect(found.state("endpoint.health") == "ok")
     #expect(found.state("endpoint.client_certificate") == "warning", "it ends in two days")
     #expect(try await diagnose(options).state("endpoint.health") == "wrong")
-    let expired = try await diagnose(options + ["--endpoint-certificate", try await authority.client(days: -1)])
+    let expired = try await diagnose(
+      options + ["--endpoint-certificate", try await authority.client(days: -1)])
     #expect(expired.state("endpoint.client_certificate") == "wrong")
     let files = try TemporaryFolder()
     try files.write(
-      "endpoint = https://localhost:\(server.port)\nendpoint-certificate = endpoint-tls\n", to: "managed.conf")
+      "endpoint = https://localhost:\(server.port)\nendpoint-certificate = endpoint-tls\n", to: "managed.conf"
+    )
     let managed = try await diagnose(["--worker-config", files.path("managed.conf")])
     #expect(managed.state("endpoint.client_certificate") == "skipped")
   }

@@ -24,7 +24,8 @@ struct ProgramFileTests {
   @Test("are judged by scripts/check-programs, which finds what is wrong with one")
   func checked() async throws {
     let script = packagePath("scripts/check-programs")
-    let debug = try await HelperProgram.run(script, [Executable.programs.appending(path: "image-decoder").path])
+    let debug = try await HelperProgram.run(
+      script, [Executable.programs.appending(path: "image-decoder").path])
     // A build for debugging finds the toolchain's libraries by it; a release has none.
     #expect(debug.status == 1 && debug.errors.contains("RUNPATH"), "\(debug.errors)")
     let folder = try TemporaryFolder()

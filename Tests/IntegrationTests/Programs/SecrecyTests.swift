@@ -57,7 +57,8 @@ struct SecrecyTests {
     let server = try await HelperServer(
       "/usr/bin/python3",
       [
-        packagePath("scripts/lib/peers/tls-server.py"), try await authority.certificate(names: "DNS:localhost"),
+        packagePath("scripts/lib/peers/tls-server.py"),
+        try await authority.certificate(names: "DNS:localhost"),
         authority.key, "--clients-of", authority.file,
       ])
     let trust = ["--ca-file", authority.file, "--concurrency", "1"]

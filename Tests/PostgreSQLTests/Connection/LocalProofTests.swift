@@ -103,7 +103,8 @@ struct LocalProofTests {
       (["sslmode": "verify-ca"], 150_000, .demands(["channel_binding": "require"])),
       (["sslmode": "verify-full"], 150_000, .enough), (["sslmode": "verify-full"], 180_000, .enough),
       (["channel_binding": "require"], 150_000, .enough), (["channel_binding": "require"], 180_000, .enough),
-      (["require_auth": "scram-sha-256"], 160_000, .enough), (["require_auth": "gss,scram-sha-256"], 160_000, .enough),
+      (["require_auth": "scram-sha-256"], 160_000, .enough),
+      (["require_auth": "gss,scram-sha-256"], 160_000, .enough),
     ] as [([String: String], Int32, LocalProof.Verdict)])
   func verdict(settings: [String: String], version: Int32, expected: LocalProof.Verdict) {
     #expect(judge("127.0.0.1", settings, version) == expected)
@@ -126,7 +127,8 @@ struct LocalProofTests {
 
   @Test("is trusted at its socket when it is root's, postgres's, our own or the named one's")
   func socket() {
-    for (peer, isTrusted) in [(0, true), (geteuid(), true), (4242, false), (65534, false)] as [(uid_t, Bool)] {
+    for (peer, isTrusted) in [(0, true), (geteuid(), true), (4242, false), (65534, false)] as [(uid_t, Bool)]
+    {
       let judged = judge("/run/postgresql", [:], 150_000, peer: peer)
       #expect((judged == .enough) == isTrusted, "\(peer)")
       #expect(judge("/run/postgresql", ["requirepeer": "pg"], 150_000, peer: peer) == .enough)
@@ -138,10 +140,12 @@ struct LocalProofTests {
   }
 
   private func judge(
-    _ name: String, _ settings: [String: String], _ version: Int32, hasPassword: Bool = true, peer: uid_t? = nil
+    _ name: String, _ settings: [String: String], _ version: Int32, hasPassword: Bool = true,
+    peer: uid_t? = nil
   ) -> LocalProof.Verdict {
     LocalProof(
-      host: HostList.Host(name: name, address: "", port: "5432"), settings: settings, hasPassword: hasPassword,
+      host: HostList.Host(name: name, address: "", port: "5432"), settings: settings,
+      hasPassword: hasPassword,
       peer: peer, libpqVersion: version
     ).verdict()
   }

@@ -75,7 +75,8 @@ struct CSVViewTests {
   @Test("no cell is a formula to a spreadsheet that separates by semicolons or tabs, quoted or not")
   func otherSeparators() async throws {
     let texts = [
-      "Normal;=HYPERLINK(1)", "a;\"=1+1&\"", "a\t\"=1\"", "a;\"\";=1", "a\n=1", "a;\n\"=1\"", "\";=1", ";\"\"=1",
+      "Normal;=HYPERLINK(1)", "a;\"=1+1&\"", "a\t\"=1\"", "a;\"\";=1", "a\n=1", "a;\n\"=1\"", "\";=1",
+      ";\"\"=1",
       "x;\" =1", "\"=1;", "a,\";=1",
     ]
     for text in texts {

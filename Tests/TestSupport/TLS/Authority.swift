@@ -51,7 +51,7 @@ public final class Authority: Sendable {
   public func client(days: Int = 2) async throws -> String {
     let certificate = try await certificate(names: "DNS:worker.example.org", days: days)
     let text = try [certificate, key].map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
-    return try folder.write(text, to: "client.pem")
+    return try folder.write(text, to: "client\(days).pem")
   }
 
   /// The pin of its servers' key: `sha256//` and the digest of the public key.
