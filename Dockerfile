@@ -1,5 +1,10 @@
-# analysis-worker, analysisctl, image-decoder and model-endpoint in one image.
-FROM swift:6.3-bookworm AS build
+# analysis-worker, analysisctl and image-decoder in one image; with --target development the stand-in endpoint as well.
+#
+# An argument can fix each image that these are made from by its digest, as @sha256:…; scripts/image-digests finds them.
+ARG SWIFT_DIGEST=
+ARG DEBIAN_DIGEST=
+
+FROM swift:6.3-bookworm${SWIFT_DIGEST} AS build
 RUN apt-get update -q \
  && apt-get install -y -q --no-install-recommends pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev \
     libturbojpeg0-dev libpng-dev libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev \
@@ -10,22 +15,38 @@ COPY Package.swift ./
 COPY sql ./sql
 COPY Sources ./Sources
 COPY Tests ./Tests
-RUN swift build -c release --static-swift-stdlib -Xlinker -s --product analysis-worker \
- && swift build -c release --static-swift-stdlib -Xlinker -s --product analysisctl \
- && swift build -c release --static-swift-stdlib -Xlinker -s --product image-decoder \
- && swift build -c release --static-swift-stdlib -Xlinker -s --product model-endpoint \
+COPY Benchmarks ./Benchmarks
+COPY scripts/check-programs ./scripts/
+RUN for program in analysis-worker analysisctl image-decoder; do \
+      swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s --product "$program" || exit; \
+    done \
  && install -D -t /out .build/release/analysis-worker .build/release/analysisctl .build/release/image-decoder \
-    .build/release/model-endpoint
+ && scripts/check-programs /out/*
 
-FROM debian:bookworm-slim
+FROM build AS build-development
+RUN swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s --product model-endpoint \
+ && install -D -t /out-development .build/release/model-endpoint
+
+FROM debian:bookworm-slim${DEBIAN_DIGEST} AS base
 RUN apt-get update -q \
- && apt-get install -y -q --no-install-recommends ca-certificates libpq5 libcurl4 libmicrohttpd12 libturbojpeg0 \
+ && apt-get install -y -q --no-install-recommends ca-certificates libpq5 libcurl4 libturbojpeg0 \
     libpng16-16 libexif12 liblcms2-2 zlib1g libsodium23 libssl3 libsystemd0 tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --home-dir /var/lib/analysis --create-home analysis \
  # A new volume takes the owner of the folder that it covers.
  && install -d -o analysis -g analysis -m 0700 /var/lib/analysis/reports
 COPY --from=build /out/ /usr/bin/
-USER analysis
+ENV SWIFT_BACKTRACE=enable=no
 WORKDIR /var/lib/analysis
 CMD ["analysisctl", "--help"]
+
+# To try things out, with an endpoint that is no medical model.
+FROM base AS development
+RUN apt-get update -q \
+ && apt-get install -y -q --no-install-recommends libmicrohttpd12 \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=build-development /out-development/ /usr/bin/
+USER analysis
+
+FROM base AS production
+USER analysis

@@ -24,8 +24,14 @@ func module(
   .target(name: name, dependencies: dependencies, swiftSettings: strict + fuzzed, plugins: plugins)
 }
 
+/// A program that is installed. All that it calls of a library is looked up when it starts, so that the table of it can
+/// be made read-only before anything foreign is read.
 func tool(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+  .executableTarget(
+    name: name, dependencies: dependencies, swiftSettings: strict,
+    linkerSettings: [
+      .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now", "-Xlinker", "-z", "-Xlinker", "relro"])
+    ])
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

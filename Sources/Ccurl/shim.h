@@ -8,6 +8,11 @@ static inline CURLcode curl_setopt_offset(CURL *_Nonnull h, CURLoption o, curl_o
 static inline CURLcode curl_setopt_string(CURL *_Nonnull h, CURLoption o, const char *_Nullable v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode curl_setopt_pointer(CURL *_Nonnull h, CURLoption o, void *_Nullable v) { return curl_easy_setopt(h, o, v); }
 static inline CURLcode curl_setopt_list(CURL *_Nonnull h, CURLoption o, struct curl_slist *_Nullable v) { return curl_easy_setopt(h, o, v); }
+// libcurl keeps a copy of the bytes.
+static inline CURLcode curl_setopt_bytes(CURL *_Nonnull h, CURLoption o, const void *_Nullable bytes, size_t count) {
+  struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
+  return curl_easy_setopt(h, o, &blob);
+}
 typedef size_t (*curl_data_function)(char *_Nullable, size_t, size_t, void *_Nullable);
 static inline CURLcode curl_setopt_data_function(CURL *_Nonnull h, CURLoption o, curl_data_function _Nullable f) { return curl_easy_setopt(h, o, f); }
 typedef int (*curl_seek_function)(void *_Nullable, curl_off_t, int);

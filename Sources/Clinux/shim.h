@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/timerfd.h>
 
 // The flags are enumerators or macros with casts there, which Swift imports awkwardly or not at all.
@@ -29,6 +30,14 @@ static inline void linux_set_thread_name(const char *_Nonnull name) { prctl(PR_S
 
 // Variadic as well. What is not dumpable is written to no core file and read by no process of the same user.
 static inline void linux_forbid_dumps(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+// The user who listens at the other end of a Unix socket; -1 where nobody does. The structure is GNU's, too.
+static inline int64_t linux_peer_user(int socket) {
+  struct { int32_t process; uint32_t user, group; } peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.user == UINT32_MAX) return -1;
+  return peer.user;
+}
 
 // A GNU function, which the header declares only for those who ask for all of GNU.
 void *_Nullable memmem(const void *_Nonnull, size_t, const void *_Nonnull, size_t);

@@ -15,6 +15,10 @@ enum DoctorCommand {
     "dialect", .choice(DoctorRequest.Dialect.self), help: "Which of the endpoint's two spellings to speak.")
   static let authorities = Option<String?>(
     "ca-file", .path, help: "Certificate authorities to trust for the endpoint, instead of the system's.")
+  static let certificate = Option<String?>(
+    "endpoint-certificate", .path,
+    help:
+      "File (mode 0600) with the certificate and key (PEM) by which the worker shows itself to the endpoint.")
   static let plainHTTP = Flag(
     "allow-plain-http", help: "Allow an endpoint without TLS that is not this machine.")
   static let deep = Flag("deep", help: "Recount everybody's use too, which reads all jobs.")
@@ -43,8 +47,8 @@ enum DoctorCommand {
       Example("analysisctl doctor --deep --json", "Everything, for a program."),
     ],
     inputs: [
-      workerConfiguration, endpoint, credentials, dialect, authorities, plainHTTP, KeyFileOption.path, deep,
-      longTransaction,
+      workerConfiguration, endpoint, credentials, dialect, authorities, certificate, plainHTTP,
+      KeyFileOption.path, deep, longTransaction,
     ],
     exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false
   ) { context in
@@ -64,6 +68,7 @@ enum DoctorCommand {
     named.credentials = try context[credentials]
     named.dialect = try context[dialect]
     named.authorities = try context[authorities]
+    named.certificate = try context[certificate]
     named.plainHTTP = try context[plainHTTP]
     named.keyFile = try context[KeyFileOption.path]
     named.isDatabaseGiven = context.values.source(of: CommonOptions.database) == .commandLine

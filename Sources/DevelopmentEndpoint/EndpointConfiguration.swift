@@ -68,6 +68,9 @@ public struct EndpointConfiguration: Sendable {
   /// The defaults: a free port of the loopback interface, no accounts, no failures.
   public init() {}
 
+  /// Whether no other machine can reach it.
+  public var isLoopback: Bool { host.hasPrefix("127.") }
+
   func validate() throws(EndpointError) {
     guard (1...64).contains(threads) else {
       throw EndpointError(.configuration, "threads is \(threads); give 1 to 64")

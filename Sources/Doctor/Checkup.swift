@@ -33,8 +33,10 @@ public struct Checkup: Sendable {
           "endpoint", "no endpoint was named", "Name one with --endpoint, or a worker's --worker-config.")
       ]
     }
-    let http = HTTPClient(loop: database.loop, configuration: request.transfer)
-    var findings: [Finding] = []
+    let certificate = ClientCertificateCheck(use: request.certificate, environment: environment)
+    var (findings, transfer) = ([Finding](), request.transfer)
+    certificate.look(&findings, &transfer)
+    let http = HTTPClient(loop: database.loop, configuration: transfer)
     for endpoint in request.endpoints where !Task.isCancelled {
       findings += await EndpointChecks(use: endpoint, http: http, environment: environment).findings()
     }
@@ -117,6 +119,7 @@ public struct Checkup: Sendable {
       case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
       case .some(.databaseMissing): "Check the database's name, or make it with createdb."
       case .some(.tls): "Check the certificates and PGSSLMODE."
+      case .some(.proof): LocalProof.advice
       case .some(.tooManyClients): "Raise max_connections, or end sessions that nobody needs."
       default: "Check that it runs and how to reach it: PGHOST, PGPORT, firewall, pg_hba.conf."
       }

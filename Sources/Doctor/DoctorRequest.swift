@@ -18,6 +18,8 @@ public struct DoctorRequest: Sendable {
     public var endpoint: String?
     /// The file with the service account.
     public var credentials: String?
+    /// The file with the certificate by which the worker shows itself to the endpoint.
+    public var certificate: String?
     /// Which of the endpoint's two spellings to speak.
     public var dialect: Dialect?
     /// The file of certificate authorities to trust for the endpoint.
@@ -43,7 +45,9 @@ public struct DoctorRequest: Sendable {
   let worker: WorkerUse?
   /// The endpoints to be asked; empty when none was named.
   let endpoints: [EndpointUse]
-  /// How they are reached.
+  /// Where the certificate is by which a worker shows itself to them.
+  let certificate: SecretUse
+  /// How they are reached, but for that certificate.
   let transfer: HTTPTransfer.Configuration
   /// Where the keys of encrypted images are.
   let keys: SecretUse
@@ -66,6 +70,8 @@ public struct DoctorRequest: Sendable {
     if let file = named.authorities { transfer.certificateAuthorityFile = file }
     if named.plainHTTP { transfer.plainHTTP = .anywhere }
     self.transfer = transfer
+    certificate = SecretUse(
+      named: named.certificate, inSettings: try settings?.values[WorkerOptions.certificate], environment)
     keys = SecretUse(
       named: named.keyFile, inSettings: try settings?.values[WorkerOptions.keyFile], environment)
     endpoints = try Self.endpoints(named, settings, transfer, environment)

@@ -132,6 +132,7 @@ extension JobQueueError {
     case .some(.authentication): "Check the role, its password file and the server's pg_hba.conf."
     case .some(.databaseMissing): "Check the database's name (PGDATABASE), or make it with createdb."
     case .some(.tls): "Check the certificates and PGSSLMODE."
+    case .some(.proof): LocalProof.advice
     default: "Check that it runs and how to reach it (PGHOST and the like)."
     }
   }

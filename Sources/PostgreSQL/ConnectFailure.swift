@@ -61,6 +61,13 @@ enum ConnectFailure {
         ]
       ),
       (.timeout, ["timeout expired", "Connection timed out"]),
+      // What libpq says of a server that does not do what `LocalProof` demands.
+      (
+        .proof,
+        [
+          "authentication method requirement", "channel binding", "server signature", "requirepeer",
+        ]
+      ),
       (.authentication, ["no password supplied", "authentication"]),
       (.tls, ["SSL", "certificate", "TLS"]),
       (.wrongServer, ["session is", "server is in hot standby", "server is not in hot standby"]),
@@ -94,7 +101,8 @@ enum ConnectFailure {
 /// tells them apart.
 public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   private enum Value: String {
-    case configuration, passwordFile, nameResolution, refused, timeout, tls, authentication, databaseMissing
+    case configuration, passwordFile, nameResolution, refused, timeout, tls, proof, authentication
+    case databaseMissing
     case tooManyClients, startingUp, wrongServer, interrupted
   }
 
@@ -112,6 +120,8 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   public static let timeout = ConnectionPhase(value: .timeout)
   /// The TLS handshake or the check of the certificate failed.
   public static let tls = ConnectionPhase(value: .tls)
+  /// The server did not prove that it is the one that is meant.
+  public static let proof = ConnectionPhase(value: .proof)
   /// The server does not let this role in, for want of the right password or by `pg_hba.conf`.
   public static let authentication = ConnectionPhase(value: .authentication)
   /// There is no database of that name.
@@ -128,7 +138,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
   /// Whether waiting may cure it, without anybody changing a setting.
   public var isTransient: Bool {
     switch value {
-    case .configuration, .passwordFile, .tls, .authentication, .databaseMissing: false
+    case .configuration, .passwordFile, .tls, .proof, .authentication, .databaseMissing: false
     case .nameResolution, .refused, .timeout, .tooManyClients, .startingUp, .wrongServer, .interrupted: true
     }
   }
@@ -142,6 +152,7 @@ public struct ConnectionPhase: Hashable, Sendable, CustomStringConvertible {
     case .refused: "the server cannot be reached"
     case .timeout: "the server did not answer in time"
     case .tls: "the secure connection failed"
+    case .proof: "the server did not prove who it is"
     case .authentication: "the server refused the role"
     case .databaseMissing: "the database does not exist"
     case .tooManyClients: "the server has no connection left"

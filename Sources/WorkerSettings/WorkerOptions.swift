@@ -100,6 +100,12 @@ public enum WorkerOptions {
     help:
       "Call only an endpoint with this public key: the SHA-256 of its SubjectPublicKeyInfo in base64. Give the "
       + "next key too before it is changed.")
+  /// `--endpoint-certificate`.
+  public static let certificate = Option(
+    "endpoint-certificate", .path, environment: "ANALYSIS_ENDPOINT_CERTIFICATE", key: "endpoint-certificate",
+    help:
+      "File (mode 0600) with the certificate and private key (PEM) by which the worker shows itself to the endpoint; a "
+      + "bare name is a service credential.")
   /// `--allow-plain-http`.
   public static let plainHTTP = Flag(
     "allow-plain-http", key: "allow-plain-http",
@@ -119,7 +125,7 @@ public enum WorkerOptions {
     kinds, concurrency,
     prefetch, imageMemory, deadline, connectTimeout, leaseDuration, poll, grace, drain, horizon, listen,
     authorities,
-    pins, plainHTTP, normalIDs, logLevel,
+    pins, certificate, plainHTTP, normalIDs, logLevel,
   ]
 
   /// Where the configuration file is named, and how it is read.

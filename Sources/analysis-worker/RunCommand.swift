@@ -98,6 +98,15 @@ struct RunCommand {
   private func transfer(_ sockets: Sockets) throws -> HTTPTransfer.Configuration {
     var configuration = try settings.transfer()
     configuration.maximumConnections = sockets.keptOpen
+    if let path = try context.values[WorkerOptions.certificate] {
+      do throws(SystemError) {
+        let certificate = try ClientCertificate.read(path, environment: context.environment)
+        configuration.clientIdentity = ClientIdentity(pem: certificate.pem.bytes)
+      } catch {
+        throw CommandFailure(
+          ExitCode(of: error), "The certificate for the endpoint cannot be used: \(error)")
+      }
+    }
     return configuration
   }
 

@@ -9,6 +9,7 @@ struct WorkerMain {
   static func main() async {
     StandardDescriptors.open()
     CoreDumps.forbid()
+    KeyLog.forbid()
     // Before the first large allocation: images of 120 kB come and go thousands of times a second.
     MemoryTuning.raiseMallocThresholds()
     Signals.ignoreBrokenPipe()

@@ -23,11 +23,9 @@ struct Budget {
     }
   }
 
-  /// Limits the memory for good, lets nothing more be opened or started, has the system take this program before others
-  /// where its memory is short, and has a crash end it at once: the runtime's own handlers would start a program that
-  /// reads this one's memory.
+  /// Limits the memory for good, lets nothing more be opened or started, and has the system take this program before
+  /// others where its memory is short.
   func begin() {
-    for crash in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP] { signal(crash, SIG_DFL) }
     // More than is mapped now, so that it does not matter how much of that are libraries.
     let mapped = (try? FileContent.read("/proc/self/statm", limit: 1_000)) ?? []
     let pages = Int(String(decoding: mapped.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) ?? 0

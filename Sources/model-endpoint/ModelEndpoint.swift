@@ -16,7 +16,8 @@ struct ModelEndpoint {
     abstract: "A stand-in endpoint for analysis-worker: answers uploads, and misbehaves when told to.",
     discussion: """
       Results are a stand-in computed from the picture's colours, not a medical model. Accounts live in memory. \
-      The first line on standard output is "listening on HOST:PORT". Which failure strikes an upload depends on \
+      The first line on standard output is "listening on HOST:PORT". Where --host lets other machines in, an account and \
+      --require-auth have to be given, and no other account can be made. Which failure strikes an upload depends on \
       the seed, its Idempotency-Key (or its image, without one) and the number of the try, so runs repeat.
       """,
     examples: [
@@ -39,6 +40,13 @@ struct ModelEndpoint {
     Signals.ignoreBrokenPipe()
     // Before the first connection, so that a signal is never missed.
     let signals = try Signals.stream(of: [.terminate, .interrupt])
+    if !configuration.isLoopback {
+      let means =
+        configuration.transportSecurity == nil ? ", and without TLS they can be read on the way" : ""
+      context.console.say(
+        "warning: \(configuration.host) lets other machines in. This is a stand-in for development: send it no pictures "
+          + "of patients\(means).")
+    }
     let server = try EndpointServer(configuration)
     try context.console.print("listening on \(configuration.host):\(server.port)")
     for await _ in signals { break }

@@ -93,6 +93,11 @@ enum Options {
     case (nil, nil): break
     default: throw CommandFailure(.usage, "--tls-cert and --tls-key go together", advice: "Give both.")
     }
+    guard configuration.isLoopback || configuration.requiresToken && !configuration.accounts.isEmpty else {
+      throw CommandFailure(
+        .usage, "\(configuration.host) lets other machines in, and anybody could upload",
+        advice: "Give --require-auth and an account (--account or --accounts), or listen on 127.0.0.1.")
+    }
     return configuration
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTransfer
 import TestSupport
 import Testing
@@ -16,13 +17,12 @@ struct TLSTests {
     }
   }
 
-  private func serve(_ certificate: String, _ authority: Authority, version: String? = nil) async throws
-    -> HelperServer
-  {
+  private func serve(
+    _ certificate: String, _ authority: Authority, _ options: [String] = []
+  ) async throws -> HelperServer {
     try await HelperServer(
       "/usr/bin/python3",
-      [packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key]
-        + (version.map { [$0] } ?? []))
+      [packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key] + options)
   }
 
   private func expectRefused(_ result: Result<Response, TransferError>, _ code: TransferError.Code) {
@@ -76,8 +76,64 @@ struct TLSTests {
   func oldVersion() async throws {
     let authority = try await Authority()
     let server = try await serve(
-      try await authority.certificate(names: "DNS:localhost"), authority, version: "TLSv1_1")
+      try await authority.certificate(names: "DNS:localhost"), authority, ["--greatest", "TLSv1_1"])
     expectRefused(try await send(to: server, authority: authority.file), .tlsFailed)
+  }
+
+  @Test(
+    "without forward secrecy is not spoken, nor with a cipher that does not authenticate by itself",
+    arguments: ["AES128-SHA", "AES256-GCM-SHA384", "DHE-RSA-AES128-SHA", "ECDHE-RSA-AES256-SHA"])
+  func noForwardSecrecy(suite: String) async throws {
+    let authority = try await Authority(.rsa)
+    let server = try await serve(
+      try await authority.certificate(names: "DNS:localhost"), authority,
+      ["--greatest", "TLSv1_2", "--ciphers", "\(suite):@SECLEVEL=0"])
+    expectRefused(try await send(to: server, authority: authority.file), .tlsFailed)
+  }
+
+  @Test(
+    "with forward secrecy is spoken in version 1.2 too",
+    arguments: ["ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"])
+  func forwardSecrecy(suite: String) async throws {
+    let authority = try await Authority(.rsa)
+    let server = try await serve(
+      try await authority.certificate(names: "DNS:localhost"), authority,
+      ["--greatest", "TLSv1_2", "--ciphers", suite])
+    #expect(try await send(to: server, authority: authority.file).get().body == Array("3".utf8))
+  }
+
+  @Test("shows our certificate to a server that asks for it, which takes no other and not none")
+  func clientCertificate() async throws {
+    let authority = try await Authority()
+    let server = try await serve(
+      try await authority.certificate(names: "DNS:localhost"), authority, ["--clients-of", authority.file])
+    func send(_ file: String?) async throws -> Result<Response, TransferError> {
+      let pem = try file.map { Array(try Data(contentsOf: URL(filePath: $0))) }
+      return try await withClient {
+        $0.certificateAuthorityFile = authority.file
+        $0.clientIdentity = pem.map { ClientIdentity(pem: $0) }
+      } _: { client in
+        await client.outcome(
+          Request(.post, "https://localhost:\(server.port)/", body: .bytes([1, 2], contentType: "a/b")))
+      }
+    }
+    #expect(try await send(try await authority.client()).get().body == Array("2".utf8))
+    let stranger = try await Authority()
+    for file in [nil, try await stranger.client()] {
+      guard case .failure = try await send(file) else {
+        Issue.record("the server was content with \(file ?? "no certificate")")
+        return
+      }
+    }
+  }
+
+  @Test("keeps the client's key out of every description")
+  func identityIsSecret() {
+    var configuration = HTTPTransfer.Configuration()
+    configuration.clientIdentity = ClientIdentity(pem: Array("hunter2".utf8))
+    var shown = ""
+    dump(configuration, to: &shown)
+    #expect(shown.contains("<redacted>") && !shown.contains("pem"))
   }
 
   @Test(

@@ -69,6 +69,8 @@ start_cluster() {
   as_server_user "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/server.log" -o "$options" start \
     >>"$folder.log" 2>&1 || { tail -n 5 "$folder/server.log" "$folder.log" >&2; return 69; }
   # Its own client programs: pg_dump of an older version refuses a newer server.
+  # Where there is no user postgres the server is nobody's, whom the programs do not trust by themselves.
+  if [ "$(id -u)" -eq 0 ] && ! id postgres >/dev/null 2>&1; then export PGREQUIREPEER=nobody; fi
   export PATH=$programs:$PATH PGHOST=$folder PGUSER=postgres PGDATABASE=postgres PGPORT=5432
 }
 

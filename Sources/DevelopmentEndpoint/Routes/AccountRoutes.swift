@@ -45,6 +45,10 @@ struct AccountRoutes {
   }
 
   private func register(_ body: [UInt8]) -> Answer {
+    // Whoever reaches it could make the account that is asked for.
+    guard core.configuration.isLoopback else {
+      return .failure(403, "No account is made for other machines.")
+    }
     guard let request = RequestBody.decode(RequestBody.Credentials.self, body) else { return missingBody }
     let new = NewAccount(email: request.email, password: request.password, name: request.name)
     guard let account = core.accounts.register(new) else {

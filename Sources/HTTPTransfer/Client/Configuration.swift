@@ -34,6 +34,8 @@ public struct Configuration: Sendable {
   /// The public keys of which a server has to have one, beside a valid certificate: each `sha256//` and the SHA-256 of
   /// its SubjectPublicKeyInfo in base64, as `CURLOPT_PINNEDPUBLICKEY` has it. None: any key will do.
   public var pinnedKeys: [String] = []
+  /// The certificate by which this client shows itself to a server that asks for one.
+  public var clientIdentity: ClientIdentity?
   /// Which servers may be spoken to without TLS.
   public var plainHTTP = PlainHTTP.loopbackOnly
   /// By which way servers are reached.
@@ -45,6 +47,25 @@ public struct Configuration: Sendable {
 
   /// The defaults above.
   public init() {}
+}
+
+/// A client's certificate with its private key. It shows itself nowhere.
+public struct ClientIdentity: Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
+  let pem: [UInt8]
+
+  /// The certificate, those of the authorities between, and its private key, all PEM text.
+  public init(pem: [UInt8]) {
+    self.pem = pem
+  }
+
+  /// Always `<redacted>`.
+  public var description: String { "<redacted>" }
+  /// Always `<redacted>`.
+  public var debugDescription: String { description }
+  /// Shows nothing to `dump` and to a debugger's printing.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension Configuration {

@@ -96,6 +96,10 @@ final class EasyHandle {
     errorText.pointee = 0
   }
 
+  /// TLS 1.2 with a key of its own for each connection and authenticated encryption, as OpenSSL writes it. Whoever gets
+  /// the server's key later can so not read what was recorded before. TLS 1.3 has nothing else.
+  private static let cipherSuites = "ECDHE+AESGCM:ECDHE+CHACHA20"
+
   private func setConstants(_ configuration: Configuration) -> Bool {
     setCallbacks()
     set(CURLOPT_NOSIGNAL, 1)
@@ -108,6 +112,7 @@ final class EasyHandle {
     // Everything that decides whom we talk to must be accepted: a libcurl that lacks it is not used.
     guard set(CURLOPT_SSL_VERIFYPEER, 1), set(CURLOPT_SSL_VERIFYHOST, 2),
       set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
+      set(CURLOPT_SSL_CIPHER_LIST, Self.cipherSuites),
       set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
       set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
       set(CURLOPT_USERAGENT, configuration.userAgent)
@@ -120,10 +125,19 @@ final class EasyHandle {
       let keys = configuration.pinnedKeys.joined(separator: ";")
       guard set(CURLOPT_PINNEDPUBLICKEY, keys) else { return false }
     }
+    if let identity = configuration.clientIdentity, !setIdentity(identity) { return false }
     switch configuration.proxy {
     case .none: return set(CURLOPT_PROXY, "")
     case .environment: return true
     case .url(let url): return set(CURLOPT_PROXY, url) && set(CURLOPT_NOPROXY, "")
+    }
+  }
+
+  private func setIdentity(_ identity: ClientIdentity) -> Bool {
+    identity.pem.withUnsafeBytes { pem in
+      [CURLOPT_SSLCERT_BLOB, CURLOPT_SSLKEY_BLOB].allSatisfy {
+        curl_setopt_bytes(pointer, $0, pem.baseAddress, pem.count) == CURLE_OK
+      }
     }
   }
 

@@ -9,6 +9,8 @@ final class ConnectCandidate {
   enum Step {
     case goesOn
     case up(FreshConnection)
+    /// The servers have to prove more than was asked of them: begin anew, with these settings.
+    case demands([String: String])
     /// Whether other servers are worth a try though libpq gave up.
     case failed(PostgreSQLError, othersMayDo: Bool)
   }
@@ -19,15 +21,17 @@ final class ConnectCandidate {
   /// What it waits for.
   private(set) var events = Int16(POLLOUT)
   private let notices: NoticeSink
+  private let proof: ServerProof
   private var connection: OpaquePointer?
 
   /// - Parameter isExpanded: Whether the database's name may be a whole connection string.
   /// - Throws: When it fails at once, and when a password comes from where it may not.
   init(
-    _ parameters: [(keyword: String, value: String)], isExpanded: Bool,
+    _ parameters: [(keyword: String, value: String)], isExpanded: Bool, proof: ServerProof,
     onNotice: (@Sendable (Notice) -> Void)?
   ) throws(PostgreSQLError) {
     notices = NoticeSink(onNotice)
+    self.proof = proof
     host = HostList.Host(name: "", address: "", port: "")
     hostSince = EventLoop.now
     guard let connection = Self.start(parameters, isExpanded) else {
@@ -61,6 +65,12 @@ final class ConnectCandidate {
   /// Goes on when what it waits for has come.
   func step() -> Step {
     guard let connection else { return .goesOn }
+    // Nothing that the server asks for has been read yet: libpq returns between each two of its messages.
+    switch localVerdict(connection) {
+    case .enough: break
+    case .demands(let settings): return .demands(settings)
+    case .refused(let reason): return .failed(unproven(reason), othersMayDo: true)
+    }
     switch PQconnectPoll(connection) {
     case PGRES_POLLING_OK:
       guard PQsetnonblocking(connection, 1) == 0 else {
@@ -80,6 +90,23 @@ final class ConnectCandidate {
     }
     noteHost(connection)
     return .goesOn
+  }
+
+  private func localVerdict(_ connection: OpaquePointer) -> LocalProof.Verdict {
+    guard proof == .verified, let settings = LibpqSettings(of: connection) else { return .enough }
+    return LocalProof(
+      host: host, settings: settings.values, hasPassword: PQpass(connection).map { $0.pointee != 0 } ?? false,
+      peer: host.isSocket ? LocalProof.peer(of: PQsocket(connection)) : nil
+    ).verdict()
+  }
+
+  private func unproven(_ reason: String) -> PostgreSQLError {
+    var error = PostgreSQLError(
+      .connectionFailed,
+      "No connection: \(host.shown), port \(host.port), is not trusted: \(reason). \(LocalProof.advice)")
+    // A socket's owner may be another one later; settings stay what they are.
+    error.phase = host.isSocket ? .proof : .configuration
+    return error
   }
 
   private func noteHost(_ connection: OpaquePointer) {

@@ -14,7 +14,7 @@ public struct ConnectionConfiguration: Sendable {
   /// How long a call whose deadline has passed waits for the server to obey the cancellation, before
   /// the connection is dropped.
   public var cancelGrace: Duration
-  /// What a server on another machine has to prove.
+  /// What a server has to prove.
   public var serverProof: ServerProof
   /// Where statements look for names, whatever the role, the database or a pooler has set; nil for the session's own path.
   /// It holds for each statement or transaction anew, so it works through a pooler. A statement that says the schema of every
@@ -59,11 +59,11 @@ public struct ConnectionConfiguration: Sendable {
   }
 }
 
-/// What a server that is not on this machine has to prove before anything is sent to it.
+/// What a server has to prove before anything is sent to it.
 public enum ServerProof: String, Sendable, CaseIterable {
   /// Its identity, by a certificate of a trusted authority in its own name (libpq's `sslmode=verify-full`). Where the
-  /// connection string leaves the mode open it becomes this; a weaker one that it names is refused. Sockets and
-  /// loopback addresses are this machine, of which nothing is asked.
+  /// connection string leaves the mode open it becomes this; a weaker one that it names is refused. On this machine a
+  /// socket has to be of a trusted user, and a server on the loopback that gets a password has to know it (SCRAM).
   case verified
   /// What the connection string asks for and no more: without a mode, libpq takes any certificate and also none.
   case asGiven = "as-given"

@@ -8,10 +8,12 @@ struct HostList {
     var address: String
     var port: String
 
+    /// Whether it is a Unix socket.
+    var isSocket: Bool { address.isEmpty && (name.isEmpty || name.first == "/" || name.first == "@") }
     /// Whether it is this machine: a socket, or an address of the loopback.
     var isLocal: Bool {
+      if isSocket { return true }
       let address = address.isEmpty ? name : address
-      guard let first = address.first, first != "/", first != "@" else { return true }
       return address == "localhost" || address == "::1"
         || address.hasPrefix("127.") && address.allSatisfy { "0123456789.".contains($0) }
     }
@@ -95,6 +97,13 @@ struct HostList {
     ]
   }
 
+  /// The same list with other settings.
+  func with(_ settings: [String: String]) -> HostList {
+    let kept = others.filter { settings[$0.keyword] == nil }
+    let new = settings.sorted { $0.key < $1.key }.map { (keyword: $0.key, value: $0.value) }
+    return HostList(hosts, connectTimeout: connectTimeout, others: kept + new)
+  }
+
   /// The same list with servers that prove who they are.
   ///
   /// - Returns: nil when nothing has to change.
@@ -105,9 +114,7 @@ struct HostList {
     switch mode {
     case "verify-full": return nil
     // What libpq takes when nothing is said.
-    case "prefer", "":
-      let kept = others.filter { $0.keyword != "sslmode" }
-      return HostList(hosts, connectTimeout: connectTimeout, others: kept + [("sslmode", "verify-full")])
+    case "prefer", "": return with(["sslmode": "verify-full"])
     default:
       var error = PostgreSQLError(
         .connectionFailed,

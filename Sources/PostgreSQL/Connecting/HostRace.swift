@@ -21,6 +21,8 @@ struct HostRace {
   private var front: ConnectCandidate?
   /// Those whose server says nothing.
   private var silent: [ConnectCandidate] = []
+  /// All servers, and what they have to prove.
+  private var all: HostList?
   /// The servers of each round: all but the silent ones; nil until the first has begun.
   private var servers: HostList?
   /// When the next round begins.
@@ -39,7 +41,8 @@ struct HostRace {
   /// Runs until one is up, all have failed, or the time is over.
   mutating func run() throws(PostgreSQLError) -> FreshConnection {
     front = try ConnectCandidate(
-      configuration.parameters, isExpanded: true, onNotice: configuration.onNotice)
+      configuration.parameters, isExpanded: true, proof: configuration.serverProof,
+      onNotice: configuration.onNotice)
     servers = front?.servers
     // Nothing has been said yet: libpq has only begun to knock.
     if configuration.serverProof == .verified, let stricter = try servers?.verified() {
@@ -47,12 +50,16 @@ struct HostRace {
       servers = stricter
       try begin(stricter)
     }
+    all = servers
     while true {
       guard !isOver() else { throw PostgreSQLError(.cancelled, "Connecting was given up.") }
       guard EventLoop.now < until else { throw ConnectFailure.timeout(after: lastError) }
-      for candidate in waitForNews() {
+      news: for candidate in waitForNews() {
         switch candidate.step() {
         case .goesOn: break
+        case .demands(let settings):
+          try beginAnew(with: settings)
+          break news
         case .up(let connection): return connection
         case .failed(let error, let othersMayDo): try failed(candidate, error, othersMayDo)
         }
@@ -66,11 +73,22 @@ struct HostRace {
     roundAt = nil
     front = nil
     do throws(PostgreSQLError) {
-      front = try ConnectCandidate(list.parameters, isExpanded: false, onNotice: configuration.onNotice)
+      front = try ConnectCandidate(
+        list.parameters, isExpanded: false, proof: configuration.serverProof, onNotice: configuration.onNotice
+      )
     } catch {
       // All refused at once, as sockets do that nobody listens on.
       try ended(error)
     }
+  }
+
+  /// Begins with all servers again, which have to prove more now.
+  private mutating func beginAnew(with settings: [String: String]) throws(PostgreSQLError) {
+    guard let stricter = all?.with(settings) else { return }
+    silent = []
+    all = stricter
+    servers = stricter
+    try begin(stricter)
   }
 
   /// A round has led to nothing: another follows as long as there is one that may still answer.

@@ -26,6 +26,10 @@ enum PasswordRule {
     if let keyword = settings.secrets.first(where: { !given.contains($0) }) {
       throw refusal("the service file holds \(keyword)", keyword)
     }
+    // libpq 18 would write down the keys of the connection.
+    if settings.values["sslkeylogfile"] != nil {
+      throw refusal("the connection settings name sslkeylogfile, for keys of TLS", "sslkeylogfile")
+    }
     if !given.contains("password"), let file = settings.values["passfile"] { try check(file: file) }
   }
 

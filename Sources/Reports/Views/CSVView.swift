@@ -4,7 +4,9 @@ import PostgreSQL
 /// Comma-separated values as RFC 4180 has them: CRLF after every line, a header always, UTF-8.
 ///
 /// Text that a spreadsheet would take for a formula get an apostrophe before them, which is what
-/// spreadsheets themselves use for "this is text". Numbers are left alone, the negative ones too. A missing
+/// spreadsheets themselves use for "this is text". So do those after a semicolon, a tab or a line end within a cell:
+/// where a spreadsheet takes semicolons or tabs for what separates cells, it sees no quotation marks in the middle of
+/// a line, and a new cell begins there. Numbers are left alone, the negative ones too. A missing
 /// value is an empty cell, an empty text a quoted one.
 struct CSVView: ReportView {
   /// Whether the file begins with a byte order mark.
@@ -72,7 +74,7 @@ enum CSVText {
     var isOdd: UInt8 = 0
     var hasComma: UInt8 = 0
     for byte in text {
-      isOdd |= (byte &- 0x20 > 0x5E ? 1 : 0) | (byte == 0x22 ? 1 : 0)
+      isOdd |= (byte &- 0x20 > 0x5E ? 1 : 0) | (byte == 0x22 ? 1 : 0) | (byte == 0x3B ? 1 : 0)
       hasComma |= byte == 0x2C ? 1 : 0
     }
     guard isOdd == 0 else { return false }
@@ -90,12 +92,36 @@ enum CSVText {
   /// What a quoted cell can hold and a table cannot.
   private static let lines = "\t\r\n"
 
-  /// The printable text with an apostrophe before it when a spreadsheet would take it for a formula: when it starts
-  /// with `=`, `+`, `-`, `@`, the wide forms of these, a tab or a line end, with blanks before it or not.
+  /// The printable text with an apostrophe before each part that a spreadsheet would take for a formula: what starts
+  /// with `=`, `+`, `-`, `@` or the wide forms of these, with blanks before it or not. A part begins with the text and
+  /// after each semicolon, tab and line end; there a quotation mark may come before the formula.
   private static func guarded(_ text: String) -> String {
-    switch text.unicodeScalars.first(where: { $0 != " " }) {
-    case "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": "'" + text
-    default: text
+    let scalars = text.unicodeScalars
+    var guarded = String.UnicodeScalarView()
+    var rest = scalars[...]
+    while !rest.isEmpty {
+      let end = rest.firstIndex(where: isSeparator).map(scalars.index(after:)) ?? scalars.endIndex
+      let isFirst = rest.startIndex == scalars.startIndex
+      if startsFormula(rest[..<end], isFirst: isFirst) { guarded.append("'") }
+      guarded.append(contentsOf: rest[..<end])
+      rest = scalars[end...]
+    }
+    return String(guarded)
+  }
+
+  private static func startsFormula(_ part: Substring.UnicodeScalarView, isFirst: Bool) -> Bool {
+    switch part.first(where: { $0 != " " && (isFirst || $0 != "\"") }) {
+    case "=", "+", "-", "@", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}": true
+    // A spreadsheet that drops them sees what follows them.
+    case "\t", "\r", "\n": isFirst
+    default: false
+    }
+  }
+
+  private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case ";", "\t", "\r", "\n": true
+    default: false
     }
   }
 
@@ -104,7 +130,7 @@ enum CSVText {
     let utf8 = text.utf8
     let mustQuote =
       utf8.isEmpty || utf8.first == 0x20 || utf8.last == 0x20
-      || utf8.contains { $0 == 0x2C || $0 == 0x22 || $0 == 0x0D || $0 == 0x0A || $0 == 0x09 }
+      || utf8.contains { $0 == 0x2C || $0 == 0x3B || $0 == 0x22 || $0 == 0x0D || $0 == 0x0A || $0 == 0x09 }
     guard mustQuote else {
       bytes.append(contentsOf: utf8)
       return

@@ -1,14 +1,25 @@
 internal import Clinux
 import Glibc
 
-/// Whether the system may write this process's memory to a file when it crashes.
+/// Whether a crash may write this process's memory to a file or a log.
 public enum CoreDumps {
-  /// Forbids it: the memory holds tokens, keys and images. Both ways are closed, since a dump that is piped to a
-  /// program heeds no limit; a debugger of the same user is kept out with it.
+  /// Forbids it: the memory holds tokens, keys and images. Both ways of a core dump are closed, since one that is piped
+  /// to a program heeds no limit; a debugger of the same user is kept out with it. The Swift runtime's own handlers,
+  /// which would write the values of variables and registers to standard error where `SWIFT_BACKTRACE` asks for it, are
+  /// taken away: it installs them before this can run, when nothing secret is in memory yet.
   public static func forbid() {
+    for crash in [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGQUIT, SIGSEGV, SIGTRAP] { signal(crash, SIG_DFL) }
     linux_forbid_dumps()
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+  }
+}
+
+/// A file in which TLS libraries write down the keys of each connection, for whoever recorded it.
+public enum KeyLog {
+  /// Forbids it. libcurl asks for the variable when it is first used, so call it before the first thread is started.
+  public static func forbid() {
+    unsetenv("SSLKEYLOGFILE")
   }
 }
 

@@ -146,6 +146,35 @@ struct DoctorEndpointTests {
     }
   }
 
+  @Test(
+    "the certificate by which a worker shows itself, and an endpoint that asks for it",
+    .enabled(if: Authority.isAvailable, "needs openssl and /usr/bin/python3"))
+  func clientCertificate() async throws {
+    let authority = try await Authority()
+    let certificate = try await authority.certificate(names: "DNS:localhost", days: 90)
+    let server = try await HelperServer(
+      "/usr/bin/python3",
+      [
+        packagePath("scripts/lib/peers/tls-server.py"), certificate, authority.key, "--clients-of",
+        authority.file,
+      ])
+    let options = ["--endpoint", "https://localhost:\(server.port)", "--ca-file", authority.file]
+    let client = try await authority.client()
+    let found = try await diagnose(options + ["--endpoint-certificate", client])
+    #expect(found.state("endpoint.health") == "ok")
+    #expect(found.state("endpoint.client_certificate") == "warning", "it ends in two days")
+    #expect(try await diagnose(options).state("endpoint.health") == "wrong")
+    let expired = try await diagnose(
+      options + ["--endpoint-certificate", try await authority.client(days: -1)])
+    #expect(expired.state("endpoint.client_certificate") == "wrong")
+    let files = try TemporaryFolder()
+    try files.write(
+      "endpoint = https://localhost:\(server.port)\nendpoint-certificate = endpoint-tls\n", to: "managed.conf"
+    )
+    let managed = try await diagnose(["--worker-config", files.path("managed.conf")])
+    #expect(managed.state("endpoint.client_certificate") == "skipped")
+  }
+
   @Test("what a worker's file names: its endpoints, its account, its database")
   func workerFile() async throws {
     let files = try TemporaryFolder()

@@ -65,7 +65,7 @@ struct ServerProofTests {
     }
   }
 
-  @Test("is not what a socket or the loopback is: of those nothing is asked")
+  @Test("is not what a socket or the loopback is: without a password those are asked for no certificate")
   func local() async throws {
     try await with(names: "DNS:db.example.org") { (_, _, cluster) async throws in
       #expect(try await connect(cluster.conninfo()) == false)

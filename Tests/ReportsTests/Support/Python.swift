@@ -6,13 +6,16 @@ enum Python {
   private static let program = "/usr/bin/python3"
 
   /// The rows that Python's csv module finds in the bytes.
-  static func csvRows(_ bytes: [UInt8], encoding: String) async throws -> [[String]] {
+  static func csvRows(
+    _ bytes: [UInt8], encoding: String, separator: String = ","
+  ) async throws -> [[String]] {
     let script = """
       import csv, io, json, sys
       text = sys.stdin.buffer.read().decode(sys.argv[1])
-      print(json.dumps(list(csv.reader(io.StringIO(text, newline=''), strict=True))))
+      print(json.dumps(list(csv.reader(
+        io.StringIO(text, newline=''), delimiter=sys.argv[2], strict=sys.argv[2] == ','))))
       """
-    let output = try await HelperProgram.output(program, ["-c", script, encoding], input: bytes)
+    let output = try await HelperProgram.output(program, ["-c", script, encoding, separator], input: bytes)
     return try JSONDecoder().decode([[String]].self, from: Data(output))
   }
 

@@ -59,6 +59,40 @@ struct CSVViewTests {
     #expect(Self.text([.text("a", "A")], [[.text(text)]]) == "a\r\n\(expected)\r\n")
   }
 
+  @Test(
+    "what a spreadsheet would calculate is guarded after whatever it may take for the end of a cell",
+    arguments: [
+      ("Normal;=HYPERLINK(1)", "Normal;'=HYPERLINK(1)"), (";=1", ";'=1"), ("a; =1", "a;' =1"),
+      ("a;+1;-1;@A1", "a;'+1;'-1;'@A1"), ("a;＝1", "a;'＝1"), ("a\t=1", "a\t'=1"), ("a\n=1", "a\n'=1"),
+      ("a\r\n=1", "a\r\n'=1"), ("a\r=1", "a\r'=1"), ("a;\t=1", "a;\t'=1"), ("a;;=1", "a;;'=1"),
+      ("a;\u{0}=1", "a;'=1"), ("a;\u{FEFF}=1", "a;'=1"), ("a,b;=1", "a,b;'=1"), ("=1;=1", "'=1;'=1"),
+      ("a;b=1", "a;b=1"), ("a;1", "a;1"), ("a;'=1", "a;'=1"), ("a;", "a;"), ("a;\nb", "a;\nb"),
+    ])
+  func separatorGuard(text: String, expected: String) {
+    #expect(Self.text([.text("a", "A")], [[.text(text)]]) == "a\r\n\"\(expected)\"\r\n")
+  }
+
+  @Test("no cell is a formula to a spreadsheet that separates by semicolons or tabs, quoted or not")
+  func otherSeparators() async throws {
+    let texts = [
+      "Normal;=HYPERLINK(1)", "a;\"=1+1&\"", "a\t\"=1\"", "a;\"\";=1", "a\n=1", "a;\n\"=1\"", "\";=1",
+      ";\"\"=1",
+      "x;\" =1", "\"=1;", "a,\";=1",
+    ]
+    for text in texts {
+      let bytes = Self.bytes(
+        [.text("a", "A"), .text("b", "B")], [[.text("first"), .text(text)], [.text(text), .text("last")]])
+      for separator in [";", "\t"] {
+        for row in try await Python.csvRows(bytes, encoding: "utf-8", separator: separator) {
+          for cell in row {
+            #expect(
+              !cell.trimmingCharacters(in: .whitespaces).hasPrefix("="), "\(text) by \(separator): \(cell)")
+          }
+        }
+      }
+    }
+  }
+
   @Test("numbers stay numbers, negative ones too, and what is missing is empty")
   func numbers() {
     let cells: [Cell] = [

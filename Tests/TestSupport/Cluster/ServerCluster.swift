@@ -102,7 +102,11 @@ public final class ServerCluster: Sendable {
   }
 
   /// How to reach it by its socket, but for the database.
-  var server: String { "host=\(folder) port=\(port) user=postgres" }
+  var server: String {
+    // Where there is no user postgres the server is run as nobody, whom the programs do not trust by themselves.
+    "host=\(folder) port=\(port) user=postgres"
+      + (programs.user?.name == "nobody" ? " requirepeer=nobody" : "")
+  }
 
   /// The path of its Unix socket.
   public var socketPath: String { "\(folder)/.s.PGSQL.\(port)" }

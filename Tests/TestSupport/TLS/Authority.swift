@@ -1,3 +1,5 @@
+import Foundation
+
 /// A certificate authority of the test's own, made by `openssl`, gone with its last owner.
 public final class Authority: Sendable {
   /// Whether the programs that it takes are there: `openssl`, and Python for the servers.
@@ -11,10 +13,20 @@ public final class Authority: Sendable {
   /// The private key of all its servers.
   public var key: String { folder.path("server.key") }
 
+  /// What its keys are: only RSA can be used without forward secrecy.
+  public enum Keys: Sendable {
+    case ec, rsa
+  }
+
   /// Makes an authority and the key of its servers.
-  public init() async throws {
+  public init(_ keys: Keys = .ec) async throws {
     folder = try TemporaryFolder()
-    let newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    let kind =
+      switch keys {
+      case .ec: ["ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+      case .rsa: ["rsa:2048"]
+      }
+    let newKey = ["-newkey"] + kind + ["-nodes"]
     try await openssl(
       ["req", "-x509"] + newKey + ["-keyout", folder.path("authority.key"), "-out", file, "-days", "2"]
         + ["-subj", "/CN=Authority of a test"])
@@ -33,6 +45,13 @@ public final class Authority: Sendable {
       "-CAcreateserial", "-days", "\(days)", "-extfile", extensions, "-out", output,
     ])
     return output
+  }
+
+  /// A file of mode 0600 with a certificate of its own and the key, by which a client shows itself.
+  public func client(days: Int = 2) async throws -> String {
+    let certificate = try await certificate(names: "DNS:worker.example.org", days: days)
+    let text = try [certificate, key].map { try String(contentsOfFile: $0, encoding: .utf8) }.joined()
+    return try folder.write(text, to: "client\(days).pem")
   }
 
   /// The pin of its servers' key: `sha256//` and the digest of the public key.

@@ -1,7 +1,10 @@
 """Answers every request over TLS with the length of its body, on a free port of the loopback.
 
-usage: tls-server.py CERTIFICATE KEY [GREATEST-TLS-VERSION]     stops when its standard input ends
+usage: tls-server.py CERTIFICATE KEY [--greatest TLS-VERSION] [--ciphers LIST] [--clients-of AUTHORITY]
+
+It stops when its standard input ends. With an authority it answers only clients that have a certificate of it.
 """
+import argparse
 import http.server
 import os
 import ssl
@@ -35,12 +38,22 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("certificate")
+    parser.add_argument("key")
+    parser.add_argument("--greatest")
+    parser.add_argument("--ciphers", default="ALL:@SECLEVEL=0")
+    parser.add_argument("--clients-of")
+    given = parser.parse_args()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(sys.argv[1], sys.argv[2])
-    if len(sys.argv) > 3:
-        context.set_ciphers("ALL:@SECLEVEL=0")
+    context.load_cert_chain(given.certificate, given.key)
+    if given.greatest:
+        context.set_ciphers(given.ciphers)
         context.minimum_version = ssl.TLSVersion.TLSv1
-        context.maximum_version = ssl.TLSVersion[sys.argv[3]]
+        context.maximum_version = ssl.TLSVersion[given.greatest]
+    if given.clients_of:
+        context.load_verify_locations(given.clients_of)
+        context.verify_mode = ssl.CERT_REQUIRED
     server = Server(("127.0.0.1", 0), Handler)
     # The handshake is left to the connection's own thread, so that a refusing client blocks no other.
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
