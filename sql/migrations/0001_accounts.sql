@@ -24,6 +24,7 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('image_bytes_ear', '5242879'),
   ('png_as_is_throat', 'no'),           -- whether a PNG that needs nothing is sent as one
   ('png_as_is_ear', 'no'),
+  ('require_encryption', 'no'),         -- whether an image is taken in plaintext
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 
 -- Refuses a wrong value when it is set. The trigger needs the function; what it checks is in
