@@ -167,7 +167,9 @@ let package = Package(
       path: "Tests/TestSupport", swiftSettings: strict),
     .target(
       name: "QueueTestSupport",
-      dependencies: ["AnalysisCore", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport"],
+      dependencies: [
+        "AnalysisCore", "System", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport",
+      ],
       path: "Tests/QueueTestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
@@ -237,8 +239,8 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "Worker",
-        "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "image-decoder",
+        "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "ImageEncryption",
+        "Worker", "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "image-decoder",
         "model-endpoint",
       ]),
 
@@ -266,7 +268,8 @@ let package = Package(
     .target(
       name: "BenchmarkKit",
       dependencies: [
-        "Administration", "Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "TestSupport",
+        "Administration", "Ccurl", "CommandLineTool", "EventLoop", "JobQueue", "PostgreSQL", "System",
+        "TestSupport",
       ],
       path: "Benchmarks/Kit", swiftSettings: strict),
     .target(

@@ -115,7 +115,7 @@ public struct PersonExport: Sendable {
           ExportedImage(
             id: id,
             image: StoredImage(
-              bytes: try row.blob("o_bytes"), digestPrefix: String(id),
+              bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
               encryption: try StoredImage.Encryption(row)),
             isUnsanitized: try row.bool("o_unsanitized")))
       }

@@ -129,7 +129,9 @@ public struct AnalysisWorker: Sendable {
       ])
     return try await WorkerRun(
       worker: self, pipeline: pipeline,
-      opener: ImageOpener(keys: keys, decoders: configuration.imageDecoders),
+      opener: ImageOpener(
+        keys: keys, decoders: configuration.imageDecoders,
+        requiresEncryption: configuration.requiresEncryption),
       databases: databases, shards: shards
     ).run(requests)
   }

@@ -5,12 +5,15 @@ public import ImageEncryption
 internal import Images
 internal import JobQueue
 internal import PostgreSQL
+internal import System
 
 /// Makes the bytes that are sent of those that are stored: decrypted, if they are encrypted, and cleaned, if they are
-/// unsanitized.
+/// unsanitized. None is sent that is not the image whose hash the database has.
 struct ImageOpener {
   let keys: KeyCache
   let decoders: ImageDecoders
+  /// Whether an image in plaintext is refused.
+  let requiresEncryption: Bool
 
   /// Up to this size an image is decrypted on the loop, which takes a tenth of a millisecond or so: the way to
   /// the pool and back costs as much for a usual one, and more processor.
@@ -23,15 +26,47 @@ struct ImageOpener {
     guard let encryption = image.encryption else {
       return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) }, rules)
     }
-    let plain = try await decrypt(job, image.bytes, encryption)
+    let plain = try await decrypt(job, image, encryption)
     return job.isUnsanitized ? try await clean(plain, rules) : plain
+  }
+
+  // MARK: Checking
+
+  /// Refuses what is stored before anything is made of it: another image than the job's, one in plaintext where none
+  /// may be, and one in plaintext that does not have its hash. An encrypted one shows that when it is decrypted.
+  func check(_ ready: ReadyJob) async throws(UnusableImage) {
+    try ready.checkImage()
+    guard ready.image.encryption == nil else { return }
+    guard !requiresEncryption else {
+      throw .plaintext(
+        "The image of job \(ready.job.id) is in plaintext, which --require-encryption refuses. Submit it anew with "
+          + "analysisctl submit --key-file.")
+    }
+    let image = ready.image
+    let digest =
+      image.bytes.count > Self.bytesOnLoop
+      ? await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.digestOnPool(image.bytes) }
+      : image.bytes.withUnsafeBytes { SHA256.digest(of: $0) }
+    guard digest == image.sha256 else { throw Self.changed(ready.job) }
+  }
+
+  @concurrent
+  private static func digestOnPool(_ bytes: Blob) async -> [UInt8] {
+    bytes.withUnsafeBytes { SHA256.digest(of: $0) }
+  }
+
+  private static func changed(_ job: ClaimedJob) -> UnusableImage {
+    .tampered(
+      "Job \(job.id): the stored image does not have the hash that is stored with it: one of the two was changed, or "
+        + "it was submitted under another image's hash. Submit the image anew.")
   }
 
   // MARK: Decrypting
 
   private func decrypt(
-    _ job: ClaimedJob, _ bytes: Blob, _ stored: StoredImage.Encryption
+    _ job: ClaimedJob, _ image: StoredImage, _ stored: StoredImage.Encryption
   ) async throws(UnusableImage) -> [UInt8] {
+    let bytes = image.bytes
     let id = KeyID(stored.storedKey.keyID)
     guard let id, let ring = await keys.keys(with: id, stored.storedKey.keyID) else {
       let name = id?.description ?? "\(stored.storedKey.keyID)"
@@ -40,30 +75,39 @@ struct ImageOpener {
           + KeyCache.advice(keys.hasFile))
     }
     let key = WrappedKey(keyID: id, bytes: stored.storedKey.wrappedKey)
-    let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: stored.sha256)
+    let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: image.sha256)
+    let plain: [UInt8]?
     do throws(ImageEncryptionError) {
-      guard bytes.count > Self.bytesOnLoop else { return try Self.open(bytes, ring, key, binding) }
-      let result = await withTaskExecutorPreference(globalConcurrentExecutor) {
-        await Self.openOnPool(bytes, ring, key, binding)
+      if bytes.count > Self.bytesOnLoop {
+        plain = try await withTaskExecutorPreference(globalConcurrentExecutor) {
+          await Self.openOnPool(bytes, ring, key, binding)
+        }.get()
+      } else {
+        plain = try Self.open(bytes, ring, key, binding)
       }
-      return try result.get()
     } catch {
       let message = "Job \(job.id), image under key \(id): \(error)"
       throw error.code == .tampered ? UnusableImage.tampered(message) : UnusableImage.keyMissing(message)
     }
+    guard let plain else { throw Self.changed(job) }
+    return plain
   }
 
   @concurrent
   private static func openOnPool(
     _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
-  ) async -> Result<[UInt8], ImageEncryptionError> {
+  ) async -> Result<[UInt8]?, ImageEncryptionError> {
     Result { () throws(ImageEncryptionError) in try open(bytes, ring, key, binding) }
   }
 
+  /// The image; nil when it is not the one whose hash it was encrypted with.
   private static func open(
     _ bytes: Blob, _ ring: KeyRing, _ key: WrappedKey, _ binding: ImageBinding
-  ) throws(ImageEncryptionError) -> [UInt8] {
-    try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in try ring.open(bytes, key, binding) }
+  ) throws(ImageEncryptionError) -> [UInt8]? {
+    let plain = try bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
+      try ring.open(bytes, key, binding)
+    }
+    return ring.isHash(binding.sha256, of: plain) ? plain : nil
   }
 
   // MARK: Cleaning
@@ -104,6 +148,8 @@ enum UnusableImage: Error {
   case keyMissing(String)
   /// Under the right key it is not what was encrypted, or it is somebody else's; what happened and what to do.
   case tampered(String)
+  /// It is in plaintext, and the worker sends encrypted ones only; what happened and what to do.
+  case plaintext(String)
   /// No decoder can be started here.
   case undecodable(ImageDecoderError)
   /// The worker is to stop at once.
@@ -140,6 +186,13 @@ extension FailedAttempt {
     FailedAttempt(
       lease: job.lease, job: job.id, decision: .retry(after: delay, consumes: false), failureClass: .image,
       code: "image_decoder_missing", message: error.description)
+  }
+
+  /// A job whose image is in plaintext, where that is refused.
+  static func plaintextImage(_ job: ClaimedJob, _ message: String) -> FailedAttempt {
+    FailedAttempt(
+      lease: job.lease, job: job.id, decision: .dead, failureClass: .image, code: "image_not_encrypted",
+      message: message)
   }
 
   /// A job whose image was changed since it was encrypted, or is not its user's: no repeat mends that.

@@ -50,6 +50,8 @@ public struct WorkerConfiguration: Sendable {
   public var drainHorizon: Duration?
   /// The keys for encrypted images; without them the jobs of such images wait.
   public var imageKeys: ImageKeys?
+  /// Whether a job whose image is in plaintext is dead, and nothing of it is sent.
+  public var requiresEncryption = false
   /// How long a job at least waits whose image's key is not here.
   public var keyWait: Duration = .seconds(60)
   /// What cleans images that came in by SQL.

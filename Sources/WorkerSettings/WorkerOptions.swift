@@ -43,6 +43,10 @@ public enum WorkerOptions {
     help:
       "File (mode 0600) with the keys of encrypted images, by analysisctl keys; a bare name is a service credential."
   )
+  /// `--require-encryption`.
+  public static let requireEncryption = Flag(
+    "require-encryption", key: "require-encryption",
+    help: "Send no image that is in plaintext in the database: its job is dead. It needs --key-file.")
   /// `--type`.
   public static let kinds = Option(
     repeating: "type", .choice(AnalysisKind.self), environment: "ANALYSIS_TYPES", key: "types",
@@ -122,8 +126,8 @@ public enum WorkerOptions {
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
     config, database, SharedOptions.databaseProof, endpoint, endpointFor, dialect, credentials, keyFile,
-    kinds, concurrency,
-    prefetch, imageMemory, deadline, connectTimeout, leaseDuration, poll, grace, drain, horizon, listen,
+    requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,
+    poll, grace, drain, horizon, listen,
     authorities,
     pins, certificate, plainHTTP, normalIDs, logLevel,
   ]

@@ -78,6 +78,12 @@ struct RunCommand {
     configuration.grace = try values[WorkerOptions.grace]
     configuration.listens = try values[WorkerOptions.listen]
     configuration.imageKeys = try imageKeys()
+    configuration.requiresEncryption = try values[WorkerOptions.requireEncryption]
+    guard !configuration.requiresEncryption || configuration.imageKeys != nil else {
+      throw CommandFailure(
+        .usage, "--require-encryption refuses every image that this worker could send.",
+        advice: "Give the keys with --key-file.")
+    }
     if try values[WorkerOptions.drain] { configuration.drainHorizon = try values[WorkerOptions.horizon] }
     return configuration
   }

@@ -22,9 +22,10 @@ struct KeyFileTests {
     let file = try KeyFileOfTest(2)
     let ring = try KeyFile.read(file.path)
     let lines = try file.text.split(separator: "\n").filter { !$0.hasPrefix("#") }
-    #expect(lines.count == 3 && lines[0] == "current = \(ring.ids[1])")
-    #expect(lines[1].hasPrefix("key = \(ring.ids[0]) 2026-09-21T14:13:20.000Z "))
-    #expect(lines[2].hasPrefix("key = \(ring.ids[1]) 2026-09-21T14:13:21.000Z "))
+    #expect(lines.count == 4 && lines[0] == "current = \(ring.ids[1])")
+    #expect(lines[1].hasPrefix("hash = "))
+    #expect(lines[2].hasPrefix("key = \(ring.ids[0]) 2026-09-21T14:13:20.000Z "))
+    #expect(lines[3].hasPrefix("key = \(ring.ids[1]) 2026-09-21T14:13:21.000Z "))
     for line in lines.dropFirst() {
       let digits = try #require(line.split(separator: " ").last)
       #expect(digits.count == 64 && digits.allSatisfy { "0123456789abcdef".contains($0) })
@@ -123,11 +124,14 @@ struct KeyFileTests {
         of: "current = [0-9a-f]{16}", with: "current = 5",
         options: .regularExpression)
     },
-    Damage(name: "another line", words: "is neither") { $0 + "password = hunter2\n" },
+    Damage(name: "another line", words: "is none of") { $0 + "password = hunter2\n" },
     Damage(name: "a key twice", words: "is there before") { text in
       text + (text.split(separator: "\n").last.map(String.init) ?? "") + "\n"
     },
     Damage(name: "a key cut off", words: "has no key of 64") { String($0.dropLast(2)) },
+    Damage(name: "a key of hashes cut off", words: "has no key of 64") {
+      $0.replacingOccurrences(of: "hash = [0-9a-f]{2}", with: "hash = ", options: .regularExpression)
+    },
     Damage(name: "a key with a letter", words: "has no key of 64") { String($0.dropLast(2)) + "g\n" },
     Damage(name: "a digit changed", words: "do not belong together") {
       String($0.dropLast(2)) + ($0.dropLast().hasSuffix("0") ? "1\n" : "0\n")
@@ -165,6 +169,51 @@ struct KeyFileTests {
     try file.write("\n# kept in the safe\n" + text + "\n\n")
     let read = try KeyFile.read(file.path)
     #expect(read.ids == ring.ids && read.currentID == ring.currentID)
+  }
+
+  private static let image: [UInt8] = Array("a picture".utf8)
+
+  @Test("hashes images under a key of its own, which stays when keys come and go")
+  func hashing() throws {
+    let file = try KeyFileOfTest()
+    let first = try KeyFile.read(file.path)
+    let hash = first.imageHash(of: Self.image)
+    #expect(hash.count == 32 && hash != SHA256.digest(of: Self.image))
+    let second = try KeyFile.addKey(file.path, at: 5)
+    #expect(second.imageHash(of: Self.image) == hash)
+    _ = try KeyFile.removeKey(first.currentID, from: file.path)
+    let left = try KeyFile.read(file.path)
+    #expect(left.ids == [second.currentID] && left.imageHash(of: Self.image) == hash)
+    #expect(left.isHash(hash, of: Self.image) && !left.isHash(hash, of: Self.image + [0]))
+    #expect(!left.isHash(SHA256.digest(of: Self.image), of: Self.image))
+    // Another file has another key, and cannot tell.
+    let other = try KeyFile.read(try KeyFileOfTest().path)
+    #expect(other.imageHash(of: Self.image) != hash && !other.isHash(hash, of: Self.image))
+  }
+
+  @Test("without a key of hashes has the one of its first key, and writes it down with the next change")
+  func derived() throws {
+    let file = try KeyFileOfTest(2)
+    let ring = try KeyFile.read(file.path)
+    let hash = ring.imageHash(of: Self.image)
+    let without = try file.text.replacingOccurrences(
+      of: "hash = [0-9a-f]{64}\n", with: "", options: .regularExpression)
+    try file.write(without)
+    #expect(try KeyFile.read(file.path).imageHash(of: Self.image) == hash)
+    _ = try KeyFile.removeKey(ring.ids[0], from: file.path)
+    #expect(try KeyFile.read(file.path).imageHash(of: Self.image) == hash)
+  }
+
+  @Test("knows the hashes of another file whose lines were put into it by hand", arguments: ["hash", "key"])
+  func merged(line: String) throws {
+    let (file, other) = (try KeyFileOfTest(), try KeyFileOfTest())
+    let hash = try KeyFile.read(other.path).imageHash(of: Self.image)
+    let own = try KeyFile.read(file.path).imageHash(of: Self.image)
+    let moved = try other.text.split(separator: "\n").filter { $0.hasPrefix("\(line) = ") }
+    try file.write(try file.text + moved.joined(separator: "\n") + "\n")
+    let ring = try KeyFile.read(file.path)
+    #expect(ring.imageHash(of: Self.image) == own)
+    #expect(ring.isHash(own, of: Self.image) && ring.isHash(hash, of: Self.image))
   }
 
   @Test("and its keys show themselves nowhere")

@@ -110,6 +110,44 @@ struct EncryptionTests {
     }
   }
 
+  @Test("Where encryption is required, plaintext is refused by the database, and sent by no worker")
+  func required() async throws {
+    try await withQueue { queue in
+      let folder = try TemporaryFolder()
+      let keys = ["--key-file", folder.path("image.keys")]
+      #expect(try await control(["keys", "new"] + keys, [:]).code == 0)
+      try await queue.addUser("clinic-1")
+      let picture = try await drawnPictures.folder().appending(path: "throat-01.jpg").path
+      let submit = ["submit", "--user", "clinic-1", "--type", "throat", picture]
+      #expect(try await control(submit, queue.environment).code == 0)
+      let set = ["settings", "set", "require_encryption", "yes", "--yes"]
+      #expect(try await control(set, queue.environment).code == 0)
+      let refused = try await control(submit, queue.environment)
+      let told = refused.output + refused.messages
+      #expect(refused.code == 4 && told.contains("analysisctl submit --key-file"), "\(told)")
+      // The same picture once more, but encrypted: it counts as another.
+      #expect(try await control(submit + keys, queue.environment).code == 0)
+      #expect(try await queue.number("SELECT count(DISTINCT sha256)::int FROM analysis.image") == 2)
+
+      let config = folder.path("worker.conf")
+      try "require-encryption = yes\n".write(toFile: config, atomically: false, encoding: .utf8)
+      try await RunningEndpoint.with { endpoint in
+        func work(_ words: [String]) async throws -> Executable.Ended {
+          try await Executable(
+            "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--config", config] + words,
+            environment: queue.environment
+          ).ended()
+        }
+        let keyless = try await work([])
+        #expect(keyless.code == 64 && keyless.messages.contains("--key-file"), "\(keyless.messages)")
+        #expect(try await work(keys).code == 0)
+      }
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.result WHERE outcome = 1") == 1)
+      #expect(try await queue.texts("SELECT code FROM analysis.dead") == ["image_not_encrypted"])
+      try await queue.expectSound()
+    }
+  }
+
   @Test("A worker refuses to start with a key file that others can read, or that is none")
   func refused() async throws {
     try await withQueue { queue in

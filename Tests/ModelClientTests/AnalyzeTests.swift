@@ -80,12 +80,13 @@ struct AnalyzeTests {
     #expect(backend.requests.count == 1)
   }
 
-  @Test("shows the beginning of an answer that is no analysis")
-  func excerpt() async throws {
+  @Test("tells the shape of an answer that is no analysis, and nothing of its words")
+  func evidence() async throws {
     let backend = try FakeBackend { _ in Reply(200, "<html>Welcome a@b.org</html>") }
     try await withClient(of: backend, credentials: nil) { client in
       let failure = try #require(await client.failure())
-      #expect(failure.excerpt == "<html>Welcome [redacted]</html>")
+      #expect(failure.evidence?.hasPrefix("It had status 200, ") == true)
+      #expect(failure.evidence?.contains("Welcome") == false)
       #expect(failure.maybeCounted)
     }
   }

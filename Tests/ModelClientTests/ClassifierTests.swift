@@ -1,7 +1,8 @@
 import AnalysisCore
 import HTTPTransfer
-import ModelClient
 import Testing
+
+@testable import ModelClient
 
 @Suite("The classes of failure")
 struct ClassifierTests {
@@ -108,7 +109,8 @@ struct ClassifierTests {
     #expect(failure.failureClass == .invalidAnswer)
     #expect(failure.maybeCounted && failure.consumesAttempt && !failure.isFinal)
     #expect(failure.status == 200 && failure.calls == 1)
-    #expect(failure.excerpt == (body.isEmpty ? nil : body))
+    let shape = "It had status 200, no content type and \(body.utf8.count) bytes."
+    #expect(failure.evidence == (body.isEmpty ? nil : shape))
   }
 
   @Test(
@@ -203,30 +205,74 @@ struct ClassifierTests {
     #expect(failure.message == "No model for [redacted]")
     #expect(failure.code == "CRITICAL_ERROR")
     #expect(failure.errorID == "err-1_2")
-    #expect(failure.excerpt == nil)
+    #expect(failure.evidence == nil)
     #expect(failure.description == "No model for [redacted] (status 500, CRITICAL_ERROR)")
     let odd = try #require(classify(500, #"{"code":"Jane Doe","error_id":"a@b.org"}"#))
     #expect(odd.code == nil)
     #expect(odd.errorID == nil)
   }
 
-  @Test("of a failed inference keep its own words")
+  @Test("of a failed inference keep its code and its number, and say which members it had")
   func inference() throws {
     let body =
       #"{"id":"a","type":"ear","conditions":[{"id":"analysis_error","isError":true,"error":"shape mismatch"}],"error_id":"e1"}"#
-    let failure = try #require(classify(200, body))
+    let failure = try #require(classify(200, body, ["Content-Type": "application/json; charset=utf-8"]))
     #expect(failure.code == "analysis_error")
-    #expect(failure.message == "shape mismatch")
+    #expect(failure.message == "The endpoint's model failed.")
     #expect(failure.errorID == "e1")
-    #expect(failure.excerpt != nil)
+    #expect(
+      failure.evidence
+        == "It had status 200, the content type application/json and \(body.utf8.count) bytes; its members: id, type, "
+        + "conditions, error_id.")
+  }
+
+  /// Answers that hold a finding, each in another place.
+  static let findings: [(Int, String, Headers)] = [
+    (200, "<html>quinsy</html>", [:]), (200, #"{"id":"quinsy","type":"throat","#, [:]),
+    (200, #"{"id":"a","type":"quinsy","conditions":[]}"#, [:]),
+    (200, #"{"error":true,"message":"quinsy","code":"quinsy","error_id":"quinsy-1"}"#, [:]),
+    (200, #"{"error":"quinsy"}"#, [:]), (200, #"{"error":{"message":"quinsy","code":"quinsy"}}"#, [:]),
+    (201, #"{"quinsy":1,"error":true}"#, ["Content-Type": "quinsy/json"]),
+    (299, #"{"conditions":[{"id":"quinsy","isError":true,"error":"quinsy","message":"quinsy"}]}"#, [:]),
+    (200, #"{"conditions":[{"id":"x","error_note":"quinsy"}],"error_id":"quinsy"}"#, [:]),
+    (200, #""quinsy""#, ["Content-Type": "quinsy"]),
+    (500, #"{"conditions":[{"id":"quinsy"}],"message":"quinsy","code":"quinsy","error_id":"quinsy"}"#, [:]),
+  ]
+
+  @Test("say nothing of what an answer of 2xx holds, nor of conditions under any status", arguments: findings)
+  func silence(status: Int, body: String, headers: Headers) throws {
+    let classifier = Classifier(now: Self.now)
+    let bytes = Array(body.utf8)
+    let failure: CallFailure
+    switch Result(catching: { () throws(CallFailure) in
+      try classifier.value(status: status, headers: headers, body: bytes)
+    }) {
+    case .failure(let error): failure = error
+    case .success(let value):
+      let error = #expect(throws: DecodingFailure.self) {
+        try AnalysisDecoder.decode(value, expecting: .throat, normalIDs: [])
+      }
+      failure = Classifier.invalid(
+        try #require(error), of: FailedAnswer(status: status, headers: headers, body: bytes, value: value))
+    }
+    #expect(failure.evidence?.contains("\(body.utf8.count) bytes") == true)
+    var told = ""
+    dump(failure, to: &told)
+    #expect(!told.contains("quinsy"), "\(told)")
+  }
+
+  @Test("count the members that are not the API's, and name those that are")
+  func members() throws {
+    let failure = try #require(classify(200, #"{"error":true,"quinsy":1,"otitis":2,"user":{}}"#))
+    #expect(failure.evidence?.hasSuffix("bytes; its members: user, error, 2 others.") == true)
   }
 
   @Test("show the beginning of a page that is not the API's, redacted")
   func excerpt() throws {
     let page = "<html><body>Proxy error for user a@b.org</body>\(String(repeating: "x ", count: 500))"
     let failure = try #require(classify(502, page))
-    let excerpt = try #require(failure.excerpt)
-    #expect(excerpt.hasPrefix("<html><body>Proxy error for user [redacted]"))
-    #expect(excerpt.unicodeScalars.count <= 200)
+    let evidence = try #require(failure.evidence)
+    #expect(evidence.hasPrefix("It began: <html><body>Proxy error for user [redacted]"))
+    #expect(evidence.unicodeScalars.count <= 210)
   }
 }

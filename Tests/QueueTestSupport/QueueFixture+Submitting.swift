@@ -2,6 +2,7 @@ import Administration
 package import AnalysisCore
 package import JobQueue
 package import PostgreSQL
+import System
 import Testing
 
 extension QueueFixture {
@@ -62,7 +63,7 @@ extension QueueFixture {
       sourceName: "photo \(image).jpg")
   }
 
-  /// Made-up bytes, different for each number, under a made-up hash.
+  /// Made-up bytes, different for each number.
   package static func image(_ number: Int) -> SubmittedImage {
     .bytes(bytes(number), sha256: hash(number), width: 640, height: 480)
   }
@@ -71,9 +72,7 @@ extension QueueFixture {
     (0..<500).map { UInt8(truncatingIfNeeded: $0 &* number) }
   }
 
-  package static func hash(_ number: Int) -> [UInt8] {
-    (0..<32).map { UInt8(truncatingIfNeeded: $0 &+ number) }
-  }
+  package static func hash(_ number: Int) -> [UInt8] { SHA256.digest(of: bytes(number)) }
 
   // MARK: By the SQL function alone
 

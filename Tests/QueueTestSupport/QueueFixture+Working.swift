@@ -68,7 +68,7 @@ extension QueueFixture {
       """
       SELECT unnest(c.o_stored) FROM analysis.complete(0::smallint, sha256($1::bigint::text::bytea), $2, $3,
         array_fill('analysis'::text, ARRAY[$5]), array_fill(NULL::timestamptz, ARRAY[$5]),
-        array_fill('[{"id": "tonsillitis"}]'::jsonb, ARRAY[$5]), array_fill(1::smallint, ARRAY[$5]),
+        array_fill('[{"id": "tonsillitis"}]'::text, ARRAY[$5]), array_fill(1::smallint, ARRAY[$5]),
         array_fill('tonsillitis'::text, ARRAY[$5]), array_fill('Tonsillitis'::text, ARRAY[$5]), $4,
         array_fill(4::smallint, ARRAY[$5]), array_fill(false, ARRAY[$5]),
         NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,

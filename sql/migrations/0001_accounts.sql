@@ -24,6 +24,7 @@ INSERT INTO analysis.setting (name, value) VALUES
   ('image_bytes_ear', '5242879'),
   ('png_as_is_throat', 'no'),           -- whether a PNG that needs nothing is sent as one
   ('png_as_is_ear', 'no'),
+  ('require_encryption', 'no'),         -- whether an image is taken in plaintext
   ('keep_usage', '');                   -- the counters of months; closed statements always stay
 
 -- The first refuses a wrong value when it is set, the second records a change. The triggers need the

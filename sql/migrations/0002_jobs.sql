@@ -38,6 +38,9 @@ CREATE TABLE analysis.job (
   submitter    smallint,                 -- the login that submitted it: no other back-end reads or cancels it
   image_unsanitized    boolean NOT NULL,
   closed       boolean NOT NULL DEFAULT false,          -- cancelled: whoever holds or finds it drops it
+  -- The first 16 bytes of its image's hash: a worker sends no other image for it. Empty once the person is
+  -- erased.
+  image_mark   bytea NOT NULL,
   key_hash     bytea CHECK (octet_length(key_hash) = 32),
   source_name  text CHECK (length(source_name) <= 500),
   PRIMARY KEY (shard, period, id))
@@ -51,9 +54,11 @@ CREATE INDEX job_user ON analysis.job (shard, user_id, period, id);
 -- (analysis.index_images): kept from the submit on, it was a sixteenth of the cost of a bulk submit.
 CREATE INDEX job_borrowed ON analysis.job (shard, image_id) WHERE image_period <> period;
 
--- File names may tell who somebody is (see 0001_accounts.sql); ensure_partitions does the same for each
--- month.
-ALTER TABLE analysis.job ALTER COLUMN source_name SET STATISTICS 0;
+-- File names may tell who somebody is (see 0001_accounts.sql), and a hash which picture was theirs;
+-- ensure_partitions does the same for each month.
+ALTER TABLE analysis.job
+  ALTER COLUMN source_name SET STATISTICS 0,
+  ALTER COLUMN image_mark SET STATISTICS 0;
 
 -- One submit, one idempotency key: whoever inserts the row has the job. There is never a lock, so that the
 -- next one wins when a winner rolls back.
@@ -64,6 +69,6 @@ CREATE TABLE analysis.idem (
   job_id       bigint NOT NULL,
   at           timestamptz NOT NULL,
   key_hash     bytea NOT NULL CHECK (octet_length(key_hash) = 32),       -- sha256(the account's salt, key)
-  content_hash bytea NOT NULL CHECK (octet_length(content_hash) = 32),   -- sha256(image's sha256, kind)
+  content_hash bytea NOT NULL CHECK (octet_length(content_hash) = 32),   -- sha256(image's hash, kind)
   PRIMARY KEY (shard, user_id, key_hash))
   WITH (vacuum_truncate = false);

@@ -1,6 +1,7 @@
 import Administration
 import JobQueue
 public import PostgreSQL
+import System
 
 /// Users and stored images in a database with the queue's schema, and jobs on them.
 ///
@@ -17,12 +18,14 @@ public struct QueueFixture: Sendable {
   /// An image as it is stored when it is encrypted.
   public struct EncryptedPicture: Sendable {
     let bytes: [UInt8]
+    let sha256: [UInt8]
     let keyID: Int64
     let wrappedKey: [UInt8]
 
-    /// The encrypted bytes, and the image's own key under the one of this number.
-    public init(bytes: [UInt8], keyID: Int64, wrappedKey: [UInt8]) {
+    /// The encrypted bytes, the image's hash, and its own key under the one of this number.
+    public init(bytes: [UInt8], sha256: [UInt8], keyID: Int64, wrappedKey: [UInt8]) {
       self.bytes = bytes
+      self.sha256 = sha256
       self.keyID = keyID
       self.wrappedKey = wrappedKey
     }
@@ -72,8 +75,9 @@ public struct QueueFixture: Sendable {
       let sha256 = try await pool.query(
         Self.storeImage,
         [
-          .text(user), .bytes(bytes), .bytes(encrypted?.bytes ?? bytes), .int64(encrypted?.keyID),
-          .bytes(encrypted?.wrappedKey),
+          .text(user), .bytes(encrypted?.sha256 ?? SHA256.digest(of: bytes)),
+          .bytes(encrypted?.bytes ?? bytes),
+          .int64(encrypted?.keyID), .bytes(encrypted?.wrappedKey),
         ]
       ).single().bytes(0)
       stored.append(StoredPicture(user: user, sha256: sha256))
@@ -94,7 +98,7 @@ public struct QueueFixture: Sendable {
     INSERT INTO analysis.image (
       shard, period, unsanitized, user_id, created_at, used_at, byte_count, width, height, sha256, bytes, encrypted_by, wrapped_key)
     SELECT a.shard, analysis.period_of(now(), a.zone), false, a.user_id, now(), now(), octet_length(b), 640, 480,
-           sha256($2), b, $4, $5
+           $2, b, $4, $5
     FROM analysis.account a, (SELECT $3::bytea AS b) p WHERE a.user_ref = $1
     RETURNING sha256
     """
@@ -118,7 +122,7 @@ public struct QueueFixture: Sendable {
   /// Jobs numbered from $1 to $2, on the images in turn.
   private static let newJobs = """
     WITH picture AS MATERIALIZED (
-      SELECT k.shard, k.period, k.id, k.user_id, k.byte_count, row_number() OVER (ORDER BY k.id) - 1 AS place,
+      SELECT k.shard, k.period, k.id, k.user_id, k.byte_count, k.sha256, row_number() OVER (ORDER BY k.id) - 1 AS place,
              count(*) OVER () AS pictures
       FROM analysis.image k),
     lane AS MATERIALIZED (
@@ -137,8 +141,9 @@ public struct QueueFixture: Sendable {
     job AS (
       INSERT INTO analysis.job (
         shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period, max_attempts,
-        image_unsanitized)
-      SELECT w.shard, w.period, w.kind, w.lane, w.job_id, w.user_id, w.id, w.vt, now(), w.byte_count, w.period, 10, false
+        image_unsanitized, image_mark)
+      SELECT w.shard, w.period, w.kind, w.lane, w.job_id, w.user_id, w.id, w.vt, now(), w.byte_count, w.period, 10, false,
+        substr(w.sha256, 1, 16)
       FROM wanted w
       RETURNING shard, period, kind, lane, id, user_id, vt)
     """

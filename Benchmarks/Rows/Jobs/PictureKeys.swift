@@ -1,6 +1,5 @@
 import BenchmarkKit
 import ImageEncryption
-import System
 import TestSupport
 
 /// A key file of a row's own, and pictures under its key.
@@ -22,9 +21,9 @@ struct PictureKeys: Sendable {
 
   /// Encrypts a user's picture, as `analysisctl submit` does.
   func encrypt(_ user: String, _ picture: [UInt8]) throws -> QueueFixture.EncryptedPicture {
-    let binding = ImageBinding(user: user, sha256: SHA256.digest(of: picture))
-    let encrypted = try ring.encrypt(picture, binding)
+    let hash = ring.imageHash(of: picture)
+    let encrypted = try ring.encrypt(picture, ImageBinding(user: user, sha256: hash))
     return QueueFixture.EncryptedPicture(
-      bytes: encrypted.bytes, keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes)
+      bytes: encrypted.bytes, sha256: hash, keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes)
   }
 }

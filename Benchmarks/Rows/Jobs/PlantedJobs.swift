@@ -41,9 +41,9 @@ struct PlantedJobs: Sendable {
 
   private static let all = """
     INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-      max_attempts, image_unsanitized, closed)
+      max_attempts, image_unsanitized, image_mark, closed)
     SELECT 0, $1::smallint, 1, 5, g, CASE WHEN g % 25 = 0 THEN 0 ELSE g * 7919 % ($3::bigint - 1) + 1 END, 1, g, now(), 100, $1, 3,
-      false, g % 5000 = 2
+      false, substr(sha256(g::text::bytea), 1, 16), g % 5000 = 2
     FROM generate_series(1, $2::bigint) g
     """
 

@@ -20,7 +20,7 @@ struct ImageIntake: Sendable {
   struct ReadyImage: Sendable {
     /// Clean, and encrypted if there is a stored key.
     let bytes: [UInt8]
-    /// Of the clean image.
+    /// Of the clean image; under a key where it is encrypted.
     let sha256: [UInt8]
     let width: Int
     let height: Int
@@ -106,13 +106,13 @@ struct ImageIntake: Sendable {
   }
 
   private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
-    let sha256 = image.sha256
     guard let keys, let user = item.user else {
       return ReadyImage(
-        bytes: image.bytes, sha256: sha256, width: image.width, height: image.height,
+        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height,
         isBelowModelSide: image.isBelowModelSide, storedKey: nil)
     }
     do throws(ImageEncryptionError) {
+      let sha256 = keys.imageHash(of: image.bytes)
       let encrypted = try keys.encrypt(image.bytes, ImageBinding(user: user, sha256: sha256))
       return ReadyImage(
         bytes: encrypted.bytes, sha256: sha256, width: image.width, height: image.height,

@@ -33,7 +33,7 @@ public struct ImageBinding: Sendable, Equatable {
   /// The SHA-256 of the user's reference, by which the submitter calls them: 32 bytes. Whoever decrypts needs to know
   /// this much of a user, and no more.
   public let userSHA256: [UInt8]
-  /// The SHA-256 of the image's bytes as they were before: 32 bytes.
+  /// The image's hash in the database, that of its bytes as they were before: 32 bytes.
   public let sha256: [UInt8]
 
   /// A binding of a user's image.

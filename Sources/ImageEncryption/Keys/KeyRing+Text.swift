@@ -2,7 +2,9 @@ import Csodium
 import Formatting
 import FoundationEssentials
 
-/// The form of a key file: lines of `key = number time digits`, and one of `current = number`.
+/// The form of a key file: lines of `key = number time digits`, one of `current = number`, and those of `hash = digits`.
+/// Where no key of hashes is written down, it is the one that follows from the first key; it is written down with the
+/// next change, so that it stays when that key goes.
 extension KeyRing {
   private static let header = """
     # Keys of the images in the analysis queue's database, kept by 'analysisctl keys'. Whoever has this file and the
@@ -14,19 +16,27 @@ extension KeyRing {
   func fileContent() -> [UInt8] {
     var content = Array("\(Self.header)current = \(currentID)\n".utf8)
     // Room for everything at once: a growing array would leave copies behind.
-    content.reserveCapacity(content.count + keys.count * 160)
+    content.reserveCapacity(content.count + (keys.count + hashKeys.count) * 160)
+    for key in hashKeys {
+      content.append(contentsOf: "hash = ".utf8)
+      Self.append(key.memory, to: &content)
+    }
     for key in keys {
       let time = UnixTime(seconds: Int64(key.createdAt)).rfc3339
       content.append(contentsOf: "key = \(key.id) \(time) ".utf8)
-      key.memory.withKey { bytes in
-        for index in 0..<AEAD.keyBytes {
-          content.append(Self.digit(bytes[index] >> 4))
-          content.append(Self.digit(bytes[index] & 15))
-        }
-      }
-      content.append(UInt8(ascii: "\n"))
+      Self.append(key.memory, to: &content)
     }
     return content
+  }
+
+  private static func append(_ key: KeyMemory, to content: inout [UInt8]) {
+    key.withKey { bytes in
+      for index in 0..<AEAD.keyBytes {
+        content.append(digit(bytes[index] >> 4))
+        content.append(digit(bytes[index] & 15))
+      }
+    }
+    content.append(UInt8(ascii: "\n"))
   }
 
   /// Without a table, so that which digits there are shows in no cache.
@@ -39,6 +49,7 @@ extension KeyRing {
   /// - Throws: `syntax` or `unavailable`.
   init(fileContent: [UInt8], path: String) throws(ImageEncryptionError) {
     var keys: [WrappingKey] = []
+    var hashKeys: [HashKey] = []
     var current: KeyID?
     for (index, line) in fileContent.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
       .enumerated()
@@ -61,14 +72,18 @@ extension KeyRing {
           throw Self.fault(location, "has a key that is there before")
         }
         keys.append(key)
+      case ("hash", 3, "="):
+        hashKeys.append(HashKey(try Self.memory(fields[2], location)))
       default:
-        throw Self.fault(location, "is neither 'current = NUMBER' nor 'key = NUMBER TIME DIGITS'")
+        throw Self.fault(
+          location, "is none of 'current = NUMBER', 'hash = DIGITS' and 'key = NUMBER TIME DIGITS'")
       }
     }
-    guard let current, keys.contains(where: { $0.id == current }) else {
+    guard let current, let first = keys.first, keys.contains(where: { $0.id == current }) else {
       throw Self.fault(path, "does not name one of its keys as the current one")
     }
-    self.init(keys: keys, current: current)
+    if hashKeys.isEmpty { hashKeys.append(try HashKey(from: first)) }
+    self.init(keys: keys, current: current, hashKeys: hashKeys)
   }
 
   private static func key(
@@ -81,16 +96,23 @@ extension KeyRing {
     guard
       let created = (try? Date(text(time), strategy: style)) ?? (try? Date(text(time), strategy: .iso8601))
     else { throw fault(location, "has no time such as 2026-10-01T08:00:00Z") }
-    guard digits.count == 2 * AEAD.keyBytes else {
-      throw fault(location, "has no key of 64 hexadecimal digits")
-    }
-    var isWhole = false
-    let memory = try KeyMemory { bytes in isWhole = decode(digits, into: bytes) }
-    guard isWhole else { throw fault(location, "has no key of 64 hexadecimal digits") }
-    guard let key = WrappingKey(memory, createdAt: created.timeIntervalSince1970), key.id == id else {
+    guard let key = WrappingKey(try memory(digits, location), createdAt: created.timeIntervalSince1970),
+      key.id == id
+    else {
       throw fault(location, "has a key and a number that do not belong together: one of them was changed")
     }
     return key
+  }
+
+  private static func memory(
+    _ digits: ArraySlice<UInt8>, _ location: String
+  ) throws(ImageEncryptionError) -> KeyMemory {
+    var isWhole = false
+    if digits.count == 2 * AEAD.keyBytes {
+      let memory = try KeyMemory { bytes in isWhole = decode(digits, into: bytes) }
+      if isWhole { return memory }
+    }
+    throw fault(location, "has no key of 64 hexadecimal digits")
   }
 
   private static func decode(_ digits: ArraySlice<UInt8>, into bytes: UnsafeMutablePointer<UInt8>) -> Bool {

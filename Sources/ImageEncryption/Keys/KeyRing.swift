@@ -5,6 +5,8 @@ public struct KeyRing: Sendable {
   public private(set) var keys: [WrappingKey]
   /// The number of the key under which images are encrypted.
   public private(set) var currentID: KeyID
+  /// The keys of images' hashes: the first is that of new images. They stay when keys of images come and go.
+  let hashKeys: [HashKey]
 
   /// A ring of one new key.
   ///
@@ -12,12 +14,13 @@ public struct KeyRing: Sendable {
   /// - Throws: `unavailable`.
   public init(at moment: Double) throws(ImageEncryptionError) {
     let key = try WrappingKey.random(at: moment)
-    self.init(keys: [key], current: key.id)
+    self.init(keys: [key], current: key.id, hashKeys: [try HashKey(from: key)])
   }
 
   /// Keys that are there, the current one among them.
-  init(keys: [WrappingKey], current: KeyID) {
+  init(keys: [WrappingKey], current: KeyID, hashKeys: [HashKey]) {
     self.keys = keys
+    self.hashKeys = hashKeys
     currentID = current
   }
 

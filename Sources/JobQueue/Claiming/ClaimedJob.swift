@@ -40,6 +40,8 @@ public struct ClaimedJob: Sendable, Equatable {
   public var kind: AnalysisKind
   /// Its image.
   public var image: ImageKey
+  /// The beginning of the hash of the image that was submitted: no other image is sent for the job.
+  public var imageMark: [UInt8]
   /// The size of the image in bytes.
   public var imageBytes: Int
   /// Whether the image has not been cleaned yet.
@@ -50,9 +52,8 @@ public struct ClaimedJob: Sendable, Equatable {
   /// A job with all its parts.
   public init(
     shard: Int16, lease: Int64, lane: Lane, id: JobID, period: Period, attempt: Int, maxAttempts: Int,
-    virtualTime: Int64, userID: Int64, kind: AnalysisKind, image: ImageKey, imageBytes: Int,
-    isUnsanitized: Bool,
-    isExpired: Bool
+    virtualTime: Int64, userID: Int64, kind: AnalysisKind, image: ImageKey,
+    imageMark: [UInt8], imageBytes: Int, isUnsanitized: Bool, isExpired: Bool
   ) {
     self.shard = shard
     self.lease = lease
@@ -65,6 +66,7 @@ public struct ClaimedJob: Sendable, Equatable {
     self.userID = userID
     self.kind = kind
     self.image = image
+    self.imageMark = imageMark
     self.imageBytes = imageBytes
     self.isUnsanitized = isUnsanitized
     self.isExpired = isExpired
@@ -98,10 +100,10 @@ public struct ClaimedLease: Sendable, Equatable {
 struct ClaimColumns {
   static let function = SQLFunction(
     "claim", 8, "o_lease", "o_lane", "o_job", "o_period", "o_attempt", "o_vt", "o_user", "o_kind",
-    "o_image_period", "o_image", "o_bytes", "o_unsanitized", "o_expired", "o_max_attempts")
+    "o_image_period", "o_image", "o_bytes", "o_unsanitized", "o_expired", "o_max_attempts", "o_image_mark")
 
   let lease, lane, job, period, attempt, virtualTime, user, kind, imagePeriod, image, bytes: Int
-  let unsanitized, expired, maxAttempts: Int
+  let unsanitized, expired, maxAttempts, imageMark: Int
 
   init(_ rows: Rows) throws(PostgreSQLError) {
     lease = try rows.position(of: "o_lease")
@@ -118,6 +120,7 @@ struct ClaimColumns {
     unsanitized = try rows.position(of: "o_unsanitized")
     expired = try rows.position(of: "o_expired")
     maxAttempts = try rows.position(of: "o_max_attempts")
+    imageMark = try rows.position(of: "o_image_mark")
   }
 }
 
@@ -131,8 +134,8 @@ extension ClaimedJob {
       maxAttempts: try row.int(columns.maxAttempts), virtualTime: try row.int64(columns.virtualTime),
       userID: try row.int64(columns.user), kind: try row.kind(columns.kind),
       image: ImageKey(period: try row.period(columns.imagePeriod), id: try row.int64(columns.image)),
-      imageBytes: try row.int(columns.bytes), isUnsanitized: try row.bool(columns.unsanitized),
-      isExpired: try row.bool(columns.expired))
+      imageMark: try row.bytes(columns.imageMark), imageBytes: try row.int(columns.bytes),
+      isUnsanitized: try row.bool(columns.unsanitized), isExpired: try row.bool(columns.expired))
   }
 }
 

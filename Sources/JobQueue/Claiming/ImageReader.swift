@@ -5,8 +5,8 @@ import SQLFiles
 /// Reads the bytes of images.
 public enum ImageReader {
   private static let function = SQLFunction(
-    "images_of_jobs", 5, "o_image", "o_bytes", "o_digest_prefix", "o_encrypted_by", "o_wrapped_key",
-    "o_sha256", "o_user_sha256", "o_user")
+    "images_of_jobs", 5, "o_image", "o_bytes", "o_sha256", "o_encrypted_by", "o_wrapped_key", "o_user_sha256",
+    "o_user")
 
   /// Streams the images of jobs that this worker has, each image once and handed over as soon as it is there, in no
   /// particular order.
@@ -48,43 +48,41 @@ public enum ImageReader {
 
   private static func image(of row: Row) throws -> StoredImage {
     StoredImage(
-      bytes: try row.blob("o_bytes"), digestPrefix: try row.string("o_digest_prefix"),
+      bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
       encryption: try StoredImage.Encryption(row), userID: try row.int64IfPresent("o_user"))
   }
 }
 
 /// An image as the database holds it.
 public struct StoredImage: Sendable {
-  /// How an image is encrypted, and what it is bound to.
+  /// How an image is encrypted, and for whom.
   public struct Encryption: Sendable, Equatable {
     /// The number of the key file's key under which the image's own key is, and that key.
     public let storedKey: StoredKey
     /// Whose image it is: the SHA-256 of the user's reference.
     public let userSHA256: [UInt8]
-    /// The SHA-256 of the image as it was before.
-    public let sha256: [UInt8]
 
-    /// A stored key with what it is bound to.
-    public init(_ storedKey: StoredKey, userSHA256: [UInt8], sha256: [UInt8]) {
+    /// A stored key with the user to whom it is bound.
+    public init(_ storedKey: StoredKey, userSHA256: [UInt8]) {
       self.storedKey = storedKey
       self.userSHA256 = userSHA256
-      self.sha256 = sha256
     }
   }
 
   /// The image, inside the answer that brought it: the bytes are not copied.
   public let bytes: Blob
-  /// What tells one image from another: the first 16 hexadecimal digits of its SHA-256.
-  public let digestPrefix: String
+  /// What tells one image from another, and what an encrypted one is bound to: the SHA-256 of the image as it was
+  /// before, of an encrypted one under a key of the key file (HMAC).
+  public let sha256: [UInt8]
   /// How the bytes are encrypted; nil for an image in plaintext.
   public let encryption: Encryption?
   /// Whose it is, as ``ClaimedJob/userID`` has it; nil where that was not asked for.
   public let userID: Int64?
 
   /// An image with its parts.
-  public init(bytes: Blob, digestPrefix: String, encryption: Encryption? = nil, userID: Int64? = nil) {
+  public init(bytes: Blob, sha256: [UInt8], encryption: Encryption? = nil, userID: Int64? = nil) {
     self.bytes = bytes
-    self.digestPrefix = digestPrefix
+    self.sha256 = sha256
     self.encryption = encryption
     self.userID = userID
   }
@@ -96,6 +94,6 @@ extension StoredImage.Encryption {
     guard let keyID = try row.int64IfPresent("o_encrypted_by") else { return nil }
     self.init(
       StoredKey(keyID: keyID, wrappedKey: try row.bytes("o_wrapped_key")),
-      userSHA256: try row.bytesIfPresent("o_user_sha256") ?? [], sha256: try row.bytes("o_sha256"))
+      userSHA256: try row.bytesIfPresent("o_user_sha256") ?? [])
   }
 }

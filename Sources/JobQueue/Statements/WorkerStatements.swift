@@ -165,8 +165,9 @@ extension WorkerStatements {
     }
   }
 
-  private static func json(_ conditions: [Condition]) -> JSONText {
-    JSONText(String(decoding: ConditionsWriter.json(conditions), as: UTF8.self))
+  /// As text, so that what is no JSON is refused by the function and not by the server, which would show it.
+  private static func json(_ conditions: [Condition]) -> String {
+    String(decoding: ConditionsWriter.json(conditions), as: UTF8.self)
   }
 
   /// Id, name, confidence, band and whether it is normal, each as one array with gaps where there is no

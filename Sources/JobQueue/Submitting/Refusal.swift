@@ -24,6 +24,8 @@ public struct Refusal: Sendable, Equatable {
     case badArgument = "bad_argument"
     /// The expiry had passed already.
     case expired
+    /// The image is in plaintext, and the database takes encrypted ones only.
+    case plaintextRefused = "plaintext_refused"
     /// A reason that this program does not know.
     case other
   }
@@ -48,8 +50,9 @@ public struct Refusal: Sendable, Equatable {
     self.used = used
   }
 
-  /// A refusal by the database.
-  public init(code: String, user: String, limit: Int? = nil, used: Int? = nil) {
+  /// A refusal by the database, whose code may be followed by words for whoever submits by SQL.
+  public init(code answer: String, user: String, limit: Int? = nil, used: Int? = nil) {
+    let code = String(answer.prefix { $0 != ":" })
     let reason = Reason(rawValue: code) ?? .other
     self.code = code
     sentence = Self.sentence(reason, code, user, limit, used)
@@ -79,6 +82,7 @@ public struct Refusal: Sendable, Equatable {
     case .noPartition: "The month in which the job would run has not been prepared."
     case .badArgument: "A value of the submission is not allowed."
     case .expired: "The job's expiry has passed already."
+    case .plaintextRefused: "The image is in plaintext, and the setting require_encryption is yes."
     case .other: "The database refused the submission: \(code)."
     }
   }
@@ -97,6 +101,7 @@ public struct Refusal: Sendable, Equatable {
       "Choose a time within the next three months, or run `analysisctl migrate` if the time is near."
     case .badArgument: "Check the image's size, the key's length and the times."
     case .expired: "Submit with a later expiry, or without one."
+    case .plaintextRefused: "Submit it with `analysisctl submit --key-file`."
     case .other: "A newer analysisctl may say more."
     }
   }

@@ -3,8 +3,8 @@ public import AnalysisCore
 /// The image of a job that is submitted.
 public enum SubmittedImage: Sendable, Equatable {
   /// Bytes to be stored, with the SHA-256 (32 bytes) by which this user's images are told apart, and the
-  /// size in pixels; `unsanitized` when metadata has not been removed yet. With a `storedKey` the bytes are encrypted, and the hash
-  /// is that of the image as it was before.
+  /// size in pixels; `unsanitized` when metadata has not been removed yet. With a `storedKey` the bytes are encrypted,
+  /// and the hash is that of the image as it was before, under a key of the key file (HMAC).
   case bytes(
     [UInt8], sha256: [UInt8], width: Int, height: Int, unsanitized: Bool = false, storedKey: StoredKey? = nil)
   /// An image that this user has already, by its SHA-256.

@@ -57,7 +57,10 @@ struct AnalysisCall {
     do throws(DecodingFailure) {
       return try AnalysisDecoder.decode(value, expecting: kind, normalIDs: transport.endpoint.normalIDs)
     } catch {
-      throw Classifier.invalid(error, status: response.status, body: response.body)
+      throw Classifier.invalid(
+        error,
+        of: FailedAnswer(
+          status: response.status, headers: response.headers, body: response.body, value: value))
     }
   }
 

@@ -24,9 +24,9 @@ struct AnswerRules {
   func classify(_ answer: FailedAnswer) -> CallFailure {
     let report = answer.report
     let kind = failureClass(answer.status, report)
-    var failure = CallFailure(kind, message(answer.status, kind, report))
-    failure.code = report.code
-    failure.errorID = report.errorID
+    var failure = CallFailure(kind, message(answer, kind, report))
+    failure.code = answer.mayBeQuoted || isKnown(report.code) ? report.code : nil
+    failure.errorID = answer.mayBeQuoted || Self.isNumber(report.errorID) ? report.errorID : nil
     failure.status = answer.status
     failure.calls = 1
     failure.consumesAttempt = consumesAttempt(answer.status, kind)
@@ -39,8 +39,19 @@ struct AnswerRules {
       failure.pauseUntil = pauseEnd(asked)
     default: break
     }
-    if report.message == nil || kind == .invalidAnswer { failure.excerpt = Redaction.excerpt(answer.body) }
+    if report.message == nil || !answer.mayBeQuoted { failure.evidence = answer.evidence }
     return failure
+  }
+
+  /// Whether a code is one of the endpoint's API, and not a finding that stands where a code should be.
+  private func isKnown(_ code: String?) -> Bool {
+    code.map { Self.classes[$0] != nil || $0 == ReportedFailure.conditionID } ?? false
+  }
+
+  /// Whether an id is written in hexadecimal digits, as UUIDs are: no word can be read in it.
+  private static func isNumber(_ id: String?) -> Bool {
+    guard let id, id.utf8.count <= 64, id.contains(where: \.isWholeNumber) else { return false }
+    return id.allSatisfy { $0 == "-" || $0.isASCII && $0.isHexDigit }
   }
 
   private func failureClass(_ status: Int, _ report: ReportedFailure) -> FailureClass {
@@ -102,8 +113,10 @@ struct AnswerRules {
       ?? Double(UnixTime(secondsSince1970: now).date.startOfNextMonth.number * 86_400)
   }
 
-  private func message(_ status: Int, _ kind: FailureClass, _ report: ReportedFailure) -> String {
-    if let message = report.message, message.contains(where: { !$0.isWhitespace }) { return message }
+  private func message(_ answer: FailedAnswer, _ kind: FailureClass, _ report: ReportedFailure) -> String {
+    if answer.mayBeQuoted, let message = report.message, message.contains(where: { !$0.isWhitespace }) {
+      return message
+    }
     switch kind {
     case .redirect: return "The endpoint answered with a redirect, which is not followed."
     case .credentials: return "The endpoint did not accept the service account's credentials."
@@ -115,7 +128,7 @@ struct AnswerRules {
     case .server: return "The endpoint failed."
     default:
       return report.isCondition
-        ? "The endpoint's model failed." : "The endpoint reported a failure without saying why."
+        ? "The endpoint's model failed." : "The endpoint reported a failure."
     }
   }
 }

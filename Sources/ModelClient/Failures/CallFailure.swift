@@ -21,8 +21,9 @@ public struct CallFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public var consumesAttempt: Bool
   /// Whether the endpoint may have counted the call although it brought nothing.
   public var maybeCounted: Bool
-  /// The beginning of an answer that could not be used, at most 200 characters, redacted.
-  public var excerpt: String?
+  /// What may be told of an answer that could not be used, in a sentence: how one without findings began, in at most
+  /// 200 characters, redacted; of any other, its shape and nothing of its content.
+  public var evidence: String?
   /// How many requests were made of which a byte may have left this machine.
   public var calls = 0
   /// Whether this side ended the call: a cancelled task or a closed client.

@@ -34,7 +34,8 @@ public struct Classifier: Sendable {
     do throws(JSONFailure) {
       return try read.get()
     } catch {
-      throw Self.invalid(DecodingFailure(error), status: status, body: body)
+      let answer = FailedAnswer(status: status, headers: headers, body: body, value: nil)
+      throw Self.invalid(DecodingFailure(error), of: answer)
     }
   }
 
@@ -49,25 +50,11 @@ public struct Classifier: Sendable {
   }
 
   /// The failure of an answer that is well but for its content.
-  static func invalid(_ failure: DecodingFailure, status: Int? = nil, body: [UInt8] = []) -> CallFailure {
+  static func invalid(_ failure: DecodingFailure, of answer: FailedAnswer? = nil) -> CallFailure {
     var result = CallFailure(.invalidAnswer, failure.description, maybeCounted: true)
-    result.status = status
-    result.excerpt = Redaction.excerpt(body)
+    result.status = answer?.status
+    result.evidence = answer?.evidence
     result.calls = 1
     return result
-  }
-}
-
-/// An answer that is a failure, by its status or its body.
-struct FailedAnswer {
-  let status: Int
-  let headers: Headers
-  let body: [UInt8]
-  /// The body's JSON; nil when it has none.
-  let value: JSONValue?
-
-  var report: ReportedFailure {
-    guard let value else { return ReportedFailure(body: .null) }
-    return ReportedFailure(answer: value) ?? ReportedFailure(body: value)
   }
 }

@@ -103,9 +103,6 @@ enum EndpointVerdict: Equatable {
 }
 
 extension CallFailure {
-  /// What is kept with the attempt: the message and, of an unusable answer, its redacted beginning.
-  var storedMessage: String {
-    guard let excerpt, !excerpt.isEmpty else { return message }
-    return "\(message) It began: \(excerpt)"
-  }
+  /// What is kept with the attempt: the message and what may be told of an unusable answer.
+  var storedMessage: String { evidence.map { "\(message) \($0)" } ?? message }
 }

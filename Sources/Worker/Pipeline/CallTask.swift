@@ -30,6 +30,7 @@ struct CallTask {
 
   private func call(_ client: ModelClient, _ ready: inout ReadyJob) async throws(UnusableImage) -> CallOutcome
   {
+    try await opener.check(ready)
     guard ready.isSentAsStored else {
       let image = try await opener.open(ready.job, ready.image, pipeline.imageRules(of: ready.job.kind))
       // What was stored is needed no more: only one of the two is held while the call lasts.
@@ -42,7 +43,6 @@ struct CallTask {
   private func call(
     _ client: ModelClient, _ ready: ReadyJob, _ image: some BodyBytes
   ) async throws(UnusableImage) -> CallOutcome {
-    try ready.checkOwner()
     let format = image.withUnsafeBytes { ImageFormat($0) } ?? .jpeg
     return await client.analyze(
       image: WatchedBytes(source: image, job: ready.job.id, failpoints: failpoints),

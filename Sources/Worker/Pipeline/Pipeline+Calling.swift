@@ -87,6 +87,7 @@ extension Pipeline {
     case .tampered(let message):
       meters.imagesTampered.add()
       record(job, .failed(.tamperedImage(job, message)))
+    case .plaintext(let message): record(job, .failed(.plaintextImage(job, message)))
     case .undecodable(let error):
       // Once, not for each of the jobs that wait.
       if reportedDecoderError != error {

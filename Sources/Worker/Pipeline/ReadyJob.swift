@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import HTTPTransfer
 internal import JobQueue
 internal import PostgreSQL
+internal import System
 
 /// A claimed job with its image.
 struct ReadyJob: Sendable {
@@ -21,24 +22,36 @@ struct ReadyJob: Sendable {
   /// Gives the stored bytes away; what the image is known by stays.
   mutating func letGoStored() {
     image = StoredImage(
-      bytes: Blob([]), digestPrefix: image.digestPrefix, encryption: image.encryption, userID: image.userID)
+      bytes: Blob([]), sha256: image.sha256, encryption: image.encryption, userID: image.userID)
   }
 
   /// Refuses an image of somebody else, to which the job's row was made to point: what is found in it would be told of
-  /// the wrong person.
-  func checkOwner() throws(UnusableImage) {
-    guard let owner = image.userID, owner != job.userID else { return }
+  /// the wrong person. Refuses another image of the same person likewise.
+  func checkImage() throws(UnusableImage) {
+    let fault: String
+    if let owner = image.userID, owner != job.userID {
+      fault = "belongs to another user"
+    } else if !image.sha256.starts(with: job.imageMark) || job.imageMark.count != Self.markBytes {
+      fault = "is not the one that was submitted"
+    } else {
+      return
+    }
     throw .tampered(
-      "Job \(job.id): the image that it names belongs to another user, which no submit makes so. Restore the job's row "
-        + "from a backup, or submit the image anew.")
+      "Job \(job.id): the image that it names \(fault), which no submit makes so. Restore the job's row from a backup, "
+        + "or submit the image anew.")
   }
+
+  /// Bytes of an image's hash that a job has.
+  private static let markBytes = 16
 
   /// What the call and its repeats are known by to the endpoint.
   ///
   /// After a restore from a backup, or when an asynchronous standby took over, a job's number can be given again.
   /// An endpoint that remembers the keys of its calls must not take the new job for the old one, or it would answer
   /// with what it saw in somebody else's picture: so the key says which picture it is, and what is asked of it.
-  var idempotencyKey: String { "\(image.digestPrefix)-\(job.kind.rawValue)-\(job.shard)-\(job.id)" }
+  var idempotencyKey: String {
+    "\(Hexadecimal.text(of: image.sha256.prefix(8)))-\(job.kind.rawValue)-\(job.shard)-\(job.id)"
+  }
 }
 
 /// An image's bytes inside the database's answer, read from there into the socket.

@@ -105,8 +105,8 @@ struct CancelTests {
           FROM generate_series(1, 5000) g),
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_unsanitized, closed)
-          SELECT 0, period, 1, 5, id, 0, 1, 0, now(), 1, period, 3, false, true FROM ids)
+            max_attempts, image_unsanitized, image_mark, closed)
+          SELECT 0, period, 1, 5, id, 0, 1, 0, now(), 1, period, 3, false, '', true FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids;
         UPDATE analysis.ready SET vt = 1000000 WHERE job_id = ANY ('{\(jobs.map(String.init).joined(separator: ","))}')
         """)

@@ -136,8 +136,9 @@ struct JobDirectoryTests {
         _ = try await queue.pool.query(
           """
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_unsanitized)
-          SELECT j.shard, j.period, 1, 5, nextval('analysis.job_id'), j.user_id, j.image_id, j.vt, j.created_at, 1, j.period, 3, false
+            max_attempts, image_unsanitized, image_mark)
+          SELECT j.shard, j.period, 1, 5, nextval('analysis.job_id'), j.user_id, j.image_id, j.vt, j.created_at, 1, j.period, 3, false,
+            j.image_mark
           FROM (SELECT * FROM analysis.job WHERE id = $1) j, generate_series(1, $2)
           """, [.int64(rare[rare.count - 1].value), .int32(Int32(count))])
       }

@@ -202,9 +202,9 @@ struct JobListTests {
       INSERT INTO analysis.usage (shard, user_id, period, used)
       SELECT 0, a.user_id, analysis.period_of(now(), 'UTC'), \(count) / 200 FROM analysis.account a WHERE a.user_ref <> 'idle';
       INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-        max_attempts, image_unsanitized)
+        max_attempts, image_unsanitized, image_mark)
       SELECT 0, u.period, 1, 5, g, (SELECT a.user_id FROM analysis.account a WHERE a.user_ref = 'user-' || g % 200 + 1), 1, g,
-        now(), 1, u.period, 3, false
+        now(), 1, u.period, 3, false, ''
       FROM generate_series(1, \(count)) g, (SELECT analysis.period_of(now(), 'UTC') AS period) u;
       INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls, condition_count,
         analysis_id, conditions)

@@ -57,9 +57,9 @@ struct JobsTests {
       try await queue.pool.execute(
         script: """
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_unsanitized)
+            max_attempts, image_unsanitized, image_mark)
           SELECT j.shard, j.period, j.kind, j.lane, 1000000 + g, j.user_id, j.image_id, j.vt, j.created_at, j.image_bytes,
-            j.image_period, j.max_attempts, j.image_unsanitized
+            j.image_period, j.max_attempts, j.image_unsanitized, j.image_mark
           FROM (SELECT * FROM analysis.job LIMIT 1) j, generate_series(1, 3000) g
           """)
       let first = await queue.control("jobs", "list", "--type", "ear")

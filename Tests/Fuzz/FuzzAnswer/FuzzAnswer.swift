@@ -51,7 +51,7 @@ import HTTPTransfer
       return
     }
     requireShowable(failure.message, limit: 300, "the message")
-    requireShowable(failure.excerpt ?? "", limit: 200, "the excerpt")
+    requireShowable(failure.evidence ?? "", limit: 400, "the evidence")
     requireShowable(failure.code ?? "", limit: FieldReader.shortLimit, "the code")
     requireShowable(failure.errorID ?? "", limit: FieldReader.shortLimit, "the error id")
     if let pause = failure.retryAfter {

@@ -49,29 +49,139 @@ struct EncryptedImageTests {
           number == 3
           ? nil
           : StoredImage.Encryption(
-            Self.encrypt(40 + Int64(number)), userSHA256: Self.clinic, sha256: QueueFixture.hash(number))
+            Self.encrypt(40 + Int64(number)), userSHA256: Self.clinic)
         #expect(storedKeys[job.image.id] == .some(expected))
       }
     }
   }
 
-  @Test("An image that is there already is used as it is, in plaintext or under another key")
-  func usedAgain() async throws {
+  /// The images in the order in which they were stored: the key, and whether a submit uses them again.
+  private func images(_ queue: QueueFixture) async throws -> [String] {
+    try await queue.texts(
+      "SELECT coalesce(encrypted_by::text, 'plaintext') || CASE WHEN reusable THEN '' ELSE ', not again' END"
+        + " FROM analysis.image ORDER BY id")
+  }
+
+  @Test("An encrypted image is used again under its key, also by who has plaintext", arguments: [1, 2])
+  func usedAgain(count: Int) async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit([
+        queue.submission("clinic", 9), submission(queue, 2, storedKey: Self.encrypt(5)),
+      ])
+      for item in [submission(queue, 2, storedKey: Self.encrypt(5, 60)), queue.submission("clinic", 2)] {
+        let again = try await queue.submit(Array(repeating: item, count: count))
+        #expect(again.allSatisfy { $0.job != nil })
+      }
+      #expect(try await images(queue) == ["plaintext", "5"])
+      let key = try await queue.pool.query("SELECT wrapped_key FROM analysis.image WHERE encrypted_by = 5")
+      #expect(try key.single().bytes(0) == Self.encrypt().wrappedKey)
+      #expect(try await queue.number("SELECT count(DISTINCT image_id) FROM analysis.job") == 2)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test(
+    "One in plaintext, or under another key, gives way to one that comes encrypted, and keeps its jobs",
+    arguments: [1, 2])
+  func givesWay(count: Int) async throws {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       _ = try await queue.submit([
         queue.submission("clinic", 1), submission(queue, 2, storedKey: Self.encrypt(5)),
       ])
-      let again = try await queue.submit([
-        submission(queue, 1, storedKey: Self.encrypt(9)), submission(queue, 2, storedKey: Self.encrypt(9)),
-        queue.submission("clinic", 2),
+      for number in 1...2 {
+        let item = submission(queue, number, storedKey: Self.encrypt(9))
+        #expect(try await queue.submit(Array(repeating: item, count: count)).allSatisfy { $0.job != nil })
+      }
+      #expect(try await images(queue) == ["plaintext, not again", "5, not again", "9", "9"])
+      // Each job shows what it was submitted with; whoever names the picture gets the encrypted one.
+      _ = try await queue.submit([
+        Submission(user: "clinic", kind: .ear, image: .known(sha256: QueueFixture.hash(1)))
       ])
-      #expect(again.allSatisfy { $0.job != nil })
-      let kept = try await queue.pool.query(
-        "SELECT encrypted_by, wrapped_key FROM analysis.image ORDER BY id")
-      #expect(kept.count == 2)
-      #expect(try kept[0].isNull(0) && kept[0].isNull(1))
-      #expect(try kept[1].int64(0) == 5 && kept[1].bytes(1) == Self.encrypt().wrappedKey)
+      let shown = try await queue.texts(
+        """
+        SELECT coalesce(i.encrypted_by::text, 'plaintext') FROM analysis.job j
+        JOIN analysis.image i ON i.id = j.image_id ORDER BY j.id
+        """)
+      #expect(shown == ["plaintext", "5"] + Array(repeating: "9", count: 2 * count + 1))
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("Within a call the encrypted one counts, whichever comes first")
+  func together() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let outcomes = try await queue.submit([
+        queue.submission("clinic", 1), submission(queue, 1, storedKey: Self.encrypt(5)),
+        queue.submission("clinic", 1),
+      ])
+      #expect(outcomes.allSatisfy { $0.job != nil })
+      #expect(try await images(queue) == ["5"])
+      #expect(try await queue.number("SELECT count(DISTINCT image_id) FROM analysis.job") == 1)
+    }
+  }
+
+  @Test("Where the setting requires it none in plaintext is taken, nor one used again that is there")
+  func required() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit([
+        queue.submission("clinic", 1), queue.submission("clinic", 2, key: "old"),
+        submission(queue, 3, storedKey: Self.encrypt(5)),
+      ])
+      try await queue.set("require_encryption", "yes")
+      let named = [1, 3].map {
+        Submission(user: "clinic", kind: .ear, image: .known(sha256: QueueFixture.hash($0)))
+      }
+      for items in [
+        [queue.submission("clinic", 4)],
+        [queue.submission("clinic", 4), submission(queue, 5, storedKey: Self.encrypt())],
+        [named[0]],
+      ] {
+        guard case .refused(let refusal) = try await queue.submit(items)[0] else {
+          Issue.record("a picture in plaintext was taken")
+          return
+        }
+        let isNamed = items[0].image.byteCount == 0
+        #expect(refusal.code == (isNamed ? Refusal.Reason.imageMissing : .plaintextRefused).rawValue)
+        #expect(isNamed || refusal.description.contains("analysisctl submit --key-file"))
+      }
+      #expect(try await queue.submit([named[1]])[0].job != nil)
+      // A repeat is answered with its job all the same.
+      guard case .duplicate = try await queue.submit([queue.submission("clinic", 2, key: "old")])[0] else {
+        Issue.record("a repeat was not answered")
+        return
+      }
+      let bySQL = try await queue.pool.query(
+        "SELECT outcome, reason FROM analysis.submit_image('clinic', 'throat', 'c'::bytea)"
+      ).single()
+      #expect(try bySQL.string(0) == "refused" && bySQL.string(1).contains("analysisctl submit"))
+      #expect(try await queue.number("SELECT count(*) FROM analysis.image WHERE encrypted_by IS NULL") == 2)
+      try await queue.expectSound()
+    }
+  }
+
+  @Test("One that a worker found changed is stored anew with the next submit", arguments: [1, 2])
+  func changed(count: Int) async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit([
+        queue.submission("clinic", 9), submission(queue, 1, storedKey: Self.encrypt(5)),
+      ])
+      let claimed = try await queue.claimJobs()
+      let lease = try #require(claimed.last?.lease)
+      let row = try await queue.pool.query(
+        """
+        SELECT o_outcome FROM analysis.fail(0::smallint, 1, ARRAY[$1], ARRAY[$2], ARRAY[NULL::bigint], '{false}', '{image}',
+          '{image_tampered}', '{changed}', NULL, NULL, '{0}', '{false}', NULL)
+        """, [.int64(lease), .int64(try #require(claimed.last?.id.value))])
+      #expect(try row.single().string(0) == "dead")
+      let item = submission(queue, 1, storedKey: Self.encrypt(5, 80))
+      #expect(try await queue.submit(Array(repeating: item, count: count)).allSatisfy { $0.job != nil })
+      #expect(try await images(queue) == ["plaintext", "5, not again", "5"])
+      try await queue.expectSound()
     }
   }
 

@@ -15,7 +15,7 @@ struct ShardClaimsTests {
       ClaimedJob(
         shard: 0, lease: 1, lane: lane, id: JobID(time), period: period, attempt: 1, maxAttempts: 10,
         virtualTime: time, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
-        imageBytes: 1, isUnsanitized: false, isExpired: false)
+        imageMark: [], imageBytes: 1, isUnsanitized: false, isExpired: false)
     }
     return ClaimedLease(shard: 0, id: 1, lane: lane, jobs: jobs)
   }

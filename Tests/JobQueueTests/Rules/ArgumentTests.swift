@@ -80,7 +80,7 @@ struct ArgumentTests {
       function: "complete",
       arguments: [
         shard, worker, "'{100,100}'::bigint[]", "'{1,2}'::bigint[]", "'{a,a}'::text[]",
-        "'{NULL,NULL}'::timestamptz[]", "'{[],[]}'::jsonb[]", "'{0,0}'::smallint[]", "NULL", "NULL", "NULL",
+        "'{NULL,NULL}'::timestamptz[]", "'{[],[]}'::text[]", "'{0,0}'::smallint[]", "NULL", "NULL", "NULL",
         "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "NULL", "'{-1,-1}'", "'{-1,-1}'",
         "'{false,false}'", "'{false,false}'", "'{1,1}'::smallint[]", "'{1,1}'::int[]", "NULL", "NULL",
         "'test'",

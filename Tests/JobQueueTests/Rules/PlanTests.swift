@@ -12,8 +12,8 @@ struct PlanTests {
           SELECT nextval('analysis.job_id') AS id, g, analysis.period_of(now(), 'UTC') AS period FROM generate_series(1, \(count)) g),
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-            max_attempts, image_unsanitized)
-          SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false FROM ids)
+            max_attempts, image_unsanitized, image_mark)
+          SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false, '' FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids
         """, deadline: .seconds(300))
   }
@@ -195,8 +195,9 @@ struct PlanTests {
               decode(repeat('07', 72), 'hex')
             FROM analysis.account a CROSS JOIN generate_series(1, 2) n;
             INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
-              max_attempts, image_unsanitized)
-            SELECT 0, \(month), 1, 5, i.id, i.user_id, i.id, 0, now(), 41, \(month), 3, false FROM analysis.image i;
+              max_attempts, image_unsanitized, image_mark)
+            SELECT 0, \(month), 1, 5, i.id, i.user_id, i.id, 0, now(), 41, \(month), 3, false, substr(i.sha256, 1, 16)
+            FROM analysis.image i;
             INSERT INTO analysis.lease (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
             SELECT 0, 5, 1, 1, now() + interval '1 day', array_agg(j.id), array_agg(j.period), array_fill(0::smallint, ARRAY[64]),
               array_agg(j.user_id)

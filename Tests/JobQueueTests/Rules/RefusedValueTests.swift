@@ -9,22 +9,23 @@ struct RefusedValueTests {
     arguments: [
       (
         "SELECT analysis.add_user(0::smallint, 'p1', NULL, NULL, 'Secret Name', repeat('secret@', 60))",
-        "email"
+        "email of profile"
       ),
-      ("SELECT analysis.add_user(0::smallint, 'p1', NULL, 'EST', 'Secret Name', NULL)", "zone"),
-      ("SELECT analysis.set_zone(0::smallint, 'secret-u', 'EST')", "zone"),
+      ("SELECT analysis.add_user(0::smallint, 'p1', NULL, 'EST', 'Secret Name', NULL)", "zone of account"),
+      ("SELECT analysis.set_zone(0::smallint, 'secret-u', 'EST')", "zone of account"),
       (
         "SELECT analysis.save_profile(0::smallint, user_id, 'Secret Name', repeat('secret@', 60), NULL, NULL, NULL) FROM analysis.account",
-        "email"
+        "email of profile"
       ),
-      ("SELECT analysis.set_photo(0::smallint, 'secret-u', repeat('secret', 500))", "photo_url"),
+      ("SELECT analysis.set_photo(0::smallint, 'secret-u', repeat('secret', 500))", "photo_url of profile"),
     ])
   func hidden(sql: String, what: String) async throws {
     try await withCheckedQueue { (queue) async throws in
       try await queue.addUser("secret-u")
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(
-        error?.sqlState == "22023" && error?.message == "\(what) is too long, or is not as it has to be")
+        error?.sqlState == "22023" && error?.message == "\(what) is missing, too long, or not as it has to be"
+      )
       #expect(error?.detail == nil)
       #expect(try await queue.number("SELECT count(*) FROM analysis.account") == 1)
     }

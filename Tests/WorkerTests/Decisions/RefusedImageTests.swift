@@ -18,7 +18,7 @@ struct RefusedImageTests {
     let job = ClaimedJob(
       shard: 0, lease: 1, lane: Lane(.throat, .normal), id: JobID(7), period: period, attempt: attempt,
       maxAttempts: 3, virtualTime: 0, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
-      imageBytes: 10, isUnsanitized: true, isExpired: false)
+      imageMark: [], imageBytes: 10, isUnsanitized: true, isExpired: false)
     var random = SystemRandomNumberGenerator()
     let failed = FailedAttempt.refusedImage(
       job, ImageRefusal(code, "Why."), by: RetryPolicy(), using: &random)

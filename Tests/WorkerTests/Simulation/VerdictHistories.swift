@@ -74,8 +74,8 @@ struct VerdictHistories {
     let job = ClaimedJob(
       shard: 0, lease: 1, lane: Lane(.throat, .normal), id: JobID(number), period: period, attempt: 1,
       maxAttempts: 3, virtualTime: 0, userID: 1, kind: .throat, image: ImageKey(period: period, id: 1),
-      imageBytes: 1, isUnsanitized: false, isExpired: false)
-    return ReadyJob(job: job, image: StoredImage(bytes: Blob([1]), digestPrefix: "0"))
+      imageMark: [], imageBytes: 1, isUnsanitized: false, isExpired: false)
+    return ReadyJob(job: job, image: StoredImage(bytes: Blob([1]), sha256: []))
   }
 
   /// A client that calls nobody.

@@ -28,6 +28,24 @@ BEGIN
     'a moment is of the years 1900 to 2599');
 END $$;
 
+-- What a function says in place of the server where a value breaks a rule of its table: the names of the
+-- columns. The server shows the whole row, to the caller and in its log, with a person's name or what was
+-- found in a picture. A month without a partition breaks a rule without a name.
+CREATE OR REPLACE FUNCTION analysis.refuse_value(p_table text, p_rule text, p_column text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% of % is missing, too long, or not as it has to be',
+    coalesce(
+      nullif(p_column, ''),
+      (SELECT string_agg(a.attname, ', ' ORDER BY a.attnum)
+       FROM pg_constraint c
+       JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = ANY (c.conkey)
+       WHERE c.conrelid = to_regclass(format('analysis.%I', p_table)) AND c.conname = p_rule),
+      'period'),
+    regexp_replace(p_table, '_p[0-9]+$', '')
+    USING ERRCODE = '22023';
+END $$;
+
 -- What finds a character that nobody sees, or that changes how the text beside it is read: control and format
 -- characters, private ones, separators of lines, every blank but the space, and what Unicode lets a
 -- program leave out. The same list as `isPrintable` in Swift, but for characters that no version of

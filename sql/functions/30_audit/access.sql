@@ -109,7 +109,8 @@ BEGIN
                   WHEN d.job_id IS NOT NULL THEN 'dead' ELSE 'open' END,
     'ended_at', coalesce(r.finished_at, d.failed_at),
     'image', CASE WHEN i.id IS NOT NULL THEN jsonb_build_object(
-      'image', i.id, 'sha256', encode(i.sha256, 'hex'), 'width', i.width, 'height', i.height) END,
+      'image', i.id, CASE WHEN i.encrypted_by IS NULL THEN 'sha256' ELSE 'hmac_sha256' END,
+      encode(i.sha256, 'hex'), 'width', i.width, 'height', i.height) END,
     'analysis', CASE WHEN r.outcome = 1 THEN jsonb_build_object(
       'analysis', r.analysis_id, 'answered_at', r.answered_at, 'serious', r.serious, 'consult', r.consult,
       'endpoint_serious', r.endpoint_serious, 'endpoint_consult', r.endpoint_consult, 'model', r.model,
@@ -139,7 +140,7 @@ BEGIN
     SELECT k.* FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = j.id OFFSET 0) d ON r.job_id
       IS NULL
   LEFT JOIN LATERAL (
-    SELECT k.id, k.sha256, k.width, k.height FROM analysis.image k
+    SELECT k.id, k.sha256, k.encrypted_by, k.width, k.height FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = j.image_period AND k.id = j.image_id OFFSET 0) i ON true
   ORDER BY j.id;
 END $$;

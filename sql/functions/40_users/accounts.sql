@@ -10,16 +10,6 @@ $$;
 COMMENT ON FUNCTION analysis.shard_of IS
   'Answers the shard of a user, who need not exist.';
 
--- What the functions below say in place of the server where a value breaks a rule of its column: the
--- server shows the whole row, with the names and addresses in it, to the caller and in its log.
-CREATE OR REPLACE FUNCTION analysis.refuse_value(p_constraint text) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  RAISE EXCEPTION '% is too long, or is not as it has to be',
-    regexp_replace(p_constraint, '^(account|profile)_(.+)_check$', '\2')
-    USING ERRCODE = '22023';
-END $$;
-
 CREATE OR REPLACE FUNCTION analysis.add_user(
   p_shard smallint, p_user text, p_plan text, p_zone text, p_name text, p_email text)
 RETURNS TABLE (o_user_id bigint, o_created boolean)
@@ -27,7 +17,9 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock
 DECLARE
   v_plan smallint;
   v_zone text := coalesce(p_zone, (SELECT s.value FROM analysis.setting s WHERE s.name = 'zone'));
+  v_table text;                        -- of a row that was refused, and for what
   v_rule text;
+  v_column text;
 BEGIN
   IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
     RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard
@@ -58,9 +50,9 @@ BEGIN
   VALUES (p_shard, o_user_id, '-infinity', v_plan);
   INSERT INTO analysis.profile (shard, user_id, name, email) VALUES (p_shard, o_user_id, p_name, p_email);
   RETURN NEXT;
-EXCEPTION WHEN check_violation THEN
-  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
-  PERFORM analysis.refuse_value(v_rule);
+EXCEPTION WHEN check_violation OR not_null_violation THEN
+  GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;
+  PERFORM analysis.refuse_value(v_table, v_rule, v_column);
 END $$;
 COMMENT ON FUNCTION analysis.add_user IS
   'Adds a user with a plan; leaves one who is there already as it is.';
@@ -107,7 +99,9 @@ CREATE OR REPLACE FUNCTION analysis.set_zone(p_shard smallint, p_user text, p_zo
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_user bigint;
+  v_table text;                        -- of a row that was refused, and for what
   v_rule text;
+  v_column text;
 BEGIN
   UPDATE analysis.account a SET zone = p_zone
   WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
@@ -118,9 +112,9 @@ BEGIN
   END IF;
   PERFORM analysis.audit_add('set_zone', 'user:' || v_user, jsonb_build_object('zone', p_zone));
   RETURN true;
-EXCEPTION WHEN check_violation THEN
-  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
-  PERFORM analysis.refuse_value(v_rule);
+EXCEPTION WHEN check_violation OR not_null_violation THEN
+  GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;
+  PERFORM analysis.refuse_value(v_table, v_rule, v_column);
 END $$;
 COMMENT ON FUNCTION analysis.set_zone IS
   'Sets the time zone in which a user''s months are counted.';
@@ -133,7 +127,9 @@ CREATE OR REPLACE FUNCTION analysis.save_profile(
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
+  v_table text;                        -- of a row that was refused, and for what
   v_rule text;
+  v_column text;
 BEGIN
   PERFORM analysis.require_date(p_last_reset);
   PERFORM analysis.require_argument(
@@ -150,9 +146,9 @@ BEGIN
          backend_count = coalesce(EXCLUDED.backend_count, p.backend_count),
          last_reset = coalesce(EXCLUDED.last_reset, p.last_reset),
          updated_at = EXCLUDED.updated_at;
-EXCEPTION WHEN check_violation THEN
-  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
-  PERFORM analysis.refuse_value(v_rule);
+EXCEPTION WHEN check_violation OR not_null_violation THEN
+  GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;
+  PERFORM analysis.refuse_value(v_table, v_rule, v_column);
 END $$;
 COMMENT ON FUNCTION analysis.save_profile IS
   'Keeps what the endpoint''s API says of a user.';
@@ -161,7 +157,9 @@ COMMENT ON FUNCTION analysis.save_profile IS
 CREATE OR REPLACE FUNCTION analysis.set_photo(p_shard smallint, p_user text, p_url text) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
+  v_table text;                        -- of a row that was refused, and for what
   v_rule text;
+  v_column text;
 BEGIN
   INSERT INTO analysis.profile AS p (shard, user_id, photo_url, updated_at)
   SELECT a.shard, a.user_id, p_url, clock_timestamp()
@@ -169,9 +167,9 @@ BEGIN
   FOR KEY SHARE
   ON CONFLICT (shard, user_id) DO UPDATE SET photo_url = EXCLUDED.photo_url, updated_at = EXCLUDED.updated_at;
   RETURN FOUND;
-EXCEPTION WHEN check_violation THEN
-  GET STACKED DIAGNOSTICS v_rule = CONSTRAINT_NAME;
-  PERFORM analysis.refuse_value(v_rule);
+EXCEPTION WHEN check_violation OR not_null_violation THEN
+  GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;
+  PERFORM analysis.refuse_value(v_table, v_rule, v_column);
 END $$;
 COMMENT ON FUNCTION analysis.set_photo IS
   'Sets the address of a user''s photo.';

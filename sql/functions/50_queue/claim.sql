@@ -46,7 +46,7 @@ RETURNS TABLE (
   o_user bigint,
   o_kind smallint, o_image_period smallint, o_image bigint, o_bytes int, o_unsanitized boolean,
   o_expired boolean,
-  o_max_attempts smallint)
+  o_max_attempts smallint, o_image_mark bytea)
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
@@ -129,7 +129,7 @@ BEGIN
           unnest(v_vt) AS vt) t
         CROSS JOIN LATERAL (
           SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_unsanitized,
-                 k.max_attempts, coalesce(k.expires_at <= v_now, false) AS expired
+                 k.max_attempts, k.image_mark, coalesce(k.expires_at <= v_now, false) AS expired
           FROM analysis.job k
           WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
         ORDER BY t.vt, t.job_id),
@@ -142,7 +142,8 @@ BEGIN
         FROM found f HAVING count(*) > 0)
       SELECT p_lease + i - 1, p_lanes[i], f.job_id, f.period, (analysis.attempts_of(f.tries) + 1)::smallint,
              f.vt, f.user_id, f.kind,
-             f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts
+             f.image_period, f.image_id, f.image_bytes, f.image_unsanitized, f.expired, f.max_attempts,
+             f.image_mark
       FROM found f;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_dropped := v_dropped + cardinality(v_job) - v_found;

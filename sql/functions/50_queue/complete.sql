@@ -2,7 +2,8 @@
 -- was stored now, and those that are busy. p_leases[i] is the lease under which p_jobs[i] ran. Which of
 -- the jobs count, and their month, user, type and attempt, the database decides: a job that is not in that
 -- lease, or not in a lease of this worker, or was cancelled first, is not stored. A row that breaks a
--- constraint fails the whole call.
+-- constraint, or conditions that are no JSON (so they come as text), fail the whole call by the names of the
+-- columns: what was found goes into no message and not into the server's log.
 --
 -- p_serious[i] is the highest confidence of a condition that has the flag and is not normal: from the
 -- setting consult_from on the analysis is serious. It is -1 where there is no such condition, and NULL where
@@ -15,7 +16,7 @@
 CREATE OR REPLACE FUNCTION analysis.complete(
   p_shard smallint, p_worker bytea, p_leases bigint[], p_jobs bigint[], p_analysis_id text[],
   p_answered_at timestamptz[],
-  p_conditions jsonb[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
+  p_conditions text[], p_condition_count smallint[], p_primary_id text[], p_primary_name text[],
   p_primary_confidence double precision[], p_primary_band smallint[], p_primary_normal boolean[],
   p_secondary_id text[],
   p_secondary_name text[], p_secondary_confidence double precision[], p_secondary_band smallint[],
@@ -34,6 +35,9 @@ DECLARE
   v_looks boolean := p_known_busy;     -- whether what is to be left out is looked for
   v_left int;                          -- how many are not left out, and how many were not the last time
   v_before int;
+  v_table text;                        -- of a row that was refused, and for what
+  v_rule text;
+  v_column text;
   v_from float8 := (SELECT s.value::float8 FROM analysis.setting s WHERE s.name = 'consult_from');
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
@@ -111,7 +115,7 @@ BEGIN
           g.primary_id, g.primary_name, g.primary_confidence, g.primary_band, g.primary_normal,
           g.secondary_id, g.secondary_name, g.secondary_confidence, g.secondary_band, g.secondary_normal,
           g.serious >= v_from, g.consult >= v_from, g.endpoint_serious, g.endpoint_consult,
-          g.condition_count, g.conditions, g.endpoint, g.model, p_version, g.call_ms
+          g.condition_count, g.conditions::jsonb, g.endpoint, g.model, p_version, g.call_ms
         FROM (
           SELECT unnest(p_jobs) AS job_id, unnest(v_of) AS lease_id, unnest(p_analysis_id) AS analysis_id,
             unnest(p_answered_at) AS answered_at, unnest(p_conditions) AS conditions,
@@ -139,6 +143,11 @@ BEGIN
       END IF;
       v_before := v_left;
       v_looks := true;
+    WHEN check_violation OR not_null_violation THEN
+      GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;
+      PERFORM analysis.refuse_value(v_table, v_rule, v_column);
+    WHEN data_exception THEN
+      PERFORM analysis.refuse_value('result', '', 'conditions');
     END;
   END LOOP;
 

@@ -22,6 +22,9 @@ DECLARE
   v_held bigint[];
   v_ended analysis.ended[];
   v_busy bigint[];
+  v_table text;                        -- of a row that was refused, and for what
+  v_rule text;
+  v_column text;
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
@@ -73,9 +76,18 @@ BEGIN
     WHERE k.shard = p_shard AND k.period = s.period AND k.id = s.job_id
     FOR NO KEY UPDATE SKIP LOCKED) j ON true;
 
-  -- 2. Write, then take them out of the leases.
+  -- 2. Write, then take them out of the leases. A row that breaks a constraint is refused by the names of its
+  --    columns.
   IF v_ended IS NOT NULL THEN
-    PERFORM analysis.end_attempts(p_shard, v_ended);
+    BEGIN
+      PERFORM analysis.end_attempts(p_shard, v_ended);
+    EXCEPTION WHEN check_violation OR not_null_violation THEN
+      GET STACKED DIAGNOSTICS v_table = TABLE_NAME, v_rule = CONSTRAINT_NAME, v_column = COLUMN_NAME;
+      PERFORM analysis.refuse_value(v_table, v_rule, v_column);
+    END;
+    IF 'image_tampered' = ANY (p_code) THEN
+      PERFORM analysis.set_changed_images_aside(p_shard, v_ended);
+    END IF;
     PERFORM analysis.end_leases(p_shard, v_held, p_leases, p_jobs, v_busy);
   END IF;
 

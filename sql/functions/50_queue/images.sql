@@ -1,20 +1,18 @@
 -- The images as workers read them, which keys they are encrypted under, and changing those. The keys
 -- themselves are nowhere in the database.
 
--- The images of one month of jobs that a worker has under a lease, each once: with the mark that tells one
--- from another, the user's number, which the jobs have too, and of an encrypted one under which key it is,
--- its own key under that one, and what it is bound to: the hash of the user's reference and of the image
--- as it was. No row: there is no such image. That is final for a job, so it is said only where the leases
--- are known: not by a server that was the primary once, and not of a lease that is lost. The bytes are
--- fetched as each row is sent. Images and users are reached in the order of their keys: of two keys that
--- begin alike, a plan that was made while the table was empty would take any, and go through the table for
--- each.
+-- The images of one month of jobs that a worker has under a lease, each once: with its hash, of which the
+-- jobs have the beginning, the user's number, which the jobs have too, and of an encrypted one under which
+-- key it is, its own key under that one, and the hash of the user's reference, to which it is bound. No
+-- row: there is no such image. That is final for a job, so it is said only where the leases are known: not
+-- by a server that was the primary once, and not of a lease that is lost. The bytes are fetched as each row
+-- is sent. Images and users are reached in the order of their keys: of two keys that begin alike, a plan
+-- that was made while the table was empty would take any, and go through the table for each.
 CREATE OR REPLACE FUNCTION analysis.images_of_jobs(
   p_shard smallint, p_worker bytea, p_period smallint, p_leases bigint[], p_jobs bigint[])
 RETURNS TABLE (
-  o_image bigint, o_bytes bytea, o_digest_prefix text, o_encrypted_by bigint, o_wrapped_key bytea,
-  o_sha256 bytea, o_user_sha256 bytea,
-  o_user bigint)
+  o_image bigint, o_bytes bytea, o_sha256 bytea, o_encrypted_by bigint, o_wrapped_key bytea,
+  o_user_sha256 bytea, o_user bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
@@ -46,8 +44,7 @@ BEGIN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
   RETURN QUERY
-  SELECT k.id, k.bytes, left(encode(k.sha256, 'hex'), 16), k.encrypted_by, k.wrapped_key,
-         CASE WHEN k.encrypted_by IS NOT NULL THEN k.sha256 END, a.user_sha256, k.user_id
+  SELECT k.id, k.bytes, k.sha256, k.encrypted_by, k.wrapped_key, a.user_sha256, k.user_id
   FROM (
     SELECT DISTINCT j.image_id
     FROM (
@@ -72,6 +69,58 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.images_of_jobs IS
   'Answers the images of jobs that a worker holds.';
+
+-- Makes room for images that come encrypted: what is there of the same hash in plaintext, or under another
+-- key, is not used again. It stays as it is for the jobs that show it, whose picture nobody can swap so. An
+-- image in plaintext (NULL) takes nobody's place. The caller holds the users' months, so that nobody else
+-- submits for them. Called by `submit` alone, whose settings hold.
+CREATE OR REPLACE FUNCTION analysis.replace_images(
+  p_shard smallint, p_user bigint[], p_period smallint[], p_sha256 bytea[], p_encrypted_by bigint[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_image bigint[];
+  v_period smallint[];
+BEGIN
+  SELECT array_agg(m.id), array_agg(m.period) INTO v_image, v_period
+  FROM (SELECT unnest(p_user) AS user_id, unnest(p_period) AS period, unnest(p_sha256) AS sha256,
+               unnest(p_encrypted_by) AS encrypted_by) g
+  CROSS JOIN LATERAL (
+    SELECT k.id, k.period FROM analysis.image k
+    WHERE k.shard = p_shard AND k.period = g.period AND k.user_id = g.user_id AND k.sha256 = g.sha256
+      AND k.reusable AND k.encrypted_by IS DISTINCT FROM g.encrypted_by OFFSET 0) m
+  WHERE g.encrypted_by IS NOT NULL;
+  FOR i IN 1 .. coalesce(cardinality(v_image), 0) LOOP
+    UPDATE analysis.image k SET reusable = false
+    WHERE k.shard = p_shard AND k.period = v_period[i] AND k.id = v_image[i];
+  END LOOP;
+END $$;
+
+-- Images that a worker found to be not what was submitted: the next submit of such a picture stores it
+-- anew. One that a submit holds just now is left as it is, until the next job finds it so. Called by `fail`
+-- alone, whose settings hold.
+CREATE OR REPLACE FUNCTION analysis.set_changed_images_aside(p_shard smallint, p_ended analysis.ended[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_image record;
+BEGIN
+  FOR v_image IN
+    SELECT m.id, m.period
+    FROM unnest(p_ended) e
+    CROSS JOIN LATERAL (
+      SELECT j.image_period, j.image_id FROM analysis.job j
+      WHERE j.shard = p_shard AND j.period = e.period AND j.id = e.job_id OFFSET 0) w
+    CROSS JOIN LATERAL (
+      SELECT k.id, k.period FROM analysis.image k
+      WHERE k.shard = p_shard AND k.period = w.image_period AND k.id = w.image_id AND k.reusable
+      FOR NO KEY UPDATE SKIP LOCKED) m
+    WHERE e.code = 'image_tampered' AND e.outcome = 'dead'
+  LOOP
+    UPDATE analysis.image k SET reusable = false
+    WHERE k.shard = p_shard AND k.period = v_image.period AND k.id = v_image.id;
+  END LOOP;
+END $$;
 
 -- How many images of a shard are under each key; NULL: in plaintext. It reads every image's row, and no
 -- image.
@@ -154,6 +203,9 @@ DECLARE
   v_count int;
   v_from jsonb;
 BEGIN
+  PERFORM analysis.require_argument(
+    p_key > 0 AND (72 = ALL (ARRAY(SELECT octet_length(w) FROM unnest(p_after) w))) IS TRUE,
+    'images are put under a key with a number above 0, each with 72 bytes of its own key');
   WITH held AS MATERIALIZED (
     SELECT g.id, g.row_id, g.after, h.encrypted_by
     FROM (SELECT unnest(p_images) AS id, unnest(p_row_ids::tid[]) AS row_id, unnest(p_before) AS before,

@@ -108,8 +108,10 @@ BEGIN
       EXECUTE format('ALTER TABLE analysis.%I ATTACH PARTITION analysis.%I FOR VALUES FROM (%s) TO (%s)',
                      v_parent, v_child, v_period, v_period + 1);
     END LOOP;
-    -- File names are not to be copied into the planner's statistics, where no erasure finds them.
-    EXECUTE format('ALTER TABLE analysis.%I ALTER COLUMN source_name SET STATISTICS 0', 'job_p' || v_period);
+    -- File names and hashes are not to be copied into the planner's statistics, where no erasure finds them.
+    EXECUTE format(
+      'ALTER TABLE analysis.%I ALTER COLUMN source_name SET STATISTICS 0, '
+      'ALTER COLUMN image_mark SET STATISTICS 0', 'job_p' || v_period);
     -- Images that are removed while their month runs have to find its jobs meanwhile.
     IF (SELECT nullif(s.value, '')::interval < interval '28 days' FROM analysis.setting s
       WHERE s.name = 'keep_images') THEN

@@ -7,7 +7,8 @@
 -- taken apart in the lists of SELECTs, which is several times cheaper than in FROM.
 --
 -- An image that was encrypted by the submitter comes with the number of the key and with its own key under
--- that one; one in plaintext has NULL for both.
+-- that one, and with a keyed hash; one in plaintext has NULL for both, and its SHA-256. Where the setting
+-- require_encryption is yes, no image in plaintext is stored, nor one that is stored so used again.
 CREATE OR REPLACE FUNCTION analysis.submit(
   p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],
   p_image bytea[],
@@ -32,6 +33,7 @@ DECLARE
   v_max_all bigint;                    -- jobs waiting, of all users
   v_bytes bigint;                      -- as far as a worker told lately
   v_all bigint;
+  v_only_encrypted boolean;            -- no image in plaintext is taken
   -- What follows has an element for each job of the call, in order.
   v_user bigint[];
   v_lane smallint[];
@@ -88,8 +90,10 @@ BEGIN
            WHERE g.name = 'database_bytes' AND g.at >= v_now - interval '1 minute'),
          (SELECT g.value FROM analysis.gauge g
            WHERE g.name = 'waiting' AND g.at >= v_now - interval '1 minute'),
-         (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user)
-  INTO v_max_bytes, v_max_all, v_max_waiting, v_bytes, v_all, v_submitter;
+         (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user),
+         coalesce(
+           (SELECT s.value <> 'no' FROM analysis.setting s WHERE s.name = 'require_encryption'), true)
+  INTO v_max_bytes, v_max_all, v_max_waiting, v_bytes, v_all, v_submitter, v_only_encrypted;
   IF v_submitter IS NULL THEN
     v_submitter := analysis.new_submitter();
   END IF;
@@ -103,7 +107,8 @@ BEGIN
     THEN 'queue_full' END;
 
   --    One job alone goes the short way, if it is as usual.
-  IF v_count = 1 AND v_full IS NULL AND p_at[1] IS NULL THEN
+  IF v_count = 1 AND v_full IS NULL AND p_at[1] IS NULL
+     AND (p_encrypted_by[1] IS NOT NULL OR NOT v_only_encrypted) THEN
     SELECT s.* INTO o_job, o_period, o_limit, o_used
     FROM analysis.submit_single(
       p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1],
@@ -122,6 +127,7 @@ BEGIN
   --    can be judged alone.
   WITH asked AS MATERIALIZED (
     SELECT t.*, greatest(t.at, v_now) AS run_from,
+           p_image[t.i] IS NOT NULL AND p_encrypted_by[t.i] IS NULL AS is_plaintext,
            analysis.is_sound(
              t.user_ref, t.kind, t.priority, t.sha256, octet_length(p_image[t.i]), t.width, t.height,
                              t.key, t.source, t.at)
@@ -165,6 +171,7 @@ BEGIN
                 WHEN k.user_id IS NULL THEN k.stranger
                 WHEN t.expires <= t.run_from THEN 'expired'
                 WHEN NOT k.is_open THEN 'no_partition'
+                WHEN v_only_encrypted AND t.is_plaintext THEN analysis.plaintext_refusal()
                 ELSE v_full END AS reason
     FROM asked t
     LEFT JOIN known k ON k.user_ref = t.user_ref AND k.run_from = t.run_from AND t.sound
@@ -268,6 +275,7 @@ BEGIN
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.byte_count, k.unsanitized FROM analysis.image k
         WHERE k.shard = p_shard AND k.period = d.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
+          AND k.reusable AND (k.encrypted_by IS NOT NULL OR NOT v_only_encrypted)
         FOR KEY SHARE) m),
     older AS MATERIALIZED (
       SELECT d.user_id, d.sha256, m.*
@@ -280,6 +288,7 @@ BEGIN
         CROSS JOIN LATERAL (
           SELECT k.id, k.period, k.byte_count, k.unsanitized FROM analysis.image k
           WHERE k.shard = p_shard AND k.period = p.period AND k.user_id = d.user_id AND k.sha256 = d.sha256
+            AND k.reusable AND (k.encrypted_by IS NOT NULL OR NOT v_only_encrypted)
           FOR KEY SHARE) f
         LIMIT 1) m),
     there AS (
@@ -388,9 +397,17 @@ BEGIN
   IF EXISTS (
     SELECT 1 FROM (SELECT unnest(v_reason) AS reason, unnest(v_twin) AS twin) t
     WHERE t.reason IS NULL AND t.twin IS NULL) THEN
-    -- 9. Images. One that the user has in this month already is used again as it is, in plaintext or under
-    --    whatever key, also within the call. The bytes are fetched from the array as each row is written, so
-    --    no sort carries them.
+    -- 9. Images. One that the user has in this month already is used again as it is, also within the call;
+    --    but not in place of one that comes encrypted, unless it is under the same key. The bytes are
+    --    fetched from the array as each row is written, so no sort carries them.
+    IF p_encrypted_by IS NOT NULL THEN
+      PERFORM analysis.replace_images(
+        p_shard, v_user, v_period, p_sha256,
+        ARRAY(
+          SELECT CASE WHEN t.reason IS NULL AND t.twin IS NULL THEN t.encrypted_by END
+          FROM (SELECT unnest(p_encrypted_by) AS encrypted_by, unnest(v_reason) AS reason,
+                       unnest(v_twin) AS twin) t));
+    END IF;
     IF p_image IS NOT NULL THEN
       WITH given AS MATERIALIZED (
         SELECT t.*, t.reason IS NULL AND t.twin IS NULL AND p_image[t.i] IS NOT NULL AS is_given
@@ -404,8 +421,8 @@ BEGIN
                p_height[o.i],
                coalesce(p_unsanitized[o.i], false), v_now, v_now, p_encrypted_by[o.i], p_wrapped_key[o.i]
         FROM (SELECT DISTINCT ON (g.period, g.user_id, g.sha256) g.* FROM given g WHERE g.is_given
-              ORDER BY g.period, g.user_id, g.sha256, g.i) o
-        ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
+              ORDER BY g.period, g.user_id, g.sha256, p_encrypted_by[g.i] IS NULL, g.i) o
+        ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
         RETURNING k.id, k.period, k.user_id, k.sha256, k.byte_count, k.unsanitized)
       SELECT array_agg(x.id), array_agg(x.period), array_agg(x.byte_count), array_agg(x.unsanitized)
       INTO v_image, v_image_period, v_image_bytes, v_image_unsanitized
@@ -427,7 +444,7 @@ BEGIN
         SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_lane) AS lane,
                unnest(v_period) AS period,
                unnest(v_cost) AS cost, unnest(v_job) AS job_id, unnest(v_run_at) AS run_at,
-               unnest(v_key_hash) AS key_hash,
+               unnest(v_key_hash) AS key_hash, unnest(p_sha256) AS sha256,
                unnest(p_kind) AS kind, unnest(p_expires) AS expires_at, unnest(p_source) AS source_name,
                unnest(v_image) AS image_id, unnest(v_image_period) AS image_period,
                unnest(v_image_bytes) AS image_bytes,
@@ -455,11 +472,12 @@ BEGIN
       INSERT INTO analysis.job (
         shard, period, kind, lane, id, user_id, image_id, vt, created_at, run_at, expires_at, image_bytes,
         image_period,
-        max_attempts, image_unsanitized, key_hash, source_name, submitter)
+        max_attempts, image_unsanitized, image_mark, key_hash, source_name,
+        submitter)
       SELECT p_shard, s.period, s.kind, s.lane, s.job_id, s.user_id, s.image_id, s.vt, v_now, s.run_at,
              s.expires_at,
-             s.image_bytes, s.image_period, p_max_attempts, s.image_unsanitized, s.key_hash, s.source_name,
-             v_submitter
+             s.image_bytes, s.image_period, p_max_attempts, s.image_unsanitized, substr(s.sha256, 1, 16),
+             s.key_hash, s.source_name, v_submitter
       FROM accepted s),
     later AS (
       INSERT INTO analysis.scheduled (shard, lane, tries, is_counted, period, run_at, job_id, user_id)

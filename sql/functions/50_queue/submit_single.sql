@@ -39,6 +39,12 @@ BEGIN
   RETURN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
 END $$;
 
+-- Why an image in plaintext is refused where the setting require_encryption is yes.
+CREATE OR REPLACE FUNCTION analysis.plaintext_refusal() RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'plaintext_refused: use analysisctl submit --key-file'
+$$;
+
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
@@ -119,11 +125,13 @@ BEGIN
     END IF;
   END IF;
 
-  -- 4. The image. Who was erased while this call waited for the usage row has none, and gets none.
+  -- 4. The image. Who was erased while this call waited for the usage row has none, and gets none. One that
+  --    is there in plaintext or under another key is not used where it comes encrypted (see submit).
   IF p_image IS NULL THEN
     SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
     FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256
+      AND k.reusable
     FOR KEY SHARE;
   ELSE
     INSERT INTO analysis.image AS k (
@@ -132,7 +140,8 @@ BEGIN
     SELECT p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
            coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key
     FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = v_user AND a.erased_at IS NULL
-    ON CONFLICT (shard, period, user_id, sha256) DO UPDATE SET used_at = EXCLUDED.used_at
+    ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
+      WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;
   END IF;
   IF NOT FOUND THEN
@@ -161,9 +170,10 @@ BEGIN
   INSERT INTO analysis.job (
     shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
     max_attempts,
-    image_unsanitized, key_hash, source_name, submitter)
+    image_unsanitized, image_mark, key_hash, source_name, submitter)
   VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes,
-          o_period, p_max_attempts, v_image_unsanitized, v_key_hash, p_source, p_submitter);
+          o_period, p_max_attempts, v_image_unsanitized, substr(p_sha256, 1, 16), v_key_hash, p_source,
+          p_submitter);
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
   VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
   o_job := v_job;

@@ -137,12 +137,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     AND NOT EXISTS (SELECT 1 FROM analysis.purged_month p WHERE p.period = i.period)
   UNION ALL
   -- An open job has its image, and what is said of the months' partitions is true.
-  SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone' FROM jobs o
+  SELECT 'image', j.shard, j.id, j.user_id, 'the image of an open job is gone, or is another' FROM jobs o
   JOIN analysis.job j ON j.shard = o.shard AND j.period = o.period AND j.id = o.id
   WHERE o.places && ARRAY['ready', 'scheduled', 'lease'] AND NOT o.closed
     AND NOT EXISTS (
       SELECT 1 FROM analysis.image m
-      WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id)
+      WHERE m.shard = j.shard AND m.period = j.image_period AND m.id = j.image_id
+        AND substr(m.sha256, 1, 16) = j.image_mark)
   UNION ALL
   SELECT 'partition', NULL, NULL, NULL, format('%s of %s', n.name, analysis.period_text(m.period))
   FROM analysis.partition_made m CROSS JOIN unnest(ARRAY['job', 'image', 'result', 'attempt_error']) n(name)

@@ -79,9 +79,9 @@ BEGIN
     RETURNING i.byte_count)
   SELECT count(*), coalesce(sum(g.byte_count), 0) INTO o_images, o_image_bytes FROM gone g;
 
-  UPDATE analysis.job j SET source_name = NULL, key_hash = NULL
+  UPDATE analysis.job j SET source_name = NULL, key_hash = NULL, image_mark = ''
   WHERE j.shard = p_shard AND j.period = p_period AND j.id = ANY (p_jobs)
-    AND (j.source_name IS NOT NULL OR j.key_hash IS NOT NULL);
+    AND (j.source_name IS NOT NULL OR j.key_hash IS NOT NULL OR j.image_mark <> '');
   GET DIAGNOSTICS o_jobs = ROW_COUNT;
 
   UPDATE analysis.result r

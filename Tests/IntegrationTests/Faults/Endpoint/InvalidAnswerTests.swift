@@ -112,18 +112,36 @@ struct InvalidAnswerTests {
     }
   }
 
-  @Test("is kept with the attempt as its first words, without what looks like a secret")
-  func excerpt() async throws {
+  /// Answers that name a finding, each in another way.
+  static let findings: [Row] = [
+    Row("a page", 200, "<html>peritonsillar_abscess</html>"),
+    Row("cut", 200, #"{"id":"a-1","type":"throat","conditions":[{"id":"peritonsillar_abscess""#),
+    Row(
+      "a condition without a name", 200,
+      Answers.analysis(
+        conditions: #"[\#(Answers.condition()),{"id":"peritonsillar_abscess","confidence":0.9}]"#)),
+    Row(
+      "a failure with its words", 200,
+      #"{"error":true,"message":"peritonsillar_abscess","code":"peritonsillar_abscess","error_id":"peritonsillar_abscess"}"#
+    ),
+    Row("the name of a member", 200, #"{"peritonsillar_abscess":true}"#),
+    Row("a content type", 200, "[]", headers: ["Content-Type: application/peritonsillar_abscess"]),
+  ]
+
+  @Test("with a finding is told by its shape: no log and no row says what was found", arguments: findings)
+  func findingsAreNotTold(row: Row) async throws {
     try await AccountInstallation.with(maxAttempts: 1) { installation in
-      let backend = try AccountInstallation.backend { call in
-        Backend.Reply(
-          body:
-            "<html>Welcome \(AccountInstallation.email), your \(call.token ?? ""), password=\(AccountInstallation.password)</html>"
-        )
-      }
-      try await installation.drain(backend.url)
+      let backend = try AccountInstallation.backend(row.answer)
+      let ended = try await installation.drain(backend.url)
       let attempt = try #require(try await installation.attempts().first)
-      #expect(attempt.message.contains("It began: <html>Welcome [redacted]"), "\(attempt.message)")
+      #expect(attempt.message.contains("It had status 200, "), "\(attempt.message)")
+      #expect(!ended.messages.contains("abscess") && !ended.output.contains("abscess"), "\(ended.messages)")
+      let rows = try await installation.queue.number(
+        """
+        SELECT (SELECT count(*) FROM analysis.attempt_error e WHERE e::text LIKE '%abscess%')::int
+             + (SELECT count(*) FROM analysis.dead d WHERE d::text LIKE '%abscess%')::int
+        """)
+      #expect(rows == 0)
     }
   }
 

@@ -43,8 +43,8 @@ struct QueueDrill {
           FROM generate_series(1, \(count)) g),
         jobs AS (
           INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes,
-            image_period, max_attempts, image_unsanitized)
-          SELECT 0, period, 1, 5, id, (SELECT user_id FROM analysis.account), 1, vt, now(), 1, period, 3, false FROM ids),
+            image_period, max_attempts, image_unsanitized, image_mark)
+          SELECT 0, period, 1, 5, id, (SELECT user_id FROM analysis.account), 1, vt, now(), 1, period, 3, false, '' FROM ids),
         used AS (
           INSERT INTO analysis.usage AS u (shard, user_id, period, used)
           SELECT 0, user_id, analysis.period_of(now(), 'UTC'), \(count) FROM analysis.account

@@ -54,9 +54,9 @@ struct PastMonth: Sendable {
       FROM people RETURNING shard, user_id, id, byte_count),
     jobs AS (
       INSERT INTO analysis.job (shard, period, kind, lane, user_id, image_id, vt, created_at, image_bytes, image_period,
-        max_attempts, image_unsanitized, closed, source_name)
+        max_attempts, image_unsanitized, image_mark, closed, source_name)
       SELECT p.shard, $1, 1, 5, p.user_id, i.id, 0, now() - interval '61 days', i.byte_count, $1, 10, false,
-        w.what = 'cancelled', 'past-' || w.what || '-' || p.user_ref
+        substr($4, 1, 16), w.what = 'cancelled', 'past-' || w.what || '-' || p.user_ref
       FROM people p JOIN pictures i USING (shard, user_id)
       CROSS JOIN unnest(ARRAY['analysed', 'cancelled', 'dead']) w(what)
       RETURNING shard, user_id, id, split_part(source_name, '-', 2) AS what),
