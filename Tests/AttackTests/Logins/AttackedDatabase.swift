@@ -71,7 +71,6 @@ struct AttackedDatabase: Sendable {
         FROM analysis.job_status s JOIN analysis.account a ON a.user_ref = s.user_ref GROUP BY 1
       UNION ALL SELECT 'lease', min(id)::text FROM analysis.lease
       UNION ALL SELECT 'jobs', string_agg(id::text, ',' ORDER BY id) FROM analysis.job
-      UNION ALL SELECT 'holder', min(worker_id)::text FROM analysis.lease
       """)
     var facts = try Dictionary(uniqueKeysWithValues: rows.map { (try $0.string(0), try $0.string(1)) })
     // Readings of somebody else, committed.

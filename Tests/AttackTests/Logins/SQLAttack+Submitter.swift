@@ -49,6 +49,19 @@ extension SQLAttack {
       .submitter, "reads results of another's jobs under a person that it names",
       "SELECT analysis.open_results('ann-north', ARRAY[{succeeded-south}]::bigint[])", .nothing),
     SQLAttack(
+      .submitter, "cancels another back-end's job",
+      "SELECT o_outcome FROM analysis.cancel(0::smallint, ARRAY[{waiting-south}]::bigint[])", .answers("(unknown)")),
+    SQLAttack(
+      .submitter, "reads results of another back-end's jobs, of a person that it names",
+      "SELECT analysis.open_results('sue-south', ARRAY[{succeeded-south}]::bigint[])", .nothing),
+    SQLAttack(
+      .submitter, "looks for another back-end's jobs",
+      "SELECT * FROM analysis.locate(0::smallint, ARRAY[{jobs}]::bigint[])", .nothing),
+    SQLAttack(
+      .submitter, "asks what became of another back-end's jobs",
+      "SELECT * FROM analysis.jobs_ended(0::smallint, {month}::smallint, ARRAY[{jobs}]::bigint[])", .nothing),
+    SQLAttack(.submitter, "reads who submits", "SELECT * FROM analysis.submitter", .refused("42501")),
+    SQLAttack(
       .submitter, "reads results by a reading that another opened",
       "SELECT * FROM analysis.results_of('sue-south', '{reading}')", .refused("42501")),
     SQLAttack(
@@ -84,10 +97,10 @@ extension SQLAttack {
       .tellsNothing),
     SQLAttack(
       .submitter, "claims jobs",
-      "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 1000)", .refused("42501")),
+      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 1000)", .refused("42501")),
     SQLAttack(
       .submitter, "reads pictures as a worker",
-      "SELECT * FROM analysis.images_of_jobs(0::smallint, {month}::smallint, '{700}', '{1}')",
+      "SELECT * FROM analysis.images_of_jobs(0::smallint, sha256('7'), {month}::smallint, '{700}', '{1}')",
       .refused("42501")),
     SQLAttack(
       .submitter, "reads the causes of failures",

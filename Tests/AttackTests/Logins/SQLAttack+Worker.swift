@@ -3,70 +3,80 @@ extension SQLAttack {
   static let ofWorkers: [SQLAttack] = [
     SQLAttack(
       .worker, "takes more jobs than fit into memory",
-      "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 2147483647, 1000)",
+      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 2147483647, 1000)",
       .refused("22023")),
     SQLAttack(
       .worker, "takes jobs for ever",
-      "SELECT * FROM analysis.claim(0::smallint, 1, 1, '{5}', '{0}', '{1}', 1, 2147483647)", .refused("22023")
+      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 2147483647)", .refused("22023")
     ),
     SQLAttack(
-      .worker, "completes another worker's jobs",
+      .worker, "completes another worker's jobs with a secret of its own",
       """
-      SELECT c.* FROM analysis.complete(0::smallint, 1, '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL, '{[]}', '{0}',
-        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL, NULL, 'x') c
-      """, .nothing),
-    SQLAttack(
-      .worker, "fails another worker's jobs",
-      """
-      SELECT o_outcome FROM analysis.fail(0::smallint, 1, '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}', '{true}',
-        '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)
-      """, .answers("(stale)")),
-    SQLAttack(
-      .worker, "releases another worker's jobs",
-      "SELECT * FROM analysis.release(0::smallint, 1, '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
-      .nothing),
-    SQLAttack(
-      .worker, "holds another worker's lease",
-      "SELECT * FROM analysis.heartbeat(0::smallint, 1, '{{lease}}', 60000, 'host', 1, 'x', 0)", .nothing),
-    SQLAttack(
-      .worker, "disclaims another worker's lease",
-      "SELECT analysis.disclaim(0::smallint, {holder}, {lease}, 1)",
-      .refused("42501")),
-    SQLAttack(
-      .worker, "completes as the worker that holds the lease",
-      """
-      SELECT c.* FROM analysis.complete(0::smallint, {holder}, '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,
+      SELECT c.* FROM analysis.complete(0::smallint, sha256('mine'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,
         '{[]}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL,
         NULL, 'x') c
       """, .refused("42501")),
     SQLAttack(
-      .worker, "fails as the worker that holds the lease",
+      .worker, "fails another worker's jobs with a secret of its own",
       """
-      SELECT o_outcome FROM analysis.fail(0::smallint, {holder}, '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}',
+      SELECT o_outcome FROM analysis.fail(0::smallint, sha256('mine'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}',
         '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)
       """, .refused("42501")),
     SQLAttack(
-      .worker, "releases as the worker that holds the lease",
-      "SELECT * FROM analysis.release(0::smallint, {holder}, '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
+      .worker, "releases another worker's jobs with a secret of its own",
+      "SELECT * FROM analysis.release(0::smallint, sha256('mine'), '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
       .refused("42501")),
     SQLAttack(
-      .worker, "reports as the worker that holds the lease",
-      "SELECT analysis.record_report(0::smallint, {holder}, '{}')", .refused("42501")),
-    SQLAttack(
-      .worker, "ends the worker that holds the lease", "SELECT analysis.retire(0::smallint, {holder})",
+      .worker, "disclaims another worker's lease with a secret of its own",
+      "SELECT analysis.disclaim(0::smallint, sha256('mine'), {lease}, 1)",
       .refused("42501")),
     SQLAttack(
-      .worker, "reads the pictures of another's lease",
+      .worker, "reads the pictures of another's lease with a secret of its own",
+      "SELECT o_image FROM analysis.images_of_jobs(0::smallint, sha256('mine'), {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "completes another worker's jobs with the secret of the worker that holds the lease, which another login has",
       """
-      SELECT o_image FROM analysis.images_of_jobs(
-        0::smallint, {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])
+      SELECT c.* FROM analysis.complete(0::smallint, sha256('7'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,
+        '{[]}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL,
+        NULL, 'x') c
       """, .refused("42501")),
+    SQLAttack(
+      .worker, "fails another worker's jobs with the secret of the worker that holds the lease, which another login has",
+      """
+      SELECT o_outcome FROM analysis.fail(0::smallint, sha256('7'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}',
+        '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)
+      """, .refused("42501")),
+    SQLAttack(
+      .worker, "releases another worker's jobs with the secret of the worker that holds the lease, which another login has",
+      "SELECT * FROM analysis.release(0::smallint, sha256('7'), '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "disclaims another worker's lease with the secret of the worker that holds the lease, which another login has",
+      "SELECT analysis.disclaim(0::smallint, sha256('7'), {lease}, 1)",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "reads the pictures of another's lease with the secret of the worker that holds the lease, which another login has",
+      "SELECT o_image FROM analysis.images_of_jobs(0::smallint, sha256('7'), {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "holds another worker's lease",
+      "SELECT * FROM analysis.heartbeat(0::smallint, sha256('7'), '{{lease}}', 60000, 'host', 1, 'x', 0)",
+      .refused("42501")),
+    SQLAttack(
+      .worker, "is a worker without a secret",
+      "SELECT * FROM analysis.claim(0::smallint, ''::bytea, 1, '{5}', '{0}', '{1}', 1, 1000)", .refused("22023")),
+    SQLAttack(
+      .worker, "reports as another worker",
+      "SELECT count(*) FROM (SELECT analysis.record_report(0::smallint, sha256('7'), '{}') OFFSET 0) t", .answers("(1)")),
+    SQLAttack(
+      .worker, "ends another worker", "SELECT analysis.retire(0::smallint, sha256('7'))", .nothing),
     SQLAttack(
       .worker, "reads pictures of jobs that nobody holds",
       """
       SELECT o_image FROM analysis.images_of_jobs(
-        0::smallint, {month}::smallint, '{{lease}}', ARRAY[{waiting-south}]::bigint[])
-      """, .refused("42501")),
+        0::smallint, sha256('mine'), {month}::smallint, '{1}', ARRAY[{waiting-south}]::bigint[])
+      """, .refused("40001")),
     SQLAttack(
       .worker, "rescues leases that are held", "SELECT o_requeued FROM analysis.rescue(0::smallint, 10, 0)",
       .answers("(0)")),
@@ -100,11 +110,11 @@ extension SQLAttack {
       .worker, "learns from the gauges", "SELECT count(*) FROM (SELECT analysis.refresh_gauges()) t",
       .answers("(1)")),
     SQLAttack(
-      .worker, "records in the audit what it did not do", "SELECT analysis.audit_worker('erase', 1, '{}')",
+      .worker, "records in the audit what it did not do", "SELECT analysis.audit_worker('erase', sha256('7'), '{}')",
       .refused("22023")),
     SQLAttack(
       .worker, "records a report without end",
-      "SELECT analysis.record_report(0::smallint, 1, jsonb_build_object('x', repeat('x', 1000000)))",
+      "SELECT analysis.record_report(0::smallint, sha256('mine'), jsonb_build_object('x', repeat('x', 1000000)))",
       .refused("22023")),
     SQLAttack(
       .worker, "reads results", "SELECT analysis.open_results('sue-south', '{1}')", .refused("42501")),
