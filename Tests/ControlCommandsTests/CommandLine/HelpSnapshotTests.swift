@@ -91,7 +91,8 @@ struct HelpSnapshotTests {
                                           it to this file, or send it to the system's
                                           journal. journal:NAME tells installations of a
                                           machine apart. (environment:
-                                          ANALYSIS_AUDIT_ENDS; configuration: audit-ends)
+                                          ANALYSIS_AUDIT_ENDS; configuration:
+                                          audit-ends)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and
@@ -271,7 +272,8 @@ struct HelpSnapshotTests {
                                           it to this file, or send it to the system's
                                           journal. journal:NAME tells installations of a
                                           machine apart. (environment:
-                                          ANALYSIS_AUDIT_ENDS; configuration: audit-ends)
+                                          ANALYSIS_AUDIT_ENDS; configuration:
+                                          audit-ends)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and
