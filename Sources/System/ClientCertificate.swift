@@ -30,8 +30,7 @@ public struct ClientCertificate: Sendable {
       throw SystemError(.invalid, "has a private key that is not the first certificate's", path: path)
     }
     guard let from = moment(X509_get0_notBefore(certificate)),
-      let to = moment(X509_get0_notAfter(certificate)),
-      from <= to
+      let to = moment(X509_get0_notAfter(certificate))
     else { throw SystemError(.invalid, "has a certificate whose dates cannot be read", path: path) }
     guard now <= to else {
       throw SystemError(

@@ -6,6 +6,7 @@ import Foundation
 import ImageEncryption
 import JobQueue
 import PostgreSQL
+import System
 
 /// `benchmarks drive enqueue`: submits jobs with keys, as a back-end or `analysisctl` does.
 enum EnqueueDrive {
@@ -100,11 +101,13 @@ private struct EnqueueLine: Sendable {
   }
 
   private func ownImage(of user: String, bytes: Int) throws -> SubmittedImage {
-    // What cleans an image also makes its hash; here any number that no other image has will do.
     var random = SystemRandomNumberGenerator()
-    let sha256 = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
     let image = PictureBytes.picture(random.next(), bytes: bytes)
-    guard let keys else { return .bytes(image, sha256: sha256, width: 640, height: 480) }
+    guard let keys else {
+      return .bytes(image, sha256: SHA256.digest(of: image), width: 640, height: 480)
+    }
+    // A worker sends only what has its hash.
+    let sha256 = keys.imageHash(of: image)
     let encrypted = try keys.encrypt(image, ImageBinding(user: user, sha256: sha256))
     return .bytes(
       encrypted.bytes, sha256: sha256, width: 640, height: 480,

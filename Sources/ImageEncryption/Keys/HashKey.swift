@@ -2,7 +2,7 @@ import Ccrypto
 import Csodium
 
 /// A key under which images are hashed, so that whoever has the database and a picture, and not the key file, cannot
-/// find out whether the picture is in it. It shows itself nowhere.
+/// find out whether the picture is in it.
 struct HashKey: Sendable {
   let memory: KeyMemory
 

@@ -149,9 +149,9 @@ struct KeptEndTamperingTests {
     "A chain that goes on after the ends were kept fits them; so does one of which the oldest were purged")
   func whole() async throws {
     try await withCheckedQueue { queue in
-      try await queue.execute("UPDATE analysis.setting SET value = '1 year' WHERE name = 'keep_audit'")
       try await queue.record("400 days", 1...3)
       let old = try await queue.end(agedDays: 399)
+      try await queue.execute("UPDATE analysis.setting SET value = '1 year' WHERE name = 'keep_audit'")
       try await queue.record("20 days", 4...6)
       let young = try await queue.end(agedDays: 19)
       let kept = [old, young]

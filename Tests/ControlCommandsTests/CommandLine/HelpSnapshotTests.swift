@@ -71,12 +71,13 @@ struct HelpSnapshotTests {
                                           (environment: ANALYSIS_DATABASE;
                                           configuration: database)
               --database-proof <verified|as-given>
-                                          What a database server on another machine has
-                                          to prove: verified asks for a certificate in
-                                          its name, as-given for what the connection
-                                          string says. (default: verified; environment:
-                                          ANALYSIS_DATABASE_PROOF; configuration:
-                                          database-proof)
+                                          What a database server has to prove: verified
+                                          asks one on another machine for a certificate
+                                          in its name and one on this machine for SCRAM
+                                          or its socket's owner, as-given for what the
+                                          connection string says. (default: verified;
+                                          environment: ANALYSIS_DATABASE_PROOF;
+                                          configuration: database-proof)
               --connect-timeout <DURATION>
                                           How long to go on trying while the database
                                           cannot be reached, for instance while a
@@ -91,7 +92,8 @@ struct HelpSnapshotTests {
                                           it to this file, or send it to the system's
                                           journal. journal:NAME tells installations of a
                                           machine apart. (environment:
-                                          ANALYSIS_AUDIT_ENDS; configuration: audit-ends)
+                                          ANALYSIS_AUDIT_ENDS; configuration:
+                                          audit-ends)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and
@@ -251,12 +253,13 @@ struct HelpSnapshotTests {
                                           (environment: ANALYSIS_DATABASE;
                                           configuration: database)
               --database-proof <verified|as-given>
-                                          What a database server on another machine has
-                                          to prove: verified asks for a certificate in
-                                          its name, as-given for what the connection
-                                          string says. (default: verified; environment:
-                                          ANALYSIS_DATABASE_PROOF; configuration:
-                                          database-proof)
+                                          What a database server has to prove: verified
+                                          asks one on another machine for a certificate
+                                          in its name and one on this machine for SCRAM
+                                          or its socket's owner, as-given for what the
+                                          connection string says. (default: verified;
+                                          environment: ANALYSIS_DATABASE_PROOF;
+                                          configuration: database-proof)
               --connect-timeout <DURATION>
                                           How long to go on trying while the database
                                           cannot be reached, for instance while a
@@ -271,7 +274,8 @@ struct HelpSnapshotTests {
                                           it to this file, or send it to the system's
                                           journal. journal:NAME tells installations of a
                                           machine apart. (environment:
-                                          ANALYSIS_AUDIT_ENDS; configuration: audit-ends)
+                                          ANALYSIS_AUDIT_ENDS; configuration:
+                                          audit-ends)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and

@@ -47,14 +47,13 @@ struct RolesTests {
       let files = try TemporaryFolder()
       let dry = await control("roles", "setup", "--dry-run", "--out", files.path)
       #expect(dry.code == .done)
-      #expect(
-        dry.lines.first
-          == "CREATE ROLE worker LOGIN IN ROLE analysis_worker; "
-          + "ALTER ROLE worker IN DATABASE postgres SET search_path = pg_catalog, pg_temp; "
-          + "ALTER ROLE worker IN DATABASE postgres SET statement_timeout = 120000; "
-          + "ALTER ROLE worker IN DATABASE postgres SET lock_timeout = 30000; "
-          + "ALTER ROLE worker IN DATABASE postgres SET idle_in_transaction_session_timeout = 60000; "
-          + "-- and a password, kept in \(files.path("worker.pgpass"))")
+      let settings = [
+        "search_path = pg_catalog, pg_temp", "statement_timeout = 120000", "lock_timeout = 30000",
+        "idle_in_transaction_session_timeout = 60000",
+      ].map { "ALTER ROLE worker IN DATABASE postgres SET \($0); " }.joined()
+      let expected =
+        "CREATE ROLE worker LOGIN IN ROLE analysis_worker; \(settings)-- and a password, kept in \(files.path("worker.pgpass"))"
+      #expect(dry.lines.first == expected)
       #expect(try await query(cluster, Self.members) == [])
 
       let made = await control("roles", "setup", "--out", files.path)

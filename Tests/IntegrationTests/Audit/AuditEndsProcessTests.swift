@@ -106,37 +106,44 @@ struct AuditEndsProcessTests {
     }
   }
 
-  /// Becomes a user who owns nothing here.
-  private static let asNobody = "exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$0\" \"$@\""
+  /// Starts the executable as another user.
+  private static func script(as user: UInt32) -> String {
+    "exec setpriv --reuid \(user) --regid \(user) --clear-groups \"$0\" \"$@\""
+  }
 
   @Test(
     "in a file they are appended by who can neither read nor change it, and count for its owner",
     .needsMounting,
     .enabled("another user has to be able to start the programs") {
-      try await Executable("analysisctl", ["--version"], script: asNobody).ended().code == 0
+      try await Executable("analysisctl", ["--version"], script: script(as: 65534)).ended().code == 0
     })
   func file() async throws {
     try await withQueue { queue in
+      // The server's own user, who alone reaches its socket beside root.
+      var status = stat()
+      stat(try await queue.text("SELECT current_setting('unix_socket_directories')"), &status)
+      try #require(status.st_uid != 0)
+      let other = Self.script(as: status.st_uid)
       let folder = try TemporaryFolder()
       let path = try folder.write("", to: "ends", mode: 0o620)
       chmod(folder.path, 0o755)
-      chown(path, 0, 65534)
-      func run(_ words: String..., as script: String? = nil) async throws -> Executable.Ended {
+      chown(path, 0, status.st_uid)
+      func run(_ words: [String], as script: String? = nil) async throws -> Executable.Ended {
         try await Executable("analysisctl", words, environment: queue.environment, script: script).ended()
       }
-      let kept = try await run("pause", "--audit-ends", path, as: Self.asNobody)
+      let kept = try await run(["pause", "--audit-ends", path], as: other)
       #expect(kept.code == 0, "\(kept.messages)")
       #expect(try folder.text("ends").split(separator: "\n").count == 1)
-      let unread = try await run(
-        "audit", "verify", "--expect-from", path, "--audit-ends-user", "root", as: Self.asNobody)
+      let words = ["audit", "verify", "--expect-from", path, "--audit-ends-user", "root"]
+      let unread = try await run(words, as: other)
       #expect(unread.code == 66, "\(unread.messages)")
-      let refused = try await run("audit", "verify", "--expect-from", path, "--audit-ends-user", "root")
+      let refused = try await run(words)
       #expect(refused.code == 77 && refused.messages.contains("chattr +a"), "\(refused.messages)")
       chmod(path, 0o600)
-      let verified = try await run("audit", "verify", "--expect-from", path, "--audit-ends-user", "root")
+      let verified = try await run(words)
       #expect(
         verified.code == 0 && verified.output.contains("Compared with 1 kept ends"), "\(verified.output)")
-      let closed = try await run("resume", "--audit-ends", path, as: Self.asNobody)
+      let closed = try await run(["resume", "--audit-ends", path], as: other)
       #expect(closed.code == 8 && closed.messages.contains("Permission denied"), "\(closed.messages)")
       #expect(try folder.text("ends").split(separator: "\n").count == 1)
     }

@@ -131,7 +131,7 @@ struct EncryptedImageTests {
         queue.submission("clinic", 1), queue.submission("clinic", 2, key: "old"),
         submission(queue, 3, storedKey: Self.encrypt(5)),
       ])
-      try await queue.set("require_encryption", "yes")
+      try await queue.execute("UPDATE analysis.setting SET value = 'yes' WHERE name = 'require_encryption'")
       let named = [1, 3].map {
         Submission(user: "clinic", kind: .ear, image: .known(sha256: QueueFixture.hash($0)))
       }

@@ -82,7 +82,7 @@ struct HeldLockTests {
   /// What others do meanwhile for another user, and by another worker: all of it within the time, and no error.
   private static let work = [
     """
-    analysis.submit(0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('other')], ARRAY['other'::bytea], NULL, NULL, NULL,
+    analysis.submit(0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('fresh')], ARRAY['fresh'::bytea], NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
     "analysis.claim(0::smallint, sha256('2'), 950, '{5}', '{0}', '{1}', 1, 60000)",
@@ -100,19 +100,23 @@ struct HeldLockTests {
     "analysis.promote(0::smallint, 100)", "analysis.apply_refunds(0::smallint, 100)",
     "analysis.rescue(0::smallint, 100, 0)", "analysis.take_turn(0::smallint, 'sweep', 1000)",
     "analysis.refresh_gauges()", "analysis.prepare_months()", "analysis.chain_audit(1000, true)",
-    "analysis.await_submits()", "analysis.cancel(0::smallint, array[job('other')])",
+    "analysis.cancel(0::smallint, array[job('other')])",
     "analysis.audit_worker('worker_start', sha256('2'), NULL)",
   ]
 
   /// What others may have to try again: it is told within the time that somebody else is at it.
   private static let office = [
-    "analysis.pause('type', 'ear', 'other', NULL)", "analysis.resume('type', 'throat')",
+    "analysis.await_submits()", "analysis.pause('type', 'ear', 'other', NULL)",
+    "analysis.resume('type', 'throat')",
     "analysis.set_setting('zone', 'Europe/Berlin', 'UTC')",
     "analysis.add_user(0::smallint, 'held', 'free', 'UTC', NULL, NULL)", "analysis.add_clinic('held')",
     "analysis.set_plan_limit('free', 8, NULL)", "analysis.retry_dead(0::smallint, array[job('dead')])",
     "analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint)",
     "analysis.purge_audit(100, now(), false, 1000)",
   ]
+
+  /// What locks a whole month's table of jobs while it is held: what would change a job is told so within the time.
+  private static let ofTables: Set<String> = ["index_images"]
 
   /// A queue in which each call has something to do, and the numbers of its jobs by name.
   private func fill(_ queue: QueueFixture, _ login: ConnectionPool) async throws -> [String: Int64] {
@@ -130,7 +134,7 @@ struct HeldLockTests {
     jobs["lost"] = try await submit("ann", "lost")
     _ = try await queue.claim(1, worker: 3, lease: 300, lanes: [5])
     jobs["other"] = try await submit("bob", "other")
-    _ = try await queue.claim(1, worker: 2, lease: 500, lanes: [5])
+    _ = try await queue.claim(1, worker: 2, lease: 500, lanes: [5], leaseDuration: 3_600_000)
     jobs["own"] = try await submit("ann", "own")
     _ = try await submit("bob", "waiting")
     for user in ["ann", "bob"] { _ = try await submit(user, "later", at: try await queue.now(plus: 3600)) }
@@ -192,7 +196,8 @@ struct HeldLockTests {
             _ = try await connection.query(sql(call, jobs))
             for work in Self.work {
               let state = try await state(of: sql(work, jobs), queue)
-              #expect(state == nil, "\(function) is held: \(work.prefix(60))")
+              let isBounded = state == "55P03" && Self.ofTables.contains(function)
+              #expect(state == nil || isBounded, "\(function) is held: \(work.prefix(60))")
             }
             for work in Self.office {
               let state = try await state(of: sql(work, jobs), queue)
@@ -225,6 +230,33 @@ struct HeldLockTests {
         }
       }
       #expect(try await queue.create([Ask("ann")]).count == 1)
+    }
+  }
+
+  @Test("Jobs of others that are due are promoted while somebody's transaction holds the place of one user")
+  func promotion() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["ann", "bob"] { try await queue.addUser(user) }
+      let later = try await queue.now(plus: 3600)
+      var asks: [Ask] = []
+      for (index, user) in ["ann", "ann", "bob"].enumerated() {
+        asks.append(Ask(user, image: "\(index)", at: later + Double(index)))
+      }
+      let jobs = try await queue.create(asks)
+      let due =
+        "UPDATE analysis.scheduled SET run_at = run_at - interval '2 hours' WHERE job_id = ANY ('{%}')"
+      try await queue.execute(due.replacing("%", with: "\(jobs[0])"))
+      try await withLogin(of: ["worker"], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(script: "BEGIN; SELECT analysis.promote(0::smallint, 10)")
+          try await queue.execute(due.replacing("%", with: "\(jobs[1]),\(jobs[2])"))
+          #expect(try await queue.promote() == 1)
+          #expect(try await queue.numbers("SELECT job_id FROM analysis.ready") == [Int(jobs[2])])
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+      #expect(try await queue.promote() == 2)
+      try await queue.expectInvariants()
     }
   }
 

@@ -94,7 +94,7 @@ struct ServerLogTests {
 
   @Test("when a result is stored that breaks a rule of its table, or is no JSON")
   func stored() async throws {
-    try await with { queue in
+    try await with { (queue) async throws in
       _ = try await queue.create([Ask("clinic", image: Self.mark)])
       let job = try #require(try await queue.claimJobs().first)
       let conditions = #"[{"id": "\#(Self.mark)"}, {"id": "\#(Self.mark)"}]"#
@@ -133,7 +133,7 @@ struct ServerLogTests {
 
   @Test("when a failure is recorded that breaks a rule of its table")
   func failed() async throws {
-    try await with { queue in
+    try await with { (queue) async throws in
       _ = try await queue.create([Ask("clinic", image: Self.mark)])
       let job = try #require(try await queue.claimJobs().first)
       let parameters: [Parameter] = [.int64(job.lease), .int64(job.id.value), .text(Self.mark)]
@@ -150,7 +150,7 @@ struct ServerLogTests {
 
   @Test("when a person is written down with what is too long or missing")
   func persons() async throws {
-    try await with { queue in
+    try await with { (queue) async throws in
       for (sql, column) in [
         ("SELECT analysis.add_user(0::smallint, 'p1', NULL, NULL, repeat($1, 16), NULL)", "name of profile"),
         ("SELECT analysis.add_user(0::smallint, 'p1', NULL, NULL, $1, repeat($1, 30))", "email of profile"),
@@ -194,7 +194,7 @@ struct ServerLogTests {
 
   @Test("nor when a picture is submitted that breaks a rule of its table, alone or beside another")
   func submitted() async throws {
-    try await with { queue in
+    try await with { (queue) async throws in
       for change in Self.submits {
         for count in 1...2 {
           let arguments = Self.submit.map { argument in

@@ -62,17 +62,17 @@ BEGIN
 END $$;
 
 -- Gives each login of the installation a sequence of its own to count its entries, so that none uses up what
--- others may make, and drops those of logins that are gone. Called where the audit is chained, by one at a
--- time.
+-- others may make. Called where the audit is chained, by one at a time; it waits for nobody.
 CREATE OR REPLACE FUNCTION analysis.count_logins() RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
+  v_prefix text := analysis.role_prefix() || '_';
   v_name text;
 BEGIN
   FOR v_name IN
     WITH RECURSIVE member AS (
       SELECT r.oid FROM pg_roles r
-      WHERE starts_with(r.rolname, analysis.role_prefix() || '_') AND NOT r.rolcanlogin
+      WHERE starts_with(r.rolname, v_prefix) AND NOT r.rolcanlogin
       UNION
       SELECT m.member FROM pg_auth_members m JOIN member p ON p.oid = m.roleid)
     SELECT 'audit_count_' || r.oid FROM member JOIN pg_roles r USING (oid)
@@ -80,6 +80,15 @@ BEGIN
   LOOP
     EXECUTE format('CREATE SEQUENCE analysis.%I', v_name);
   END LOOP;
+END $$;
+
+-- Drops the sequences of logins that are gone. A transaction of such a login may still be open, which is
+-- waited for: so this belongs to migrate, and not to where the audit is chained.
+CREATE OR REPLACE FUNCTION analysis.forget_logins() RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_name text;
+BEGIN
   FOR v_name IN
     SELECT c.relname FROM pg_class c
     WHERE c.relnamespace = 'analysis'::regnamespace AND c.relkind = 'S' AND c.relname ~ '^audit_count_[0-9]+$'

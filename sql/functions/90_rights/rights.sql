@@ -247,6 +247,7 @@ BEGIN
     EXECUTE v_change;
   END LOOP;
 
+  PERFORM analysis.forget_logins();
   -- Roles have other numbers after a dump was restored.
   UPDATE analysis.clinic_viewer v SET role_id = r.oid
   FROM pg_roles r
