@@ -233,8 +233,8 @@ let package = Package(
     tests(
       "AttackTests",
       [
-        "AnalysisCore", "DevelopmentEndpoint", "EventLoop", "JobQueue", "PostgreSQL", "QueueTestSupport", "TestSupport",
-        "analysis-worker", "analysisctl", "image-decoder",
+        "Administration", "AnalysisCore", "DevelopmentEndpoint", "EventLoop", "JobQueue", "PostgreSQL",
+        "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
     tests(
       "IntegrationTests",

@@ -106,18 +106,13 @@ struct AttackedDatabase: Sendable {
   func login<R>(as attacker: Attacker, _ body: (ConnectionPool, _ name: String) async throws -> R)
     async throws -> R
   {
-    let groups = attacker.role.map { ["analysis_\($0)"] } ?? []
-    return try await withLoginRole(on: queue.pool, named: attacker.rawValue.lowercased(), in: groups) {
-      name in
+    try await withLogin(attacker.rawValue.lowercased(), of: attacker.role.map { [$0] } ?? [], in: queue) {
+      login in
+      let name = try await login.query("SELECT session_user::text").single().string(0)
       if attacker.isRestricted {
         try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
       }
-      let pool = ConnectionPool(
-        ConnectionConfiguration(queue.database.login(name).conninfo), on: queue.loop, size: 1)
-      let outcome: Result<R, any Error>
-      do { outcome = .success(try await body(pool, name)) } catch { outcome = .failure(error) }
-      await pool.close()
-      return try outcome.get()
+      return try await body(login, name)
     }
   }
 }

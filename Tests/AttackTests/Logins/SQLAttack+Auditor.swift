@@ -6,12 +6,12 @@ extension SQLAttack {
       """
       SELECT count(*) FROM (
         SELECT to_jsonb(a) FROM analysis.audit a UNION ALL SELECT to_jsonb(d) FROM analysis.audit_draft d
-        UNION ALL SELECT to_jsonb(l) FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1000) l) t(row)
+        UNION ALL SELECT to_jsonb(l) FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1000) l) t(row)
       WHERE row::text ~ 'confided|tonsillitis|sue-south'
       """, .answers("(0)")),
     SQLAttack(
       .auditor, "reads the audit without end",
-      "SELECT * FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647)",
+      "SELECT * FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647)",
       .refused("22023")),
     SQLAttack(
       .auditor, "moves the audit's end",

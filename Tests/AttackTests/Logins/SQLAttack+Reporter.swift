@@ -106,7 +106,8 @@ extension SQLAttack {
       .refused("42501")),
     SQLAttack(
       .clinician, "reads the audit",
-      "SELECT * FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)", .refused("42501")),
+      "SELECT * FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)",
+      .refused("42501")),
     SQLAttack(
       .clinician, "cancels", "SELECT * FROM analysis.cancel(0::smallint, '{1}')", .refused("42501")),
     SQLAttack(

@@ -50,7 +50,8 @@ extension SQLAttack {
       "SELECT analysis.open_results('ann-north', ARRAY[{succeeded-south}]::bigint[])", .nothing),
     SQLAttack(
       .submitter, "cancels another back-end's job",
-      "SELECT o_outcome FROM analysis.cancel(0::smallint, ARRAY[{waiting-south}]::bigint[])", .answers("(unknown)")),
+      "SELECT o_outcome FROM analysis.cancel(0::smallint, ARRAY[{waiting-south}]::bigint[])",
+      .answers("(unknown)")),
     SQLAttack(
       .submitter, "reads results of another back-end's jobs, of a person that it names",
       "SELECT analysis.open_results('sue-south', ARRAY[{succeeded-south}]::bigint[])", .nothing),
@@ -97,7 +98,8 @@ extension SQLAttack {
       .tellsNothing),
     SQLAttack(
       .submitter, "claims jobs",
-      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 1000)", .refused("42501")),
+      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 1000)",
+      .refused("42501")),
     SQLAttack(
       .submitter, "reads pictures as a worker",
       "SELECT * FROM analysis.images_of_jobs(0::smallint, sha256('7'), {month}::smallint, '{700}', '{1}')",

@@ -7,7 +7,8 @@ extension SQLAttack {
       .refused("22023")),
     SQLAttack(
       .worker, "takes jobs for ever",
-      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 2147483647)", .refused("22023")
+      "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 2147483647)",
+      .refused("22023")
     ),
     SQLAttack(
       .worker, "completes another worker's jobs with a secret of its own",
@@ -35,28 +36,33 @@ extension SQLAttack {
       "SELECT o_image FROM analysis.images_of_jobs(0::smallint, sha256('mine'), {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])",
       .refused("42501")),
     SQLAttack(
-      .worker, "completes another worker's jobs with the secret of the worker that holds the lease, which another login has",
+      .worker,
+      "completes another worker's jobs with the secret of the worker that holds the lease, which another login has",
       """
       SELECT c.* FROM analysis.complete(0::smallint, sha256('7'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,
         '{[]}', '{0}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, '{1}', '{1}', NULL,
         NULL, 'x') c
       """, .refused("42501")),
     SQLAttack(
-      .worker, "fails another worker's jobs with the secret of the worker that holds the lease, which another login has",
+      .worker,
+      "fails another worker's jobs with the secret of the worker that holds the lease, which another login has",
       """
       SELECT o_outcome FROM analysis.fail(0::smallint, sha256('7'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{NULL}',
         '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)
       """, .refused("42501")),
     SQLAttack(
-      .worker, "releases another worker's jobs with the secret of the worker that holds the lease, which another login has",
+      .worker,
+      "releases another worker's jobs with the secret of the worker that holds the lease, which another login has",
       "SELECT * FROM analysis.release(0::smallint, sha256('7'), '{{lease}}', ARRAY[{running-south}]::bigint[], 0)",
       .refused("42501")),
     SQLAttack(
-      .worker, "disclaims another worker's lease with the secret of the worker that holds the lease, which another login has",
+      .worker,
+      "disclaims another worker's lease with the secret of the worker that holds the lease, which another login has",
       "SELECT analysis.disclaim(0::smallint, sha256('7'), {lease}, 1)",
       .refused("42501")),
     SQLAttack(
-      .worker, "reads the pictures of another's lease with the secret of the worker that holds the lease, which another login has",
+      .worker,
+      "reads the pictures of another's lease with the secret of the worker that holds the lease, which another login has",
       "SELECT o_image FROM analysis.images_of_jobs(0::smallint, sha256('7'), {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])",
       .refused("42501")),
     SQLAttack(
@@ -64,11 +70,16 @@ extension SQLAttack {
       "SELECT * FROM analysis.heartbeat(0::smallint, sha256('7'), '{{lease}}', 60000, 'host', 1, 'x', 0)",
       .refused("42501")),
     SQLAttack(
+      .worker, "asks for the number of another worker, whose secret it has",
+      "SELECT analysis.worker_number(sha256('7')) IN (SELECT worker_id FROM analysis.lease)", .answers("(f)")),
+    SQLAttack(
       .worker, "is a worker without a secret",
-      "SELECT * FROM analysis.claim(0::smallint, ''::bytea, 1, '{5}', '{0}', '{1}', 1, 1000)", .refused("22023")),
+      "SELECT * FROM analysis.claim(0::smallint, ''::bytea, 1, '{5}', '{0}', '{1}', 1, 1000)",
+      .refused("22023")),
     SQLAttack(
       .worker, "reports as another worker",
-      "SELECT count(*) FROM (SELECT analysis.record_report(0::smallint, sha256('7'), '{}') OFFSET 0) t", .answers("(1)")),
+      "SELECT count(*) FROM (SELECT analysis.record_report(0::smallint, sha256('7'), '{}') OFFSET 0) t",
+      .answers("(1)")),
     SQLAttack(
       .worker, "ends another worker", "SELECT analysis.retire(0::smallint, sha256('7'))", .nothing),
     SQLAttack(
@@ -110,7 +121,8 @@ extension SQLAttack {
       .worker, "learns from the gauges", "SELECT count(*) FROM (SELECT analysis.refresh_gauges()) t",
       .answers("(1)")),
     SQLAttack(
-      .worker, "records in the audit what it did not do", "SELECT analysis.audit_worker('erase', sha256('7'), '{}')",
+      .worker, "records in the audit what it did not do",
+      "SELECT analysis.audit_worker('erase', sha256('7'), '{}')",
       .refused("22023")),
     SQLAttack(
       .worker, "records a report without end",

@@ -156,7 +156,7 @@ struct KeptEndTamperingTests {
       let young = try await queue.end(agedDays: 19)
       let kept = [old, young]
       #expect(try await queue.faults(comparedWith: kept) == [])
-      _ = try await queue.purge()
+      _ = try await Purger(queue.pool, Purger.Settings()).run(isStopped: { false })
       #expect(try await queue.number("SELECT first_id FROM analysis.audit_head") > 3)
       #expect(try await queue.faults(comparedWith: kept) == [])
       let verdict = try await AuditLog(queue.pool).verify(comparedWith: KeptEnds(kept.map(\.line)))
