@@ -16,7 +16,8 @@ SELECT p.login, r.oid IS NOT NULL AS is_there,
                ' ALTER ROLE %I IN DATABASE %I SET %s = %s;', p.login, pg_catalog.current_database(),
                pg_catalog.split_part(l.item, '=', 1), pg_catalog.split_part(l.item, '=', 2)::bigint),
              '' ORDER BY l.position)
-           FROM pg_catalog.unnest(pg_catalog.string_to_array(p.limits, ',')) WITH ORDINALITY l(item, position))
+           FROM pg_catalog.unnest(pg_catalog.string_to_array(p.limits, ','))
+                 WITH ORDINALITY l(item, position))
          AS sql
   FROM (
     SELECT pg_catalog.unnest($1) AS login, pg_catalog.unnest($2) AS role, pg_catalog.unnest($3) AS password,

@@ -203,7 +203,11 @@ struct HeldLockTests {
               let state = try await state(of: sql(work, jobs), queue)
               #expect(state == nil || state == "55P03", "\(function) is held: \(work.prefix(60))")
             }
-            try await connection.execute(script: "ROLLBACK")
+            do {
+              try await connection.execute(script: "ROLLBACK")
+            } catch let error as PostgreSQLError where error.sqlState == "25P03" {
+              // Who holds the head of the audit's chain was cut off.
+            }
           }
         }
         #expect(functions.count > 1)

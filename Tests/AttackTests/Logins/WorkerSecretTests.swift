@@ -43,7 +43,7 @@ struct WorkerSecretTests {
       _ = try await queue.create([Ask("user")])
       try await withLogin("one", of: ["worker"], in: queue) { (own) async throws in
         try await withLogin("two", of: ["worker"], in: queue) { (other) async throws in
-          let job = try await queue.claim(1, on: own)[0]
+          let job = try await queue.claim(1, lanes: [5], on: own)[0]
           try await body(queue, own, other, job)
         }
       }
@@ -72,7 +72,7 @@ struct WorkerSecretTests {
     try await with { (queue, _, other, _) async throws in
       _ = try await queue.create([Ask("user", image: "second")])
       let error = await #expect(throws: PostgreSQLError.self) {
-        try await queue.claim(1, worker: 2, on: other)
+        try await queue.claim(1, worker: 2, lanes: [5], on: other)
       }
       #expect(error?.sqlState == "23505")
       #expect(try await queue.count("ready") == 1)

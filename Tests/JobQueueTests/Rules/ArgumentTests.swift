@@ -142,7 +142,7 @@ struct ArgumentTests {
     Call(function: "apply_refunds", arguments: [shard, "10"], hostile: [0: noShard, 1: counts]),
     Call(
       function: "rescue", arguments: [shard, "10", "0"],
-      hostile: [0: noShard, 1: counts, 2: counts]),
+      hostile: [0: noShard, 1: counts, 2: ["NULL::int", "-1"]]),
     Call(function: "cancel", arguments: [shard, "'{1}'::bigint[]"], hostile: [0: noShard]),
     Call(function: "retry_dead", arguments: [shard, "'{1}'::bigint[]"], hostile: [0: noShard]),
     Call(

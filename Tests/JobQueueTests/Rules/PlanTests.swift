@@ -199,7 +199,7 @@ struct PlanTests {
             SELECT 0, \(month), 1, 5, i.id, i.user_id, i.id, 0, now(), 41, \(month), 3, false, substr(i.sha256, 1, 16)
             FROM analysis.image i;
             INSERT INTO analysis.lease (shard, lane, id, worker_id, deadline, job_ids, periods, tries, user_ids)
-            SELECT 0, 5, 1, 1, now() + interval '1 day', array_agg(j.id), array_agg(j.period), array_fill(0::smallint, ARRAY[64]),
+            SELECT 0, 5, 1, analysis.worker_number(sha256('1')), now() + interval '1 day', array_agg(j.id), array_agg(j.period), array_fill(0::smallint, ARRAY[64]),
               array_agg(j.user_id)
             FROM (SELECT k.id, k.period, k.user_id FROM analysis.job k ORDER BY k.id DESC LIMIT 64) j
             """)

@@ -10,6 +10,18 @@ extension QueueFixture {
   }
 
   func apply(_ operation: QueueOperation, at now: QueueModel.Time) async throws -> QueueOutcome {
+    do {
+      return try await carryOut(operation, at: now)
+    } catch let error as PostgreSQLError where error.sqlState == "42501" {
+      // Another worker's lease was named: nothing has changed.
+      if case .fail(_, _, let jobs, _, _, _) = operation {
+        return .verdicts(Dictionary(jobs.map { ($0, "stale") }) { first, _ in first })
+      }
+      return .held([])
+    }
+  }
+
+  private func carryOut(_ operation: QueueOperation, at now: QueueModel.Time) async throws -> QueueOutcome {
     switch operation {
     case .submit(let asks, let maxAttempts): return .answers(try await submit(asks, maxAttempts: maxAttempts))
     case .claim(let worker, let lease, let lanes, let count, let leaseDuration):
@@ -67,7 +79,9 @@ extension QueueFixture {
         SELECT format('ready %s %s %s %s %s', lane, vt, job_id, tries, period) FROM analysis.ready
         UNION ALL SELECT format('scheduled %s %s %s %s %s %s', lane, analysis.ms(run_at), job_id, tries, period, is_counted::int)
           FROM analysis.scheduled
-        UNION ALL SELECT format('lease %s of %s in %s until %s: %s %s %s', b.id, b.worker_id, b.lane,
+        UNION ALL SELECT format('lease %s of %s in %s until %s: %s %s %s', b.id, (
+              SELECT w FROM generate_series(1, 9) w WHERE analysis.worker_number(sha256(w::text::bytea)) = b.worker_id),
+            b.lane,
             analysis.ms(b.deadline), u.job_id, u.tries, u.period)
           FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.tries, b.periods) u(job_id, tries, period)
         UNION ALL SELECT format('job %s of %s in %s at %s: %s %s %s %s %s', id, user_id, lane, vt, period, max_attempts,
