@@ -187,7 +187,8 @@ struct KeyFileTests {
     #expect(left.isHash(hash, of: Self.image) && !left.isHash(hash, of: Self.image + [0]))
     #expect(!left.isHash(SHA256.digest(of: Self.image), of: Self.image))
     // Another file has another key, and cannot tell.
-    let other = try KeyFile.read(try KeyFileOfTest().path)
+    let otherFile = try KeyFileOfTest()
+    let other = try KeyFile.read(otherFile.path)
     #expect(other.imageHash(of: Self.image) != hash && !other.isHash(hash, of: Self.image))
   }
 

@@ -199,7 +199,7 @@ struct WorkerQueueTests {
       let outcome = try await WorkerQueue(queue.statements).fail(attempts, on: queue.pool)
       #expect(outcome.ended == [jobs[0]: .retried, jobs[2]: .retried])
       #expect(Array(outcome.unrecorded.keys) == [jobs[1]])
-      #expect(outcome.unrecorded[jobs[1]]?.contains("poison") == true)
+      #expect(outcome.unrecorded[jobs[1]]?.contains("job_id of attempt_error") == true)
       let held = try await queue.pool.query("SELECT job_ids FROM analysis.lease").single().array(
         0, of: Int64.self)
       #expect(held == [jobs[1].value])

@@ -17,7 +17,7 @@ struct RefusedRequestTests {
     refusal(400), refusal(413), refusal(415), refusal(422),
     refusal(400, "MISSING_IMAGE"), refusal(400, "INVALID_MODEL_TYPE"), refusal(400, "MISSING_REQUEST_BODY"),
     refusal(400, "INVALID_FIELD_NAME"), refusal(422, "INVALID_IMAGE_FORMAT"), refusal(413, "LIMIT_FILE_SIZE"),
-    refusal(400, "LIMIT_FILE_SIZE"), refusal(200, "INVALID_IMAGE_FORMAT"),
+    refusal(400, "LIMIT_FILE_SIZE"),
     refusal(500, "INVALID_IMAGE_FORMAT"),
   ]
 
@@ -35,6 +35,23 @@ struct RefusedRequestTests {
         try await installation.queue.text("SELECT class || ' ' || message FROM analysis.dead")
           == "permanent It is not taken.")
       #expect(try await installation.queue.units == 0)
+      #expect(backend.calls.count == 1)
+    }
+  }
+
+  @Test("with a status of success too, and then its words are not kept")
+  func underSuccess() async throws {
+    try await AccountInstallation.with(maxAttempts: 5) { installation in
+      let backend = try AccountInstallation.backend(Self.refusal(200, "INVALID_IMAGE_FORMAT").answer)
+      #expect(try await installation.drain(backend.url).code == 0)
+      let attempts = try await installation.attempts()
+      #expect(attempts.map(\.kind) == ["permanent"] && attempts.first?.code == "INVALID_IMAGE_FORMAT")
+      #expect(
+        attempts.first?.message.hasPrefix("The endpoint does not take this request. It had status 200")
+          == true)
+      #expect(attempts.first?.errorID == nil)
+      #expect(try await installation.queue.count("dead WHERE message LIKE '%It is not taken%'") == 0)
+      #expect(try await installation.queue.count("dead") == 1)
       #expect(backend.calls.count == 1)
     }
   }
