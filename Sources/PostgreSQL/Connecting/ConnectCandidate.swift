@@ -101,11 +101,13 @@ final class ConnectCandidate {
   }
 
   private func unproven(_ reason: String) -> PostgreSQLError {
+    // A socket's owner may be another one later; settings stay what they are.
+    let phase = host.isSocket ? ConnectionPhase.proof : .configuration
     var error = PostgreSQLError(
       .connectionFailed,
-      "No connection: \(host.shown), port \(host.port), is not trusted: \(reason). \(LocalProof.advice)")
-    // A socket's owner may be another one later; settings stay what they are.
-    error.phase = host.isSocket ? .proof : .configuration
+      "No connection: \(phase). At \(host.shown), port \(host.port), \(reason)."
+        + (host.isSocket ? "" : " \(LocalProof.advice)"))
+    error.phase = phase
     return error
   }
 

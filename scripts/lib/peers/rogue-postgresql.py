@@ -54,7 +54,7 @@ def serve(connection, file, asked):
             nonce = answer.split(b"r=")[1]
             connection.sendall(
                 message(b"R", struct.pack("!i", 11) + b"r=" + nonce + b"rogue,s=c2FsdA==,i=1"))
-            exactly(connection, 5)
+            exactly(connection, struct.unpack("!xi", exactly(connection, 5))[0] - 4)
             # The proof of a server that does not know the password.
             connection.sendall(message(b"R", struct.pack("!i", 12) + b"v=" + b"A" * 43 + b"="))
     connection.sendall(message(b"R", struct.pack("!i", 0)) + message(b"Z", b"I"))
