@@ -177,7 +177,7 @@ struct AuditChain {
     let end = head.map { AuditMark(id: $0.id, hash: Hexadecimal.text(of: $0.hash), oldest: oldest) }
     return AuditVerdict(
       first: head?.first ?? 1, end: end, pending: pending,
-      kept: isCompared ? AuditVerdict.Kept(count: kept.count, last: kept.max { $0.at < $1.at }) : nil,
+      kept: isCompared ? AuditVerdict.Kept(kept) : nil,
       faults: Array(all.prefix(limit)))
   }
 

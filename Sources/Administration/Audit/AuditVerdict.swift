@@ -75,10 +75,10 @@ public struct AuditVerdict: Sendable, Equatable {
     /// The latest of them; nil when there is none.
     public let last: KeptEnd?
 
-    /// Ends with their number and the latest.
-    public init(count: Int, last: KeptEnd?) {
-      self.count = count
-      self.last = last
+    /// Ends in any order; of those of one second the latest is that of the latest entry.
+    init(_ ends: [KeptEnd]) {
+      count = ends.count
+      last = ends.max { ($0.at, $0.mark.id) < ($1.at, $1.mark.id) }
     }
   }
 

@@ -76,6 +76,16 @@ struct AuditLimitTests {
           error?.message.contains("login \(name) has made 600 entries of the audit in this minute") == true)
         #expect(error?.advice?.hasPrefix("Do it again in the next minute.") == true)
         #expect(try await queue.count("plan_limit WHERE monthly_limit = 1") == 0)
+        // Nobody but the owner reaches what counts.
+        let own = try await queue.text("SELECT 'analysis.audit_count_' || '\(name)'::regrole::oid")
+        for sequence in ["analysis.audit_count", own] {
+          for sql in ["setval('\(sequence)', 1)", "nextval('\(sequence)')"] {
+            #expect(try await refusal(login, "SELECT \(sql)") == "42501", "\(sql)")
+          }
+        }
+        for function in ["count_entry", "count_logins", "forget_logins"] {
+          #expect(try await refusal(login, "SELECT analysis.\(function)()") == "42501", "\(function)")
+        }
         // In the next minute it counts anew.
         try await plant(-(1 << 24) + 5000, of: name, queue)
         #expect(try await refusal(login) == nil)

@@ -160,7 +160,7 @@ struct KeptEndTamperingTests {
       #expect(try await queue.number("SELECT first_id FROM analysis.audit_head") > 3)
       #expect(try await queue.faults(comparedWith: kept) == [])
       let verdict = try await AuditLog(queue.pool).verify(comparedWith: KeptEnds(kept.map(\.line)))
-      #expect(verdict.kept == .init(count: 2, last: young))
+      #expect(verdict.kept?.count == 2 && verdict.kept?.last == young)
     }
   }
 

@@ -214,6 +214,7 @@ struct RolesTests {
         all.output.hasPrefix(
           """
           accounts_beta (beta_reporter)
+            analysisctl audit keep
             analysisctl doctor
             analysisctl keys list
             analysisctl plans
@@ -235,7 +236,8 @@ struct RolesTests {
         alice.output
           == #"[{"login":"alice","superuser":false,"roles":[],"commands":[]},"#
           + #"{"login":"worker_beta","superuser":false,"roles":["beta_worker"],"commands":["analysis-worker","#
-          + #""analysisctl doctor","analysisctl keys list","analysisctl roles check","analysisctl settings","#
+          + #""analysisctl audit keep","analysisctl doctor","analysisctl keys list","analysisctl roles check","#
+          + #""analysisctl settings","#
           + #""analysisctl settings list","analysisctl status"]}]"#
           + "\n")
       let unknown = await control("roles", "check", "bob")
