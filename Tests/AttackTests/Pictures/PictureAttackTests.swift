@@ -19,7 +19,7 @@ struct PictureAttack: Sendable {
     PictureAttack(
       tries: "changes its key",
       change: "wrapped_key = set_byte(wrapped_key, 30, get_byte(wrapped_key, 30) # 1)"),
-    PictureAttack(tries: "changes its hash", change: "sha256 = sha256('planted')"),
+    PictureAttack(tries: "changes its hash", change: "sha256 = sha256('another')"),
     PictureAttack(
       tries: "puts a plaintext picture in its place",
       change: "bytes = 'planted', byte_count = 7, encrypted_by = NULL, wrapped_key = NULL"),
