@@ -108,10 +108,11 @@ struct RolesTests {
     try await with { (control, cluster) async throws in
       _ = try await query(
         cluster,
-        "CREATE ROLE both LOGIN IN ROLE analysis_worker, analysis_reporter; CREATE ROLE stranger LOGIN")
+        "CREATE ROLE twofold LOGIN IN ROLE analysis_worker, analysis_reporter; CREATE ROLE stranger LOGIN")
       let before = try await control.doctor().found
       #expect(
-        before.state("rights.limits") == "warning" && before.of("rights.limits")[0].seen.contains("both ("))
+        before.state("rights.limits") == "warning" && before.of("rights.limits")[0].seen.contains("twofold (")
+      )
       let made = await control("roles", "setup", "--out", try TemporaryFolder().path)
       #expect(made.code == .done, "\(made.messages)")
       let settings = """
@@ -125,7 +126,7 @@ struct RolesTests {
       // Of each limit the longest of its two roles.
       #expect(
         set.contains(
-          "both: idle_in_transaction_session_timeout=600000 lock_timeout=60000 statement_timeout=3600000"),
+          "twofold: idle_in_transaction_session_timeout=600000 lock_timeout=60000 statement_timeout=3600000"),
         "\(set)")
       #expect(
         set.contains("upgrades: idle_in_transaction_session_timeout=0 lock_timeout=0 statement_timeout=0"),
