@@ -1,3 +1,4 @@
+import Administration
 import EventLoop
 import Foundation
 import JobQueue
@@ -32,9 +33,10 @@ struct Rig: Sendable {
   static let privacyRole = "torture_privacy"
 
   /// The logins with their roles.
-  private static let logins: [(login: String, roles: String)] = [
-    (workerRole, "analysis_worker"), (backendRole, "analysis_submitter"), (operatorRole, "analysis_operator"),
-    (reporterRole, "analysis_reporter, analysis_clinician"), (privacyRole, "analysis_privacy"),
+  private static let logins = [
+    NewLogin(name: workerRole, role: .worker), NewLogin(name: backendRole, role: .submitter),
+    NewLogin(name: operatorRole, role: .operator), NewLogin(name: reporterRole, role: .reporter),
+    NewLogin(name: privacyRole, role: .privacy),
   ]
 
   /// Sets everything up but the endpoint and the workers.
@@ -110,9 +112,10 @@ struct Rig: Sendable {
     _ = try await first.query("CREATE DATABASE \(database)")
     await first.close()
     _ = try await Migrator(owner).migrate()
-    for (login, roles) in logins {
-      _ = try await owner.query("CREATE ROLE \(login) LOGIN IN ROLE \(roles)")
-    }
+    // As `roles setup` makes them, with the time limits of their roles.
+    let directory = LoginDirectory(owner)
+    try await directory.make(try await directory.statements(for: logins, prefix: "analysis"))
+    _ = try await owner.query("GRANT analysis_clinician TO \(reporterRole)")
     for (name, value) in [("shards", settings.shards), ("max_waiting_per_user", RunSettings.waitingLimit)] {
       _ = try await owner.query(
         "UPDATE analysis.setting SET value = $2 WHERE name = $1", [.text(name), .text("\(value)")])
