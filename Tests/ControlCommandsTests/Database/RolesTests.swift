@@ -112,7 +112,8 @@ struct RolesTests {
       #expect(
         before.state("rights.limits") == "warning" && before.of("rights.limits")[0].seen.contains("twofold (")
       )
-      let made = await control("roles", "setup", "--out", try TemporaryFolder().path)
+      let files = try TemporaryFolder()
+      let made = await control("roles", "setup", "--out", files.path)
       #expect(made.code == .done, "\(made.messages)")
       let settings = """
         SELECT s.setrole::regrole || ': ' || array_to_string(ARRAY(
