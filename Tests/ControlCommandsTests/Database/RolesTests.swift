@@ -106,14 +106,14 @@ struct RolesTests {
   @Test("setup gives every login the time limits of its roles, and doctor says where one has others")
   func limits() async throws {
     try await with { (control, cluster) async throws in
-      _ = try await query(
-        cluster,
-        "CREATE ROLE twofold LOGIN IN ROLE analysis_worker, analysis_reporter; CREATE ROLE stranger LOGIN")
+      _ = try await query(cluster, "CREATE ROLE twofold LOGIN IN ROLE analysis_worker, analysis_reporter")
+      _ = try await query(cluster, "CREATE ROLE stranger LOGIN")
       let before = try await control.doctor().found
       #expect(
         before.state("rights.limits") == "warning" && before.of("rights.limits")[0].seen.contains("twofold (")
       )
-      let made = await control("roles", "setup", "--out", try TemporaryFolder().path)
+      let files = try TemporaryFolder()
+      let made = await control("roles", "setup", "--out", files.path)
       #expect(made.code == .done, "\(made.messages)")
       let settings = """
         SELECT s.setrole::regrole || ': ' || array_to_string(ARRAY(

@@ -99,7 +99,7 @@ struct QueueObserver {
       try hold(
         isTaken || !isHeld || namesForeign || life.end != nil,
         "I1: job \(job) is held by worker \(worker) and was not ended")
-      if isHeld { lives[job]?.holder = nil }
+      if isHeld, isTaken || !namesForeign { lives[job]?.holder = nil }
       if isTaken, let end { try ended(job, end) }
       try hold(life.consumed <= life.maxAttempts, "I7: \(life.consumed) attempts of \(life.maxAttempts)")
     }
