@@ -18,6 +18,9 @@ package struct QueueFixture: Sendable {
     worker: WorkerIdentity(
       secret: Secret(bytes: Array(repeating: 77, count: 32)), host: "test", pid: 1, version: "1.0"))
 
+  /// The secret of that worker, as SQL writes it.
+  package static let workerSecret = "decode(repeat('4d', 32), 'hex')"
+
   package init(database: TestDatabase, loop: EventLoop, pool: ConnectionPool) {
     self.database = database
     self.loop = loop

@@ -37,8 +37,10 @@ struct QueueStatusTests {
       #expect(status.pendingRefunds == BoundedCount(1))
       let worker = try #require(status.workers.first)
       #expect(status.workers.count == 1)
+      let number = try await queue.number("SELECT analysis.worker_number(\(QueueFixture.workerSecret))")
       #expect(
-        (worker.id, worker.host, worker.pid, worker.version, worker.inFlight) == (77, "test", 1, "1.0", 2))
+        (Int(worker.id), worker.host, worker.pid, worker.version, worker.inFlight)
+          == (number, "test", 1, "1.0", 2))
       #expect(status.gauges["database_bytes"].map { $0 > 0 } == true)
     }
   }

@@ -174,7 +174,7 @@ struct EncryptedImageTests {
       let lease = try #require(claimed.last?.lease)
       let row = try await queue.pool.query(
         """
-        SELECT o_outcome FROM analysis.fail(0::smallint, 77, ARRAY[$1], ARRAY[$2], ARRAY[NULL::bigint], '{false}', '{image}',
+        SELECT o_outcome FROM analysis.fail(0::smallint, \(QueueFixture.workerSecret), ARRAY[$1], ARRAY[$2], ARRAY[NULL::bigint], '{false}', '{image}',
           '{image_tampered}', '{changed}', NULL, NULL, '{0}', '{false}', NULL)
         """, [.int64(lease), .int64(try #require(claimed.last?.id.value))])
       #expect(try row.single().string(0) == "dead")

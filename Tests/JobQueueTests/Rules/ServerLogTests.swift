@@ -88,8 +88,8 @@ struct ServerLogTests {
 
   private static func complete(_ change: Change? = nil) -> String {
     let arguments = result.map { "ARRAY[\($0.name == change?.argument ? change?.value ?? "" : $0.value)]" }
-    return "SELECT cardinality(o_stored) FROM analysis.complete(0::smallint, 77, ARRAY[$1::bigint], "
-      + "ARRAY[$2::bigint], \(arguments.joined(separator: ", ")), '1.0')"
+    return "SELECT cardinality(o_stored) FROM analysis.complete(0::smallint, \(QueueFixture.workerSecret), "
+      + "ARRAY[$1::bigint], ARRAY[$2::bigint], \(arguments.joined(separator: ", ")), '1.0')"
   }
 
   @Test("when a result is stored that breaks a rule of its table, or is no JSON")
@@ -127,8 +127,8 @@ struct ServerLogTests {
 
   private static func fail(_ change: Change? = nil) -> String {
     let arguments = failure.map { "ARRAY[\($0.name == change?.argument ? change?.value ?? "" : $0.value)]" }
-    return "SELECT (o_outcome = 'dead')::int FROM analysis.fail(0::smallint, 77, ARRAY[$1::bigint], "
-      + "ARRAY[$2::bigint], \(arguments.joined(separator: ", ")))"
+    return "SELECT (o_outcome = 'dead')::int FROM analysis.fail(0::smallint, \(QueueFixture.workerSecret), "
+      + "ARRAY[$1::bigint], ARRAY[$2::bigint], \(arguments.joined(separator: ", ")))"
   }
 
   @Test("when a failure is recorded that breaks a rule of its table")

@@ -10,11 +10,14 @@
 
 -- A worker's number: it belongs to the login and to the secret of 32 random bytes that the worker draws at
 -- its start and gives with each call. Whoever has another login or another secret has another number, and
--- nothing is registered that could be lost. 63 bits of a SHA-256.
+-- nothing is registered that could be lost. 63 bits of a SHA-256. It is inlined, so it has no settings of
+-- its own, and names what it calls with its schema: workers ask for it by whatever search path they have.
 CREATE OR REPLACE FUNCTION analysis.worker_number(p_worker bytea) RETURNS bigint
 LANGUAGE sql STABLE AS $$
-  SELECT ('x' || encode(substr(sha256(p_worker || convert_to(session_user, 'UTF8')), 1, 8), 'hex'))::bit(64)
-    ::bigint & 9223372036854775807
+  SELECT ('x' OPERATOR(pg_catalog.||) pg_catalog.encode(
+      pg_catalog.substr(
+        pg_catalog.sha256(p_worker OPERATOR(pg_catalog.||) pg_catalog.convert_to(session_user, 'UTF8')), 1, 8),
+      'hex'))::bit(64)::bigint OPERATOR(pg_catalog.&) 9223372036854775807
 $$;
 COMMENT ON FUNCTION analysis.worker_number IS
   'Answers the number of the worker that has a secret, for this login.';
