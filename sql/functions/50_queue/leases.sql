@@ -15,8 +15,8 @@
 CREATE OR REPLACE FUNCTION analysis.worker_number(p_worker bytea) RETURNS bigint
 LANGUAGE sql STABLE AS $$
   SELECT ('x' OPERATOR(pg_catalog.||) pg_catalog.encode(
-      pg_catalog.substr(
-        pg_catalog.sha256(p_worker OPERATOR(pg_catalog.||) pg_catalog.convert_to(session_user, 'UTF8')), 1, 8),
+      pg_catalog.substr(pg_catalog.sha256(
+          p_worker OPERATOR(pg_catalog.||) pg_catalog.convert_to(session_user, 'UTF8')), 1, 8),
       'hex'))::bit(64)::bigint OPERATOR(pg_catalog.&) 9223372036854775807
 $$;
 COMMENT ON FUNCTION analysis.worker_number IS
