@@ -13,7 +13,7 @@ CREATE TABLE analysis.partition_made (
 
 -- The logins that have submitted, with the number by which their jobs know them.
 CREATE TABLE analysis.submitter (
-  id    smallint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id    smallint PRIMARY KEY CHECK (id > 0),
   login name NOT NULL UNIQUE);
 
 CREATE TABLE analysis.job (

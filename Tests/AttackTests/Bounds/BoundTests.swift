@@ -129,8 +129,6 @@ struct BoundTests {
     struct Undone: Error {}
     do {
       var acted = false
-      // What the call before has changed is still counted by this connection until it is handed on.
-      _ = try await login.query("SELECT pg_stat_force_next_flush()")
       do {
         try await login.transaction { transaction in
           _ = try await transaction.query("SET LOCAL statement_timeout = '20s'")

@@ -1,5 +1,6 @@
 import PostgreSQL
 import QueueTestSupport
+import TestSupport
 import Testing
 
 /// Each function that a role may call and that can lock something is called in a transaction that stays open, with the
@@ -261,6 +262,75 @@ struct HeldLockTests {
       }
       #expect(try await queue.promote() == 2)
       try await queue.expectInvariants()
+    }
+  }
+
+  @Test("They are promoted too where every due job of a user is held by that transaction, and of many users")
+  func wholePromotion() async throws {
+    try await withQueue { (queue) async throws in
+      let users = (1...121).map { "user-\($0)" }
+      for user in users { try await queue.addUser(user) }
+      let later = try await queue.now(plus: 3600)
+      let jobs = try await queue.create(users.map { Ask($0, image: $0, at: later) })
+      let due =
+        "UPDATE analysis.scheduled SET run_at = run_at - interval '2 hours' WHERE job_id = ANY ('{%}')"
+      let held = jobs.dropLast().map { "\($0)" }.joined(separator: ",")
+      try await queue.execute(due.replacing("%", with: held))
+      try await withLogin(of: ["worker"], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(script: "BEGIN; SELECT analysis.promote(0::smallint, 120)")
+          try await queue.execute(due.replacing("%", with: "\(jobs[120])"))
+          // Of more than a hundred users that are held any hundred are looked at in a call.
+          try await eventually {
+            _ = try await queue.promote()
+            return try await queue.numbers("SELECT job_id FROM analysis.ready") == [Int(jobs[120])]
+          }
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+      try await queue.expectInvariants()
+    }
+  }
+
+  @Test("A claim under the number of a lease that somebody's transaction has taken is refused in time")
+  func leaseNumber() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("user")
+      _ = try await queue.create([Ask("user", image: "one"), Ask("user", image: "two")])
+      try await withLogin(of: ["worker"], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(script: "BEGIN")
+          _ = try await queue.claim(1, worker: 2, lanes: [5], on: connection)
+          let error = await #expect(throws: PostgreSQLError.self) {
+            try await queue.claim(1, worker: 1, lanes: [5])
+          }
+          #expect(error?.sqlState == "55P03")
+          #expect(try await queue.claim(1, worker: 1, lease: 200, lanes: [5]).count == 1)
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+    }
+  }
+
+  @Test("Leases that are long overdue are rescued where somebody's transaction holds the time of a promotion")
+  func timeline() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("user")
+      _ = try await queue.create([Ask("user")])
+      _ = try await queue.claim(1)
+      try await queue.execute(
+        """
+        UPDATE analysis.gauge SET value = -1 WHERE name = 'timeline';
+        UPDATE analysis.lease SET deadline = clock_timestamp() - interval '2 minutes'
+        """)
+      try await withLogin(of: ["worker"], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(
+            script: "BEGIN; SELECT analysis.rescue(0::smallint, 100, 1000)")
+          #expect(try await queue.rescue() == [1, 1, 0])
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
     }
   }
 

@@ -115,4 +115,31 @@ struct OwnJobsTests {
       }
     }
   }
+
+  @Test("The numbers of logins are not used up by submits that are undone")
+  func numbers() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("user")
+      // All but one are taken, and none is drawn from a sequence.
+      try await queue.execute(
+        "INSERT INTO analysis.submitter SELECT i, 'login-' || i FROM generate_series(1, 32767) i WHERE i <> 77"
+      )
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        for _ in 1...3 {
+          try await login.withConnection { (connection) async throws in
+            try await connection.execute(
+              script: "BEGIN; SELECT analysis.submit_image('user', 'throat', 'photo'); ROLLBACK")
+          }
+        }
+        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', 'photo')")
+        #expect(try await queue.numbers("SELECT submitter FROM analysis.job") == [77])
+      }
+      try await withLogin("late", of: ["submitter"], in: queue) { (login) async throws in
+        let error = await #expect(throws: PostgreSQLError.self) {
+          try await login.query("SELECT analysis.submit_image('user', 'throat', 'photo')")
+        }
+        #expect(error?.sqlState == "53400")
+      }
+    }
+  }
 }

@@ -56,10 +56,10 @@ struct DoctorClusterTests {
         "UPDATE analysis.setting SET value = '100000000000' WHERE name = 'max_database_bytes'")
       let (found, code) = try await queue.control.doctor("--deep")
       #expect(code == .done)
-      // Nobody works, no endpoint was named, and the tests are the superuser.
+      // Nobody works, no endpoint was named, everybody may connect, and the tests are the superuser.
       #expect(
         found.findings.filter { $0.state != "ok" }.map(\.check)
-          == ["rights.superuser", "workers.alive", "endpoint"])
+          == ["rights.superuser", "rights.database", "workers.alive", "endpoint"])
     }
   }
 

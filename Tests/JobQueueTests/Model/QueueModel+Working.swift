@@ -51,7 +51,6 @@ extension QueueModel {
 
   /// Pushes the deadlines of a worker's leases on; answers those that it still holds.
   mutating func heartbeat(worker: Int64, _ asked: [Int64], leaseDuration: Time) -> Set<Int64> {
-    guard !namesForeign(asked, worker: worker) else { return [] }
     let held = Set(asked.filter { leases[$0]?.worker == worker })
     for lease in held { leases[lease]?.deadline = now + leaseDuration }
     return held
@@ -59,7 +58,6 @@ extension QueueModel {
 
   /// Stores results of jobs that the worker holds, each in the lease named beside it; answers those that were stored.
   mutating func complete(worker: Int64, leases asked: [Int64], _ given: [Int64]) -> Set<Int64> {
-    guard !namesForeign(asked, worker: worker) else { return [] }
     var stored: Set<Int64> = []
     for (_, _, held) in holding(worker: worker, asked, given) where results[held.job] == nil {
       guard let job = jobs[held.job] else { continue }
@@ -75,7 +73,6 @@ extension QueueModel {
     worker: Int64, leases asked: [Int64], _ given: [Int64], delay: Time?, consumes: Bool, failureClass: String
   ) -> [Int64: String] {
     var outcomes = Dictionary(given.map { ($0, "stale") }) { first, _ in first }
-    guard !namesForeign(asked, worker: worker) else { return outcomes }
     for (_, lane, held) in holding(worker: worker, asked, given) {
       guard let job = jobs[held.job], !job.isClosed else { continue }
       let consumed = held.tries.consumed + (consumes ? 1 : 0)
@@ -99,7 +96,6 @@ extension QueueModel {
 
   /// Takes jobs back unharmed: to the lane they came from, quarantined ones into quarantine.
   mutating func release(worker: Int64, leases asked: [Int64], _ given: [Int64], delay: Time) -> Set<Int64> {
-    guard !namesForeign(asked, worker: worker) else { return [] }
     var returned: Set<Int64> = []
     for (_, lane, held) in holding(worker: worker, asked, given) {
       guard let job = jobs[held.job], !job.isClosed else { continue }
@@ -157,11 +153,6 @@ extension QueueModel {
   }
 
   // MARK: Parts
-
-  /// Whether another worker holds one of the leases: then the whole call is refused.
-  private func namesForeign(_ asked: [Int64], worker: Int64) -> Bool {
-    asked.contains { id in leases[id].map { $0.worker != worker } ?? false }
-  }
 
   /// The given jobs that a worker holds, each in the lease named beside it. Without the lease there are none.
   private func holding(

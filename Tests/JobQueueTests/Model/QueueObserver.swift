@@ -88,8 +88,6 @@ struct QueueObserver {
     _ taken: Set<Int64>, of given: [Int64], _ holders: [Int64], by worker: Int64, _ end: End?
   ) throws {
     let named = Dictionary(zip(given, holders).map { ($0, Set([$1])) }) { $0.union($1) }
-    // A call that names a lease of another worker's may have been refused as a whole.
-    let namesForeign = holders.contains { leases[$0].map { $0.worker != worker } ?? false }
     for job in Set(given).union(taken) {
       guard let life = lives[job] else { continue }
       let isHeld =
@@ -97,9 +95,9 @@ struct QueueObserver {
       let isTaken = taken.contains(job)
       try hold(isHeld || !isTaken, "I6: job \(job) was ended by worker \(worker), who does not hold it")
       try hold(
-        isTaken || !isHeld || namesForeign || life.end != nil,
+        isTaken || !isHeld || life.end != nil,
         "I1: job \(job) is held by worker \(worker) and was not ended")
-      if isHeld, isTaken || !namesForeign { lives[job]?.holder = nil }
+      if isHeld { lives[job]?.holder = nil }
       if isTaken, let end { try ended(job, end) }
       try hold(life.consumed <= life.maxAttempts, "I7: \(life.consumed) attempts of \(life.maxAttempts)")
     }

@@ -10,18 +10,6 @@ extension QueueFixture {
   }
 
   func apply(_ operation: QueueOperation, at now: QueueModel.Time) async throws -> QueueOutcome {
-    do {
-      return try await carryOut(operation, at: now)
-    } catch let error as PostgreSQLError where error.sqlState == "42501" {
-      // Another worker's lease was named: nothing has changed.
-      if case .fail(_, _, let jobs, _, _, _) = operation {
-        return .verdicts(Dictionary(jobs.map { ($0, "stale") }) { first, _ in first })
-      }
-      return .held([])
-    }
-  }
-
-  private func carryOut(_ operation: QueueOperation, at now: QueueModel.Time) async throws -> QueueOutcome {
     switch operation {
     case .submit(let asks, let maxAttempts): return .answers(try await submit(asks, maxAttempts: maxAttempts))
     case .claim(let worker, let lease, let lanes, let count, let leaseDuration):

@@ -101,7 +101,7 @@ struct UsageNumbersTests {
         ARRAY['main', 'main', 'main']);
       PERFORM analysis.claim(0::smallint, sha256('1'), 200, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[1], 1, 60000);
       PERFORM analysis.complete(0::smallint, sha256('1'), array_agg(j.lease), array_agg(j.id),
-        array_agg('a' || j.id), array_agg(NULL::timestamptz), array_agg('[]'::jsonb), array_agg(0::smallint),
+        array_agg('a' || j.id), array_agg(NULL::timestamptz), array_agg('[]'::text), array_agg(0::smallint),
         array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8), array_agg(NULL::smallint),
         array_agg(NULL::boolean), array_agg(NULL::text), array_agg(NULL::text), array_agg(NULL::float8),
         array_agg(NULL::smallint), array_agg(NULL::boolean), NULL, NULL, NULL, NULL,

@@ -50,7 +50,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
-SET enable_bitmapscan = off
+SET enable_bitmapscan = off SET lock_timeout = '500ms'
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();

@@ -16,7 +16,6 @@ DECLARE
   v_worker bigint := analysis.worker_number(p_worker);
   v_free bigint[];
   v_busy bigint[];
-  v_foreign boolean;
 BEGIN
   IF (p_shard BETWEEN 0 AND 1023 AND octet_length(p_worker) = 32 AND cardinality(p_leases) <= 100000
       AND p_lease_ms BETWEEN 1 AND 86400000 AND p_in_flight BETWEEN 0 AND 1000000
@@ -32,20 +31,16 @@ BEGIN
   ON CONFLICT (shard, id) DO UPDATE SET heartbeat_at = EXCLUDED.heartbeat_at, in_flight = EXCLUDED.in_flight;
 
   SELECT coalesce(array_agg(g.id) FILTER (WHERE f.id IS NOT NULL), '{}'),
-         coalesce(array_agg(g.id) FILTER (WHERE f.id IS NULL AND b.deadline > v_now), '{}'),
-         bool_or(b.worker_id <> v_worker)
-  INTO v_free, v_busy, v_foreign
+         coalesce(array_agg(g.id) FILTER (WHERE f.id IS NULL AND b.deadline > v_now), '{}')
+  INTO v_free, v_busy
   FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i ORDER BY 1) g
   CROSS JOIN LATERAL (
-    SELECT k.deadline, k.worker_id FROM analysis.lease k
-    WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b
+    SELECT k.deadline FROM analysis.lease k
+    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker OFFSET 0) b
   LEFT JOIN LATERAL (
     SELECT k.id FROM analysis.lease k
     WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker
     FOR NO KEY UPDATE SKIP LOCKED) f ON true;
-  IF v_foreign THEN
-    PERFORM analysis.refuse_lease();
-  END IF;
 
   RETURN QUERY
   UPDATE analysis.lease b SET deadline = v_deadline

@@ -21,7 +21,6 @@ AS $$
 DECLARE
   v_worker bigint := analysis.worker_number(p_worker);
   v_found int;
-  v_foreign boolean;
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_period IS NOT NULL
@@ -30,16 +29,13 @@ BEGIN
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
-  SELECT count(*), bool_or(u.worker_id <> v_worker) INTO v_found, v_foreign
+  SELECT count(*) INTO v_found
   FROM (
-    SELECT unnest(b.job_ids) AS job_id, b.worker_id FROM (SELECT unnest(p_leases) AS id) g
+    SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_leases) AS id) g
     CROSS JOIN LATERAL (
-      SELECT k.job_ids, k.worker_id FROM analysis.lease k
-      WHERE k.shard = p_shard AND k.id = g.id OFFSET 0) b) u
+      SELECT k.job_ids FROM analysis.lease k
+      WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker OFFSET 0) b) u
   WHERE u.job_id = ANY (p_jobs);
-  IF v_foreign THEN
-    PERFORM analysis.refuse_lease();
-  END IF;
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
@@ -51,7 +47,7 @@ BEGIN
       SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
       CROSS JOIN LATERAL (
         SELECT k.job_ids, k.periods FROM analysis.lease k
-        WHERE k.shard = p_shard AND k.id = h.id OFFSET 0) b) u
+        WHERE k.shard = p_shard AND k.id = h.id AND k.worker_id = v_worker OFFSET 0) b) u
     CROSS JOIN LATERAL (
       SELECT w.image_id FROM analysis.job w
       WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id

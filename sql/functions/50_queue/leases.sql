@@ -22,15 +22,6 @@ $$;
 COMMENT ON FUNCTION analysis.worker_number IS
   'Answers the number of the worker that has a secret, for this login.';
 
--- Refuses a call about leases that another worker holds. A lease that is lost is another matter: nothing is
--- changed then.
-CREATE OR REPLACE FUNCTION analysis.refuse_lease() RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
-  RAISE EXCEPTION 'the lease is another worker''s' USING ERRCODE = 'insufficient_privilege',
-    HINT = 'A lease belongs to the login and to the secret with which its jobs were claimed.';
-END $$;
-
 -- Locks those of the leases that the worker still holds, in order, and answers them. Everything a worker
 -- wants to change goes through this: if rescue took the lease, there is nothing to hold and nothing changes.
 CREATE OR REPLACE FUNCTION analysis.lock_leases(p_shard smallint, p_worker bigint, p_leases bigint[])
@@ -38,16 +29,12 @@ RETURNS bigint[]
 LANGUAGE plpgsql AS $$
 DECLARE
   v_held bigint[];
-  v_foreign boolean;
 BEGIN
-  SELECT array_agg(b.id ORDER BY b.id), bool_or(b.worker_id <> p_worker) INTO v_held, v_foreign
+  SELECT array_agg(b.id ORDER BY b.id) INTO v_held
   FROM (SELECT DISTINCT i AS id FROM unnest(p_leases) i ORDER BY 1) g
   CROSS JOIN LATERAL (
-    SELECT k.id, k.worker_id FROM analysis.lease k
-    WHERE k.shard = p_shard AND k.id = g.id FOR UPDATE) b;
-  IF v_foreign THEN
-    PERFORM analysis.refuse_lease();
-  END IF;
+    SELECT k.id FROM analysis.lease k
+    WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = p_worker FOR UPDATE) b;
   RETURN coalesce(v_held, '{}');
 END $$;
 

@@ -111,11 +111,12 @@ DECLARE
 BEGIN
   PERFORM set_config('lock_timeout', '10ms', true);
   FOR v_user IN
-    SELECT DISTINCT d.user_id FROM (
-      SELECT s.user_id FROM analysis.scheduled s
-      WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at <= p_now
-      ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 10000) d
-    LIMIT 100
+    SELECT d.user_id FROM (
+      SELECT DISTINCT u.user_id FROM (
+        SELECT s.user_id FROM analysis.scheduled s
+        WHERE s.shard = p_shard AND s.lane = p_lane AND s.run_at <= p_now
+        ORDER BY s.shard, s.lane, s.run_at, s.job_id LIMIT 10000) u) d
+    ORDER BY random() LIMIT 100
   LOOP
     BEGIN
       WITH x AS MATERIALIZED (
@@ -136,6 +137,7 @@ BEGIN
       SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.is_counted)
       INTO v_job, v_period, v_tries, v_counted
       FROM (SELECT u.* FROM taken u ORDER BY u.run_at, u.job_id) t;
+      CONTINUE WHEN v_job IS NULL;     -- all of them are held
       PERFORM analysis.promote_taken(
         p_shard, p_lane, v_job, v_period, v_tries, array_fill(v_user, ARRAY[cardinality(v_job)]), v_counted,
         p_now);

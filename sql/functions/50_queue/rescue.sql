@@ -22,6 +22,7 @@ DECLARE
   -- Nobody but the owner (tests do) takes a lease sooner after a restart than the lease lasts.
   v_is_owner boolean := pg_has_role(
     session_user, (SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'analysis'), 'MEMBER');
+  v_patience interval := '0';          -- how long a lease is overdue at least
   v_lost bigint[];
   v_of bigint[];                       -- the leases of what is applied
   v_ended_jobs bigint[];
@@ -39,11 +40,14 @@ BEGIN
   --    a lease's time to say so. A promotion begins a new timeline; whoever sees it first writes down when.
   SELECT g.at INTO v_since FROM analysis.gauge g WHERE g.name = 'timeline' AND g.value = analysis.timeline();
   IF NOT FOUND THEN
-    v_since := v_now;
-    -- The row is there since the first migration. Who finds it held leaves it to whoever holds it.
-    UPDATE analysis.gauge g SET value = analysis.timeline(), at = v_now
-    WHERE g.name = (
-      SELECT k.name FROM analysis.gauge k WHERE k.name = 'timeline' FOR NO KEY UPDATE SKIP LOCKED);
+    -- The row is there since the first migration. Where somebody's open transaction holds it, the grace
+    -- has no beginning, and only what is overdue for long is taken.
+    BEGIN
+      UPDATE analysis.gauge g SET value = analysis.timeline(), at = v_now WHERE g.name = 'timeline';
+      v_since := v_now;
+    EXCEPTION WHEN lock_not_available THEN
+      v_patience := interval '1 minute';
+    END;
   END IF;
   -- A moment to come is one from before the clock was set back.
   v_since := greatest(pg_postmaster_start_time(), CASE WHEN v_since <= v_now THEN v_since END);
@@ -65,7 +69,7 @@ BEGIN
   --    leases only, so it is read whole: an index on the deadline would make every heartbeat dearer.
   SELECT array_agg(l.id ORDER BY l.id) INTO v_lost FROM (
     SELECT b.id FROM analysis.lease b
-    WHERE b.shard = p_shard AND b.deadline < v_now
+    WHERE b.shard = p_shard AND b.deadline < v_now - v_patience
       AND (v_is_owner OR v_since + b.lease_ms * interval '1 millisecond' < v_now)
     ORDER BY b.deadline, b.id
     LIMIT p_limit FOR UPDATE SKIP LOCKED) l;

@@ -31,12 +31,28 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
               ELSE p_encrypted_by > 0 AND p_wrapped_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
 $$;
 
--- Gives the login that submits its number, by which its jobs know it.
+-- Gives the login that submits its number, by which its jobs know it: one that is free, since a number
+-- that is drawn from a sequence is used up by a submit that is undone.
 CREATE OR REPLACE FUNCTION analysis.new_submitter() RETURNS smallint
 LANGUAGE plpgsql AS $$
+DECLARE
+  v_id smallint;
 BEGIN
-  INSERT INTO analysis.submitter (login) VALUES (session_user) ON CONFLICT (login) DO NOTHING;
-  RETURN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
+  FOR v_try IN 1 .. 100 LOOP
+    SELECT s.id INTO v_id FROM analysis.submitter s WHERE s.login = session_user;
+    IF FOUND THEN
+      RETURN v_id;
+    END IF;
+    -- Any of them, so that two logins that submit for the first time hardly wait for each other.
+    INSERT INTO analysis.submitter (id, login)
+    SELECT g.id, session_user FROM generate_series(1, 32767) g(id)
+    WHERE NOT EXISTS (SELECT FROM analysis.submitter s WHERE s.id = g.id)
+    ORDER BY random() LIMIT 1
+    ON CONFLICT DO NOTHING;
+  END LOOP;
+  RAISE EXCEPTION 'no number is left for login %, which submits for the first time', session_user
+    USING ERRCODE = 'configuration_limit_exceeded',
+      HINT = 'The owner removes from analysis.submitter logins that are gone and have no jobs.';
 END $$;
 
 -- Why an image in plaintext is refused where the setting require_encryption is yes.
