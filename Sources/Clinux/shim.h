@@ -1,5 +1,6 @@
 // The parts of Linux that Swift's Glibc module leaves out. Header only; nothing is compiled.
 #pragma once
+#include <asm/socket.h>
 #include <linux/fs.h>
 #include <linux/memfd.h>
 #include <malloc.h>
@@ -7,9 +8,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 
 // The flags are enumerators or macros with casts there, which Swift imports awkwardly or not at all.
@@ -31,10 +30,12 @@ static inline void linux_set_thread_name(const char *_Nonnull name) { prctl(PR_S
 // Variadic as well. What is not dumpable is written to no core file and read by no process of the same user.
 static inline void linux_forbid_dumps(void) { prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
-// The user who listens at the other end of a Unix socket; -1 where nobody does. The structure is GNU's, too.
+// The user who listens at the other end of a Unix socket; -1 where nobody does. The structure is GNU's, too; the
+// header of the function belongs to Swift's Glibc module, which would lose parts of it to this one.
+int getsockopt(int, int, int, void *_Nullable __restrict, uint32_t *_Nonnull __restrict);
 static inline int64_t linux_peer_user(int socket) {
   struct { int32_t process; uint32_t user, group; } peer;
-  socklen_t size = sizeof peer;
+  uint32_t size = sizeof peer;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.user == UINT32_MAX) return -1;
   return peer.user;
 }
@@ -56,7 +57,8 @@ static inline int linux_spawn_closing_from(posix_spawn_file_actions_t *_Nonnull 
   return posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
-// ioctl is variadic. Whether the attribute of `chattr +a` is set.
+// ioctl is variadic, and its header is Glibc's like that of sockets. Whether the attribute of `chattr +a` is set.
+int ioctl(int, unsigned long, ...);
 static inline _Bool linux_is_append_only(int descriptor) {
   int flags = 0;
   return ioctl(descriptor, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_APPEND_FL);
