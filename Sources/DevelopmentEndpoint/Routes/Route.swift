@@ -30,10 +30,9 @@ enum Route: Equatable, Sendable {
       }
   }
 
-  /// Every path of a dialect with its method; the number of an analysis follows the last.
-  static func paths(_ dialect: EndpointConfiguration.Dialect) -> [(method: String, path: String)] {
-    let own = dialect == .guide ? guide : server
-    return common.merging(own) { $1 }.map { ($1.0, $0) } + [("DELETE", savedAnalysis(dialect))]
+  /// Every path of a dialect; the number of an analysis follows the last.
+  static func paths(_ dialect: EndpointConfiguration.Dialect) -> [String] {
+    Array(common.keys) + Array((dialect == .guide ? guide : server).keys) + [savedAnalysis(dialect)]
   }
 
   private static func savedAnalysis(_ dialect: EndpointConfiguration.Dialect) -> String {

@@ -11,7 +11,7 @@ struct ClientCertificateCheck: Sendable {
   /// One that is not renewed by then is probably renewed by nobody.
   private static let renewal = 14.0 * 86_400
 
-  /// Tells of it, and has the calls of the other checks made with it.
+  /// Adds what it finds, and sets the certificate for the calls of the other checks.
   func look(_ findings: inout [Finding], _ transfer: inout HTTPTransfer.Configuration) {
     switch use {
     case .none: break

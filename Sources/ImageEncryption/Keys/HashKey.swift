@@ -41,7 +41,7 @@ struct HashKey: Sendable {
 }
 
 extension KeyRing {
-  /// The hash by which an image is told from others before it is encrypted: the HMAC-SHA-256 under a key that follows
+  /// The hash by which an image is known, taken before it is encrypted: the HMAC-SHA-256 under a key that is derived
   /// from the key file's first key.
   public func imageHash(of image: [UInt8]) -> [UInt8] {
     image.withUnsafeBytes { bytes in hashKeys.first.map { $0.hash(of: bytes) } ?? [] }

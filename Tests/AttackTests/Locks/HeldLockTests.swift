@@ -105,7 +105,7 @@ struct HeldLockTests {
     "analysis.audit_worker('worker_start', sha256('2'), NULL)",
   ]
 
-  /// What others may have to try again: it is told within the time that somebody else is at it.
+  /// What others may have to try again: within a bounded time they get an error that says why.
   private static let office = [
     "analysis.await_submits()", "analysis.pause('type', 'ear', 'other', NULL)",
     "analysis.resume('type', 'throat')",
@@ -116,7 +116,7 @@ struct HeldLockTests {
     "analysis.purge_audit(100, now(), false, 1000)",
   ]
 
-  /// What locks a whole month's table of jobs while it is held: what would change a job is told so within the time.
+  /// What locks a whole month's table of jobs: whoever changes a job meanwhile gets an error within a bounded time.
   private static let ofTables: Set<String> = ["index_images"]
 
   /// A queue in which each call has something to do, and the numbers of its jobs by name.

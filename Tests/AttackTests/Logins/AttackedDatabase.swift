@@ -8,7 +8,7 @@ import TestSupport
 /// `ann-north` and `sue-south` have an analysis, a picture, a dead job with its cause, a job that waits, one that a worker
 /// holds, and a profile. What nobody but the entitled may see holds the mark.
 struct AttackedDatabase: Sendable {
-  /// It stands in pictures, results and profiles, and in what `sue-south`'s failures say.
+  /// It stands in pictures and results, and in `sue-south`'s profile, file names and failures.
   static let mark = "confided"
 
   let queue: QueueFixture
@@ -36,7 +36,7 @@ struct AttackedDatabase: Sendable {
       SELECT analysis.add_clinic('north'), analysis.add_clinic('south'),
         analysis.assign_clinic(0::smallint, 'ann-north', 'north'), analysis.assign_clinic(0::smallint, 'sue-south', 'south');
       SELECT analysis.save_profile(shard, user_id, '\(mark)', '\(mark)@example.org', NULL, NULL, NULL)
-      FROM analysis.account
+      FROM analysis.account WHERE user_ref = 'sue-south'
       """)
     for user in ["ann-north", "sue-south"] {
       _ = try await queue.create([Ask(user, image: "\(mark) \(user)")])
@@ -103,15 +103,21 @@ struct AttackedDatabase: Sendable {
   }
 
   /// Lends a connection of an attacker, made as `roles setup` makes logins.
-  func login<R>(as attacker: Attacker, _ body: (ConnectionPool, _ name: String) async throws -> R)
-    async throws -> R
-  {
-    try await withLogin(attacker.rawValue.lowercased(), of: attacker.role.map { [$0] } ?? [], in: queue) {
-      login in
+  func login<R>(
+    as attacker: Attacker, _ body: (ConnectionPool, _ name: String) async throws -> R
+  ) async throws -> R {
+    try await login(
+      attacker.rawValue.lowercased(), role: attacker.role, isRestricted: attacker.isRestricted, body)
+  }
+
+  /// Lends a connection of a login with a role, which sees the clinic `north` alone if it is restricted.
+  func login<R>(
+    _ name: String, role: String?, isRestricted: Bool, onNotice: (@Sendable (String) -> Void)? = nil,
+    _ body: (ConnectionPool, _ name: String) async throws -> R
+  ) async throws -> R {
+    try await withLogin(name, of: role.map { [$0] } ?? [], in: queue, onNotice: onNotice) { login in
       let name = try await login.query("SELECT session_user::text").single().string(0)
-      if attacker.isRestricted {
-        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
-      }
+      if isRestricted { try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')") }
       return try await body(login, name)
     }
   }

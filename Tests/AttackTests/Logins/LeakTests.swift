@@ -1,53 +1,20 @@
-import EventLoop
 import PostgreSQL
 import QueueTestSupport
 import Synchronization
-import TestSupport
 import Testing
 
 @Suite("What a role reads lets nothing out that it may not see")
 struct LeakTests {
-  /// What stands in rows that the login may not see: pictures and results without an entry, and another clinic's failures.
-  private static let mark = "confided"
-
-  /// A user of the north and one of the south with a result, a picture and a failure each; and a login of the north.
+  /// Lends what is attacked, and a login with a role.
   private func with(
-    _ group: String, restricted: Bool = true,
+    _ role: String, restricted: Bool = true,
     _ body: (_ queue: QueueFixture, _ login: ConnectionPool, _ said: Said) async throws -> Void
   ) async throws {
-    try await withQueue { (queue) async throws in
-      for user in ["ann-north", "sue-south"] { try await queue.addUser(user) }
-      try await queue.execute(
-        """
-        SELECT analysis.add_clinic('north'), analysis.add_clinic('south'),
-          analysis.assign_clinic(0::smallint, 'ann-north', 'north'), analysis.assign_clinic(0::smallint, 'sue-south', 'south')
-        """)
-      for user in ["ann-north", "sue-south"] {
-        _ = try await queue.create([Ask(user, image: "\(Self.mark) \(user)")])
-        _ = try await queue.complete(try await queue.claim())
-        _ = try await queue.deadJob(user, image: "\(Self.mark) dead \(user)")
-      }
-      try await queue.execute(
-        """
-        UPDATE analysis.result SET primary_name = '\(Self.mark)', analysis_id = '\(Self.mark)';
-        UPDATE analysis.dead d SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(Self.mark)' ELSE 'its own' END
-        FROM analysis.account a WHERE a.user_id = d.user_id;
-        UPDATE analysis.attempt_error e SET message = CASE a.user_ref WHEN 'sue-south' THEN '\(Self.mark)' ELSE 'its own' END
-        FROM analysis.account a WHERE a.user_id = e.user_id;
-        """)
-      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_\(group)"]) {
-        (role) async throws in
-        if restricted { try await queue.execute("SELECT analysis.grant_clinics('\(role)', '{north}')") }
-        let said = Said()
-        var configuration = queue.database.configuration
-        configuration.keywords["user"] = role
-        configuration.onNotice = { said.add($0.message) }
-        let login = ConnectionPool(configuration, on: queue.loop, size: 1)
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(queue, login, said)) } catch { outcome = .failure(error) }
-        await login.close()
-        try outcome.get()
-      }
+    try await AttackedDatabase.with { database in
+      let said = Said()
+      try await database.login(
+        "north", role: role, isRestricted: restricted, onNotice: { said.add($0) }
+      ) { login, _ in try await body(database.queue, login, said) }
     }
   }
 
@@ -102,7 +69,7 @@ struct LeakTests {
           $$ BEGIN RAISE NOTICE '%', p_words; RETURN true; END $$
           """)
       let failed = try await queue.numbers(
-        "SELECT d.job_id FROM analysis.dead d WHERE d.message = '\(Self.mark)'")[0]
+        "SELECT d.job_id FROM analysis.dead d WHERE d.message = '\(AttackedDatabase.mark)'")[0]
       let readable = try await login.query(Self.granted.replacing("2::bigint", with: "\(failed)::bigint"))
         .map { (try $0.string(0), try $0.string(1)) }
       #expect(!readable.isEmpty)
@@ -125,7 +92,7 @@ struct LeakTests {
       let south = try await queue.numbers(
         "SELECT user_id FROM analysis.account WHERE user_ref = 'sue-south'")[0]
       let shown = (said.all + kept).filter { words in
-        words.contains(Self.mark) || words.contains("sue-south")
+        words.contains(AttackedDatabase.mark) || words.contains("sue-south")
       }
       #expect(shown == [], "user \(south)")
       try await queue.execute("SELECT lo_unlink(m.oid) FROM pg_largeobject_metadata m")
@@ -181,7 +148,9 @@ struct LeakTests {
         + call.replacing("%", with: "\(month)::smallint")
       let before = try await login.query(sql).map { try $0.string(0) }
       _ = try await queue.create([Ask("sue-south", image: "third")])
-      _ = try await queue.complete(try await queue.claim())
+      let south = try await queue.number("SELECT user_id FROM analysis.account WHERE user_ref = 'sue-south'")
+      let claimed = try await queue.claim(lease: 300).filter { $0.user == south }
+      #expect(try await queue.complete(claimed).count == 2)
       _ = try await queue.deadJob("sue-south", image: "fourth")
       #expect(try await login.query(sql).map { try $0.string(0) } == before)
       #expect(before.allSatisfy { !$0.contains("result") && !$0.contains("account") }, "\(before)")

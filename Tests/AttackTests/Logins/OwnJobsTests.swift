@@ -98,7 +98,7 @@ struct OwnJobsTests {
     }
   }
 
-  @Test("Nobody is told which users another role sees")
+  @Test("No login can ask which users another role sees")
   func seen() async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("user")

@@ -69,7 +69,7 @@ extension SQLAttack {
       .submitter, "guesses a reading", "SELECT * FROM analysis.results_of('sue-south', '1-1700000000000000')",
       .refused("42501")),
     SQLAttack(
-      .submitter, "opens more results than an entry tells of",
+      .submitter, "opens more results than one entry may name",
       "SELECT analysis.open_results('ann-north', (SELECT array_agg(i) FROM generate_series(1, 1001::bigint) i))",
       .refused("22023")),
     SQLAttack(

@@ -129,7 +129,7 @@ struct AuditKeepTests {
     }
   }
 
-  @Test("a login that has made its entries of the minute is told to come again, with 75")
+  @Test("a login that has made its entries of the minute gets code 75, and tries again later")
   func limited() async throws {
     try await with { queue, _, _ in
       try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { role in
