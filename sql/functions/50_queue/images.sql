@@ -228,3 +228,5 @@ BEGIN
   END IF;
   RETURN v_count;
 END $$;
+COMMENT ON FUNCTION analysis.rewrap_images IS
+  'Puts images of a month under another key; answers how many were changed.';
