@@ -155,8 +155,8 @@ BEGIN
   LOOP
     BEGIN
       EXECUTE v_change;
-    EXCEPTION WHEN insufficient_privilege OR internal_error THEN
-      NULL;                            -- the first wall stands without it
+    EXCEPTION WHEN insufficient_privilege OR internal_error OR undefined_object THEN
+      NULL;                            -- the first wall stands without it; or the login is gone meanwhile
     END;
   END LOOP;
 END $$;

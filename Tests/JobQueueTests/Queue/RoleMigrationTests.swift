@@ -116,6 +116,28 @@ struct RoleMigrationTests {
     }
   }
 
+  @Test("goes on when somebody drops a login meanwhile that has one of them")
+  func droppedLogin() async throws {
+    try await withServerCluster { (cluster) async throws in
+      try await withPool(cluster, "postgres") { (pool) async throws in
+        _ = try await pool.query("CREATE DATABASE one")
+        _ = try await Migrator(pool).migrate()
+        try await pool.execute(script: "CREATE ROLE gone LOGIN IN ROLE analysis_worker")
+        let connection = try await Connection.connect(pool.configuration, on: pool.loop)
+        try await connection.execute(script: "BEGIN; DROP ROLE gone")
+        async let migrated = withPool(cluster, "one") { try await Migrator($0).migrate() }
+        try await eventually("the migration waits for the role") {
+          try await pool.query(
+            "SELECT count(*)::int FROM pg_stat_activity WHERE datname = 'one' AND wait_event_type = 'Lock'"
+          ).single().int(0) > 0
+        }
+        try await connection.execute(script: "COMMIT")
+        #expect(try await !migrated.isEmpty)
+        await connection.close()
+      }
+    }
+  }
+
   @Test("makes two installations on one server, each with roles of its own, and keeps their prefixes")
   func twoPrefixes() async throws {
     try await withServerCluster { (cluster) async throws in
