@@ -45,7 +45,7 @@ struct AttackedDatabase: Sendable {
     }
     _ = try await queue.create(
       ["ann-north", "sue-south"].map { Ask($0, image: "\(mark) held \($0)") })
-    _ = try await queue.claim(2, worker: 7, lease: 700)
+    _ = try await queue.claim(2, worker: 7, lease: 700, leaseDuration: 3_600_000)
     _ = try await queue.create(
       ["ann-north", "sue-south"].map { Ask($0, image: "\(mark) waiting \($0)") })
     try await queue.execute(
