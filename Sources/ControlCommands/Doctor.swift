@@ -25,6 +25,16 @@ enum DoctorCommand {
   static let longTransaction = Option(
     "long-transaction", .duration(in: .zero...(.seconds(86_400))), default: .seconds(300),
     help: "How long a transaction may last before it is told of.")
+  static let maxWait = Option<Duration?>(
+    "max-wait", .duration(in: .zero...(.seconds(31_536_000))),
+    help: "How long a job may wait before it is wrong; any time when left out.")
+  static let failOn = Option(
+    "fail-on", .choice(FailOn.self), default: .wrong, help: "From which findings on the exit code is 1.")
+
+  /// From which findings on the command fails.
+  enum FailOn: String, CaseIterable, Sendable {
+    case warning, wrong
+  }
 
   static let command = ControlCommand(
     "doctor", abstract: "Look for what is wrong with the database, the workers and the endpoint.",
@@ -33,8 +43,11 @@ enum DoctorCommand {
       and one log-in are made, and no analysis. Given --worker-config, what that worker uses is looked at; \
       options come before its file.
 
-      Exit codes: 0 when nothing is wrong (warnings there may be), 1 when something is, 69 when the database \
-      cannot be reached; the endpoint is looked at all the same.
+      An endpoint that a worker does not call since it fails is wrong, and so are jobs that wait while no worker \
+      lives, or longer than --max-wait.
+
+      Exit codes: 0 when nothing is wrong (warnings there may be, unless --fail-on warning), 1 when something is, \
+      69 when the database cannot be reached; the endpoint is looked at all the same.
       """,
     examples: [
       Example("analysisctl doctor", "The database, the schema and the workers."),
@@ -44,11 +57,14 @@ enum DoctorCommand {
       Example(
         "analysisctl doctor --endpoint https://model.example.org --credentials account",
         "The endpoint and the account as well."),
+      Example(
+        "analysisctl doctor --max-wait 10m --fail-on warning",
+        "For a monitor: 1 when a job waits for longer than 10 minutes, and on each warning."),
       Example("analysisctl doctor --deep --json", "Everything, for a program."),
     ],
     inputs: [
       workerConfiguration, endpoint, credentials, dialect, authorities, certificate, plainHTTP,
-      KeyFileOption.path, deep, longTransaction,
+      KeyFileOption.path, deep, longTransaction, maxWait, failOn,
     ],
     exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false
   ) { context in
@@ -57,7 +73,7 @@ enum DoctorCommand {
       let checkup = Checkup(request, database: session.database, environment: context.environment)
       let report = try await checkup.run()
       try session.view.show(report)
-      return report.exitCode
+      return report.exitCode(failingOn: try context[failOn])
     }
   }
 
@@ -74,15 +90,17 @@ enum DoctorCommand {
     named.isDatabaseGiven = context.values.source(of: CommonOptions.database) == .commandLine
     named.isDeep = try context[deep]
     named.longTransaction = try context[longTransaction]
+    named.maxWait = try context[maxWait]
     return try DoctorRequest(named, environment: context.environment)
   }
 }
 
 extension DoctorReport: Presentable {
-  /// 69 without the database, 1 when something is wrong; warnings are no failure.
-  var exitCode: ExitCode {
+  /// 69 without the database, 1 when something is wrong; warnings are a failure where they are named.
+  func exitCode(failingOn least: DoctorCommand.FailOn) -> ExitCode {
     guard isDatabaseReached else { return .unreachable }
-    return count(.wrong) > 0 ? .jobFailed : .done
+    let warnings = least == .warning ? count(.warning) : 0
+    return count(.wrong) + warnings > 0 ? .jobFailed : .done
   }
 
   var json: JSONValue {

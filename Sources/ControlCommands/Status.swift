@@ -6,28 +6,45 @@ import JobQueue
 
 /// `analysisctl status`.
 enum StatusCommand {
+  static let watch = Flag(
+    "watch", help: "Draw it anew every two seconds, until Ctrl-C; with --json, print a line each time.")
+
   static let command = ControlCommand(
     "status", abstract: "Show what waits in the queue and who works on it.",
     discussion: """
-      Counting stops at 10,000 jobs a lane, so that asking never burdens the queue; a plus sign says that there \
-      are more.
+      Workers keep the counts, a few seconds old: the first line says how old they are. Up to 10,000 jobs a lane \
+      they are exact; ~ stands before a larger number, which is about right. While no worker keeps them, all is \
+      counted now: counting stops at 10,000 jobs a lane, so that asking never burdens the queue, and a plus sign \
+      says that there are more.
+
+      How many jobs are done a second is what workers report. The time until the queue is empty goes by the last \
+      minute, as if no job came.
 
       Of each worker is shown what it has counted since its start, some seconds old: jobs done, tried again and \
       dead, jobs of lost workers that it took back (RESCUED), outcomes that came after the lease had gone and \
-      stored nothing (STALE), leases that it lost, connections to the database that it made (six are usual) \
-      and that failed; and how it finds each endpoint: open, shut after failures, or paused.
+      stored nothing (STALE), leases that it lost (LOST), connections to the database that it made (six are \
+      usual) and that failed; and how it finds each endpoint: open, shut after failures, or paused.
+
+      --watch needs a terminal, unless --json is given. While the database cannot be reached it says so and goes on.
       """,
     examples: [
       Example("analysisctl status", "Lanes and workers."),
+      Example("analysisctl status --watch", "The same, drawn anew every two seconds."),
       Example("analysisctl status --json", "The same for a program."),
     ],
+    inputs: [watch],
     exitCodes: [.done, .usage, .unreachable, .tryLater]
   ) { context in
-    try await context.withSession { session in
-      let response = StatusResponse(
-        queue: try await QueueStatus.read(session.database),
-        schemaVersion: try await Migrator(session.database).status().version)
-      try session.view.show(response)
+    let watches = try context[watch]
+    guard !watches || context.view.isJSON || context.console.outputTerminal.isTerminal else {
+      throw CommandFailure.usage(
+        "--watch needs a terminal", advice: "For a program: --watch --json prints a line every two seconds.")
+    }
+    return try await context.withSession { session in
+      let version = try await Migrator(session.database).status().version
+      if watches { return try await StatusWatch(session: session, schemaVersion: version).run() }
+      try session.view.show(
+        StatusResponse(queue: try await QueueStatus.read(session.database), schemaVersion: version))
       return .done
     }
   }
@@ -43,6 +60,9 @@ struct StatusResponse: Sendable, Equatable, Presentable {
       "schema_version": .count(schemaVersion), "waiting": queue.waiting.json,
       "in_flight": .count(queue.inFlight), "scheduled": queue.scheduled.json,
       "next_scheduled_at": .time(queue.nextScheduledAt), "dead": queue.dead.json,
+      "counted_seconds_ago": queue.countedAgo.map(JSONValue.number) ?? .null,
+      "done_per_second": queue.rates.json,
+      "seconds_until_empty": queue.emptyIn.map(JSONValue.number) ?? .null,
       "pending_refunds": queue.pendingRefunds.json,
       "oldest_waiting_seconds": queue.oldestWaitingSeconds.map(JSONValue.number) ?? .null,
       "lanes": .array(queue.lanes.map(\.json)), "workers": .array(queue.workers.map(\.json)),
@@ -56,14 +76,22 @@ struct StatusResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     var text =
-      "waiting \(queue.waiting), running \(queue.inFlight), scheduled \(queue.scheduled), dead \(queue.dead)\n"
+      "waiting \(queue.waiting), running \(queue.inFlight), scheduled \(queue.scheduled), dead \(queue.dead)"
+    text += queue.countedAgo.map { "; counted \(Moment.age($0)) ago\n" } ?? "\n"
+    if let line = queue.rates.line { text += line + emptyIn + "\n" }
     if let next = queue.nextScheduledAt { text += "next scheduled run: \(Moment.short(next))\n" }
     if queue.pendingRefunds.value > 0 { text += "refunds to be applied: \(queue.pendingRefunds)\n" }
     for pause in queue.pauses { text += paint(pause.line, .yellow) + "\n" }
     text += "\n" + laneTable.render(width: width, paint: paint) + "\n"
     guard !queue.workers.isEmpty else { return text + "No worker was heard of in the last hour.\n" }
     text += workerTable.render(width: width, paint: paint)
-    return text + reportTables.map { "\n" + $0.render(width: width, paint: paint) }.joined()
+    return text + reportTables.map { "\n" + $0.render(width: width, paint: paint) }.joined() + reasons
+  }
+
+  /// `; empty in 12 min`; nothing when that cannot be said.
+  private var emptyIn: String {
+    guard let seconds = queue.emptyIn, seconds > 0 else { return "" }
+    return "; empty in \(Moment.age(seconds))"
   }
 
   private var laneTable: Table {
@@ -83,13 +111,13 @@ struct StatusResponse: Sendable, Equatable, Presentable {
   private var workerTable: Table {
     var table = Table([
       .init("WORKER", shrinks: true), .init("PID", alignment: .right), .init("STATE"), .init("VERSION"),
-      .init("STARTED"),
-      .init("HEARD OF", alignment: .right), .init("RUNNING", alignment: .right),
+      .init("STARTED", alignment: .right), .init("HEARD OF", alignment: .right),
+      .init("RUNNING", alignment: .right),
     ])
     for worker in queue.workers {
       table.add([
         Cell(worker.host), Cell(worker.pid), Cell(worker.state.rawValue, worker.state.colour),
-        Cell(worker.version), Cell(Moment.short(worker.startedAt)),
+        Cell(worker.version), Cell(Moment.age(worker.age) + " ago"),
         Cell(Moment.age(worker.heartbeatAgo) + " ago"),
         Cell(worker.inFlight),
       ])
@@ -97,10 +125,23 @@ struct StatusResponse: Sendable, Equatable, Presentable {
     return table
   }
 
+  /// Why endpoints are not called, a line for each endpoint and cause.
+  private var reasons: String {
+    var lines: [String] = []
+    for worker in queue.workers where !worker.hasEnded {
+      for endpoint in worker.report?.endpoints ?? [] {
+        guard let reason = endpoint.reason else { continue }
+        let line = printable("\(endpoint.name): \(reason)\n", keeping: "\n")
+        if !lines.contains(line) { lines.append(line) }
+      }
+    }
+    return lines.joined()
+  }
+
   /// The counters that stand in the table, with their headings; the JSON has all.
   private static let counters = [
     ("DONE", "jobs_completed"), ("RETRIED", "jobs_retried"), ("DEAD", "jobs_dead"),
-    ("RESCUED", "jobs_rescued"), ("STALE", "outcomes_stale"), ("LEASES LOST", "leases_lost"),
+    ("RESCUED", "jobs_rescued"), ("STALE", "outcomes_stale"), ("LOST", "leases_lost"),
     ("CONNECTS", "database_connects"), ("FAILED", "database_connect_failures"),
   ]
 
@@ -114,7 +155,7 @@ struct StatusResponse: Sendable, Equatable, Presentable {
       [.init("SINCE ITS START", shrinks: true)] + Self.counters.map { .init($0.0, alignment: .right) })
     var endpoints = Table([
       .init("ENDPOINT", shrinks: true), .init("TYPES"), .init("WORKER", shrinks: true), .init("STATE"),
-      .init("CALLS", alignment: .right), .init("WHY", shrinks: true),
+      .init("CALLS", alignment: .right),
     ])
     for (name, report, hasEnded) in reports {
       counters.add([Cell(name)] + Self.counters.map { Cell(report.counters[$0.1] ?? 0) })
@@ -123,7 +164,7 @@ struct StatusResponse: Sendable, Equatable, Presentable {
         endpoints.add([
           Cell(endpoint.name), Cell(endpoint.kinds.joined(separator: ",")), Cell(name),
           Cell(endpoint.shownState, endpoint.state == .open ? nil : .red),
-          Cell("\(endpoint.inFlight)/\(endpoint.window)"), Cell(endpoint.reason ?? ""),
+          Cell("\(endpoint.inFlight)/\(endpoint.window)"),
         ])
       }
     }
@@ -133,6 +174,21 @@ struct StatusResponse: Sendable, Equatable, Presentable {
 
 extension BoundedCount {
   fileprivate var json: JSONValue { ["value": .count(value), "exact": .bool(isExact)] }
+}
+
+extension QueueStatus.DoneRates {
+  fileprivate var json: JSONValue {
+    func json(_ rate: Double?) -> JSONValue { rate.map(JSONValue.number) ?? .null }
+    return ["10s": json(tenSeconds), "1min": json(minute), "5min": json(fiveMinutes)]
+  }
+
+  /// `done a second: 12.5 (10 s), 12.1 (1 min), 9.8 (5 min)`; nil when nothing is known.
+  fileprivate var line: String? {
+    let known = [(tenSeconds, "10 s"), (minute, "1 min"), (fiveMinutes, "5 min")].compactMap { rate, time in
+      rate.map { "\(($0 * 10).rounded() / 10) (\(time))" }
+    }
+    return known.isEmpty ? nil : "done a second: " + known.joined(separator: ", ")
+  }
 }
 
 extension QueueStatus.LaneStatus {

@@ -48,7 +48,8 @@ public struct Checkup: Sendable {
   /// Looks at the database; false when it cannot be reached, or went away meanwhile.
   private func look(_ findings: inout [Finding]) async throws -> Bool {
     let asked = AskedDatabase(
-      pool: database, longTransaction: request.longTransaction, worker: request.worker)
+      pool: database, longTransaction: request.longTransaction, maxWait: request.maxWait,
+      worker: request.worker)
     var hasSchema = true
     for check in checks where hasSchema || !check.needsSchema {
       try Task.checkCancellation()
@@ -145,6 +146,7 @@ extension DatabaseCheck {
 struct AskedDatabase: Sendable {
   let pool: ConnectionPool
   let longTransaction: Duration
+  let maxWait: Duration?
   let worker: WorkerUse?
 
   /// How long a question may take: a server in trouble must not hold up the answers to the others.

@@ -34,6 +34,8 @@ public struct DoctorRequest: Sendable {
     public var isDeep = false
     /// For how long a transaction, or a session that holds one, may last before it is a finding.
     public var longTransaction: Duration = .seconds(300)
+    /// For how long a job may wait before it is a finding; nil for any time.
+    public var maxWait: Duration?
 
     /// Nothing is named.
     public init() {}
@@ -53,6 +55,7 @@ public struct DoctorRequest: Sendable {
   let keys: SecretUse
   let isDeep: Bool
   let longTransaction: Duration
+  let maxWait: Duration?
 
   /// Puts together what was named and what the worker's file says.
   ///
@@ -62,6 +65,7 @@ public struct DoctorRequest: Sendable {
     let settings = try path.map(GivenSettings.read)
     isDeep = named.isDeep
     longTransaction = named.longTransaction
+    maxWait = named.maxWait
     worker = try path.flatMap { path in
       try settings.map { WorkerUse(path: path, listens: try $0.values[WorkerOptions.listen]) }
     }

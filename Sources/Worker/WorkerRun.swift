@@ -68,6 +68,10 @@ struct WorkerRun {
     return summary
   }
 
+  private var operators: OperatorLink {
+    OperatorLink(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+  }
+
   private func addLoops(to group: inout TaskGroup<Ended>) {
     let loops = DatabaseLoops(worker: worker, pipeline: pipeline, databases: databases)
     group.addTask {
@@ -98,9 +102,14 @@ struct WorkerRun {
       await housekeeping.run()
       return .other
     }
-    let operators = OperatorLink(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    let operators = operators
     group.addTask {
       await operators.run()
+      return .other
+    }
+    let counts = CountKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    group.addTask {
+      await counts.run()
       return .other
     }
     if worker.configuration.listens {
@@ -183,9 +192,10 @@ struct WorkerRun {
 
   private static let lastTicks = 20
 
-  /// Lists this worker as ended. Without an answer it stays listed
+  /// Lists this worker as ended, with what it has counted. Without an answer it stays listed
   /// with its last sign of life.
   private func retire() async {
+    await operators.reportLast()
     for shard in await pipeline.shardsHeardIn.sorted() {
       guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
       do throws(JobQueueError) {

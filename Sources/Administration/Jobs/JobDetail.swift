@@ -15,6 +15,45 @@ public struct JobDetail: Sendable, Equatable {
   public var isResultHidden = false
   /// Why it died; nil unless it is dead.
   public let death: JobDeath?
+  /// Who has it; nil unless it runs.
+  public var holder: JobHolder?
+}
+
+/// The worker that has a running job, as far as it is known.
+public struct JobHolder: Sendable, Equatable {
+  /// The worker's number, as its log and the status name it.
+  public let worker: Int64
+  /// Its machine and process; nil before its first sign of life.
+  public let name: String?
+  /// Its version.
+  public let version: String?
+  /// When it started, in seconds since 1970.
+  public let startedAt: Double?
+  /// How many seconds ago it was last heard of.
+  public let heartbeatAgo: Double?
+  /// Until when the job is its own, unless it moves that on, in seconds since 1970.
+  public let deadline: Double
+  /// Where it sends jobs of the type, as it last reported.
+  public let endpoints: [String]
+}
+
+extension JobHolder {
+  static let function = SQLFunction(
+    "job_holder", 2, "o_worker", "o_deadline", "o_host", "o_pid", "o_version", "o_started_at",
+    "o_silent_seconds", "o_endpoints")
+
+  /// Reads a row of it.
+  init(_ row: Row) throws {
+    worker = try row.int64("o_worker")
+    let host = try row.stringIfPresent("o_host")
+    let pid = try row.int32IfPresent("o_pid")
+    name = host.map { [$0, pid.map { "\($0)" }].compactMap { $0 }.joined(separator: " ") }
+    version = try row.stringIfPresent("o_version")
+    startedAt = try row.secondsIfPresent("o_started_at")
+    heartbeatAgo = try row.doubleIfPresent("o_silent_seconds")
+    deadline = try row.seconds("o_deadline")
+    endpoints = try row.array("o_endpoints", of: String.self)
+  }
 }
 
 /// An attempt that failed.

@@ -19,12 +19,7 @@ extension JobDirectory {
   public func list(
     _ filter: JobFilter = .init(), after: JobCursor? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> JobPage {
-    let shards: [Int16]
-    if let user = filter.user {
-      shards = [try await self.shards.shard(of: user)]
-    } else {
-      shards = try await self.shards.shards()
-    }
+    let shards = try await shards(of: filter)
     let wanted = min(max(1, limit), 10_000)
     let looks = max(1, Self.looks / shards.count)
     // Each shard may have all that is wanted, and one more tells that the page is not the last.
@@ -39,6 +34,12 @@ extension JobDirectory {
         jobs: Array(jobs.prefix(wanted)), next: jobs[wanted - 1].cursor, isCutShort: false)
     }
     return JobPage(jobs: jobs, next: end, isCutShort: end != nil && jobs.count < wanted)
+  }
+
+  /// The shards in which jobs can be that a filter means.
+  func shards(of filter: JobFilter) async throws(JobQueueError) -> [Int16] {
+    guard let user = filter.user else { return try await shards.shards() }
+    return [try await shards.shard(of: user)]
   }
 
   /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
@@ -70,8 +71,15 @@ extension JobDirectory {
     ) { rows in
       try rows.first.map { try JobDeath($0) }
     }.run(on: database)
+    let holder =
+      summary.state != .running
+      ? nil
+      : try await Statement(JobHolder.function, key, while: "reading who has job \(job)") { rows in
+        try rows.first.map { try JobHolder($0) }
+      }.run(on: database)
     return JobDetail(
-      summary: summary, attempts: attempts, result: result, isResultHidden: isHidden, death: death)
+      summary: summary, attempts: attempts, result: result, isResultHidden: isHidden, death: death,
+      holder: holder)
   }
 
   private func result(

@@ -2,7 +2,8 @@ public import AnalysisCore
 public import JobQueue
 public import PostgreSQL
 
-/// What is in the queue and who works on it. Cheap to ask: every count is bounded.
+/// What is in the queue and who works on it. Cheap to ask: workers keep the counts, and where none does, every count
+/// is bounded.
 public struct QueueStatus: Sendable, Equatable {
   /// One of the lanes, over all shards.
   public struct LaneStatus: Sendable, Equatable {
@@ -14,6 +15,16 @@ public struct QueueStatus: Sendable, Equatable {
     public internal(set) var inFlight: Int
     /// For how many seconds the job at the lane's head has been waiting; nil when none waits.
     public internal(set) var oldestWaitingSeconds: Double?
+  }
+
+  /// How many results were stored a second, as workers report it; nil where nothing is known of the time.
+  public struct DoneRates: Sendable, Equatable {
+    /// Over the last ten seconds.
+    public internal(set) var tenSeconds: Double?
+    /// Over the last minute.
+    public internal(set) var minute: Double?
+    /// Over the last five minutes.
+    public internal(set) var fiveMinutes: Double?
   }
 
   /// A worker that was heard of in the last hour.
@@ -28,6 +39,8 @@ public struct QueueStatus: Sendable, Equatable {
     public let version: String
     /// When it started, in seconds since 1970.
     public let startedAt: Double
+    /// How many seconds ago that was, by the server's clock.
+    public internal(set) var age: Double
     /// How many seconds ago it was last heard of.
     public internal(set) var heartbeatAgo: Double
     /// The jobs in its hands, as it said itself.
@@ -70,6 +83,11 @@ public struct QueueStatus: Sendable, Equatable {
   public internal(set) var pauses: [OperatorPause] = []
   /// The server's estimates, by name.
   public internal(set) var gauges: [String: Int64] = [:]
+  /// How many seconds ago a worker counted what is shown; nil where no worker keeps counts, and all was counted for
+  /// this answer.
+  public internal(set) var countedAgo: Double?
+  /// How fast jobs are done.
+  public internal(set) var rates = DoneRates()
 
   /// Jobs that wait, over all lanes.
   public var waiting: BoundedCount { lanes.reduce(BoundedCount(0)) { $0 + $1.waiting } }
@@ -78,58 +96,22 @@ public struct QueueStatus: Sendable, Equatable {
   /// For how many seconds the job that waits longest has been waiting, as far as the lanes' heads tell.
   public var oldestWaitingSeconds: Double? { lanes.compactMap(\.oldestWaitingSeconds).max() }
 
-  /// Asks a database. All counts are of one moment: a job that goes from one table to the next meanwhile is
-  /// counted once.
+  /// In how many seconds nothing waits or runs any more, if no job comes and jobs are done as fast as in the last
+  /// minute; nil where nothing was done in it.
+  public var emptyIn: Double? {
+    guard waiting.value + inFlight > 0 else { return 0 }
+    guard let rate = rates.minute, rate > 0 else { return nil }
+    return Double(waiting.value + inFlight) / rate
+  }
+
+  /// Asks a database, by one statement. Counts that a worker has kept are some seconds old. All counts of a shard
+  /// are of one moment: a job that goes from one table to the next meanwhile is counted once.
   ///
-  /// - Parameter bound: where counting stops, for each lane and shard.
+  /// - Parameter bound: where counting stops, for each lane and shard, while no worker keeps counts.
   public static func read(
     _ database: ConnectionPool, bound: Int = 10_000
   ) async throws(JobQueueError) -> QueueStatus {
-    let shards = try await ShardDirectory(database).shards()
-    let reader = StatusReader(bound: bound)
-    do {
-      var status = try await database.transaction(isolation: .repeatableRead, readOnly: true) { transaction in
-        try await read(shards, by: reader, on: transaction)
-      }
-      status.pauses = try await PauseDirectory(database).inForce()
-      return status
-    } catch {
-      throw JobQueueError(error, while: "reading the queue's status")
-    }
-  }
-
-  private static func read(
-    _ shards: [Int16], by reader: StatusReader, on transaction: Transaction
-  ) async throws(JobQueueError) -> QueueStatus {
-    var status = QueueStatus()
-    for part in try await transaction.run(shards.map { reader.lanes(of: $0) }) { status.add(lanes: part) }
-    for part in try await transaction.run(shards.map { reader.rest(of: $0) }) { status.add(part) }
-    for part in try await transaction.run(shards.map { reader.workers(of: $0) }) { status.add(workers: part) }
-    status.gauges = try await reader.gauges.run(on: transaction)
-    return status
-  }
-
-  /// Adds a shard's lanes.
-  mutating func add(lanes others: [LaneStatus]) {
-    for other in others {
-      guard let index = lanes.firstIndex(where: { $0.lane == other.lane }) else {
-        lanes.append(other)
-        continue
-      }
-      lanes[index].waiting = lanes[index].waiting + other.waiting
-      lanes[index].inFlight += other.inFlight
-      lanes[index].oldestWaitingSeconds =
-        [lanes[index].oldestWaitingSeconds, other.oldestWaitingSeconds].compactMap { $0 }.max()
-    }
-  }
-
-  /// Adds what else there is in a shard.
-  mutating func add(_ other: StatusReader.Rest) {
-    scheduled = scheduled + other.scheduled
-    nextScheduledAt = [nextScheduledAt, other.nextScheduledAt].compactMap { $0 }.min()
-    nextScheduledIn = [nextScheduledIn, other.nextScheduledIn].compactMap { $0 }.min()
-    dead = dead + other.dead
-    pendingRefunds = pendingRefunds + other.pendingRefunds
+    try await statement(bound: bound).run(on: database)
   }
 
   /// Adds a shard's workers; one that serves several shards is one worker, as last heard in any of them.

@@ -15,12 +15,15 @@ public struct Table: Sendable {
     let title: String
     let alignment: Alignment
     let shrinks: Bool
+    let mayGo: Bool
 
-    /// Makes a column. One that `shrinks` is cut where the table is wider than the terminal.
-    public init(_ title: String, alignment: Alignment = .left, shrinks: Bool = false) {
+    /// Makes a column. One that `shrinks` is cut where the table is wider than the terminal; one that `mayGo` is left
+    /// out where that is not enough, the last first.
+    public init(_ title: String, alignment: Alignment = .left, shrinks: Bool = false, mayGo: Bool = false) {
       self.title = printable(title)
       self.alignment = alignment
       self.shrinks = shrinks
+      self.mayGo = mayGo
     }
   }
 
@@ -45,9 +48,25 @@ public struct Table: Sendable {
 
   /// The table as lines, not wider than `width` where that is given and the shrinking columns allow it.
   public func render(width: Int? = nil, paint: Paint = Paint(false)) -> String {
+    if let width, let narrower = narrowed(to: width) { return narrower.render(width: width, paint: paint) }
     let widths = fitted(to: width)
     let header = line(columns.map { Cell($0.title, .bold) }, widths, paint)
     return ([header] + rows.map { line($0, widths, paint) }).map { $0 + "\n" }.joined()
+  }
+
+  /// The table without the last column that may go; nil if all columns fit, or none may go.
+  private func narrowed(to width: Int) -> Table? {
+    let needed = fitted(to: width).reduce(0, +) + Self.gap * max(0, columns.count - 1)
+    guard needed > width, let gone = columns.lastIndex(where: \.mayGo) else { return nil }
+    var columns = columns
+    columns.remove(at: gone)
+    var table = Table(columns)
+    table.rows = rows.map { row in
+      var row = row
+      row.remove(at: gone)
+      return row
+    }
+    return table
   }
 
   private func fitted(to width: Int?) -> [Int] {

@@ -5,14 +5,21 @@ public struct Terminal: Sendable, Equatable {
   /// Whether a person may be watching.
   public let isTerminal: Bool
   /// In columns.
-  public let width: Int
+  public private(set) var width: Int
+  /// In lines.
+  public private(set) var height: Int
   /// Whether colours are wanted.
   public let colour: Bool
+  /// The descriptor whose window can be measured again; nil where there is none.
+  private var descriptor: Int32?
+  /// Whether `COLUMNS` says the width, whatever the window has.
+  private var hasGivenWidth = false
 
   /// Makes a description of your own.
-  public init(isTerminal: Bool, width: Int = 80, colour: Bool = false) {
+  public init(isTerminal: Bool, width: Int = 80, height: Int = 24, colour: Bool = false) {
     self.isTerminal = isTerminal
     self.width = width
+    self.height = height
     self.colour = colour
   }
 
@@ -24,12 +31,21 @@ public struct Terminal: Sendable, Equatable {
     guard isatty(descriptor) == 1 else {
       return Terminal(isTerminal: false, width: columns(environment) ?? 80)
     }
+    let given = columns(environment)
+    var terminal = Terminal(isTerminal: true, width: given ?? 80, colour: wantsColour(environment))
+    terminal.descriptor = descriptor
+    terminal.hasGivenWidth = given != nil
+    return terminal.measured()
+  }
+
+  /// The same with the size that its window has now.
+  public func measured() -> Terminal {
     var size = winsize()
-    let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
-    return Terminal(
-      isTerminal: true,
-      width: columns(environment) ?? (isKnown ? max(20, Int(size.ws_col)) : 80),
-      colour: wantsColour(environment))
+    guard let descriptor, ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 else { return self }
+    var terminal = self
+    if size.ws_col > 0, !hasGivenWidth { terminal.width = max(20, Int(size.ws_col)) }
+    if size.ws_row > 0 { terminal.height = max(2, Int(size.ws_row)) }
+    return terminal
   }
 
   static func wantsColour(_ environment: [String: String]) -> Bool {

@@ -6,8 +6,18 @@ import JobQueue
 
 /// `analysisctl jobs list`.
 enum JobsListCommand {
+  static let failed = Flag("failed", help: "Only dead jobs, those that died last first, with their causes.")
+  static let sort = Option<Order?>(
+    "sort", .choice(Order.self), help: "By the time of submission, or of the end (with --failed).")
+  static let columns = Option<[JobColumn]?>(
+    "columns", .jobColumns, help: "Which columns the table has, with commas between them.")
   static let limit = Option("limit", .int(in: 1...10_000), default: 50, help: "How many at most.")
-  static let after = Option<JobCursor?>("after", .jobCursor, help: "Go on where the list before ended.")
+  static let after = Option<ListPlace?>("after", .listPlace, help: "Go on where the list before ended.")
+
+  /// By what a list is sorted, the latest first.
+  enum Order: String, CaseIterable, Sendable {
+    case submitted, ended
+  }
 
   static let command = ControlCommand(
     "list", abstract: "List jobs, the latest first.",
@@ -15,72 +25,135 @@ enum JobsListCommand {
       A page looks at \(JobDirectory.looks) jobs beside those that it shows. If what is asked for is rarer than that, \
       it ends before it is full, perhaps empty, says where the search goes on, and the exit code is 7.
 
+      The columns are \(JobColumn.allCases.map(\.rawValue).joined(separator: ", ")); cause and worker are those of \
+      failed jobs. The worker is the one of the last attempt, by its machine and process, or by its number when it \
+      has been gone for a day.
+
       \(JobsCommand.numbers)
       """,
     examples: [
       Example("analysisctl jobs list", "The latest jobs."),
+      Example("analysisctl jobs list --failed --limit 20", "The last 20 failures, with their causes."),
+      Example(
+        "analysisctl jobs list --failed --sort ended --columns job,user,cause,ended,worker",
+        "The same, with the columns named."),
       Example("analysisctl jobs list --user u1 --month 2026-10 --json", "One user's month, for a program."),
     ],
-    inputs: JobFilterOptions.all + [limit, after],
+    inputs: JobFilterOptions.all + [failed, sort, columns, limit, after],
     exitCodes: [.done, .cutShort, .usage, .unreachable, .tryLater]
   ) { context in
-    let (selection, after) = (try JobSelection(context), try context[after])
-    let limit = try context[limit]
-    return try await context.withSession { session in
-      let page = try await JobDirectory(session.database).list(
-        selection.filter(session.database), after: after, limit: limit)
-      try session.view.show(page)
-      if let next = page.next.map(ValueFormat.jobCursor.text) {
-        session.view.sayUnlessJSON(
-          page.isCutShort
-            ? "The search stopped here, and there may be more: --after \(next)"
-            : "There are more: --after \(next)")
+    let list = try JobList(context)
+    return try await context.withSession { session in try await list.run(session) }
+  }
+}
+
+/// Which list is asked for.
+private struct JobList: Sendable {
+  let selection: JobSelection
+  let isOfFailed: Bool
+  let columns: [JobColumn]
+  let limit: Int
+  let after: ListPlace?
+
+  init(_ context: ControlContext) throws {
+    selection = try JobSelection(context)
+    isOfFailed = try context[JobsListCommand.failed]
+    limit = try context[JobsListCommand.limit]
+    after = try context[JobsListCommand.after]
+    columns = try context[JobsListCommand.columns] ?? (isOfFailed ? JobColumn.ofFailed : JobColumn.usual)
+    let order = try context[JobsListCommand.sort]
+    if isOfFailed {
+      if let state = selection.state, state != .dead {
+        throw CommandFailure.usage("--failed is of dead jobs, and --state is \(state.rawValue)")
       }
-      return page.isCutShort ? .cutShort : .done
+      if order == .submitted { throw CommandFailure.usage("--failed is sorted by the end") }
+    } else {
+      if order == .ended {
+        throw CommandFailure.usage(
+          "only failed jobs can be sorted by their end", advice: "Give --failed too.")
+      }
+      if let column = columns.first(where: JobColumn.onlyOfFailed.contains) {
+        throw CommandFailure.usage(
+          "only failed jobs have the column \(column.rawValue)", advice: "Give --failed too.")
+      }
+    }
+    switch (after, isOfFailed) {
+    case (.number?, true), (.ended?, false):
+      throw CommandFailure.usage("--after is of another list", advice: "Give the options of the list before.")
+    default: break
+    }
+  }
+
+  func run(_ session: ControlSession) async throws -> ExitCode {
+    let directory = JobDirectory(session.database)
+    let filter = try await selection.filter(session.database)
+    if isOfFailed {
+      var place: FailedJobCursor?
+      if case .ended(let cursor) = after { place = cursor }
+      let page = try await directory.failed(filter, after: place, limit: limit)
+      try session.view.show(FailedJobsResponse(page: page, columns: columns))
+      return end(session, page.next.map { .ended($0) }, isCutShort: page.isCutShort)
+    }
+    var place: JobCursor?
+    if case .number(let cursor) = after { place = cursor }
+    let page = try await directory.list(filter, after: place, limit: limit)
+    try session.view.show(JobsListResponse(page: page, columns: columns))
+    return end(session, page.next.map { .number($0) }, isCutShort: page.isCutShort)
+  }
+
+  /// Says where the list goes on.
+  private func end(_ session: ControlSession, _ next: ListPlace?, isCutShort: Bool) -> ExitCode {
+    if let next {
+      session.view.sayUnlessJSON(
+        isCutShort
+          ? "The search stopped here, and there may be more: --after \(next.text)"
+          : "There are more: --after \(next.text)")
+    }
+    return isCutShort ? .cutShort : .done
+  }
+}
+
+/// Where a page of a list ended.
+enum ListPlace: Sendable, Hashable {
+  /// In a list by number.
+  case number(JobCursor)
+  /// In a list by the time of the end.
+  case ended(FailedJobCursor)
+
+  /// `2026-10/123`: the month and the number of the last job; or the microseconds since 1970 of its end, and its
+  /// number.
+  var text: String {
+    switch self {
+    case .number(let cursor): "\(cursor.period)/\(cursor.job)"
+    case .ended(let cursor): "\(Int64((cursor.endedAt * 1e6).rounded()))/\(cursor.job)"
+    }
+  }
+
+  init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, let job = JobID(parts[1]) else { return nil }
+    if let period = Period(parts[0]) {
+      self = .number(JobCursor(period: period, job: job))
+    } else if let end = Int64(parts[0]), (1_000_000_000_000...10_000_000_000_000_000).contains(end) {
+      self = .ended(FailedJobCursor(endedAt: Double(end) / 1e6, job: job))
+    } else {
+      return nil
     }
   }
 }
 
-extension ValueFormat where Value == JobCursor {
-  /// `2026-10/123`: the month and the number of the last job of a page.
-  static var jobCursor: Self {
+extension ValueFormat where Value == ListPlace {
+  /// A position that the list before named.
+  static var listPlace: Self {
     ValueFormat(
       name: "PLACE",
-      parse: { (given: String) throws(ValueError) -> JobCursor in
-        let parts = given.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 2, let period = Period(parts[0]), let job = JobID(parts[1]) else {
+      parse: { (given: String) throws(ValueError) -> ListPlace in
+        guard let place = ListPlace(given) else {
           throw ValueError("is not a position in a list; give the one that the list before ended with")
         }
-        return JobCursor(period: period, job: job)
+        return place
       },
-      text: { "\($0.period)/\($0.job)" })
-  }
-}
-
-/// Shows a page of jobs.
-extension JobPage: Presentable {
-  var json: JSONValue {
-    [
-      "jobs": .array(jobs.map(\.json)),
-      "next": .text(next.map(ValueFormat.jobCursor.text)),
-      "cut_short": .bool(isCutShort),
-    ]
-  }
-
-  func text(width: Int?, paint: Paint) -> String {
-    guard !jobs.isEmpty else { return isCutShort ? "No jobs so far.\n" : "No jobs.\n" }
-    var table = Table([
-      .init("JOB", alignment: .right), .init("USER", shrinks: true), .init("LANE"), .init("STATE"),
-      .init("MONTH"), .init("SUBMITTED"), .init("ATTEMPTS", alignment: .right), .init("FILE", shrinks: true),
-    ])
-    for job in jobs {
-      table.add([
-        Cell(job.id.description), Cell(job.user), Cell(job.lane.description),
-        Cell(job.state.rawValue, job.state.colour), Cell(job.period.description),
-        Cell(Moment.short(job.createdAt)), Cell(job.attempts), Cell(job.sourceName ?? ""),
-      ])
-    }
-    return table.render(width: width, paint: paint)
+      text: \.text)
   }
 }
 

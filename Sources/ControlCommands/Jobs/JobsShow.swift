@@ -16,6 +16,9 @@ enum JobsShowCommand {
       endpoint's status, code and error id. CALLS has a question mark where the endpoint may have counted a \
       call that brought nothing; COUNTS says whether it is one of the attempts that a job has.
 
+      Of a running job is shown which worker has it, until when unless the worker moves that on, and the endpoint \
+      to which the worker sends jobs of its type. When its call began nobody writes down.
+
       Of an analysed job, who looks at it, and why, is recorded first: see analysisctl audit. A standby cannot, and \
       refuses it. An operator sees why a job failed, and no analysis.
 
@@ -42,7 +45,7 @@ extension JobDetail: Presentable {
     guard case .object(let members) = summary.json else { return .null }
     let more: JSONValue = [
       "attempt_errors": .array(attempts.map(\.json)), "result": result?.json ?? .null,
-      "death": death?.json ?? .null,
+      "death": death?.json ?? .null, "holder": holder?.json ?? .null,
     ]
     guard case .object(let others) = more else { return .null }
     let hidden = isResultHidden ? [JSONValue.Member(name: "result_hidden", value: .bool(true))] : []
@@ -64,12 +67,22 @@ extension JobDetail: Presentable {
         "failed", [death.failureClass, death.code, death.message].compactMap { $0 }.joined(separator: ": "))
       lines.add("attempts", String(death.attempts))
     }
+    if let holder { Self.add(holder, to: &lines) }
     if let result { Self.add(result, to: &lines) }
     if isResultHidden { lines.add("analysis", "not shown: only a clinician's role may read it") }
     var text = lines.text
     if let result { text += "\n" + Self.conditions(of: result, width: width, paint: paint) }
     if !attempts.isEmpty { text += "\n" + attemptTable.render(width: width, paint: paint) }
     return text
+  }
+
+  private static func add(_ holder: JobHolder, to facts: inout Facts) {
+    facts.add("worker", [holder.name, "(\(holder.worker))"].compactMap { $0 }.joined(separator: " "))
+    facts.add("version", holder.version)
+    facts.add("worker started", Moment.short(holder.startedAt))
+    facts.add("heard of", holder.heartbeatAgo.map { Moment.age($0) + " ago" })
+    facts.add("held until", Moment.short(holder.deadline))
+    facts.add("endpoint", holder.endpoints.joined(separator: ", "))
   }
 
   private static func add(_ result: StoredResult, to facts: inout Facts) {
@@ -139,6 +152,16 @@ extension StoredResult {
       "conditions": .array(StoredCondition.read(conditionsJSON).map(\.json)), "attempt": .count(attempt),
       "calls": .count(calls), "call_milliseconds": .count(callMilliseconds), "endpoint": .text(endpoint),
       "model": .text(model), "version": .text(version),
+    ]
+  }
+}
+
+extension JobHolder {
+  fileprivate var json: JSONValue {
+    [
+      "worker": .string(String(worker)), "name": .text(name), "version": .text(version),
+      "started_at": .time(startedAt), "heartbeat_seconds_ago": heartbeatAgo.map(JSONValue.number) ?? .null,
+      "held_until": .time(deadline), "endpoints": .array(endpoints.map(JSONValue.string)),
     ]
   }
 }

@@ -3,19 +3,19 @@ import AnalysisCore
 import Formatting
 import JobQueue
 
-/// Who works, and how they fare.
+/// Who works, how they fare, and whether jobs wait too long for it.
 struct WorkerChecks: DatabaseCheck {
   let group = "workers"
   let needsSchema = true
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
-    Self.judge(try await QueueStatus.read(database.pool))
+    Self.judge(try await QueueStatus.read(database.pool), maxWait: database.maxWait)
   }
 
-  static func judge(_ queue: QueueStatus) -> [Finding] {
+  static func judge(_ queue: QueueStatus, maxWait: Duration? = nil) -> [Finding] {
     let alive = queue.workers.filter { $0.state == .alive }
     return [living(alive, queue)] + silent(queue) + versions(alive) + clocks(alive) + endpoints(alive)
-      + pauses(queue) + idleKinds(alive, queue)
+      + pauses(queue) + idleKinds(alive, queue) + oldest(queue, maxWait)
   }
 
   private static func living(_ alive: [QueueStatus.WorkerStatus], _ queue: QueueStatus) -> Finding {
@@ -67,16 +67,35 @@ struct WorkerChecks: DatabaseCheck {
       ? [.ok("workers.clock", "\(findings.count) workers' clocks go with the server's")] : wrong
   }
 
+  /// Endpoints that a live worker leaves alone.
   private static func endpoints(_ alive: [QueueStatus.WorkerStatus]) -> [Finding] {
     alive.flatMap { worker in
       (worker.report?.endpoints ?? []).filter { $0.state == .shut || $0.state == .probing }.map { endpoint in
-        .warning(
+        .wrong(
           "workers.endpoint",
           "\(name(worker)) does not call \(endpoint.name): \(endpoint.reason ?? "it fails")",
-          "Jobs wait and are not failed. Its log has what the endpoint answered; --endpoint and --credentials "
-            + "let doctor ask the endpoint itself.")
+          "Jobs wait and are not failed; the worker tries again by itself. See that the endpoint runs and can be "
+            + "reached; the worker's log has what it answered. --endpoint and --credentials let doctor ask the "
+            + "endpoint itself.")
       }
     }
+  }
+
+  /// Whether the job that waits longest waits longer than it may; nothing where no time was given.
+  private static func oldest(_ queue: QueueStatus, _ maxWait: Duration?) -> [Finding] {
+    guard let maxWait else { return [] }
+    let check = "workers.wait"
+    guard let seconds = queue.oldestWaitingSeconds else { return [.ok(check, "no job waits")] }
+    guard Duration.seconds(seconds) > maxWait else {
+      return [.ok(check, "the oldest waiting job waits for \(Moment.age(seconds))")]
+    }
+    let limit = Moment.age(maxWait.inSeconds)
+    return [
+      .wrong(
+        check, "the oldest waiting job waits for \(Moment.age(seconds)), more than \(limit)",
+        "See the findings above and analysisctl status: start more workers, or raise --concurrency where the "
+          + "endpoint can take it.")
+    ]
   }
 
   private static func pauses(_ queue: QueueStatus) -> [Finding] {
@@ -91,9 +110,7 @@ struct WorkerChecks: DatabaseCheck {
     guard !alive.isEmpty, alive.allSatisfy({ $0.report != nil }) else { return [] }
     let taken = Set(alive.flatMap { $0.report?.endpoints ?? [] }.flatMap(\.kinds))
     return AnalysisKind.allCases.filter { !taken.contains($0.rawValue) }.compactMap { kind in
-      let waiting = queue.lanes.filter { $0.lane.kind == kind }.reduce(BoundedCount(0)) {
-        BoundedCount($0.value + $1.waiting.value, isExact: $0.isExact && $1.waiting.isExact)
-      }
+      let waiting = queue.lanes.filter { $0.lane.kind == kind }.reduce(BoundedCount(0)) { $0 + $1.waiting }
       guard waiting.value > 0 else { return nil }
       return .wrong(
         "workers.types", "\(waiting) \(kind.rawValue) jobs wait, and no worker takes on that type",

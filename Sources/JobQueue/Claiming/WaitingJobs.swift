@@ -8,18 +8,23 @@ public struct BoundedCount: Sendable, Equatable, CustomStringConvertible {
   public var value: Int
   /// Whether that is all.
   public var isExact: Bool
+  /// Whether it is about right, where it is not exact; else there are more.
+  public var isAbout: Bool
 
   /// A count, exact unless told otherwise.
-  public init(_ value: Int, isExact: Bool = true) {
+  public init(_ value: Int, isExact: Bool = true, isAbout: Bool = false) {
     self.value = value
     self.isExact = isExact
+    self.isAbout = isAbout && !isExact
   }
 
-  /// The number, with a plus sign when there are more.
-  public var description: String { isExact ? String(value) : "\(value)+" }
+  /// The number, with a plus sign when there are more, and `~` before it when it is about right.
+  public var description: String { isExact ? String(value) : isAbout ? "~\(value)" : "\(value)+" }
 
   package static func + (left: BoundedCount, right: BoundedCount) -> BoundedCount {
-    BoundedCount(left.value + right.value, isExact: left.isExact && right.isExact)
+    BoundedCount(
+      left.value + right.value, isExact: left.isExact && right.isExact,
+      isAbout: (left.isExact || left.isAbout) && (right.isExact || right.isAbout))
   }
 
   /// A count that stopped at one more than the bound.

@@ -76,15 +76,15 @@ extension OperatorPause.Scope {
     }
   }
 
-  init(_ row: Row) throws {
-    let (scope, name) = (try row.string("o_scope"), try row.string("o_name"))
-    switch scope {
-    case "all": self = .everything
-    case "type": self = .kind(try row.named("o_name", AnalysisKind.self))
-    case "endpoint": self = .endpoint(name)
+  /// The scope that the database knows by these two columns.
+  package init(scope: String, name: String) throws(JobQueueError) {
+    switch (scope, AnalysisKind(rawValue: name)) {
+    case ("all", _): self = .everything
+    case ("type", let kind?): self = .kind(kind)
+    case ("endpoint", _): self = .endpoint(name)
     default:
       throw JobQueueError(
-        .unexpectedAnswer, "The database named a kind of pause that this program does not know: \(scope).",
+        .unexpectedAnswer, "The database named a pause that this program does not know: \(scope) \(name).",
         advice: "Use the program's version that belongs to the schema.")
     }
   }
@@ -93,7 +93,7 @@ extension OperatorPause.Scope {
 extension OperatorPause {
   /// Reads a row of `analysis.pauses_in_force`.
   init(_ row: Row) throws {
-    scope = try Scope(row)
+    scope = try Scope(scope: row.string("o_scope"), name: row.string("o_name"))
     reason = try row.stringIfPresent("o_reason")
     by = try row.string("o_by")
     since = try row.seconds("o_since")

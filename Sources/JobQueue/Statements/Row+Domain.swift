@@ -56,7 +56,7 @@ extension Row {
 
 extension Lane {
   /// A lane by its number, which the database named.
-  init(known code: Int16) throws {
+  package init(known code: Int16) throws {
     guard let lane = Lane(code: code) else { throw Row.unknown("lane", code) }
     self = lane
   }

@@ -86,6 +86,11 @@ extension WorkerStatements {
     Statement(SQLFunction("refresh_gauges", 0), [], while: "refreshing the gauges") { _ in }
   }
 
+  /// Brings the kept counts of shards up to date where they are due.
+  public static func refreshCounts(of shards: [Int16]) -> Statement<Void> {
+    Statement(SQLFunction("refresh_counts", 1), [.array(shards)], while: "counting what waits") { _ in }
+  }
+
   /// Wakes the workers that listen on `analysis_jobs`; call it after the commit.
   public static func notifyWorkers(shard: Int16) -> Statement<Void> {
     Statement(SQLFunction("notify_workers", 1), [.int16(shard)], while: "waking the workers") { _ in }

@@ -55,7 +55,7 @@ struct OperatorLink {
           await pipeline.share(try await directory.laneShares(deadline: deadline))
           await pipeline.follow(try await directory.imageRules(deadline: deadline))
         }
-        if EventLoop.now >= nextReport, let compared = try await report(clock) {
+        if EventLoop.now >= nextReport, let compared = try await report(clock, deadline: deadline) {
           clock = compared
           nextReport = EventLoop.now + Self.reportEvery
         }
@@ -72,8 +72,20 @@ struct OperatorLink {
     }
   }
 
+  /// Writes what has been counted in the end: the sums of all workers are to have it. Without an answer they lack
+  /// some seconds of this worker.
+  func reportLast() async {
+    do throws(JobQueueError) {
+      _ = try await report(nil, deadline: worker.configuration.farewellDeadline)
+    } catch {
+      worker.log.info("The last counts of this worker were not kept", ["error": .string(error.description)])
+    }
+  }
+
   /// Writes the report; nil when there is no row to keep it in, before the first sign of life.
-  private func report(_ clock: ClockComparison?) async throws(JobQueueError) -> ClockComparison? {
+  private func report(
+    _ clock: ClockComparison?, deadline: Duration
+  ) async throws(JobQueueError) -> ClockComparison? {
     guard let shard = shards.first, let statements = await pipeline.shards[shard]?.queue.statements else {
       return nil
     }

@@ -91,6 +91,64 @@ struct QueueStatusTests {
     }
   }
 
+  @Test("is what workers keep, with its age; and counted anew where nobody has kept it for ten seconds")
+  func kept() async throws {
+    try await withQueue(shards: 2) { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit(4)
+      try await WorkerStatements.refreshCounts(of: [0, 1]).run(on: queue.pool)
+      // What nobody would count, to tell the two apart.
+      try await queue.execute(
+        """
+        UPDATE analysis.lane_count SET waiting = 700000, is_exact = false, in_flight = 3,
+          waiting_since = now() - interval '1 hour';
+        UPDATE analysis.shard_count SET dead = 5, refunds = 10001, counted_at = now() WHERE shard = 0;
+        INSERT INTO analysis.queue_history (step, at, waiting, in_flight, scheduled, done, dead, retried, rate)
+        VALUES (10, now(), 0, 0, 0, 42000, 0, 0, 99) ON CONFLICT DO NOTHING
+        """)
+      let kept = try await QueueStatus.read(queue.pool)
+      #expect(kept.waiting == BoundedCount(700_000, isExact: false, isAbout: true))
+      #expect(kept.waiting.description == "~700000" && kept.inFlight == 3)
+      #expect(kept.dead == BoundedCount(5) && kept.pendingRefunds.description == "10000+")
+      #expect(try #require(kept.oldestWaitingSeconds) >= 3600)
+      #expect(try #require(kept.countedAgo) >= 0)
+      #expect(kept.rates.tenSeconds == 99 && kept.rates.minute == 700)
+      #expect(kept.emptyIn.map { $0.rounded() } == 1000)
+
+      let old = "UPDATE analysis.shard_count SET counted_at = now() - interval '11 seconds'"
+      try await queue.execute(old + " WHERE shard = 0")
+      #expect(try await QueueStatus.read(queue.pool).countedAgo == nil, "not all of it is kept")
+      try await queue.execute(old)
+      let counted = try await QueueStatus.read(queue.pool)
+      #expect(counted.waiting == BoundedCount(4) && counted.inFlight == 0)
+      #expect(counted.dead == BoundedCount(0) && counted.countedAgo == nil)
+    }
+  }
+
+  @Test("is told to operators and auditors, kept or counted; who sees one clinic has its own dead counted")
+  func logins() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("ann")
+      _ = try await queue.submit(Ask("ann") * 3)
+      for role in ["operator", "auditor"] {
+        try await withLogin(of: [role], in: queue) { login async throws in
+          try await queue.execute("UPDATE analysis.shard_count SET counted_at = '-infinity'")
+          #expect(try await QueueStatus.read(login).waiting == BoundedCount(3))
+          try await WorkerStatements.refreshCounts(of: [0]).run(on: queue.pool)
+          try await queue.execute("UPDATE analysis.shard_count SET dead = 7")
+          let kept = try await QueueStatus.read(login)
+          #expect(kept.waiting == BoundedCount(3) && kept.dead == BoundedCount(7))
+          try await queue.execute(
+            """
+            INSERT INTO analysis.clinic (name) VALUES ('\(role)');
+            SELECT analysis.grant_clinics('analysis_\(role)', '{\(role)}')
+            """)
+          #expect(try await QueueStatus.read(login).dead == BoundedCount(0), "those of its clinic")
+        }
+      }
+    }
+  }
+
   @Test("of an empty queue has nothing in it")
   func empty() async throws {
     try await withQueue { queue async throws in

@@ -90,7 +90,7 @@ struct BoundTests {
   /// Functions that answer at most so much, whatever they are asked for.
   private static let clamped: Set<String> = [
     "list_users.p_limit", "list_photos.p_limit", "status_of_lanes.p_limit", "list_jobs.p_limit",
-    "list_jobs.p_looks",
+    "list_jobs.p_looks", "count_lanes.p_limit", "status_of_queue.p_limit", "list_dead.p_limit",
   ]
   private static let sizes: Set<String> = [
     "p_limit", "p_looks", "p_n", "p_count", "p_every_ms", "p_lease_ms",

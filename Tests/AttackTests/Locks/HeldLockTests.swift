@@ -42,6 +42,7 @@ struct HeldLockTests {
     "apply_refunds": "analysis.apply_refunds(0::smallint, 1)",
     "take_turn": "analysis.take_turn(0::smallint, 'sweep', 1000)",
     "refresh_gauges": "analysis.refresh_gauges()",
+    "refresh_counts": "analysis.refresh_counts('{0}')",
     "prepare_months": "analysis.prepare_months()",
     "audit_worker": "analysis.audit_worker('worker_start', \(secret), NULL)",
     "close_usage": "analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint)",
@@ -100,7 +101,8 @@ struct HeldLockTests {
     "analysis.tick(0::smallint, '{4,5,6,8}', '{2,2,2,2}', true)", "analysis.sweep(0::smallint)",
     "analysis.promote(0::smallint, 100)", "analysis.apply_refunds(0::smallint, 100)",
     "analysis.rescue(0::smallint, 100, 0)", "analysis.take_turn(0::smallint, 'sweep', 1000)",
-    "analysis.refresh_gauges()", "analysis.prepare_months()", "analysis.chain_audit(1000, true)",
+    "analysis.refresh_gauges()", "analysis.refresh_counts('{0}')", "analysis.prepare_months()",
+    "analysis.chain_audit(1000, true)",
     "analysis.cancel(0::smallint, array[job('other')])",
     "analysis.audit_worker('worker_start', sha256('2'), NULL)",
   ]

@@ -51,6 +51,8 @@ struct PermittedWorkTests {
       ("submitter", "SELECT * FROM analysis.cancel(0::smallint, '{1}')"),
       ("worker", "SELECT * FROM analysis.claim(0::smallint, sha256('1'), 1, '{5}', '{0}', '{1}', 1, 1000)"),
       ("worker", "SELECT analysis.refresh_gauges()"), ("worker", "SELECT analysis.prepare_months()"),
+      ("worker", "SELECT analysis.refresh_counts('{0}')"),
+      ("auditor", "SELECT * FROM analysis.status_of_queue(10001)"),
       ("reporter", "SELECT * FROM analysis.usage_report(24300::smallint, NULL, now())"),
       ("reporter", "SELECT analysis.close_usage(24300::smallint)"),
       ("reporter", "SELECT * FROM analysis.finding_counts(24300::smallint)"),

@@ -46,6 +46,22 @@ extension SQLAttack {
       "SELECT * FROM analysis.status_of_shard(0::smallint, 2147483647)",
       .refused("22023")),
     SQLAttack(
+      .operator, "counts the whole queue without end",
+      "SELECT * FROM analysis.status_of_queue(2147483647)", .tellsNothing),
+    SQLAttack(
+      .operator, "looks over the queue without end", "SELECT analysis.queue_overview(2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "counts lanes that there are not without end",
+      "SELECT * FROM analysis.count_lanes(0::smallint, array_fill(5::smallint, ARRAY[1000000]), NULL, 2147483647)",
+      .tellsNothing),
+    SQLAttack(
+      .operator, "counts the dead of all shards without end",
+      "SELECT * FROM analysis.status_of_deaths(2147483647)", .refused("22023")),
+    SQLAttack(
+      .northernOperator, "reads how many of all clinics' jobs died", "SELECT dead FROM analysis.shard_count",
+      .refused("42501")),
+    SQLAttack(
       .operator, "looks for lost jobs without end",
       "SELECT * FROM analysis.lost_jobs(0::smallint, {month}::smallint, 2147483647)", .refused("22023")),
     SQLAttack(
@@ -54,7 +70,9 @@ extension SQLAttack {
       SELECT count(*) FROM (
         SELECT to_jsonb(w) FROM analysis.status_of_workers(0::smallint) w UNION ALL SELECT to_jsonb(p) FROM analysis.pauses_in_force() p
         UNION ALL SELECT to_jsonb(g) FROM analysis.gauges() g UNION ALL SELECT to_jsonb(k) FROM analysis.worker k
-        UNION ALL SELECT to_jsonb(x) FROM analysis.gauge x UNION ALL SELECT to_jsonb(y) FROM analysis.pause y) t(row)
+        UNION ALL SELECT to_jsonb(x) FROM analysis.gauge x UNION ALL SELECT to_jsonb(y) FROM analysis.pause y
+        UNION ALL SELECT to_jsonb(c) FROM analysis.lane_count c UNION ALL SELECT to_jsonb(h) FROM analysis.queue_history h
+        UNION ALL SELECT to_jsonb(r) FROM analysis.done_rates() r UNION ALL SELECT analysis.queue_overview(100)) t(row)
       WHERE row::text ~ 'south|confided'
       """, .answers("(0)")),
     SQLAttack(
@@ -69,6 +87,17 @@ extension SQLAttack {
     SQLAttack(
       .operator, "erases a person", "SELECT * FROM analysis.erase_user(0::smallint, 'sue-south', NULL, true)",
       .refused("42501")),
+    SQLAttack(
+      .northernOperator, "lists another clinic's dead jobs",
+      "SELECT o_message FROM analysis.list_dead(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, 100)",
+      .nothing),
+    SQLAttack(
+      .northernOperator, "finds another clinic's users among the dead jobs of all",
+      "SELECT count(*) FROM analysis.list_dead(0::smallint, NULL, NULL, NULL, NULL, NULL, 2147483647) WHERE o_user ~ 'south'",
+      .answers("(0)")),
+    SQLAttack(
+      .northernOperator, "asks who has another clinic's job",
+      "SELECT o_host FROM analysis.job_holder(0::smallint, {succeeded-south})", .nothing),
     SQLAttack(
       .northernOperator, "asks why another clinic's job died",
       "SELECT message FROM analysis.job_death(0::smallint, {dead-south})", .nothing),

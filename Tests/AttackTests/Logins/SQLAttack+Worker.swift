@@ -121,6 +121,12 @@ extension SQLAttack {
       .worker, "learns from the gauges", "SELECT count(*) FROM (SELECT analysis.refresh_gauges()) t",
       .answers("(1)")),
     SQLAttack(
+      .worker, "counts a million shards",
+      "SELECT analysis.refresh_counts(array_fill(0::smallint, ARRAY[1000000]))", .refused("22023")),
+    SQLAttack(
+      .worker, "fills the table of counts with shards that there are not",
+      "SELECT analysis.refresh_counts('{32767}')", .refused("22023")),
+    SQLAttack(
       .worker, "records in the audit what it did not do",
       "SELECT analysis.audit_worker('erase', sha256('7'), '{}')",
       .refused("22023")),

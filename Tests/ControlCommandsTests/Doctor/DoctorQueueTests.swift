@@ -69,6 +69,42 @@ struct DoctorQueueTests {
     }
   }
 
+  @Test(
+    "an endpoint that a live worker does not call: wrong, with the reason; not of a lost worker, nor a paused one"
+  )
+  func endpoint() async throws {
+    func report(_ state: String) -> String {
+      #"{"endpoints":[{"name":"https://a.example.org","kinds":["throat","ear"],"state":"\#(state)","#
+        + #""reason":"it fails (server)","in_flight":0,"window":8}]}"#
+    }
+    try await withQueue { (queue) async throws in
+      try await addWorker(queue, host: "gone", silentFor: 300, report: report("shut"))
+      try await addWorker(queue, host: "paused", report: report("paused"))
+      #expect(try await queue.control.doctor().found.of("workers.endpoint").isEmpty)
+      try await addWorker(queue, report: report("shut"))
+      try await addWorker(queue, host: "w2", report: report("probing"))
+      let found = try await queue.control.doctor().found.of("workers.endpoint")
+      #expect(found.map(\.state) == ["wrong", "wrong"])
+      #expect(found[0].seen == "worker w1 42 does not call https://a.example.org: it fails (server)")
+      #expect(await queue.control("doctor").code == .jobFailed)
+    }
+  }
+
+  @Test("a job that waits for longer than --max-wait: wrong; without it no job waits too long")
+  func wait() async throws {
+    try await withQueue { (queue) async throws in
+      try await addWorker(queue)
+      #expect(try await queue.control.doctor("--max-wait", "10m").found.state("workers.wait") == "ok")
+      try await submit(queue)
+      #expect(try await queue.control.doctor("--max-wait", "10m").found.state("workers.wait") == "ok")
+      try await queue.execute("UPDATE analysis.job SET created_at = now() - interval '11 minutes'")
+      let found = try await queue.control.doctor("--max-wait", "10m").found.of("workers.wait")
+      #expect(found.map(\.state) == ["wrong"])
+      #expect(found[0].seen == "the oldest waiting job waits for 11 min, more than 10 min")
+      #expect(try await queue.control.doctor().found.of("workers.wait").isEmpty)
+    }
+  }
+
   @Test("what an operator paused, and when it was resumed")
   func paused() async throws {
     try await withQueue { (queue) async throws in

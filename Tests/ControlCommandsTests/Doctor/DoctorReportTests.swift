@@ -38,11 +38,15 @@ struct DoctorReportTests {
           + #"{"check":"server.version","state":"ok","seen":"PostgreSQL 15.18","advice":null},"#))
   }
 
-  @Test("the exit code: warnings are no failure, and without the database it is 69")
+  @Test("the exit code: warnings are a failure where they are named, and without the database it is 69")
   func exitCode() {
-    #expect(response.exitCode == .jobFailed)
-    #expect(DoctorReport(findings: response.findings, isDatabaseReached: false).exitCode == .unreachable)
-    #expect(
-      DoctorReport(findings: Array(response.findings.prefix(2)), isDatabaseReached: true).exitCode == .done)
+    #expect(response.exitCode(failingOn: .wrong) == .jobFailed)
+    let unreached = DoctorReport(findings: response.findings, isDatabaseReached: false)
+    #expect(unreached.exitCode(failingOn: .warning) == .unreachable)
+    let warned = DoctorReport(findings: Array(response.findings.prefix(2)), isDatabaseReached: true)
+    #expect(warned.exitCode(failingOn: .wrong) == .done)
+    #expect(warned.exitCode(failingOn: .warning) == .jobFailed)
+    let well = DoctorReport(findings: Array(response.findings.prefix(1)), isDatabaseReached: true)
+    #expect(well.exitCode(failingOn: .warning) == .done)
   }
 }

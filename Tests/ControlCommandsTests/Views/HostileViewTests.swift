@@ -30,7 +30,14 @@ struct HostileViewTests {
       calls: 1, callMilliseconds: 52, model: text, endpoint: text, version: text, attempt: 2)
     let death = JobDeath(
       attempts: 1, failureClass: text, code: text, message: text, failedAt: Fixed.moment, calls: 1)
-    check(JobPage(jobs: [summary], next: nil, isCutShort: false))
+    check(
+      JobsListResponse(
+        page: JobPage(jobs: [summary], next: nil, isCutShort: false), columns: JobColumn.usual))
+    let failed = FailedJob(
+      summary: summary, failureClass: text, code: text, message: text, worker: 7, workerName: text)
+    check(
+      FailedJobsResponse(
+        page: FailedJobPage(jobs: [failed], next: nil, isCutShort: false), columns: JobColumn.allCases))
     check(
       JobDetail(summary: summary, attempts: [attempt], result: result, death: death))
     check(
@@ -78,7 +85,8 @@ struct HostileViewTests {
     var queue = QueueStatus()
     queue.workers = [
       .init(
-        id: 1, host: text, pid: 42, version: text, startedAt: Fixed.moment, heartbeatAgo: 1.5, inFlight: 64,
+        id: 1, host: text, pid: 42, version: text, startedAt: Fixed.moment, age: 9, heartbeatAgo: 1.5,
+        inFlight: 64,
         report: WorkerReport(
           counters: [text: 1],
           endpoints: [

@@ -24,7 +24,8 @@ struct JobViewTests {
         try summary(), try summary(7, state: .waiting, file: nil), try summary(1234, file: "a\u{1B}[2J.jpg"),
       ],
       next: nil, isCutShort: false)
-    let lines = Fixed.text(page).split(separator: "\n").map(String.init)
+    let lines = Fixed.text(JobsListResponse(page: page, columns: JobColumn.usual)).split(separator: "\n").map(
+      String.init)
     #expect(
       lines == [
         " JOB  USER  LANE           STATE      MONTH    SUBMITTED             ATTEMPTS  FILE",
@@ -40,7 +41,7 @@ struct JobViewTests {
       jobs: [try summary(9_007_199_254_740_993)],
       next: JobCursor(period: try Fixed.month("2026-09"), job: JobID(5)), isCutShort: false)
     #expect(
-      Fixed.json(page)
+      Fixed.json(JobsListResponse(page: page, columns: JobColumn.usual))
         == [
           #"{"jobs":[{"job":"9007199254740993","user":"u1","type":"throat","lane":"throat/urgent","#,
           #""state":"succeeded","month":"2026-10","created_at":"2026-10-01T00:00:00.250Z","run_at":null,"#,
@@ -52,17 +53,20 @@ struct JobViewTests {
   @Test("no jobs are said to be none")
   func none() {
     let page = JobPage(jobs: [], next: nil, isCutShort: false)
-    #expect(Fixed.text(page) == "No jobs.\n")
-    #expect(Fixed.json(page) == #"{"jobs":[],"next":null,"cut_short":false}"#)
+    #expect(Fixed.text(JobsListResponse(page: page, columns: JobColumn.usual)) == "No jobs.\n")
+    #expect(
+      Fixed.json(JobsListResponse(page: page, columns: JobColumn.usual))
+        == #"{"jobs":[],"next":null,"cut_short":false}"#)
   }
 
   @Test("of a search that stopped early nobody reads that there are no jobs")
   func cutShort() throws {
     let page = JobPage(
       jobs: [], next: JobCursor(period: try Fixed.month(), job: JobID(5)), isCutShort: true)
-    #expect(Fixed.text(page) == "No jobs so far.\n")
+    #expect(Fixed.text(JobsListResponse(page: page, columns: JobColumn.usual)) == "No jobs so far.\n")
     #expect(
-      Fixed.json(page) == #"{"jobs":[],"next":"2026-10/5","cut_short":true}"#)
+      Fixed.json(JobsListResponse(page: page, columns: JobColumn.usual))
+        == #"{"jobs":[],"next":"2026-10/5","cut_short":true}"#)
   }
 
   private func analysed() throws -> JobDetail {

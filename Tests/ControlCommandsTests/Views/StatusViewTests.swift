@@ -22,7 +22,8 @@ struct StatusViewTests {
     queue.pendingRefunds = BoundedCount(3)
     queue.workers = [
       .init(
-        id: Int64.max, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, heartbeatAgo: 1.5,
+        id: Int64.max, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, age: 7300,
+        heartbeatAgo: 1.5,
         inFlight: 64,
         report: WorkerReport(
           counters: ["jobs_completed": 900, "jobs_rescued": 2, "outcomes_stale": 1, "database_connects": 9],
@@ -38,6 +39,8 @@ struct StatusViewTests {
         .kind(.ear), reason: "upgrade", by: "operator", since: Fixed.moment, until: Fixed.moment + 60)
     ]
     queue.gauges = ["waiting": 20_000, "database_bytes": 5]
+    queue.countedAgo = 2.5
+    queue.rates = .init(tenSeconds: 20.04, minute: 16, fiveMinutes: nil)
     return StatusResponse(queue: queue, schemaVersion: 4)
   }
 
@@ -46,19 +49,21 @@ struct StatusViewTests {
     let lines = Fixed.text(busy).split(separator: "\n").map(String.init)
     #expect(
       lines == [
-        "waiting 10000+, running 64, scheduled 2, dead 1",
+        "waiting 10000+, running 64, scheduled 2, dead 1; counted 2 s ago",
+        "done a second: 20.0 (10 s), 16.0 (1 min); empty in 10 min",
         "next scheduled run: 2026-10-01 00:00:00Z",
         "refunds to be applied: 3",
         "ear: paused by operator since 2026-10-01 00:00:00Z until 2026-10-01 00:01:00Z: upgrade",
         "LANE            WAITING  RUNNING  OLDEST",
         "throat/urgent    10000+       64   2 min",
         "ear/quarantine        0        0        ",
-        "WORKER  PID  STATE  VERSION  STARTED               HEARD OF  RUNNING",
-        "w1       42  alive  1.0      2026-10-01 00:00:00Z   1 s ago       64",
-        "SINCE ITS START  DONE  RETRIED  DEAD  RESCUED  STALE  LEASES LOST  CONNECTS  FAILED",
-        "w1 42             900        0     0        2      1            0         9       0",
-        "ENDPOINT               TYPES       WORKER  STATE                CALLS  WHY",
-        "https://a.example.org  throat,ear  w1 42   shut, again in 12 s   3/32  it fails (server)",
+        "WORKER  PID  STATE  VERSION  STARTED  HEARD OF  RUNNING",
+        "w1       42  alive  1.0      2 h ago   1 s ago       64",
+        "SINCE ITS START  DONE  RETRIED  DEAD  RESCUED  STALE  LOST  CONNECTS  FAILED",
+        "w1 42             900        0     0        2      1     0         9       0",
+        "ENDPOINT               TYPES       WORKER  STATE                CALLS",
+        "https://a.example.org  throat,ear  w1 42   shut, again in 12 s   3/32",
+        "https://a.example.org: it fails (server)",
       ])
   }
 
@@ -69,8 +74,9 @@ struct StatusViewTests {
         == [
           #"{"schema_version":4,"waiting":{"value":10000,"exact":false},"in_flight":64,"#,
           #""scheduled":{"value":2,"exact":true},"next_scheduled_at":"2026-10-01T00:00:00.250Z","#,
-          #""dead":{"value":1,"exact":true},"pending_refunds":{"value":3,"exact":true},"#,
-          #""oldest_waiting_seconds":130.0,"lanes":[{"lane":"throat/urgent","#,
+          #""dead":{"value":1,"exact":true},"counted_seconds_ago":2.5,"#,
+          #""done_per_second":{"10s":20.04,"1min":16.0,"5min":null},"seconds_until_empty":629.0,"#,
+          #""pending_refunds":{"value":3,"exact":true},"oldest_waiting_seconds":130.0,"lanes":[{"lane":"throat/urgent","#,
           #""waiting":{"value":10000,"exact":false},"in_flight":64,"oldest_waiting_seconds":130.0},"#,
           #"{"lane":"ear/quarantine","waiting":{"value":0,"exact":true},"in_flight":0,"#,
           #""oldest_waiting_seconds":null}],"workers":[{"id":"9223372036854775807","host":"w1","pid":42,"#,
@@ -91,7 +97,7 @@ struct StatusViewTests {
     var queue = QueueStatus()
     queue.workers = [
       .init(
-        id: 1, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, heartbeatAgo: seconds,
+        id: 1, host: "w1", pid: 42, version: "1.0", startedAt: Fixed.moment, age: 7300, heartbeatAgo: seconds,
         inFlight: 0,
         report: nil)
     ]
@@ -109,6 +115,20 @@ struct StatusViewTests {
     #expect(text.contains("w1       42  ended  1.0"))
     #expect(text.contains("w1 42             900") && !text.contains("a.example.org"))
     #expect(Fixed.json(response).contains(#""state":"ended""#))
+  }
+
+  @Test("a number that is about right has ~ before it, and JSON says that it is not exact")
+  func about() {
+    var queue = QueueStatus()
+    queue.lanes = [
+      .init(
+        lane: Lane(.throat, .bulk), waiting: BoundedCount(1_234_567, isExact: false, isAbout: true),
+        inFlight: 0,
+        oldestWaitingSeconds: nil)
+    ]
+    let response = StatusResponse(queue: queue, schemaVersion: 4)
+    #expect(Fixed.text(response).contains("throat/bulk  ~1234567        0"))
+    #expect(Fixed.json(response).contains(#""waiting":{"value":1234567,"exact":false}"#))
   }
 
   @Test("an empty queue without workers says so")

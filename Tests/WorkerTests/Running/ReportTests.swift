@@ -49,6 +49,47 @@ struct ReportTests {
     }
   }
 
+  @Test("What it did in its last seconds is in its report when it has ended")
+  func last() async throws {
+    try await withQueue { queue in
+      try await queue.addUser()
+      try await queue.submit(7)
+      _ = try await Running.drain(queue, try Backend())
+      let worker = try #require(try await QueueStatus.read(queue.pool).workers.first)
+      #expect(worker.hasEnded && worker.report?.counters["jobs_completed"] == 7)
+    }
+  }
+
+  @Test("The counts of the queue are kept by one of two workers at a time, and by who is left of them")
+  func counts() async throws {
+    try await withQueue(shards: 2) { queue in
+      try await queue.addUser()
+      _ = try await PauseDirectory(queue.pool).pause(.everything, reason: nil, until: nil)
+      let backend = try Backend()
+      let (one, other) = (
+        try Running(queue, [.throat: backend]), try Running(queue, [.throat: backend])
+      )
+      try await eventually("counts of both shards") {
+        try await queue.number("SELECT count(*)::int FROM analysis.shard_count") == 2
+      }
+      try await queue.submit(5)
+      try await eventually("what was submitted since") {
+        let status = try await QueueStatus.read(queue.pool)
+        return status.countedAgo != nil && status.waiting == BoundedCount(5)
+      }
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.queue_history WHERE step = 10") > 0)
+      one.stop()
+      _ = try await one.summary()
+      try await queue.submit(2)
+      try await eventually("what was submitted after one had ended") {
+        let status = try await QueueStatus.read(queue.pool)
+        return status.countedAgo != nil && status.waiting == BoundedCount(7)
+      }
+      other.stop()
+      _ = try await other.summary()
+    }
+  }
+
   @Test("Connections that are made again are counted")
   func connections() async throws {
     try await withQueue { queue in

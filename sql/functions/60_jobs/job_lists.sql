@@ -188,3 +188,106 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.list_jobs IS
   'Answers a page of the jobs of one shard, the latest first.';
+
+-- A page of one shard's dead jobs, those that died last first, of those users whom the caller may see, each
+-- with its cause and the worker of its last attempt. The page begins behind p_before and p_before_job, if
+-- they are given.
+--
+-- 2,500 dead jobs are looked at. If the page is not full then, its last row has a position and no user: all
+-- up to there were looked at.
+CREATE OR REPLACE FUNCTION analysis.list_dead(
+  p_shard smallint, p_user text, p_kind smallint, p_period smallint, p_before timestamptz,
+  p_before_job bigint, p_limit int)
+RETURNS TABLE (
+  o_job bigint, o_ended_at timestamptz, o_user text, o_kind smallint, o_period smallint, o_lane smallint,
+  o_created_at timestamptz, o_attempts smallint, o_class text, o_code text, o_message text,
+  o_source_name text, o_worker bigint, o_host text, o_pid int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_looks int := 2500;
+  v_limit int := least(greatest(p_limit, 1), 10001);
+  v_user bigint;
+  v_dead record;
+  v_found int := 0;
+  v_looked int := 0;
+BEGIN
+  IF p_user IS NOT NULL THEN
+    SELECT a.user_id INTO v_user FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
+    IF NOT FOUND THEN
+      RETURN;
+    END IF;
+  END IF;
+  FOR v_dead IN
+    SELECT d.* FROM analysis.dead d
+    WHERE d.shard = p_shard
+      AND (d.failed_at, d.job_id)
+        < (coalesce(p_before, 'infinity'), coalesce(p_before_job, 9223372036854775807))
+    ORDER BY d.shard DESC, d.failed_at DESC, d.job_id DESC
+    LIMIT v_looks + v_limit
+  LOOP
+    IF (v_user IS NULL OR v_dead.user_id = v_user) AND (p_kind IS NULL OR v_dead.kind = p_kind)
+        AND (p_period IS NULL OR v_dead.period = p_period)
+        AND analysis.is_seen(v_seen, p_shard, v_dead.user_id) THEN
+      RETURN QUERY
+      SELECT v_dead.job_id, v_dead.failed_at, a.user_ref, v_dead.kind, v_dead.period, j.lane, j.created_at,
+        v_dead.attempts, v_dead.class, v_dead.code, v_dead.message, j.source_name, e.worker_id, w.host, w.pid
+      FROM analysis.job j
+      JOIN analysis.account a ON a.shard = p_shard AND a.user_id = j.user_id
+      LEFT JOIN LATERAL (
+        SELECT t.worker_id FROM analysis.attempt_error t
+        WHERE t.shard = p_shard AND t.period = v_dead.period AND t.job_id = v_dead.job_id
+        ORDER BY t.at DESC, t.attempt DESC
+        LIMIT 1) e ON true
+      -- Workers are kept for a day, in a row for each shard.
+      LEFT JOIN LATERAL (
+        SELECT k.host, k.pid FROM analysis.worker k WHERE k.id = e.worker_id LIMIT 1) w ON true
+      WHERE j.shard = p_shard AND j.period = v_dead.period AND j.id = v_dead.job_id;
+      v_found := v_found + 1;
+      EXIT WHEN v_found >= v_limit;
+    ELSE
+      v_looked := v_looked + 1;
+      IF v_looked >= v_looks THEN
+        o_job := v_dead.job_id;
+        o_ended_at := v_dead.failed_at;
+        RETURN NEXT;
+        RETURN;
+      END IF;
+    END IF;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION analysis.list_dead IS
+  'Answers a page of the dead jobs of one shard with their causes, those that died last first.';
+
+-- Who holds a running job: its worker, until when its lease lasts unless it is moved on, and the endpoints
+-- that the worker calls for jobs of its type, as it last said.
+CREATE OR REPLACE FUNCTION analysis.job_holder(p_shard smallint, p_job bigint)
+RETURNS TABLE (
+  o_worker bigint, o_deadline timestamptz, o_host text, o_pid int, o_version text, o_started_at timestamptz,
+  o_silent_seconds float8, o_endpoints text[])
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN QUERY
+  SELECT b.worker_id, b.deadline, w.host, w.pid, w.version, w.started_at,
+    extract(epoch FROM clock_timestamp() - w.heartbeat_at)::float8,
+    ARRAY(
+      SELECT e ->> 'name'
+      FROM analysis.worker k
+      CROSS JOIN LATERAL jsonb_array_elements(
+        CASE jsonb_typeof(k.report -> 'endpoints') WHEN 'array' THEN k.report -> 'endpoints' END) e
+      WHERE k.id = b.worker_id AND e -> 'kinds' ? (
+        CASE analysis.kind_of(b.lane) WHEN 1 THEN 'throat' ELSE 'ear' END)
+      LIMIT 10)
+  FROM analysis.lease b
+  CROSS JOIN LATERAL (
+    SELECT u.user_id FROM unnest(b.job_ids, b.user_ids) u(job_id, user_id) WHERE u.job_id = p_job) j
+  LEFT JOIN analysis.worker w ON w.shard = b.shard AND w.id = b.worker_id
+  WHERE b.shard = p_shard AND p_job = ANY (b.job_ids) AND analysis.is_seen(v_seen, b.shard, j.user_id);
+END $$;
+COMMENT ON FUNCTION analysis.job_holder IS
+  'Answers which worker holds a running job, and where it sends jobs of its type.';

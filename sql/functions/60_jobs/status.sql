@@ -1,5 +1,5 @@
--- What there is in the queue, and who works on it. Every count is bounded. Each function runs with its
--- caller's rights.
+-- What there is in the queue, and who works on it. Every count is bounded or kept by workers. Each function
+-- runs with its caller's rights, but for the one that counts the dead.
 
 -- What waits and runs in each lane of one shard. Counting stops at p_limit.
 CREATE OR REPLACE FUNCTION analysis.status_of_lanes(p_shard smallint, p_lanes smallint[], p_limit int)
@@ -71,6 +71,80 @@ $$;
 COMMENT ON FUNCTION analysis.status_of_workers IS
   'Answers the workers of a shard that were heard of in the last hour.';
 
+-- Every lane of every shard. Counts that workers keep are taken where they are at
+-- most ten seconds old; o_counted_seconds says how old. Where no worker keeps them the lanes are counted
+-- here and now, up to p_limit, and o_counted_seconds is NULL.
+CREATE OR REPLACE FUNCTION analysis.status_of_queue(p_limit int)
+RETURNS TABLE (
+  o_shard smallint, o_lane smallint, o_waiting bigint, o_is_exact boolean, o_in_flight int,
+  o_scheduled int, o_oldest_seconds float8, o_next_run timestamptz, o_counted_seconds float8)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  WITH shards AS MATERIALIZED (
+    SELECT s.shard, c.counted_at
+    FROM (
+      SELECT g::smallint AS shard
+      FROM generate_series(0, analysis.setting_value('shards')::int - 1) g) s
+    LEFT JOIN analysis.shard_count c
+      ON c.shard = s.shard AND c.counted_at > clock_timestamp() - interval '10 seconds'
+        AND c.counted_at <= clock_timestamp())
+  SELECT s.shard, l.lane::smallint, coalesce(q.waiting, 0), coalesce(q.is_exact, true),
+    coalesce(q.in_flight, 0), coalesce(q.scheduled, 0),
+    extract(epoch FROM clock_timestamp() - q.waiting_since)::float8, q.next_run,
+    extract(epoch FROM clock_timestamp() - s.counted_at)::float8
+  FROM shards s
+  CROSS JOIN generate_series(4, 11) l(lane)
+  LEFT JOIN analysis.lane_count q ON q.shard = s.shard AND q.lane = l.lane
+  WHERE s.counted_at IS NOT NULL
+  UNION ALL
+  SELECT s.shard, l.o_lane, least(l.o_waiting, p_limit - 1), l.o_waiting < p_limit, l.o_in_flight,
+    l.o_scheduled, extract(epoch FROM clock_timestamp() - l.o_waiting_since)::float8, l.o_next_run, NULL
+  FROM shards s
+  CROSS JOIN LATERAL analysis.count_lanes(s.shard, '{4,5,6,7,8,9,10,11}', NULL, p_limit) l
+  WHERE s.counted_at IS NULL
+$$;
+COMMENT ON FUNCTION analysis.status_of_queue IS
+  'Answers how many jobs wait, run and are scheduled in each lane of each shard, and how old the counts are.';
+
+-- How many jobs of each shard are dead, and how many units are to be refunded: as workers keep it where that
+-- is at most ten seconds old, else counted here and now, up to p_limit. Who is restricted to clinics has
+-- their own counted.
+CREATE OR REPLACE FUNCTION analysis.status_of_deaths(p_limit int)
+RETURNS TABLE (o_shard smallint, o_dead int, o_refunds int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_sees_all boolean := analysis.clinics_seen(analysis.caller()) IS NULL;
+BEGIN
+  PERFORM analysis.require_argument(p_limit BETWEEN 0 AND 1000001, 'counting stops at 1000001 at most');
+  RETURN QUERY
+  SELECT s.shard, least(coalesce(c.dead, d.o_dead), p_limit), least(coalesce(c.refunds, d.o_refunds), p_limit)
+  FROM (
+    SELECT g::smallint AS shard
+    FROM generate_series(0, analysis.setting_value('shards')::int - 1) g) s
+  LEFT JOIN analysis.shard_count c
+    ON c.shard = s.shard AND v_sees_all AND c.counted_at > clock_timestamp() - interval '10 seconds'
+      AND c.counted_at <= clock_timestamp()
+  LEFT JOIN LATERAL analysis.dead_counts(s.shard, p_limit) d ON c.shard IS NULL;
+END $$;
+COMMENT ON FUNCTION analysis.status_of_deaths IS
+  'Answers how many jobs of each shard are dead and how many refunds are pending, up to a bound.';
+
+-- How many results were stored a second over the last ten seconds, minute and five minutes, by what workers
+-- keep of it; NULL where nothing was kept of that time.
+CREATE OR REPLACE FUNCTION analysis.done_rates()
+RETURNS TABLE (o_10_seconds float8, o_1_minute float8, o_5_minutes float8)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT
+    (array_agg(h.rate ORDER BY h.at DESC) FILTER (WHERE h.at > n.now - interval '25 seconds'))[1]::float8,
+    (sum(h.done) FILTER (WHERE h.at > n.now - interval '1 minute') / 60.0)::float8,
+    (sum(h.done) / 300.0)::float8
+  FROM (SELECT clock_timestamp() AS now) n
+  LEFT JOIN analysis.queue_history h
+    ON h.step = 10 AND h.at > n.now - interval '5 minutes' AND h.at <= n.now
+$$;
+COMMENT ON FUNCTION analysis.done_rates IS
+  'Answers how many results were stored a second over ten seconds, a minute and five minutes.';
+
 -- The server's estimates, by name.
 CREATE OR REPLACE FUNCTION analysis.gauges() RETURNS TABLE (o_name text, o_value bigint)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -79,3 +153,55 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION analysis.gauges IS
   'Answers the server''s estimates by name.';
+
+-- The whole queue as one JSON object, all of one moment: what waits and runs, who works on it, and what is
+-- paused. Where no worker keeps counts, counting stops at p_limit, in each lane of each shard.
+CREATE OR REPLACE FUNCTION analysis.queue_overview(p_limit int) RETURNS jsonb
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+  WITH queue AS MATERIALIZED (SELECT * FROM analysis.status_of_queue(p_limit)),
+  lanes AS (
+    SELECT q.o_lane AS lane, sum(q.o_waiting) AS waiting, bool_and(q.o_is_exact) AS "isExact",
+      bool_and(q.o_is_exact OR q.o_counted_seconds IS NOT NULL) AS "isKept", sum(q.o_in_flight) AS "inFlight",
+      max(q.o_oldest_seconds) AS oldest
+    FROM queue q
+    GROUP BY q.o_lane
+    ORDER BY q.o_lane),
+  rest AS (
+    SELECT sum(least(q.o_scheduled, p_limit - 1)) AS scheduled,
+      bool_and(q.o_scheduled < p_limit) AS "isScheduledExact",
+      extract(epoch FROM min(q.o_next_run))::float8 AS "nextRun",
+      extract(epoch FROM min(q.o_next_run) - clock_timestamp())::float8 AS "nextRunIn",
+      CASE WHEN bool_and(q.o_counted_seconds IS NOT NULL) THEN max(q.o_counted_seconds) END AS "countedAgo"
+    FROM queue q),
+  deaths AS (
+    SELECT sum(least(d.o_dead, p_limit - 1)) AS dead, bool_and(d.o_dead < p_limit) AS "isDeadExact",
+      sum(least(d.o_refunds, p_limit - 1)) AS refunds, bool_and(d.o_refunds < p_limit) AS "isRefundsExact"
+    FROM analysis.status_of_deaths(p_limit) d),
+  workers AS (
+    SELECT w.o_worker AS id, w.o_host AS host, w.o_pid AS pid, w.o_version AS version,
+      extract(epoch FROM w.o_started_at)::float8 AS "startedAt",
+      extract(epoch FROM clock_timestamp() - w.o_started_at)::float8 AS age,
+      w.o_silent_seconds AS "heartbeatAgo",
+      w.o_in_flight AS "inFlight", w.o_report::text AS report, w.o_has_ended AS "hasEnded"
+    FROM (SELECT DISTINCT q.o_shard AS shard FROM queue q) s
+    CROSS JOIN LATERAL analysis.status_of_workers(s.shard) w
+    ORDER BY s.shard, w.o_host, w.o_pid, w.o_worker),
+  pauses AS (
+    SELECT p.o_scope AS scope, p.o_name AS name, p.o_reason AS reason, p.o_by AS by,
+      extract(epoch FROM p.o_since)::float8 AS since, extract(epoch FROM p.o_until)::float8 AS until,
+      p.o_seconds_left AS "secondsLeft"
+    FROM analysis.pauses_in_force() p)
+  SELECT to_jsonb(r) || to_jsonb(d) || jsonb_build_object(
+      'lanes', (SELECT jsonb_agg(l) FROM lanes l),
+      'workers', (SELECT coalesce(jsonb_agg(w), '[]') FROM workers w),
+      'pauses', (SELECT coalesce(jsonb_agg(p), '[]') FROM pauses p),
+      'rates', (
+        SELECT jsonb_build_object(
+          'tenSeconds', k.o_10_seconds, 'minute', k.o_1_minute, 'fiveMinutes', k.o_5_minutes)
+        FROM analysis.done_rates() k),
+      'gauges', (SELECT coalesce(jsonb_object_agg(g.o_name, g.o_value), '{}') FROM analysis.gauges() g)
+    )
+  FROM rest r, deaths d
+$$;
+COMMENT ON FUNCTION analysis.queue_overview IS
+  'Answers the whole queue as one JSON object: lanes, workers, pauses, and how fast jobs are done.';

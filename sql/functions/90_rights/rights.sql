@@ -37,15 +37,17 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
       ARRAY[
         'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
-        'status_of_workers',
-        'gauges'
+        'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
+        'queue_overview', 'gauges'
       ] AS functions,
       ARRAY[
-        'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)'
+        'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',
+        'lane_count', 'shard_count(shard,counted_at)', 'queue_history'
       ] AS tables),
   jobs AS (
     SELECT ARRAY[
-      'list_jobs', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts', 'job_death', 'period_text'
+      'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
+      'job_death', 'period_text'
     ] AS functions),
   usage AS (
     SELECT
@@ -69,6 +71,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
         'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
+        'refresh_counts',
         'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
       s.tables
     FROM status s

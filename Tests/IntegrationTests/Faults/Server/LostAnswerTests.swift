@@ -98,7 +98,7 @@ struct LostAnswerTests {
     try await FaultyCluster.with(jobs: 300) { faulty in
       let statements = [
         "claim(", "complete(", "heartbeat(", "promote(", "tick(", "apply_refunds(", "rescue(", "take_turn(",
-        "refresh_gauges(", "image WHERE", "sweep(", "disclaim(",
+        "refresh_gauges(", "refresh_counts(", "image WHERE", "sweep(", "disclaim(",
       ]
       for statement in statements {
         faulty.proxy.cut(.afterAnswer, at: "analysis.\(statement)", skipping: 1, times: 2)

@@ -1,0 +1,36 @@
+internal import EventLoop
+internal import JobQueue
+
+/// Keeps the counts of the queue that operators read: each worker asks for it every two seconds, and whoever comes
+/// first counts.
+///
+/// It has a loop of its own, so that long housekeeping does not let the counts age. No job depends on it.
+struct CountKeeper {
+  let worker: AnalysisWorker
+  let pipeline: Pipeline
+  let databases: WorkerDatabases
+  let shards: [Int16]
+
+  private static let interval: Duration = .seconds(2)
+  /// How long to leave alone what the role's rights do not allow.
+  private static let refusedFor: Duration = .seconds(60)
+
+  func run() async {
+    var retries = Retries(worker: worker, what: "counting what waits", pipeline: pipeline)
+    while !Task.isCancelled, await pipeline.stage < .finished {
+      var rest = Self.interval
+      do throws(JobQueueError) {
+        try await WorkerStatements.refreshCounts(of: shards)
+          .run(on: databases.control, deadline: worker.configuration.statementDeadline)
+        retries.succeeded()
+      } catch {
+        if error.code == .permission {
+          rest = Self.refusedFor
+        } else {
+          guard await retries.pause(after: error) else { return }
+        }
+      }
+      do { try await worker.loop.sleep(for: rest) } catch { return }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+-- Counts of the queue, kept so that whoever looks counts nothing. Workers bring them up to date every two
+-- seconds; a row is written only where it changes.
+
+-- What waits, runs and is scheduled in each lane. A lane of up to 10,000 jobs is counted each time. A larger
+-- one is counted wholly now and then, and moved on in between by what the server says was written to `ready`.
+CREATE TABLE analysis.lane_count (
+  shard          smallint NOT NULL,
+  lane           smallint NOT NULL CHECK (lane BETWEEN 4 AND 11),
+  is_exact       boolean NOT NULL,         -- false: more than 10,000 wait, and `waiting` is about right
+  in_flight      int NOT NULL,
+  waiting        bigint NOT NULL,
+  scheduled      int NOT NULL,             -- 10,001 stands for more than 10,000
+  whole_ms       int,                      -- how long the last whole count took
+  waiting_since  timestamptz,              -- of the job that has waited longest, as far as is known
+  next_run       timestamptz,              -- of the scheduled jobs
+  whole_at       timestamptz,              -- when the lane was last counted wholly; NULL: never
+  whole          bigint,                   -- what that came to
+  -- The rows that were inserted into `ready` until then, and those of them that were not deleted, as the
+  -- server counts them for all lanes together.
+  whole_inserted bigint,
+  whole_left     bigint,
+  PRIMARY KEY (shard, lane))
+  WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
+
+-- When a shard was counted, and what there is in it beside lanes; 10,001 stands for more than 10,000.
+CREATE TABLE analysis.shard_count (
+  shard      smallint PRIMARY KEY,
+  dead       int NOT NULL DEFAULT 0,
+  refunds    int NOT NULL DEFAULT 0,
+  counted_at timestamptz NOT NULL)
+  WITH (fillfactor = 50, autovacuum_vacuum_threshold = 100);
+
+-- How the whole queue was at the end of each step of 10 seconds (kept for an hour) and each minute (kept for
+-- two days), and what workers brought to an end in it.
+CREATE TABLE analysis.queue_history (
+  step      smallint NOT NULL CHECK (step IN (10, 60)),         -- seconds
+  in_flight int NOT NULL,
+  rate      real NOT NULL,                 -- results a second, by the workers' own clocks
+  at        timestamptz NOT NULL,          -- the end of the step
+  waiting   bigint NOT NULL,
+  scheduled bigint NOT NULL,
+  done      bigint NOT NULL,               -- results that were stored
+  dead      bigint NOT NULL,
+  retried   bigint NOT NULL,               -- attempts that are to be made again
+  -- What each worker had counted, from which the next step counts on: {number: [seconds since 1970, done,
+  -- dead, retried]}. Only the newest row has it.
+  counted   jsonb,
+  PRIMARY KEY (step, at))
+  WITH (fillfactor = 90);
+
+-- Dead jobs by the time of their end, for whoever looks for the last failures.
+CREATE INDEX dead_ended ON analysis.dead (shard, failed_at, job_id);
