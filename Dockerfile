@@ -29,7 +29,7 @@ RUN swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker 
 
 FROM debian:bookworm-slim${DEBIAN_DIGEST} AS base
 RUN apt-get update -q \
- && apt-get install -y -q --no-install-recommends ca-certificates libpq5 libcurl4 libturbojpeg0 \
+ && apt-get install -y -q --no-install-recommends ca-certificates libpq5 libcurl4 libmicrohttpd12 libturbojpeg0 \
     libpng16-16 libexif12 liblcms2-2 zlib1g libsodium23 libssl3 libsystemd0 tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --home-dir /var/lib/analysis --create-home analysis \
@@ -42,9 +42,6 @@ CMD ["analysisctl", "--help"]
 
 # To try things out, with an endpoint that is no medical model.
 FROM base AS development
-RUN apt-get update -q \
- && apt-get install -y -q --no-install-recommends libmicrohttpd12 \
- && rm -rf /var/lib/apt/lists/*
 COPY --from=build-development /out-development/ /usr/bin/
 USER analysis
 

@@ -102,6 +102,8 @@ let package = Package(
     module("Formatting"),
     module("EventLoop", ["Formatting", "Clinux"]),
     module("Logging", ["Formatting"]),
+    module("Monitoring", ["Formatting"]),
+    module("HTTPServing", ["Formatting", "EventLoop", "Cmicrohttpd"]),
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("Journal", ["System", "Csystemd"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
@@ -122,17 +124,22 @@ let package = Package(
     module(
       "Worker",
       [
-        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
-        "JobQueue",
+        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL",
+        "HTTPTransfer", "JobQueue",
         "ModelClient", "Images", "ImageDecoding", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
-    module("Programs", ["System", "PostgreSQL", "ImageEncryption", "CommandLineTool"]),
+    module(
+      "Programs",
+      [
+        "System", "EventLoop", "PostgreSQL", "ImageEncryption", "Monitoring", "HTTPServing",
+        "CommandLineTool",
+      ]),
     module(
       "WorkerSettings",
       [
-        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "ModelClient", "Programs",
-        "CommandLineTool",
+        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "HTTPServing", "ModelClient",
+        "Programs", "CommandLineTool",
       ]),
     module(
       "Doctor",
@@ -143,18 +150,20 @@ let package = Package(
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Formatting", "Logging", "System", "EventLoop", "PostgreSQL", "JobQueue",
+        "AnalysisCore", "Formatting", "Logging", "Monitoring", "HTTPServing", "System", "EventLoop",
+        "PostgreSQL", "JobQueue",
         "Administration", "Images", "ImageDecoding", "ImageEncryption", "RemoteImages", "Reports", "Doctor",
         "Programs", "CommandLineTool",
       ]),
-    module("DevelopmentEndpoint", ["Formatting", "Clinux", "Cmicrohttpd", "Cpng", "Cturbojpeg", "Csodium"]),
+    module("DevelopmentEndpoint", ["Formatting", "Clinux", "HTTPServing", "Cpng", "Cturbojpeg", "Csodium"]),
 
     // Executables.
     tool(
       "analysis-worker",
       [
-        "AnalysisCore", "Logging", "System", "EventLoop", "PostgreSQL", "HTTPTransfer", "ImageEncryption",
-        "ModelClient", "Worker", "WorkerSettings", "Programs", "CommandLineTool",
+        "AnalysisCore", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
+        "HTTPServing", "ImageEncryption", "ModelClient", "Worker", "WorkerSettings", "Programs",
+        "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("image-decoder", ["Images", "System"]),
@@ -171,10 +180,14 @@ let package = Package(
         "AnalysisCore", "System", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport",
       ],
       path: "Tests/QueueTestSupport", swiftSettings: strict),
+    // A blocking client, and the thread that its tests run on.
+    .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("LoggingTests", ["Formatting", "Logging", "System", "TestSupport"]),
+    tests("MonitoringTests", ["Formatting", "Monitoring", "TestSupport"]),
+    tests("HTTPServingTests", ["Formatting", "HTTPServing", "HTTPTestSupport", "TestSupport"]),
     tests("SystemTests", ["Formatting", "System", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
@@ -212,7 +225,8 @@ let package = Package(
     tests(
       "WorkerTests",
       [
-        "Worker", "Administration", "AnalysisCore", "Logging", "System", "JobQueue", "ModelClient",
+        "Worker", "Administration", "AnalysisCore", "Formatting", "Logging", "Monitoring", "System",
+        "JobQueue", "ModelClient",
         "HTTPTransfer", "EventLoop",
         "PostgreSQL", "Images", "ImageDecoding", "ImageEncryption", "Cturbojpeg", "TestSupport",
         "QueueTestSupport", "image-decoder",
@@ -224,23 +238,28 @@ let package = Package(
       [
         "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
-        "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "TestSupport", "QueueTestSupport",
+        "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "Monitoring", "Worker",
+        "TestSupport", "QueueTestSupport",
         "image-decoder",
       ]),
     tests(
       "DevelopmentEndpointTests",
-      ["DevelopmentEndpoint", "Formatting", "Cturbojpeg", "model-endpoint", "TestSupport"]),
+      [
+        "DevelopmentEndpoint", "Formatting", "Cturbojpeg", "model-endpoint", "HTTPTestSupport", "TestSupport",
+      ]),
     tests(
       "AttackTests",
       [
-        "Administration", "AnalysisCore", "DevelopmentEndpoint", "EventLoop", "JobQueue", "PostgreSQL",
+        "Administration", "AnalysisCore", "DevelopmentEndpoint", "EventLoop", "HTTPServing",
+        "HTTPTestSupport", "JobQueue", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
     tests(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "ImageEncryption",
-        "Worker", "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl", "image-decoder",
+        "Worker", "HTTPTestSupport", "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl",
+        "image-decoder",
         "model-endpoint",
       ]),
 

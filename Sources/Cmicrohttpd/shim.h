@@ -1,4 +1,4 @@
-// libmicrohttpd: the HTTP server of the development endpoint. Header only; nothing is compiled.
+// libmicrohttpd: the HTTP server of every program of ours that listens. Header only; nothing is compiled.
 #pragma once
 #include <microhttpd.h>
 #include <stdint.h>
@@ -34,6 +34,8 @@ static const ssize_t mhd_reader_failed = MHD_CONTENT_READER_END_WITH_ERROR;
 // Polling with poll(): the epoll mode of 0.9.75 stalls when 256 connections are always ready.
 static const uint32_t mhd_flags_poll = (uint32_t)MHD_USE_POLL_INTERNAL_THREAD | (uint32_t)MHD_ALLOW_SUSPEND_RESUME;
 static const uint32_t mhd_flags_tls = (uint32_t)MHD_USE_TLS;
+static const uint32_t mhd_flags_ipv6 = (uint32_t)MHD_USE_IPv6;
+static const uint32_t mhd_connection_started = (uint32_t)MHD_CONNECTION_NOTIFY_STARTED;
 
 static inline struct MHD_OptionItem mhd_option(enum MHD_OPTION name, intptr_t value, void *_Nullable pointer) {
   struct MHD_OptionItem item = {name, value, pointer};
@@ -45,11 +47,21 @@ static inline struct MHD_OptionItem mhd_option_idle(intptr_t seconds) { return m
 static inline struct MHD_OptionItem mhd_option_threads(intptr_t count) { return mhd_option(MHD_OPTION_THREAD_POOL_SIZE, count, NULL); }
 static inline struct MHD_OptionItem mhd_option_certificate(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_CERT, 0, pem); }
 static inline struct MHD_OptionItem mhd_option_key(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_KEY, 0, pem); }
+static inline struct MHD_OptionItem mhd_option_notify(MHD_NotifyConnectionCallback _Nonnull told, void *_Nonnull context) {
+  return mhd_option(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)told, context);
+}
 static inline struct MHD_OptionItem mhd_option_end(void) { return mhd_option(MHD_OPTION_END, 0, NULL); }
 
 /// A response over a copy of the bytes.
 static inline struct MHD_Response *_Nullable mhd_response(const void *_Nullable bytes, size_t count) {
   return MHD_create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+}
+
+/// A response whose bytes a function reads, piece by piece.
+static inline struct MHD_Response *_Nullable mhd_read_response(
+    uint64_t length, MHD_ContentReaderCallback _Nonnull read, void *_Nonnull context,
+    MHD_ContentReaderFreeCallback _Nonnull free) {
+  return MHD_create_response_from_callback(length, 4096, read, context, free);
 }
 
 /// The value of a request's header, or NULL.

@@ -66,7 +66,8 @@ enum DoctorCommand {
       workerConfiguration, endpoint, credentials, dialect, authorities, certificate, plainHTTP,
       KeyFileOption.path, deep, longTransaction, maxWait, failOn,
     ],
-    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false
+    exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false,
+    timerSuccesses: [.done]
   ) { context in
     let request = try request(context)
     return try await context.withSession(schema: .nothing, database: request.database) { session in

@@ -38,7 +38,8 @@ enum PurgeCommand {
         "What the machine has fetched, and no more."),
     ],
     inputs: [dryRun, share, RemoteImageOptions.keptCache, cacheOnly],
-    exitCodes: [.done, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission],
+    timerSuccesses: [.done, .nothingToDo]
   ) { context in
     var settings = Purger.Settings()
     settings.isDry = try context[dryRun]

@@ -3,6 +3,7 @@ public import EventLoop
 internal import JobQueue
 public import Logging
 public import ModelClient
+public import Monitoring
 internal import PostgreSQL
 
 /// A worker process: claims jobs, calls the endpoint for each, stores what comes of it.
@@ -15,6 +16,8 @@ public struct AnalysisWorker: Sendable {
   let loop: EventLoop
   let log: Log
   let meters: Meters
+  /// What a monitoring system is told of it.
+  public let monitor: WorkerMonitor
   let identity: WorkerIdentity
   /// Under whose account it runs, for the audit.
   let actor: AuditActor
@@ -40,6 +43,7 @@ public struct AnalysisWorker: Sendable {
     self.loop = loop
     self.log = log
     meters = Meters(counters)
+    monitor = WorkerMonitor(meters, version: version)
     self.failpoints = failpoints
     var generator = SystemRandomNumberGenerator()
     identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
@@ -113,6 +117,7 @@ public struct AnalysisWorker: Sendable {
     let pipeline = Pipeline(
       configuration, identity: identity, shards: shards, clients: clients, loop: loop, log: log,
       meters: meters)
+    monitor.watch(pipeline)
     await pipeline.obey(found.pauses)
     await pipeline.share(found.shares)
     await pipeline.follow(found.imageRules)

@@ -154,6 +154,18 @@ enum UnusableImage: Error {
   case undecodable(ImageDecoderError)
   /// The worker is to stop at once.
   case cancelled
+
+  /// By what it is counted; nil where nothing is wrong with the image.
+  var reason: String? {
+    switch self {
+    case .refused(let refusal): refusal.code.name
+    case .keyMissing: "key_missing"
+    case .tampered: "tampered"
+    case .plaintext: "not_encrypted"
+    case .undecodable: "no_decoder"
+    case .cancelled: nil
+    }
+  }
 }
 
 extension FailedAttempt {

@@ -1,4 +1,4 @@
-internal import Logging
+internal import Monitoring
 internal import PostgreSQL
 
 /// What a worker counts, under the names that its log and its metrics use.
@@ -23,12 +23,24 @@ struct Meters: Sendable {
   let imagesLocked: Counter
   /// Images that were changed since they were encrypted.
   let imagesTampered: Counter
+  /// Images that were not sent, by the reason.
+  let imagesRefused: LabelledCounter
+  /// Ended calls, by the HTTP status of their answer; `none` where no answer came.
+  let answers: LabelledCounter
+  /// Each claim, from its sending to its answer.
+  let claimDuration: Histogram
+  /// Each statement that stores outcomes, likewise.
+  let storeDuration: Histogram
+  /// When a result was stored last, in seconds since 1970; 0 before the first.
+  let lastSuccess: Gauge
   let inFlight: Gauge
   let waiting: Gauge
   /// Endpoints that are not called at present, or only by a probe.
   let endpointsShut: Gauge
+  private let counters: Counters
 
   init(_ counters: Counters) {
+    self.counters = counters
     claimed = counters.counter("jobs_claimed")
     completed = counters.counter("jobs_completed")
     retried = counters.counter("jobs_retried")
@@ -44,9 +56,19 @@ struct Meters: Sendable {
     unrecorded = counters.counter("outcomes_unrecorded")
     imagesLocked = counters.counter("images_without_key")
     imagesTampered = counters.counter("images_tampered")
+    imagesRefused = counters.labelled("images_refused")
+    answers = counters.labelled("endpoint_answers")
+    claimDuration = counters.histogram("claim_duration")
+    storeDuration = counters.histogram("store_duration")
+    lastSuccess = counters.gauge("last_success")
     inFlight = counters.gauge("calls_in_flight")
     waiting = counters.gauge("jobs_waiting_here")
     endpointsShut = counters.gauge("endpoints_shut")
+  }
+
+  /// Each call of an endpoint, from its beginning to its outcome.
+  func callDuration(of endpoint: String) -> Histogram {
+    counters.histogram("call_duration of \(endpoint)")
   }
 
   /// The configuration by which attempts to connect are counted.

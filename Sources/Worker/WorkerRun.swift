@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 internal import PostgreSQL
 
 /// The running worker: its tasks, and the order in which they end.

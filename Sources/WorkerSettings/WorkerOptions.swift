@@ -1,5 +1,6 @@
 public import AnalysisCore
 public import CommandLineTool
+public import HTTPServing
 public import Logging
 public import ModelClient
 import Programs
@@ -118,6 +119,16 @@ public enum WorkerOptions {
   public static let normalIDs = Option(
     repeating: "normal-id", .string, key: "normal-ids",
     help: "Ids of conditions that mean that nothing was found; default normal, healthy.")
+  /// `--metrics`.
+  public static let metrics = Option<ListenAddress?>(
+    "metrics", .listenAddress, environment: "ANALYSIS_METRICS", key: "metrics",
+    help:
+      "Serve /metrics (Prometheus), /healthz and /readyz there by HTTP, for instance at 127.0.0.1:9464. The log names the "
+      + "port where 0 is given.")
+  /// `--metrics-from-anywhere`.
+  public static let metricsFromAnywhere = Flag(
+    "metrics-from-anywhere", environment: "ANALYSIS_METRICS_FROM_ANYWHERE", key: "metrics-from-anywhere",
+    help: "Allow --metrics at an address that other machines reach; nobody is asked for a password there.")
   /// `--log-level`.
   public static let logLevel = Option(
     "log-level", .choice(Log.Level.self), default: .info, environment: "ANALYSIS_LOG_LEVEL", key: "log-level",
@@ -129,7 +140,7 @@ public enum WorkerOptions {
     requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,
     poll, grace, drain, horizon, listen,
     authorities,
-    pins, certificate, plainHTTP, normalIDs, logLevel,
+    pins, certificate, plainHTTP, normalIDs, metrics, metricsFromAnywhere, logLevel,
   ]
 
   /// Where the configuration file is named, and how it is read.

@@ -7,6 +7,7 @@ import HTTPTransfer
 import ImageEncryption
 import Logging
 import ModelClient
+import Monitoring
 import PostgreSQL
 import Programs
 import System
@@ -30,13 +31,16 @@ struct RunCommand {
       user: owner.user, host: owner.host, processID: getpid(), version: WorkerOptions.version,
       failpoints: try failpoints(loop, log))
     let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
+    let listener = try MetricsListener(context, worker.monitor, loop, log)
     let watchdog = Task { await keepWatchdog(service, loop) }
     defer { watchdog.cancel() }
     do {
       let summary = try await worker.run(stops: announcing(stops, to: service)) { service.ready() }
+      await listener.stop()
       await http.close()
       return try report(summary)
     } catch let error as WorkerError {
+      await listener.stop()
       await http.close()
       throw CommandFailure(Self.exitCode(error.kind), error.description)
     }

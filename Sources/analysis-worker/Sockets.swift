@@ -1,4 +1,5 @@
 import CommandLineTool
+import HTTPServing
 import Logging
 import System
 import Worker
@@ -16,7 +17,10 @@ struct Sockets {
   /// Raises the limit of open files as far as it goes, and says in the log when that is not enough.
   init(_ context: Context, _ log: Log) throws {
     let wished = try context.values[WorkerOptions.concurrency]
-    let limit = DescriptorLimit.raise()
+    // Whoever reads the metrics, however many, takes no socket from a call.
+    let listener =
+      try context.values[WorkerOptions.metrics] == nil ? 0 : HTTPServer.Bounds().daemon.descriptors
+    let limit = DescriptorLimit.raise() - listener
     do throws(WorkerError) {
       let room = try DescriptorBudget.calls(limit: limit)
       concurrency = min(wished, room)

@@ -1,5 +1,6 @@
 import Formatting
 import Foundation
+import HTTPTestSupport
 import TestSupport
 import Testing
 

@@ -41,7 +41,7 @@ BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libt
 RUN_PACKAGES=(postgresql python3 python3-pil util-linux)
 
 # What the tests need besides: judges of what we write, and tools that make faults.
-TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd)
+TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd prometheus)
 
 require_swift() {
   if ! command -v swift >/dev/null; then

@@ -16,7 +16,8 @@ enum AuditKeepCommand {
       Example("analysisctl audit keep --audit-ends journal", "Send it to the system's journal."),
       Example("analysisctl audit keep --audit-ends /var/log/analysis/audit-ends", "Append it to a file."),
     ],
-    exitCodes: [.done, .usage, .unreachable, .tryLater, .permission], keepsEnd: false
+    exitCodes: [.done, .usage, .unreachable, .tryLater, .permission], keepsEnd: false,
+    timerSuccesses: [.done]
   ) { context in
     guard let place = try context[CommonOptions.auditEnds] else {
       throw CommandFailure.usage(

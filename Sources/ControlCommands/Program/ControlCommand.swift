@@ -5,20 +5,28 @@ struct ControlCommand: Sendable {
   private let build: @Sendable (Dependencies) -> Command
 
   /// Defines a command. `run` may be left out where subcommands do the work. One that keeps the end of the audit, as
-  /// those do that connect, may also end with 8.
+  /// those do that connect, may also end with 8. One that timers run names the exit codes that are no failure of it, and
+  /// takes `--metrics-file`.
   init(
     _ name: String, abstract: String, discussion: String = "", examples: [Example] = [],
     inputs: [any Input] = [], subcommands: [ControlCommand] = [], exitCodes: [ExitCode] = [],
-    keepsEnd: Bool = true,
+    keepsEnd: Bool = true, timerSuccesses: Set<ExitCode>? = nil,
     run: (@Sendable (ControlContext) async throws -> ExitCode)? = nil
   ) {
     let codes = keepsEnd && exitCodes.contains(.unreachable) ? Set(exitCodes + [.endNotKept]) : Set(exitCodes)
     let exitCodes = ExitCode.all.filter(codes.contains)
     build = { dependencies in
       var body: (@Sendable (Context) async throws -> ExitCode)?
-      if let run { body = { context in try await run(ControlContext(context, dependencies)) } }
+      if let run {
+        body = { context in
+          let context = try ControlContext(context, dependencies)
+          guard let timerSuccesses else { return try await run(context) }
+          return try await RunMetrics(context.command, successes: timerSuccesses).over(context, run)
+        }
+      }
       return Command(
-        name, abstract: abstract, discussion: discussion, examples: examples, inputs: inputs,
+        name, abstract: abstract, discussion: discussion, examples: examples,
+        inputs: inputs + (timerSuccesses == nil ? [] : [RunMetrics.file]),
         subcommands: subcommands.map { $0.command(with: dependencies) }, exitCodes: exitCodes, run: body)
     }
   }

@@ -42,7 +42,7 @@ public enum ControlProgram {
       ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
       ReportCommand.command,
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,
-      DoctorCommand.command,
+      DoctorCommand.command, ServeCommand.command,
     ],
     exitCodes: ExitCode.all)
 }

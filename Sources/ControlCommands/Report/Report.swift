@@ -82,7 +82,8 @@ enum ReportCommand {
       Example("analysisctl report usage --due /var/lib/analysis/reports", "What cron runs."),
     ],
     inputs: [month, zone, format, excel, out, due],
-    exitCodes: [.done, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission],
+    timerSuccesses: [.done, .nothingToDo, .jobsStillOpen]
   ) { context in
     let arguments = try ReportArguments(.usage, context)
     guard let folder = try context[due] else { return try await run(arguments, context) }

@@ -47,6 +47,7 @@ enum CommandRoles {
     Entry(command: "report usage", roles: [.reporter, .auditor]),
     Entry(command: "resume", roles: [.operator]),
     Entry(command: "roles check", roles: any),
+    Entry(command: "serve", roles: [.operator, .auditor, .worker]),
     Entry(command: "settings", roles: any),
     Entry(command: "settings list", roles: any),
     Entry(command: "settings set", roles: [.administrator]),

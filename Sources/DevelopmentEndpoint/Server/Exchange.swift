@@ -1,7 +1,7 @@
-import Cmicrohttpd
+import HTTPServing
 
 /// One request from its first line to its end. Used by the thread that serves its connection only.
-final class Exchange {
+final class Exchange: HTTPExchange {
   /// How far the request has come.
   enum Stage {
     case reading
@@ -25,27 +25,34 @@ final class Exchange {
   var stage = Stage.reading
   /// Uploads that were open when this one began, itself included.
   var inFlight = 0
+  private let handler: RequestHandler
 
-  init(route: Route, connection: OpaquePointer, buffers: ImageBuffers) {
+  init(route: Route, connection: HTTPConnection, handler: RequestHandler) {
     self.route = route
-    let authorization = mhd_header(connection, "Authorization").map { String(cString: $0) }
+    self.handler = handler
+    let authorization = connection.header("Authorization")
     token = authorization.map { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : "" }
-    idempotencyKey = mhd_header(connection, "Idempotency-Key").map { String(cString: $0) }
-    let contentType = mhd_header(connection, "Content-Type").map { String(cString: $0) } ?? ""
+    idempotencyKey = connection.header("Idempotency-Key")
+    let contentType = connection.header("Content-Type") ?? ""
     upload =
-      route == .analyze ? MultipartUpload(contentType: contentType, buffer: buffers.take()) : nil
+      route == .analyze
+      ? MultipartUpload(contentType: contentType, buffer: handler.core.buffers.take()) : nil
   }
 
-  /// Takes the next bytes of the body.
-  func receive(_ bytes: UnsafePointer<CChar>, _ count: Int) {
-    let bytes = UnsafeRawBufferPointer(start: bytes, count: count)
-    if let upload { return upload.receive(bytes) }
-    if body.count + count > Self.bodyLimit {
+  override func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    if let upload {
+      upload.receive(bytes)
+    } else if body.count + bytes.count > Self.bodyLimit {
       bodyTooLarge = true
     } else {
       body.append(contentsOf: bytes)
     }
+    return true
   }
+
+  override func advance(_ connection: HTTPConnection) -> Bool { handler.advance(self, connection) }
+
+  override func end() { handler.end(self) }
 }
 
 /// A header's value with its parameters: `form-data; name="image"; filename="a.jpg"`.

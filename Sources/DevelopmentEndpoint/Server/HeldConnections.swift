@@ -1,15 +1,15 @@
 import Clinux
-import Cmicrohttpd
 import Formatting
 import Glibc
+import HTTPServing
 import Synchronization
 
 /// Connections that wait for a time, on one thread for all of them: a delay holds no server thread.
 final class HeldConnections: Sendable {
   private struct Held {
     let due: ContinuousClock.Instant
-    /// The address of the `MHD_Connection`, which stays valid while it is suspended.
-    let connection: UInt
+    /// It stays valid while it is suspended.
+    let connection: HTTPConnection
     /// The socket to look at for a client that has gone, or -1.
     let socket: Int32
   }
@@ -42,14 +42,14 @@ final class HeldConnections: Sendable {
 
   /// Suspends a connection for a time. With a socket, it comes back early when its client has gone.
   ///
-  /// Only libmicrohttpd's own callbacks may call this.
+  /// Only the daemon's own callbacks may call this.
   /// - Returns: false, and the connection goes on at once, when the server is stopping.
-  func hold(_ connection: OpaquePointer, for time: Duration, socket: Int32 = -1) -> Bool {
-    let held = Held(due: .now + time, connection: UInt(bitPattern: connection), socket: socket)
+  func hold(_ connection: HTTPConnection, for time: Duration, socket: Int32 = -1) -> Bool {
+    let held = Held(due: .now + time, connection: connection, socket: socket)
     // Under the lock, so that the connection is suspended before anyone can resume it.
     let (accepted, isEarliest) = state.withLock { state -> (Bool, Bool) in
       guard !state.isClosed else { return (false, false) }
-      MHD_suspend_connection(OpaquePointer(bitPattern: held.connection))
+      connection.suspend()
       Self.push(held, &state.waiting)
       return (true, state.waiting[0].connection == held.connection)
     }
@@ -76,7 +76,7 @@ final class HeldConnections: Sendable {
     var nextLook = ContinuousClock.now
     while true {
       let (due, next, isClosed) = takeDue()
-      for held in due { MHD_resume_connection(OpaquePointer(bitPattern: held.connection)) }
+      for held in due { held.connection.resume() }
       if isClosed { return }
       sleep(until: next)
       if nextLook <= .now {
@@ -124,7 +124,7 @@ final class HeldConnections: Sendable {
       for held in left { Self.push(held, &state.waiting) }
       return gone
     }
-    for held in gone { MHD_resume_connection(OpaquePointer(bitPattern: held.connection)) }
+    for held in gone { held.connection.resume() }
   }
 
   private static func push(_ held: Held, _ heap: inout [Held]) {

@@ -1,15 +1,15 @@
-import Cmicrohttpd
 import Glibc
+import HTTPServing
 
 /// Takes a request through its stages; called on libmicrohttpd's threads.
 struct RequestHandler {
   let core: EndpointCore
 
   /// The first line and the headers are there.
-  func begin(_ connection: OpaquePointer, method: String, path: String) -> Exchange {
+  func begin(_ connection: HTTPConnection, method: String, path: String) -> Exchange {
     let exchange = Exchange(
       route: Route(method: method, path: path, core.configuration.dialect), connection: connection,
-      buffers: core.buffers)
+      handler: self)
     if exchange.route == .analyze { exchange.inFlight = core.statistics.began() }
     return exchange
   }
@@ -17,7 +17,7 @@ struct RequestHandler {
   /// The whole body is there, or the connection goes on after it was held.
   ///
   /// - Returns: whether the connection stays open.
-  func advance(_ exchange: Exchange, _ connection: OpaquePointer) -> Bool {
+  func advance(_ exchange: Exchange, _ connection: HTTPConnection) -> Bool {
     switch exchange.stage {
     case .hung: return false
     case .delayed(let answer):
@@ -52,28 +52,25 @@ struct RequestHandler {
         duration: .now - exchange.startedAt, time: core.clock.now))
   }
 
-  private func deliver(_ answer: Answer, _ exchange: Exchange, _ connection: OpaquePointer) -> Bool {
-    let response: OpaquePointer?
+  private func deliver(_ answer: Answer, _ exchange: Exchange, _ connection: HTTPConnection) -> Bool {
     switch answer.delivery {
     case .whole:
-      response = answer.body.withUnsafeBytes { mhd_response($0.baseAddress, $0.count) }
+      return connection.answer(answer.status, answer.headers, answer.body)
     case .truncated(let missing):
-      response = PartialBody(answer.body, drip: nil, connection: connection, held: core.held)
-        .response(length: answer.body.count + missing)
+      return connection.answer(
+        answer.status, answer.headers, length: answer.body.count + missing,
+        PartialBody(answer.body, drip: nil, connection: connection, held: core.held))
     case .dripped(let piece, let pause):
-      response = PartialBody(answer.body, drip: (piece, pause), connection: connection, held: core.held)
-        .response(length: answer.body.count)
+      return connection.answer(
+        answer.status, answer.headers, length: answer.body.count,
+        PartialBody(answer.body, drip: (piece, pause), connection: connection, held: core.held))
     case .reset:
-      reset(mhd_socket(connection))
+      reset(connection.socket)
       return false
     case .never(let limit):
       exchange.stage = .hung
-      return core.held.hold(connection, for: limit, socket: mhd_socket(connection))
+      return core.held.hold(connection, for: limit, socket: connection.socket)
     }
-    guard let response else { return false }
-    defer { MHD_destroy_response(response) }
-    for header in answer.headers { MHD_add_response_header(response, header.name, header.value) }
-    return MHD_queue_response(connection, UInt32(answer.status), response) == mhd_yes
   }
 
   /// Sends RST. Closing with a linger time of 0 would not: libmicrohttpd shuts the socket down first, which

@@ -107,3 +107,9 @@ extension WorkerReport.Endpoint: Codable {
     case window
   }
 }
+
+extension WorkerReport.Endpoint {
+  /// Whether the worker does not call it after failures, or only to see whether their cause has gone: its breaker is
+  /// open. What an operator has paused is not.
+  public var isLeftAlone: Bool { state == .shut || state == .probing }
+}

@@ -45,8 +45,9 @@ struct AnalysisCall {
       let response = try await transport.send(request, deadline: end - transport.clock.monotonic())
       return .success(
         CallAnswer(
-          analysis: try analysis(response), endpoint: transport.endpoint.name, timing: response.timing,
-          sentBytes: response.sentBytes, connectionReused: response.connectionReused, calls: 1))
+          analysis: try analysis(response), endpoint: transport.endpoint.name, status: response.status,
+          timing: response.timing, sentBytes: response.sentBytes, connectionReused: response.connectionReused,
+          calls: 1))
     } catch {
       return .failure(error)
     }
@@ -109,6 +110,8 @@ public struct CallAnswer: Sendable {
   public var analysis: Analysis
   /// The endpoint's name.
   public var endpoint: String
+  /// The HTTP status.
+  public var status: Int
   /// When what happened, of the request that was answered.
   public var timing: Timing
   /// How many bytes that request sent.

@@ -30,6 +30,9 @@ final class DatabaseAbsence: Sendable {
     lookBell = Bell(loop: loop)
   }
 
+  /// Whether it is away, as far as is known.
+  var isOn: Bool { state.withLock { $0.isOn } }
+
   /// The lease renewer could not reach it.
   func began() {
     state.withLock { $0.isOn = true }

@@ -1,6 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
+internal import Monitoring
 internal import PostgreSQL
 
 /// The tasks that carry jobs between the database and the pipeline. Each lives through every outage: what
@@ -50,9 +51,11 @@ struct DatabaseLoops {
 
   private func claim(_ request: Pipeline.ClaimRequest) async throws(JobQueueError) -> [ClaimedLease] {
     try await failpoints.tryToPass(.beforeClaim)
+    let began = EventLoop.now
     let leases = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
       try await request.statement.run(on: databases.control, deadline: deadline)
     }
+    worker.meters.claimDuration.observe(EventLoop.now - began)
     guard !leases.isEmpty else { return [] }
     try await failpoints.tryToPass(.claimAnswered, leases.flatMap(\.jobs).map(\.id))
     return leases
@@ -196,7 +199,9 @@ struct DatabaseLoops {
     _ jobs: [JobID], _ store: () async throws(JobQueueError) -> R
   ) async throws(JobQueueError) -> R {
     try await failpoints.tryToPass(.beforeStore, jobs)
+    let began = EventLoop.now
     let outcome = try await failpoints.during(.storeSent, jobs, store)
+    worker.meters.storeDuration.observe(EventLoop.now - began)
     try await failpoints.tryToPass(.storeAnswered, jobs)
     return outcome
   }

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 internal import System
 
 /// The pauses between tries of what the database did not do: random, so that a server that comes back is not met

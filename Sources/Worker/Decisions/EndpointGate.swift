@@ -1,10 +1,13 @@
 internal import AnalysisCore
 internal import ModelClient
+internal import Monitoring
 
 /// One endpoint as this process sees it: its client, how many calls it may have in flight, and whether it
 /// is called at all.
 struct EndpointGate {
   let client: ModelClient
+  /// How long its calls take.
+  let callDuration: Histogram
   var window: AdaptiveWindow
   var breaker = Breaker()
   /// Calls in flight now.
@@ -18,8 +21,9 @@ struct EndpointGate {
   /// Why it is paused, for the log and the drain's last message.
   var pauseReason: String?
 
-  init(client: ModelClient, greatestWindow: Int) {
+  init(client: ModelClient, greatestWindow: Int, callDuration: Histogram) {
     self.client = client
+    self.callDuration = callDuration
     window = AdaptiveWindow(greatest: greatestWindow)
   }
 

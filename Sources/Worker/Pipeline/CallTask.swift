@@ -18,9 +18,9 @@ struct CallTask {
       guard let client = await pipeline.client(for: ready.job) else { continue }
       do throws(UnusableImage) {
         await failpoints.pass(.beforeUpload, [ready.job.id])
-        let outcome = try await call(client, &ready)
+        let (outcome, duration) = try await call(client, &ready)
         await failpoints.pass(.afterAnswer, [ready.job.id])
-        await pipeline.finished(ready, outcome)
+        await pipeline.finished(ready, outcome, after: duration)
         await failpoints.pass(.afterOutcome, [ready.job.id])
       } catch {
         await pipeline.unusableImage(ready, error)
@@ -28,8 +28,9 @@ struct CallTask {
     }
   }
 
-  private func call(_ client: ModelClient, _ ready: inout ReadyJob) async throws(UnusableImage) -> CallOutcome
-  {
+  private func call(
+    _ client: ModelClient, _ ready: inout ReadyJob
+  ) async throws(UnusableImage) -> (CallOutcome, Duration) {
     try await opener.check(ready)
     guard ready.isSentAsStored else {
       let image = try await opener.open(ready.job, ready.image, pipeline.imageRules(of: ready.job.kind))
@@ -42,11 +43,13 @@ struct CallTask {
 
   private func call(
     _ client: ModelClient, _ ready: ReadyJob, _ image: some BodyBytes
-  ) async throws(UnusableImage) -> CallOutcome {
+  ) async throws(UnusableImage) -> (CallOutcome, Duration) {
+    let began = EventLoop.now
     let format = image.withUnsafeBytes { ImageFormat($0) } ?? .jpeg
-    return await client.analyze(
+    let outcome = await client.analyze(
       image: WatchedBytes(source: image, job: ready.job.id, failpoints: failpoints),
       fileName: "image.\(format.fileExtension)", contentType: format.contentType, kind: ready.job.kind,
       idempotencyKey: ready.idempotencyKey, deadline: deadline)
+    return (outcome, EventLoop.now - began)
   }
 }

@@ -6,6 +6,7 @@ internal import ImageDecoding
 internal import JobQueue
 internal import Logging
 internal import ModelClient
+internal import Monitoring
 
 /// The calls: who begins one, and what its outcome means for the job and for the endpoint.
 extension Pipeline {
@@ -55,17 +56,31 @@ extension Pipeline {
   }
 
   /// The call for a job has ended.
-  func finished(_ ready: ReadyJob, _ outcome: CallOutcome) {
+  func finished(_ ready: ReadyJob, _ outcome: CallOutcome, after duration: Duration) {
     let job = ready.job
     inFlight -= 1
     letGoImage(of: job)
     guard let gate = gateOfKind[job.kind] else { return }
     gates[gate].inFlight -= 1
+    count(outcome, after: duration, gate)
     switch outcome {
     case .success(let answer): succeeded(job, answer, gate)
     case .failure(let failure): failed(ready, failure, gate)
     }
     dispatch()
+  }
+
+  /// Counts a call of which something was sent.
+  private func count(_ outcome: CallOutcome, after duration: Duration, _ gate: Int) {
+    let (calls, status): (Int, Int?) =
+      switch outcome {
+      case .success(let answer): (answer.calls, answer.status)
+      case .failure(let failure): (failure.calls, failure.status)
+      }
+    meters.calls.add(calls)
+    guard calls > 0 else { return }
+    meters.answers.add(status.map(String.init) ?? "none")
+    gates[gate].callDuration.observe(duration)
   }
 
   /// The job's image cannot be sent, and no call was made.
@@ -77,6 +92,7 @@ extension Pipeline {
       gates[gate].inFlight -= 1
       gates[gate].breaker.abandoned(ready.admission, at: EventLoop.now)
     }
+    if let reason = why.reason { meters.imagesRefused.add(reason) }
     switch why {
     case .refused(let refusal):
       record(
@@ -111,7 +127,6 @@ extension Pipeline {
 
   private func succeeded(_ job: ClaimedJob, _ answer: CallAnswer, _ gate: Int) {
     if job.isUnsanitized { reportedDecoderError = nil }
-    meters.calls.add(answer.calls)
     gates[gate].window.succeeded(after: answer.timing.total)
     if gates[gate].breaker.succeeded() {
       gates[gate].pauseReason = nil
@@ -128,7 +143,6 @@ extension Pipeline {
 
   private func failed(_ ready: ReadyJob, _ failure: CallFailure, _ gate: Int) {
     let job = ready.job
-    meters.calls.add(failure.calls)
     if failure.wasCancelled {
       gates[gate].breaker.abandoned(ready.admission, at: EventLoop.now)
       if failure.calls > 0 {

@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 internal import PostgreSQL
 
 /// Which jobs are taken from the queue, and when.

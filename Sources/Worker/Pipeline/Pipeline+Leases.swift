@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 
 /// The leases that this worker holds.
 extension Pipeline {

@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 internal import System
 
 /// Outcomes that cannot be stored yet, since somebody else's open transaction holds the job: a cancellation that a

@@ -1,6 +1,7 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
+internal import Monitoring
 internal import PostgreSQL
 
 /// The way of the images from the database to the calls.
@@ -85,6 +86,7 @@ extension Pipeline {
   func imageMissing(_ jobs: [ClaimedJob]) {
     for job in jobs {
       notRead(job)
+      meters.imagesRefused.add("missing")
       record(
         job,
         .failed(
@@ -99,6 +101,7 @@ extension Pipeline {
   func imageUnreadable(_ jobs: [ClaimedJob], _ error: JobQueueError) {
     for job in jobs {
       notRead(job)
+      meters.imagesRefused.add("unreadable")
       let decision = configuration.retryPolicy.decide(
         .image, attempt: job.attempt, maxAttempts: job.maxAttempts, using: &generator)
       record(

@@ -1,7 +1,9 @@
 internal import AnalysisCore
 internal import EventLoop
+internal import Formatting
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 
 /// The way of the outcomes to the database, many together.
 extension Pipeline {
@@ -85,6 +87,7 @@ extension Pipeline {
 
   func stored(_ jobs: [CompletedJob], _ outcome: CompletionOutcome) {
     meters.completed.add(outcome.stored.count)
+    if !outcome.stored.isEmpty { meters.lastSuccess.set(Int(UnixTime.now.seconds)) }
     meters.stale.add(outcome.stale.count)
     for (job, reason) in outcome.rejected {
       meters.dead.add()

@@ -4,6 +4,7 @@ internal import ImageDecoding
 internal import JobQueue
 internal import Logging
 internal import ModelClient
+internal import Monitoring
 internal import PostgreSQL
 
 /// What one worker process holds: the jobs between their claim and their outcome.
@@ -127,7 +128,10 @@ actor Pipeline {
         gateOfKind[kind] = index
       } else {
         gateOfKind[kind] = gates.count
-        gates.append(EndpointGate(client: client, greatestWindow: configuration.concurrency))
+        gates.append(
+          EndpointGate(
+            client: client, greatestWindow: configuration.concurrency,
+            callDuration: meters.callDuration(of: client.endpoint.name)))
       }
     }
     self.gates = gates

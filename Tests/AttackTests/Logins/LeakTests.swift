@@ -134,7 +134,7 @@ struct LeakTests {
     arguments: [
       ("reporter", "analysis.finding_counts(%)"), ("reporter", "analysis.usage_report(%, NULL, now())"),
       ("reporter", "analysis.open_jobs(%)"), ("operator", "analysis.dead_counts(0::smallint, 100)"),
-      ("operator", "analysis.dead_causes('-infinity', 100)"),
+      ("operator", "analysis.dead_causes('-infinity', 100)"), ("operator", "analysis.month_totals()"),
       ("clinician", "analysis.jobs_shown(0::smallint, %, ARRAY[1, 2, 65, 66, 129, 193]::bigint[])"),
       ("operator", "analysis.usage_differences(0::smallint, %)"),
     ])

@@ -39,6 +39,10 @@ extension SQLAttack {
       .operator, "counts the dead without end", "SELECT * FROM analysis.dead_counts(0::smallint, 2147483647)",
       .refused("22023")),
     SQLAttack(
+      .operator, "finds another office's patients in the month's totals",
+      "SELECT count(*) FROM (SELECT to_jsonb(t)::text AS row FROM analysis.month_totals() t) x WHERE row ~ 'south|confided'",
+      .answers("(0)")),
+    SQLAttack(
       .operator, "counts lanes without end",
       "SELECT * FROM analysis.status_of_lanes(0::smallint, '{4,5,6,7}', 2147483647)", .tellsNothing),
     SQLAttack(

@@ -60,6 +60,8 @@ struct HelpSnapshotTests {
           erase        Remove everything that is kept of a person.
           doctor       Look for what is wrong with the database, the workers and the
                        endpoint.
+          serve        Serve the queue's metrics and its health by HTTP, until it is
+                       stopped.
           completions  Print a completion script for bash, zsh or fish.
           help         Show the help of a subcommand.
 

@@ -1,6 +1,7 @@
 import EventLoop
 import JobQueue
 import Logging
+import Monitoring
 import PostgreSQL
 import Synchronization
 import Testing

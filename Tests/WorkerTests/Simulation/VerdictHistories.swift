@@ -3,6 +3,7 @@ import EventLoop
 import HTTPTransfer
 import JobQueue
 import ModelClient
+import Monitoring
 import PostgreSQL
 import System
 import TestSupport
@@ -96,7 +97,7 @@ struct VerdictHistories {
     try await withModelClient { client in
       try simulate(200) { random in
         let greatest = Int.random(in: 1...12, using: &random)
-        var gate = EndpointGate(client: client, greatestWindow: greatest)
+        var gate = EndpointGate(client: client, greatestWindow: greatest, callDuration: Histogram())
         var now = ContinuousClock.now
         var queued: Int64 = 0
         var expected: Int64 = 1

@@ -4,6 +4,7 @@ import HTTPTransfer
 import JobQueue
 import Logging
 import ModelClient
+import Monitoring
 import PostgreSQL
 import QueueTestSupport
 import System
@@ -16,6 +17,8 @@ final class Running: Sendable {
   let loop: EventLoop
   /// Its log so far.
   let log: MemorySink
+  /// What it tells a monitoring system.
+  let monitor: WorkerMonitor
   private let stops: AsyncStream<Void>.Continuation
   private let task: Task<WorkerSummary, any Error>
 
@@ -79,6 +82,7 @@ final class Running: Sendable {
       version: "1.0")
     let (stream, stops) = AsyncStream<Void>.makeStream()
     self.counters = counters
+    monitor = worker.monitor
     self.loop = loop
     self.log = log
     self.stops = stops

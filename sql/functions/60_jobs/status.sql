@@ -1,5 +1,5 @@
 -- What there is in the queue, and who works on it. Every count is bounded or kept by workers. Each function
--- runs with its caller's rights, but for the one that counts the dead.
+-- runs with its caller's rights, but for those that count the dead and the refusals.
 
 -- What waits and runs in each lane of one shard. Counting stops at p_limit.
 CREATE OR REPLACE FUNCTION analysis.status_of_lanes(p_shard smallint, p_lanes smallint[], p_limit int)
@@ -144,6 +144,25 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
 $$;
 COMMENT ON FUNCTION analysis.done_rates IS
   'Answers how many results were stored a second over ten seconds, a minute and five minutes.';
+
+-- What else a monitoring system is told: how many submits the limits of the present month have refused, and when
+-- the last statement was closed. It reads the counters of all users: to be asked once a minute at most.
+CREATE OR REPLACE FUNCTION analysis.month_totals() RETURNS TABLE (o_refused bigint, o_closed_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_month smallint := analysis.period_of(now(), 'UTC');
+BEGIN
+  SELECT coalesce(sum(u.refused), 0) INTO o_refused
+  FROM analysis.usage u
+  WHERE u.period = v_month AND u.refused > 0
+    AND (v_seen IS NULL OR analysis.is_seen(v_seen, u.shard, u.user_id));
+  SELECT max(s.closed_at) INTO o_closed_at
+  FROM analysis.statement s;
+  RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION analysis.month_totals IS
+  'Answers how many submits this month''s limits refused, and when the last statement was closed.';
 
 -- The server's estimates, by name.
 CREATE OR REPLACE FUNCTION analysis.gauges() RETURNS TABLE (o_name text, o_value bigint)

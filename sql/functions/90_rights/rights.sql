@@ -38,7 +38,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
         'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
-        'queue_overview', 'gauges'
+        'queue_overview', 'gauges', 'month_totals'
       ] AS functions,
       ARRAY[
         'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',

@@ -13,6 +13,8 @@ struct ControlSession: Sendable {
   let context: ControlContext
   let database: ConnectionPool
   let interruption: Interruption
+  /// Where everything of the command runs.
+  let loop: EventLoop
 
   /// Where results go, in the form that was asked for.
   var view: View { context.view }
@@ -59,7 +61,7 @@ extension ControlContext {
     defer { loop.shutdown() }
     let database = ConnectionPool(configuration, on: loop, size: Self.connections)
     let interruption = Interruption()
-    let session = ControlSession(context: self, database: database, interruption: interruption)
+    let session = ControlSession(context: self, database: database, interruption: interruption, loop: loop)
     let first = FirstConnection(
       on: loop, patience: try self[CommonOptions.connectTimeout], say: console.say)
     let place = keepsEnd && schema == .compatible ? try self[CommonOptions.auditEnds] : nil

@@ -12,6 +12,7 @@ final class Interruption: Sendable {
   }
 
   private let state = Mutex(State())
+  private let arrivals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingOldest(1))
 
   /// Whether a signal has arrived.
   var isAsked: Bool { state.withLock { $0.arrivals > 0 } }
@@ -19,6 +20,12 @@ final class Interruption: Sendable {
   /// From now on the first signal cancels nothing: the body looks at `isAsked` and ends in good order.
   func endGracefully() {
     state.withLock { $0.isGraceful = true }
+  }
+
+  /// Waits until a signal has arrived, for a command that has nothing else to do. That signal cancels nothing.
+  func asked() async {
+    endGracefully()
+    for await _ in arrivals.stream { return }
   }
 
   /// From now on the first signal cancels again, and at once if it has come.
@@ -50,6 +57,7 @@ final class Interruption: Sendable {
 
   /// Called for each signal.
   func signalArrived() {
+    arrivals.continuation.yield()
     let cancel = state.withLock { state in
       state.arrivals += 1
       return state.isGraceful && state.arrivals == 1 ? nil : state.cancel

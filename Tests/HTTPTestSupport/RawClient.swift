@@ -3,27 +3,43 @@ import Glibc
 
 /// A client of a few lines over a blocking socket: unlike a full client it repeats nothing, follows nothing
 /// and shows exactly how a connection ended.
-final class RawClient {
+public final class RawClient {
   /// What came back.
-  struct Response {
-    var status = 0
-    var headers: [String: String] = [:]
-    var body: [UInt8] = []
-    var ending = Ending.complete
+  public struct Response {
+    /// The status; 0 without an answer.
+    public var status = 0
+    /// The header fields, names in lower case.
+    public var headers: [String: String] = [:]
+    /// The body.
+    public var body: [UInt8] = []
+    /// How it ended.
+    public var ending = Ending.complete
 
-    var text: String { String(decoding: body, as: UTF8.self) }
-    var json: [String: Any] {
+    /// The body as text.
+    public var text: String { String(decoding: body, as: UTF8.self) }
+    /// The body as an object of JSON; empty when it is none.
+    public var json: [String: Any] {
       (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
     }
   }
 
-  enum Ending { case complete, closedEarly, reset }
+  /// How an answer ended.
+  public enum Ending: Sendable { case complete, closedEarly, reset }
 
-  struct Failure: Error { let what: String }
+  /// What a call of the system came to.
+  public struct Failure: Error {
+    let what: String
+
+    /// A failure, in words.
+    public init(what: String) {
+      self.what = what
+    }
+  }
 
   private var descriptor: Int32
 
-  init(port: UInt16) throws {
+  /// Connects to a port of 127.0.0.1.
+  public init(port: UInt16) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -39,23 +55,31 @@ final class RawClient {
 
   deinit { close() }
 
-  func close() {
+  /// Closes the connection.
+  public func close() {
     if descriptor >= 0 { Glibc.close(descriptor) }
     descriptor = -1
   }
 
   /// Sends a request and reads its answer.
-  func request(
+  public func request(
     _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
   ) throws -> Response {
     try send(method, path, headers: headers, body: body)
     return receive()
   }
 
-  func send(_ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []) throws {
+  /// Sends a request.
+  public func send(
+    _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
+  ) throws {
     var head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.count)\r\n"
     for (name, value) in headers.sorted(by: { $0.key < $1.key }) { head += "\(name): \(value)\r\n" }
-    let bytes = Array((head + "\r\n").utf8) + body
+    try send(raw: Array((head + "\r\n").utf8) + body)
+  }
+
+  /// Sends bytes as they are, whether they are a request or not.
+  public func send(raw bytes: [UInt8]) throws {
     var offset = 0
     while offset < bytes.count {
       let sent = bytes.withUnsafeBytes {
@@ -68,7 +92,7 @@ final class RawClient {
   }
 
   /// Reads one answer to its announced length or to the end of the connection.
-  func receive() -> Response {
+  public func receive() -> Response {
     var response = Response()
     var bytes: [UInt8] = []
     var bodyStart: Int?

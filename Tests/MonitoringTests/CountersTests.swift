@@ -1,4 +1,4 @@
-import Logging
+import Monitoring
 import Testing
 
 @Suite("Counters")

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The named counters and gauges of a process. Ask for each once and keep it: the look-up takes a lock.
+/// The named counters, gauges and histograms of a process. Ask for each once and keep it: the look-up takes a lock.
 public final class Counters: Sendable {
   /// A number at one moment.
   public struct Reading: Sendable, Equatable {
@@ -23,6 +23,8 @@ public final class Counters: Sendable {
   private struct Named {
     var counters: [String: Counter] = [:]
     var gauges: [String: Gauge] = [:]
+    var labelled: [String: LabelledCounter] = [:]
+    var histograms: [String: Histogram] = [:]
   }
 
   private let named = Mutex(Named())
@@ -50,7 +52,27 @@ public final class Counters: Sendable {
     }
   }
 
-  /// Every number, by name.
+  /// The counters of a name, one for each value of a label, made when first asked for.
+  public func labelled(_ name: String) -> LabelledCounter {
+    named.withLock { named in
+      if let known = named.labelled[name] { return known }
+      let made = LabelledCounter()
+      named.labelled[name] = made
+      return made
+    }
+  }
+
+  /// The histogram of a name, made when first asked for.
+  public func histogram(_ name: String) -> Histogram {
+    named.withLock { named in
+      if let known = named.histograms[name] { return known }
+      let made = Histogram()
+      named.histograms[name] = made
+      return made
+    }
+  }
+
+  /// Every counter and gauge, by name.
   public func snapshot() -> [Reading] {
     let (counters, gauges) = named.withLock { ($0.counters, $0.gauges) }
     let readings =

@@ -1,15 +1,17 @@
 import Dispatch
-import Testing
+public import Testing
 
 /// Runs a suite's tests on a thread beside those that all tests share, one at a time.
 ///
 /// The client of these tests is blocking, so that it shows exactly how a connection ended. On the shared
 /// threads, of which there are as many as cores, it would hold up every other test of the process.
-struct OwnThread: SuiteTrait, TestTrait, TestScoping {
-  let isRecursive = true
+public struct OwnThread: SuiteTrait, TestTrait, TestScoping {
+  /// Its tests too.
+  public let isRecursive = true
 
+  /// Runs a test there.
   @concurrent
-  func provideScope(
+  public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
     try await withTaskExecutorPreference(BlockingTests.executor) { try await function() }
@@ -18,7 +20,7 @@ struct OwnThread: SuiteTrait, TestTrait, TestScoping {
 
 extension Trait where Self == OwnThread {
   /// On a thread where a test may block.
-  static var onOwnThread: OwnThread { OwnThread() }
+  public static var onOwnThread: OwnThread { OwnThread() }
 }
 
 /// The thread.

@@ -1,0 +1,96 @@
+internal import Cmicrohttpd
+internal import Glibc
+
+/// A client's connection, with the request that is being served on it. Valid as long as its exchange is.
+///
+/// All but `resume` is for the daemon's own callbacks.
+public struct HTTPConnection: Sendable, Hashable {
+  /// The address of the `MHD_Connection`.
+  private let address: UInt
+
+  init(_ connection: OpaquePointer) {
+    address = UInt(bitPattern: connection)
+  }
+
+  private var pointer: OpaquePointer? { OpaquePointer(bitPattern: address) }
+
+  /// The value of one of the request's headers.
+  public func header(_ name: String) -> String? {
+    pointer.flatMap { mhd_header($0, name) }.map { String(cString: $0) }
+  }
+
+  /// The client's socket, or -1.
+  public var socket: Int32 { pointer.map(mhd_socket) ?? -1 }
+
+  /// Nothing is done for it until it is resumed.
+  public func suspend() {
+    MHD_suspend_connection(pointer)
+  }
+
+  /// It goes on: its exchange is asked to advance once more. Any thread may say so, once for each `suspend`.
+  public func resume() {
+    MHD_resume_connection(pointer)
+  }
+
+  /// Queues an answer whose body is there.
+  ///
+  /// - Returns: Whether the connection stays open.
+  public func answer(_ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]) -> Bool {
+    queue(status, headers, body.withUnsafeBytes { mhd_response($0.baseAddress, $0.count) })
+  }
+
+  /// Queues an answer whose body has an announced length and is read piece by piece.
+  ///
+  /// - Returns: Whether the connection stays open.
+  public func answer(
+    _ status: Int, _ headers: [(name: String, value: String)], length: Int, _ body: HTTPBodyReader
+  ) -> Bool {
+    let context = Unmanaged.passRetained(body).toOpaque()
+    guard let response = mhd_read_response(UInt64(length), readBody, context, freeBody) else {
+      Unmanaged<HTTPBodyReader>.fromOpaque(context).release()
+      return false
+    }
+    return queue(status, headers, response)
+  }
+
+  private func queue(
+    _ status: Int, _ headers: [(name: String, value: String)], _ response: OpaquePointer?
+  ) -> Bool {
+    guard let response else { return false }
+    defer { MHD_destroy_response(response) }
+    for header in headers { MHD_add_response_header(response, header.name, header.value) }
+    return MHD_queue_response(pointer, UInt32(status), response) == mhd_yes
+  }
+}
+
+/// A body that is read while it is sent. Used by the thread that serves its connection only.
+open class HTTPBodyReader {
+  /// What a read came to.
+  public enum Step {
+    /// So many bytes; 0 of a connection that was suspended, which asks again when it goes on.
+    case bytes(Int)
+    /// There is no more, although more was announced: the connection is closed.
+    case broken
+  }
+
+  /// A body of which nothing was sent.
+  public init() {}
+
+  /// Puts the bytes from a position on into the buffer, as many as there are and go into it.
+  open func read(at position: Int, into buffer: UnsafeMutableRawBufferPointer) -> Step { .broken }
+}
+
+private func readBody(
+  _ context: UnsafeMutableRawPointer?, _ position: UInt64, _ buffer: UnsafeMutablePointer<CChar>?, _ room: Int
+) -> Int {
+  guard let context, let buffer else { return mhd_reader_failed }
+  let reader = Unmanaged<HTTPBodyReader>.fromOpaque(context).takeUnretainedValue()
+  switch reader.read(at: Int(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: room)) {
+  case .bytes(let count): return count
+  case .broken: return mhd_reader_failed
+  }
+}
+
+private func freeBody(_ context: UnsafeMutableRawPointer?) {
+  if let context { Unmanaged<HTTPBodyReader>.fromOpaque(context).release() }
+}

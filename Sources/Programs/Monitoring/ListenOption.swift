@@ -1,0 +1,51 @@
+public import CommandLineTool
+public import HTTPServing
+
+extension ValueFormat where Value == ListenAddress {
+  /// An address and a port: `127.0.0.1:9464`, `[::1]:9464`, `localhost:9464`.
+  public static var listenAddress: Self {
+    ValueFormat(
+      name: "ADDRESS:PORT",
+      parse: { (given: String) throws(ValueError) -> ListenAddress in
+        guard let address = ListenAddress(given) else {
+          throw ValueError("is not a numeric address with a port, such as 127.0.0.1:9464 or [::1]:9464")
+        }
+        return address
+      },
+      text: { $0.description })
+  }
+}
+
+/// Where a program may listen: on the loopback, and wider only where that was asked for by a flag of its own.
+public struct ListenRule: Sendable {
+  private let option: String
+  private let flag: String
+
+  /// The rule of an option and its flag, as they are typed.
+  public init(option: String, flag: String) {
+    self.option = option
+    self.flag = flag
+  }
+
+  /// Refuses an address that other machines reach, unless the flag was given; then it warns.
+  public func check(_ address: ListenAddress, isAllowed: Bool, _ console: Console) throws(CommandFailure) {
+    guard !address.isLoopback else { return }
+    guard isAllowed else {
+      throw .usage(
+        "\(option) \(address) lets other machines in, and who reads there is not asked who it is.",
+        advice: "Listen on 127.0.0.1, or give \(flag) too where the network is closed to others.")
+    }
+    console.say(
+      "warning: \(option) \(address) lets other machines in: who reaches it reads counts of jobs, addresses of endpoints "
+        + "and the database's size, without TLS and without a password.")
+  }
+
+  /// Starts to serve there.
+  public func serve(_ address: ListenAddress, _ routes: [HTTPRoute]) throws(CommandFailure) -> HTTPServer {
+    do throws(HTTPServingError) {
+      return try HTTPServer(address, routes)
+    } catch {
+      throw .usage("\(option): \(error.description).", advice: "Name another address or port.")
+    }
+  }
+}

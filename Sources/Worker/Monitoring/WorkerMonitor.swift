@@ -1,0 +1,51 @@
+internal import Formatting
+internal import JobQueue
+public import Monitoring
+internal import Synchronization
+
+/// What a worker tells a monitoring system: its metrics, and whether it can work.
+///
+/// It can be asked from the moment that the worker is made until after its run has ended.
+public final class WorkerMonitor: Sendable {
+  private let meters: Meters
+  private let version: String
+  /// Nil until the database has answered.
+  private let pipeline = Mutex<Pipeline?>(nil)
+
+  init(_ meters: Meters, version: String) {
+    self.meters = meters
+    self.version = version
+  }
+
+  /// The run has begun.
+  func watch(_ pipeline: Pipeline) { self.pipeline.withLock { $0 = pipeline } }
+
+  private var running: Pipeline? { pipeline.withLock { $0 } }
+
+  /// The metrics, as they are now.
+  public func metrics() async -> [MetricFamily] {
+    WorkerMetrics.families(
+      meters, version: version, endpoints: await running?.endpointReports() ?? [])
+  }
+
+  /// Whether it can work: the database answers, an endpoint is called, and it is not to stop.
+  public func readiness() async -> ServiceReadiness {
+    guard let pipeline = running else {
+      return ServiceReadiness(isReady: false, [.init(name: "stage", value: "starting")])
+    }
+    let (stage, endpoints) = (await pipeline.stage, await pipeline.endpointReports())
+    let isAway = pipeline.absence.isOn
+    return ServiceReadiness(
+      isReady: stage == .running && !isAway && endpoints.contains { !$0.isLeftAlone },
+      [
+        .init(name: "stage", value: .string(stage == .running ? "running" : "draining")),
+        .init(name: "database", value: .string(isAway ? "away" : "answers")),
+        .init(
+          name: "endpoints",
+          value: .array(
+            endpoints.map { endpoint in
+              ["endpoint": .string(endpoint.name), "state": .string(endpoint.state.rawValue)]
+            })),
+      ])
+  }
+}

@@ -1,0 +1,56 @@
+import Administration
+import PostgreSQL
+import QueueTestSupport
+import Testing
+
+@Suite("What a monitoring system is told of the queue beside its status")
+struct QueueTotalsTests {
+  /// Two clinics with a user each; the one of the south was refused three times this month.
+  private func withRefusals(_ body: (QueueFixture) async throws -> Void) async throws {
+    try await withQueue { queue in
+      try await queue.addUser("n1")
+      try await queue.addUser("s1")
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.add_clinic('south');
+        SELECT analysis.assign_clinic(0::smallint, 'n1', 'north'), analysis.assign_clinic(0::smallint, 's1', 'south');
+        INSERT INTO analysis.usage (shard, period, user_id, refused)
+        SELECT a.shard, analysis.period_of(now(), 'UTC') - m, a.user_id, 3 + m
+        FROM analysis.account a CROSS JOIN generate_series(0, 1) m WHERE a.user_ref = 's1'
+        """)
+      try await body(queue)
+    }
+  }
+
+  @Test(
+    "counts the refusals of the present month, dead jobs by class, and names the limit and the last statement"
+  )
+  func totals() async throws {
+    try await withRefusals { queue in
+      _ = try await queue.deadJob("n1", image: "dies")
+      let before = try await QueueTotals.read(queue.pool)
+      #expect(before.refusedByMonthLimit == 3)
+      #expect(before.dead.values.reduce(0, +) == 1)
+      #expect(before.lastStatementAt == nil && before.databaseLimit == nil)
+      try await queue.execute(
+        """
+        INSERT INTO analysis.statement VALUES ('usage', 24300, '2026-01-02 03:04:05+00'), ('usage', 24299, '2025-12-01+00');
+        UPDATE analysis.setting SET value = '1000000' WHERE name = 'max_database_bytes'
+        """)
+      let after = try await QueueTotals.read(queue.pool)
+      #expect(after.lastStatementAt == 1_767_323_045 && after.databaseLimit == 1_000_000)
+    }
+  }
+
+  @Test("shows a login that sees one clinic nothing of another")
+  func clinics() async throws {
+    try await withRefusals { queue in
+      try await withLogin(of: ["operator"], in: queue) { login in
+        #expect(try await QueueTotals.read(login).refusedByMonthLimit == 3)
+        let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
+        #expect(try await QueueTotals.read(login).refusedByMonthLimit == 0)
+      }
+    }
+  }
+}

@@ -1,0 +1,113 @@
+import Administration
+import AnalysisCore
+import EventLoop
+import Formatting
+import JobQueue
+import Monitoring
+import PostgreSQL
+import QueueTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ControlCommands
+
+@Suite("What serve tells of the queue")
+struct ServeTests {
+  private func text(_ monitor: QueueMonitor) async -> MetricsText {
+    MetricsText(Exposition.text(await monitor.metrics()))
+  }
+
+  /// A queue with three waiting jobs, a running, a scheduled and a dead one, and a worker that finds its endpoint shut.
+  private func withJobs(_ body: (QueueFixture) async throws -> Void) async throws {
+    try await withQueue { queue in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit(5)
+      let claimed = try await queue.claimJobs(count: 2)
+      let failed = FailedAttempt(
+        lease: claimed[0].lease, job: claimed[0].id, decision: .dead, failureClass: .permanent,
+        message: "Refused.")
+      _ = try await queue.statements.fail([failed]).run(on: queue.pool)
+      _ = try await queue.submit(1, kind: .ear, priority: .urgent, in: 3600)
+      _ = try await queue.statements.heartbeat([1000], leaseDuration: .seconds(60), inFlight: 1).run(
+        on: queue.pool)
+      _ = try await queue.statements.tell(
+        WorkerReport(endpoints: [
+          .init(name: "https://a.example.org", kinds: ["throat"], state: .shut),
+          .init(name: "https://b.example.org", kinds: ["ear"], state: .paused),
+        ]), on: queue.pool, deadline: .seconds(60))
+      try await WorkerStatements.refreshGauges().run(on: queue.pool)
+      try await body(queue)
+    }
+  }
+
+  @Test("Jobs by state, type and priority, workers, breakers, causes and sizes, as Prometheus wants them")
+  func metrics() async throws {
+    try await withJobs { queue in
+      let text = await text(QueueMonitor(queue.pool))
+      #expect(text["analysis_database_up"] == 1)
+      #expect(text["analysis_jobs{state=\"waiting\",type=\"throat\",priority=\"normal\"}"] == 3)
+      #expect(text["analysis_jobs{state=\"running\",type=\"throat\",priority=\"normal\"}"] == 1)
+      #expect(text["analysis_jobs{state=\"waiting\",type=\"ear\",priority=\"quarantine\"}"] == 0)
+      #expect(text["analysis_jobs{state=\"scheduled\"}"] == 1 && text["analysis_jobs{state=\"dead\"}"] == 1)
+      #expect(text["analysis_jobs_are_capped"] == 0)
+      #expect(try #require(text["analysis_oldest_waiting_seconds{type=\"throat\",priority=\"normal\"}"]) > 0)
+      #expect(text["analysis_oldest_waiting_seconds{type=\"ear\",priority=\"normal\"}"] == 0)
+      #expect(text["analysis_workers{state=\"alive\"}"] == 1 && text["analysis_workers{state=\"lost\"}"] == 0)
+      #expect(text["analysis_breaker_open{endpoint=\"https://a.example.org\"}"] == 1)
+      #expect(text["analysis_breaker_open{endpoint=\"https://b.example.org\"}"] == 0)
+      #expect(text["analysis_dead_jobs{class=\"permanent\"}"] == 1)
+      #expect(text["analysis_submits_refused_total{limit=\"month\"}"] == 0)
+      #expect(text["analysis_pending_refunds"] == 1)
+      #expect(try #require(text["analysis_database_bytes"]) > 1_000_000)
+      #expect(text.names.isSubset(of: QueueMetrics.all.map(\.name)))
+      if Promtool.isAvailable {
+        let written = Exposition.text(await QueueMonitor(queue.pool).metrics())
+        #expect(try await Promtool.complaints(ofMetrics: written) == "")
+      }
+    }
+  }
+
+  @Test("The database is asked once in five seconds, however many ask, and for the totals once in a minute")
+  func cached() async throws {
+    try await withJobs { queue in
+      let began = ContinuousClock.now
+      let passed = Mutex(Duration.zero)
+      let monitor = QueueMonitor(queue.pool) { began + passed.withLock { $0 } }
+      func waiting() async -> Double? {
+        await text(monitor)["analysis_jobs{state=\"waiting\",type=\"throat\",priority=\"normal\"}"]
+      }
+      #expect(await waiting() == 3)
+      _ = try await queue.submit(1)
+      try await queue.execute("UPDATE analysis.setting SET value = '5000' WHERE name = 'max_database_bytes'")
+      passed.withLock { $0 = .seconds(4) }
+      await withTaskGroup(of: Double?.self) { group in
+        for _ in 0..<20 { group.addTask { await waiting() } }
+        for await found in group { #expect(found == 3) }
+      }
+      passed.withLock { $0 = .seconds(6) }
+      #expect(await waiting() == 4)
+      #expect(await text(monitor)["analysis_database_limit_bytes"] == nil)
+      passed.withLock { $0 = .seconds(61) }
+      #expect(await text(monitor)["analysis_database_limit_bytes"] == 5000)
+    }
+  }
+
+  @Test("Of a database that is away it says so, and shows no old number of jobs")
+  func away() async throws {
+    try await withJobs { queue in
+      let passed = Mutex(Duration.zero)
+      let began = ContinuousClock.now
+      let pool = ConnectionPool(queue.database.configuration, on: queue.loop, size: 1)
+      let monitor = QueueMonitor(pool) { began + passed.withLock { $0 } }
+      #expect(await monitor.readiness().isReady)
+      await pool.close()
+      passed.withLock { $0 = .seconds(6) }
+      let text = await text(monitor)
+      #expect(text["analysis_database_up"] == 0)
+      #expect(text["analysis_jobs{state=\"scheduled\"}"] == nil)
+      let readiness = await monitor.readiness()
+      #expect(!readiness.isReady && readiness.facts["database"]?.text == "away")
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import Formatting
+import HTTPServing
+import HTTPTestSupport
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The HTTP server of the installed programs", .onOwnThread)
+struct HTTPServerTests {
+  private static let loopback = ListenAddress(host: "127.0.0.1", port: 0)
+
+  private func server(
+    _ bounds: HTTPServer.Bounds = HTTPServer.Bounds(),
+    _ page: @escaping @Sendable () async -> HTTPAnswer = { .text(200, "here") }
+  ) throws -> HTTPServer {
+    try HTTPServer(Self.loopback, [HTTPRoute("/page", page)], bounds: bounds)
+  }
+
+  @Test("answers a page, and again on the same connection")
+  func page() async throws {
+    let server = try server()
+    let client = try RawClient(port: server.address.port)
+    for _ in 0..<3 {
+      let answer = try client.request("GET", "/page?with=query")
+      #expect(answer.status == 200 && answer.text == "here\n")
+      #expect(answer.headers["cache-control"] == "no-store")
+      #expect(answer.headers["x-content-type-options"] == "nosniff")
+    }
+    await server.stop()
+  }
+
+  @Test("leaves the body out of the answer to HEAD")
+  func head() async throws {
+    let server = try server()
+    let client = try RawClient(port: server.address.port)
+    try client.send("HEAD", "/page", headers: ["Connection": "close"])
+    let answer = client.receive()
+    #expect(answer.status == 200 && answer.headers["content-length"] == "5")
+    #expect(answer.body.isEmpty && answer.ending == .closedEarly)
+    await server.stop()
+  }
+
+  @Test(
+    "answers what is no page of its own by the status of the fault",
+    arguments: [
+      ("GET", "/", 404), ("GET", "/page/", 404), ("GET", "/page/../page", 404), ("GET", "/%70age", 200),
+      ("GET", "//page", 404), ("POST", "/page", 405), ("DELETE", "/page", 405), ("BREW", "/page", 405),
+      ("OPTIONS", "/page", 405), ("TRACE", "/page", 405),
+    ])
+  func faults(method: String, path: String, status: Int) async throws {
+    let server = try server()
+    let answer = try RawClient(port: server.address.port).request(method, path)
+    #expect(answer.status == status)
+    if status == 405 { #expect(answer.headers["allow"] == "GET, HEAD") }
+    await server.stop()
+  }
+
+  @Test("makes many pages at once without a thread for each")
+  func many() async throws {
+    let waiting = Mutex(0)
+    let opened = OpenedGate()
+    let server = try server {
+      waiting.withLock { $0 += 1 }
+      await opened.wait()
+      return .text(200, "here")
+    }
+    let clients = try (0..<40).map { _ in try RawClient(port: server.address.port) }
+    for client in clients { try client.send("GET", "/page") }
+    try await eventually("all to be asked for") { waiting.withLock { $0 } == 40 }
+    await opened.open()
+    for client in clients { #expect(client.receive().status == 200) }
+    await server.stop()
+  }
+
+  @Test("answers 503 when a page takes too long, and cancels what makes it")
+  func tooLong() async throws {
+    var bounds = HTTPServer.Bounds()
+    bounds.answer = .milliseconds(50)
+    let wasCancelled = Mutex(false)
+    let server = try server(bounds) {
+      do { try await Task.sleep(for: .seconds(600)) } catch { wasCancelled.withLock { $0 = true } }
+      return .text(200, "late")
+    }
+    let answer = try RawClient(port: server.address.port).request("GET", "/page")
+    #expect(answer.status == 503)
+    try await eventually("the end of what made it") { wasCancelled.withLock { $0 } }
+    await server.stop()
+  }
+
+  @Test("stops while pages are being made, and listens no more")
+  func stops() async throws {
+    let begun = Mutex(0)
+    let opened = OpenedGate()
+    let server = try server {
+      begun.withLock { $0 += 1 }
+      await opened.wait()
+      return .text(200, "late")
+    }
+    let port = server.address.port
+    let clients = try (0..<5).map { _ in try RawClient(port: port) }
+    for client in clients { try client.send("GET", "/page") }
+    try await eventually("all to be asked for") { begun.withLock { $0 } == 5 }
+    await server.stop()
+    for client in clients { #expect(client.receive().status != 200) }
+    #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+    await opened.open()
+  }
+
+  @Test("says which address it cannot listen on, and why")
+  func taken() async throws {
+    let server = try server()
+    let error = #expect(throws: HTTPServingError.self) { try HTTPServer(server.address, []) }
+    #expect(error?.description == "cannot listen on \(server.address): another program listens there")
+    await server.stop()
+  }
+
+  @Test("listens on IPv6 too")
+  func version6() async throws {
+    let server = try HTTPServer(
+      ListenAddress(host: "::1", port: 0), [HTTPRoute("/page") { .text(200, "here") }])
+    let body = try await HelperProgram.output("/usr/bin/curl", ["-sg", "http://\(server.address)/page"])
+    #expect(String(decoding: body, as: UTF8.self) == "here\n")
+    await server.stop()
+  }
+}
+
+/// Lets everybody through once it is open.
+private actor OpenedGate {
+  private var isOpen = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  func wait() async {
+    if isOpen { return }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func open() {
+    isOpen = true
+    for continuation in waiting { continuation.resume() }
+    waiting = []
+  }
+}
