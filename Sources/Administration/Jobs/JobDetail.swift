@@ -1,4 +1,4 @@
-import AnalysisCore
+public import AnalysisCore
 import JobQueue
 import PostgreSQL
 import SQLFiles
@@ -15,6 +15,10 @@ public struct JobDetail: Sendable, Equatable {
   public var isResultHidden = false
   /// Why it died; nil unless it is dead.
   public let death: JobDeath?
+  /// The batch that it is of; nil for none.
+  public var batch: BatchID?
+  /// What the submitter calls it; nil for nothing.
+  public var reference: String?
 }
 
 /// An attempt that failed.
@@ -101,7 +105,8 @@ public struct StoredResult: Sendable, Equatable {
 
 extension StoredResult {
   static let function = SQLFunction(
-    "results_of", 2, "analysis_id", "answered_at", "finished_at", "conditions", "serious", "consult",
+    "results_of", 2, "job_id", "analysis_id", "answered_at", "finished_at", "conditions", "serious",
+    "consult",
     "endpoint_serious", "endpoint_consult", "calls", "call_ms", "model", "endpoint", "version", "attempt")
 
   /// Reads a row of it.

@@ -20,6 +20,8 @@ enum JobsListCommand {
     examples: [
       Example("analysisctl jobs list", "The latest jobs."),
       Example("analysisctl jobs list --user u1 --month 2026-10 --json", "One user's month, for a program."),
+      Example("analysisctl jobs list --reference visit-4711", "What was submitted for a visit."),
+      Example("analysisctl jobs list --batch B17 --state dead", "What died of a batch."),
     ],
     inputs: JobFilterOptions.all + [limit, after],
     exitCodes: [.done, .cutShort, .usage, .unreachable, .tryLater]

@@ -45,7 +45,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ] AS tables),
   jobs AS (
     SELECT ARRAY[
-      'list_jobs', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts', 'job_death', 'period_text'
+      'list_jobs', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts', 'job_death', 'period_text',
+      'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of'
     ] AS functions),
   usage AS (
     SELECT
@@ -60,7 +61,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'submitter',
       ARRAY[
         'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results',
-        'results_of', 'period_text', 'image_rules'],
+        'results_of', 'period_text', 'image_rules',
+        'open_batch', 'submit_in_batch', 'submit_image_in_batch', 'add_refusals', 'billed_before',
+        'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
       '{}'::text[]
     UNION ALL
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
