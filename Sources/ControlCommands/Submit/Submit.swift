@@ -71,10 +71,10 @@ enum SubmitCommand {
         "analysisctl submit --user u1 --type throat --key ward-3 --wait photos/",
         "Safe to repeat; wait for the ends."),
       Example(
-        "analysisctl submit --user u1 --type ear --name 'ward 3' --reference visit-4711 photos/",
+        "analysisctl submit -u u1 -t ear --name 'ward 3' --reference visit-4711 photos/",
         "A batch with a name, its jobs to be found by the visit."),
       Example(
-        "analysisctl submit --user u1 --type ear --wait --results --out results.csv photos/",
+        "analysisctl submit -u u1 -t ear --wait --results --out results.csv photos/",
         "What was found, on the terminal and in a file."),
       Example(
         "analysisctl submit --user u1 --type ear --key-file image.keys photos/",
@@ -190,7 +190,9 @@ enum SubmitCommand {
       database: session.database, interruption: session.interruption, report: report
     ).run()
     try report.finish(response, runKey: runKey, leftOut: list.leftOut)
-    if let out = arguments.out { try await FindingsFile.write(response.results, to: out) }
+    if let out = arguments.out, !response.results.isEmpty {
+      try await FindingsFile.write(response.results, to: out)
+    }
     if let failure = response.failure, !response.isInterrupted { throw failure }
     return response.isInterrupted ? .tryLater : response.tally.exitCode
   }

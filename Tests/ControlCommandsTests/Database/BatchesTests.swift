@@ -28,7 +28,7 @@ struct BatchesTests {
         "submit", "--user", "u1", "--type", "throat", "--name", "ward 3", files.path)
       #expect(ran.code == .refused)
       let batch = try #require(ran.lines.first?.split(separator: " ").first.map(String.init))
-      #expect(ran.lines == ["\(batch) ward 3: \(count) jobs"])
+      #expect(ran.lines == ["\(batch) ward 3: \(count == 1 ? "1 job" : "\(count) jobs")"])
       try await body(queue, batch)
     }
   }
@@ -128,7 +128,7 @@ struct BatchesTests {
         #expect(await own("batches", "cancel", batch, "--yes").code == .refused)
         let name = try #require(ran.lines.last?.split(separator: " ").first.map(String.init))
         #expect(await own("batches", "cancel", name, "--yes").output == "\(name): 1 cancelled.\n")
-        #expect(await own("batches", "retry", name, "--yes").code == .nothingToDo)
+        #expect(await own("batches", "retry", name, "--yes").code == .permission)
       }
       try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { (login) async throws in
         let all = await queue.acting(as: login).control("batches", "list", "--json")
@@ -155,9 +155,8 @@ struct BatchesTests {
       #expect(ran.code == .done && ran.messages == "3 submitted.\n", "\(ran.messages)")
       let jobs = ran.lines.prefix(3).map { $0.split(separator: " ")[1] }
       let found = await queue.control("jobs", "list", "--reference", "visit-2")
-      #expect(found.lines.count == 3)
-      #expect(
-        found.output.contains(jobs[1]) && found.output.contains(jobs[2]) && !found.output.contains(jobs[0]))
+      let numbers = found.lines.dropFirst().compactMap { $0.split(separator: " ").first }
+      #expect(numbers == [jobs[2], jobs[1]])
       let show = await queue.control("jobs", "show", String(jobs[0]))
       #expect(show.output.contains("reference  visit-1"))
       #expect(show.output.contains("batch      B"))

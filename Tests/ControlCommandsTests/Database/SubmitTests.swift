@@ -60,7 +60,7 @@ struct SubmitTests {
       func submitted(_ key: String) async throws -> [String: [UInt8]] {
         let ran = try await withLoginRole(on: queue.pool, in: ["analysis_submitter"]) { login in
           await queue.acting(as: login).control(
-            "submit", "--user", "u1", "--manifest", files.path("batch.csv"), "--key", key)
+            "submit", "--user", "u1", "--manifest", files.path("batch.csv"), "--key", key, "--again")
         }
         #expect(ran.code == .done, "\(ran.messages)")
         let rows = try await queue.pool.query(
@@ -242,7 +242,7 @@ struct SubmitTests {
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 3)
       control.brokenOutput = DescriptorWriter(full.fileDescriptor)
       control.runKey = "another"
-      #expect(await control.run(submit).code == .tryLater)
+      #expect(await control.run(submit + ["--again"]).code == .tryLater)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 6)
       withExtendedLifetime((pipe, full)) {}
     }
