@@ -24,6 +24,34 @@ public struct JobID: Hashable, Sendable, Comparable, CustomStringConvertible {
   }
 }
 
+/// A batch's number, written with a B before it so that it is not taken for a job's: `B17`.
+public struct BatchID: Hashable, Sendable, Comparable, CustomStringConvertible {
+  /// The number.
+  public let value: Int64
+
+  /// The id with a number.
+  public init(_ value: Int64) {
+    self.value = value
+  }
+
+  /// Reads `B17`, `b17` or `17`; nil for anything else.
+  public init?(_ text: String) {
+    let digits = text.hasPrefix("B") || text.hasPrefix("b") ? text.dropFirst() : text[...]
+    guard digits.allSatisfy(\.isASCII), let value = Int64(digits), value > 0, digits.first != "+" else {
+      return nil
+    }
+    self.value = value
+  }
+
+  /// The number behind a B.
+  public var description: String { "B\(value)" }
+
+  /// Orders by number.
+  public static func < (left: BatchID, right: BatchID) -> Bool {
+    left.value < right.value
+  }
+}
+
 /// Where a job is on its way.
 public enum JobState: String, Sendable, CaseIterable, Codable {
   /// Ready to be claimed.

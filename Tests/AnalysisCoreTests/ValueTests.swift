@@ -22,6 +22,15 @@ struct ValueTests {
     #expect(Period(text) == nil)
   }
 
+  @Test("A batch's number is written with a B, and read with it or without")
+  func batches() {
+    #expect(BatchID(17).description == "B17")
+    for text in ["B17", "b17", "17"] { #expect(BatchID(text) == BatchID(17)) }
+    for text in ["", "B", "BB1", "-1", "+1", "B+1", "0", "1.5", "C17", "99999999999999999999", "١٧"] {
+      #expect(BatchID(text) == nil, "\(text)")
+    }
+  }
+
   @Test("The month after December is January of the next year")
   func nextPeriod() throws {
     let december = try #require(Period("2026-12"))

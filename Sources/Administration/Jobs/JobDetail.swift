@@ -1,4 +1,4 @@
-import AnalysisCore
+public import AnalysisCore
 import JobQueue
 import PostgreSQL
 import SQLFiles
@@ -17,6 +17,10 @@ public struct JobDetail: Sendable, Equatable {
   public let death: JobDeath?
   /// Who has it; nil unless it runs.
   public var holder: JobHolder?
+  /// The batch that it is of; nil for none.
+  public var batch: BatchID?
+  /// What the submitter calls it; nil for nothing.
+  public var reference: String?
 }
 
 /// The worker that has a running job, as far as it is known.
@@ -140,7 +144,8 @@ public struct StoredResult: Sendable, Equatable {
 
 extension StoredResult {
   static let function = SQLFunction(
-    "results_of", 2, "analysis_id", "answered_at", "finished_at", "conditions", "serious", "consult",
+    "results_of", 2, "job_id", "analysis_id", "answered_at", "finished_at", "conditions", "serious",
+    "consult",
     "endpoint_serious", "endpoint_consult", "calls", "call_ms", "model", "endpoint", "version", "attempt")
 
   /// Reads a row of it.

@@ -67,6 +67,15 @@ extension JobDirectory {
     return outcomes
   }
 
+  /// Throws where this login may not cancel or retry jobs, also while there is none to be changed.
+  public func requireRight(toRetry: Bool) async throws(JobQueueError) {
+    let none: [Parameter] = [.int16(0), .array([Int64]())]
+    try await Statement(
+      toRetry ? SQLFunction("retry_dead", 2, "o_job") : SQLFunction("cancel", 2, "o_job"), none,
+      while: toRetry ? "retrying dead jobs" : "cancelling jobs"
+    ) { _ in }.run(on: database)
+  }
+
   private func retryDead(
     _ jobs: [JobID], in shard: Int16, by actor: AuditActor?
   ) async throws(JobQueueError) -> [JobID: RetryOutcome] {

@@ -59,13 +59,25 @@ extension JobDirectory {
     var isHidden = false
     if summary.state == .succeeded {
       do {
-        result = try await self.result(of: job, user: summary.user, by: actor)
+        result = try await results(of: [job], user: summary.user, by: actor)[job]
       } catch {
         // Who looks for the causes of failures may not read what was found.
         guard error.lacksRole else { throw error }
         isHidden = true
       }
     }
+    let label = try await Statement(
+      SQLFunction("job_label_of", 3, "o_batch", "o_reference"),
+      [.int16(location.shard), .int16(location.period.label), .int64(job.value)],
+      while: "reading the batch of job \(job)"
+    ) { rows in
+      try rows.first.map {
+        (
+          batch: try $0.int64IfPresent("o_batch").map(BatchID.init),
+          reference: try $0.stringIfPresent("o_reference")
+        )
+      }
+    }.run(on: database)
     let death = try await Statement(
       JobDeath.function, key, while: "reading why job \(job) is dead"
     ) { rows in
@@ -79,26 +91,38 @@ extension JobDirectory {
       }.run(on: database)
     return JobDetail(
       summary: summary, attempts: attempts, result: result, isResultHidden: isHidden, death: death,
-      holder: holder)
+      holder: holder, batch: label?.batch, reference: label?.reference)
   }
 
-  private func result(
-    of job: JobID, user: String, by actor: AuditActor?
-  ) async throws(JobQueueError) -> StoredResult? {
-    let reading = try await Statement(
-      SQLFunction("open_results", 2), [.text(user), .array([job.value])],
-      while: "recording who reads the result of job \(job)"
-    ) { rows in
-      try rows.single().stringIfPresent("open_results")
-    }.run(on: database, as: actor)
-    guard let reading else { return nil }
-    return try await Statement(
-      StoredResult.function, [.text(user), .text(reading)],
-      while: "reading the result of job \(job)"
-    ) { rows in
-      try rows.first.map { try StoredResult($0) }
-    }.run(on: database)
+  /// The analyses of jobs of a user; a job without one that this login may read is left out. That they are read is
+  /// recorded first.
+  ///
+  /// - Parameter actor: who reads them, for the audit; nil for what the server knows itself.
+  public func results(
+    of jobs: [JobID], user: String, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: StoredResult] {
+    var results: [JobID: StoredResult] = [:]
+    for start in stride(from: 0, to: jobs.count, by: Self.resultsAtOnce) {
+      let part = jobs[start..<min(start + Self.resultsAtOnce, jobs.count)]
+      let reading = try await Statement(
+        SQLFunction("open_results", 2), [.text(user), .array(part.map(\.value))],
+        while: "recording who reads results"
+      ) { rows in
+        try rows.single().stringIfPresent("open_results")
+      }.run(on: database, as: actor)
+      guard let reading else { continue }
+      let read = try await Statement(
+        StoredResult.function, [.text(user), .text(reading)], while: "reading results"
+      ) { rows in
+        try rows.map { (try $0.jobID("job_id"), try StoredResult($0)) }
+      }.run(on: database)
+      for (job, result) in read { results[job] = result }
+    }
+    return results
   }
+
+  /// How many results one entry of the audit tells of.
+  private static let resultsAtOnce = 1000
 
   /// The state of each of some jobs; jobs that are unknown are left out.
   public func states(_ jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState] {
@@ -133,15 +157,23 @@ extension JobDirectory {
   private static func part(
     _ filter: JobFilter, shard: Int16, after: JobCursor?, limit: Int, looks: Int
   ) -> Statement<Part> {
-    Statement(
-      SQLFunction(
-        "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
-        "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
-      [
-        .int16(shard), .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
-        .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
-        .int32(Int32(clamping: limit)), .int32(Int32(clamping: looks)),
-      ], while: "listing jobs"
+    let common: [Parameter] = [
+      .text(filter.user), .text(filter.state?.rawValue), .int16(filter.kind?.code),
+      .int16(filter.month?.label), .int16(after?.period.label), .int64(after?.job.value),
+      .int32(Int32(clamping: limit)), .int32(Int32(clamping: looks)),
+    ]
+    // Few jobs are in a batch or have a reference, and an index has them together.
+    let isByLabel = filter.batch != nil || filter.reference != nil
+    let labels: [Parameter] = isByLabel ? [.int64(filter.batch?.value), .text(filter.reference)] : []
+    return Statement(
+      isByLabel
+        ? SQLFunction(
+          "find_jobs", 11, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+          "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name")
+        : SQLFunction(
+          "list_jobs", 9, "o_job", "o_period", "o_user", "o_kind", "o_lane", "o_state", "o_created_at",
+          "o_run_at", "o_expires_at", "o_finished_at", "o_attempts", "o_source_name"),
+      [.int16(shard)] + labels + common, while: "listing jobs"
     ) { rows in
       var part = Part()
       for row in rows {

@@ -64,15 +64,22 @@ public struct JobFilter: Sendable, Equatable {
   public var month: Period?
   /// Of which type.
   public var kind: AnalysisKind?
+  /// Of which batch.
+  public var batch: BatchID?
+  /// With which reference.
+  public var reference: String?
 
   /// A filter; without arguments, of all jobs.
   public init(
-    user: String? = nil, state: JobState? = nil, month: Period? = nil, kind: AnalysisKind? = nil
+    user: String? = nil, state: JobState? = nil, month: Period? = nil, kind: AnalysisKind? = nil,
+    batch: BatchID? = nil, reference: String? = nil
   ) {
     self.user = user
     self.state = state
     self.month = month
     self.kind = kind
+    self.batch = batch
+    self.reference = reference
   }
 }
 

@@ -32,6 +32,9 @@ public struct ExitCode: Sendable, Hashable {
   /// 8: it was done, but the end of the audit is not kept.
   public static let endNotKept = ExitCode(
     8, "It was done, but the end of the audit could not be kept (--audit-ends).")
+  /// 9: it would be paid for again, and nothing was done.
+  public static let paidBefore = ExitCode(
+    9, "Nothing was submitted: pictures are paid for this month already (--again).")
   /// 64: the command line or configuration is wrong.
   public static let usage = ExitCode(64, "The command line or the configuration is wrong.")
   /// 66: an input file cannot be read.
@@ -48,7 +51,7 @@ public struct ExitCode: Sendable, Hashable {
   /// Every code, in the order of their numbers.
   public static let all: [ExitCode] = [
     .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .jobsStillOpen, .cutShort,
-    .endNotKept, .usage, .unreadableInput, .unreachable, .internalError, .tryLater, .permission,
+    .endNotKept, .paidBefore, .usage, .unreadableInput, .unreachable, .internalError, .tryLater, .permission,
   ]
 }
 

@@ -32,7 +32,11 @@ enum JobFilterOptions {
   static let kind = Option<AnalysisKind?>(
     "type", short: "t", .choice(AnalysisKind.self), help: "Only of this type.")
 
-  static let all: [any Input] = [user, state, month, kind]
+  static let batch = Option<BatchID?>("batch", .batchID, help: "Only of this batch.")
+  static let reference = Option<String?>(
+    "reference", SubmitLimitsOfText.reference, help: "Only those that were submitted with this reference.")
+
+  static let all: [any Input] = [user, state, month, kind, batch, reference]
 }
 
 /// Which jobs are meant, the month still as it was asked for.
@@ -41,8 +45,15 @@ struct JobSelection: Sendable, Equatable {
   var state: JobState?
   var month: MonthChoice?
   var kind: AnalysisKind?
+  var batch: BatchID?
+  var reference: String?
 
-  init(user: String? = nil, state: JobState? = nil, month: MonthChoice? = nil, kind: AnalysisKind? = nil) {
+  init(
+    user: String? = nil, state: JobState? = nil, month: MonthChoice? = nil, kind: AnalysisKind? = nil,
+    batch: BatchID? = nil, reference: String? = nil
+  ) {
+    self.batch = batch
+    self.reference = reference
     self.user = user
     self.state = state
     self.month = month
@@ -54,6 +65,8 @@ struct JobSelection: Sendable, Equatable {
     state = try context[JobFilterOptions.state]
     month = try context[JobFilterOptions.month]
     kind = try context[JobFilterOptions.kind]
+    batch = try context[JobFilterOptions.batch]
+    reference = try context[JobFilterOptions.reference]
   }
 
   /// Whether nothing narrows the choice.
@@ -61,6 +74,8 @@ struct JobSelection: Sendable, Equatable {
 
   /// The choice, with the month that it means.
   func filter(_ database: ConnectionPool) async throws -> JobFilter {
-    JobFilter(user: user, state: state, month: try await month?.period(database), kind: kind)
+    JobFilter(
+      user: user, state: state, month: try await month?.period(database), kind: kind, batch: batch,
+      reference: reference)
   }
 }

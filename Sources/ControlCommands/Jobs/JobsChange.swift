@@ -47,7 +47,9 @@ enum JobsChoice: Sendable, Equatable {
     if jobs.isEmpty, selection.isOfAll {
       throw CommandFailure.usage(
         "no job is named",
-        advice: "Give the jobs' numbers, or at least one of --user, --state, --month and --type.")
+        advice:
+          "Give the jobs' numbers, or at least one of --user, --state, --month, --type, --batch and --reference."
+      )
     }
     if let state = selection.state, !change.states.contains(state) {
       let states = change.states.map(\.rawValue).joined(separator: ", ")

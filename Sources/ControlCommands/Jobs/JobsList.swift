@@ -38,6 +38,8 @@ enum JobsListCommand {
         "analysisctl jobs list --failed --sort ended --columns job,user,cause,ended,worker",
         "The same, with the columns named."),
       Example("analysisctl jobs list --user u1 --month 2026-10 --json", "One user's month, for a program."),
+      Example("analysisctl jobs list --reference visit-4711", "What was submitted for a visit."),
+      Example("analysisctl jobs list --batch B17 --state dead", "What died of a batch."),
     ],
     inputs: JobFilterOptions.all + [failed, sort, columns, limit, after],
     exitCodes: [.done, .cutShort, .usage, .unreachable, .tryLater]

@@ -46,6 +46,7 @@ extension JobDetail: Presentable {
     let more: JSONValue = [
       "attempt_errors": .array(attempts.map(\.json)), "result": result?.json ?? .null,
       "death": death?.json ?? .null, "holder": holder?.json ?? .null,
+      "batch": .text(batch?.description), "reference": .text(reference),
     ]
     guard case .object(let others) = more else { return .null }
     let hidden = isResultHidden ? [JSONValue.Member(name: "result_hidden", value: .bool(true))] : []
@@ -56,7 +57,7 @@ extension JobDetail: Presentable {
     let job = summary
     var lines = Facts([
       ("job", job.id.description), ("user", job.user), ("file", job.sourceName),
-      ("lane", job.lane.description),
+      ("reference", reference), ("batch", batch?.description), ("lane", job.lane.description),
       ("state", job.state.rawValue), ("month", job.period.description),
       ("submitted", Moment.short(job.createdAt)), ("runs", Moment.short(job.runAt)),
       ("expires", Moment.short(job.expiresAt)), ("ended", Moment.short(job.finishedAt)),
@@ -144,7 +145,8 @@ extension AttemptRecord {
 }
 
 extension StoredResult {
-  fileprivate var json: JSONValue {
+  /// The analysis in one object.
+  var json: JSONValue {
     [
       "analysis": .string(analysisID), "answered_at": .time(answeredAt), "finished_at": .time(finishedAt),
       "serious": .flag(isSerious), "consult": .flag(advisesConsultation),

@@ -1,5 +1,6 @@
 /// Reads comma-separated values as RFC 4180 has them, strictly: a line that is not so is a fault with its
-/// number, and reading goes on with the next.
+/// number, and reading goes on with the next. Cells may be separated by semicolons instead, as spreadsheets write them
+/// in many countries.
 ///
 /// Lines end in CRLF or LF; a byte order mark at the beginning is passed over; an empty line is no row.
 struct CSVReader {
@@ -14,16 +15,17 @@ struct CSVReader {
   }
 
   private let bytes: [UInt8]
+  private let separator: UInt8
   private var position = 0
   private var line = 1
 
   private static let quote = UInt8(ascii: "\"")
-  private static let comma = UInt8(ascii: ",")
   private static let lineFeed = UInt8(ascii: "\n")
   private static let carriageReturn = UInt8(ascii: "\r")
 
-  init(_ bytes: [UInt8]) {
+  init(_ bytes: [UInt8], separator: Unicode.Scalar = ",") {
     self.bytes = bytes
+    self.separator = UInt8(ascii: separator)
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
   }
 
@@ -34,7 +36,7 @@ struct CSVReader {
     let first = line
     do throws(Fault) {
       var cells: [String] = []
-      repeat { cells.append(try cell()) } while skip(Self.comma)
+      repeat { cells.append(try cell()) } while skip(separator)
       guard position == bytes.count || skipLineEnd() else {
         throw Fault(sentence: "something stands after a closing quote")
       }
@@ -51,7 +53,7 @@ struct CSVReader {
 
   private mutating func plainCell() throws(Fault) -> String {
     let start = position
-    while position < bytes.count, bytes[position] != Self.comma, !isAtLineEnd {
+    while position < bytes.count, bytes[position] != separator, !isAtLineEnd {
       guard bytes[position] != Self.quote else {
         throw Fault(sentence: "a quote stands in a cell that does not begin with one")
       }

@@ -38,7 +38,8 @@ public enum ControlProgram {
     inputs: CommonOptions.all,
     subcommands: [
       MigrateCommand.command, RolesCommand.command, SubmitCommand.command, StatusCommand.command,
-      JobsCommand.command, PauseCommand.command, ResumeCommand.command, UsersCommand.command,
+      BatchesCommand.command, JobsCommand.command, PauseCommand.command, ResumeCommand.command,
+      UsersCommand.command,
       ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
       ReportCommand.command,
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,

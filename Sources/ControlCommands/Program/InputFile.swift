@@ -108,8 +108,10 @@ enum InputFile {
 struct FolderListing: Sendable, Equatable {
   /// Paths of the image-like files, sorted by the bytes of their names.
   let images: [String]
-  /// How many other files there are, hidden ones and folders not counted.
-  let others: Int
+  /// The names of other files, sorted so too; hidden ones are not among them.
+  let others: [String]
+  /// The names of the folders in it, whose files are not looked at.
+  let folders: [String]
 
   /// Endings of names under which pictures go about. Those that are not accepted are among them, so that
   /// a phone's HEIC picture is refused by name and not passed over in silence.
@@ -125,18 +127,29 @@ struct FolderListing: Sendable, Equatable {
     }
     defer { closedir(stream) }
     var names: [String] = []
-    var others = 0
+    var others: [String] = []
+    var folders: [String] = []
     while let entry = readdir(stream) {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         FileName.text(bytes.prefix { $0 != 0 })
       }
       guard !name.hasPrefix(".") else { continue }
       let path = Self.join(folder, name)
-      if InputFile.isFolder(path) { continue }
-      if Self.looksLikeImage(name) { names.append(name) } else { others += 1 }
+      if InputFile.isFolder(path) {
+        folders.append(name)
+      } else if Self.looksLikeImage(name) {
+        names.append(name)
+      } else {
+        others.append(name)
+      }
     }
-    images = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { Self.join(folder, $0) }
-    self.others = others
+    images = Self.sorted(names).map { Self.join(folder, $0) }
+    self.others = Self.sorted(others)
+    self.folders = Self.sorted(folders)
+  }
+
+  private static func sorted(_ names: [String]) -> [String] {
+    names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
   /// By the ending of the name alone.

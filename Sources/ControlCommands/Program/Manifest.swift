@@ -25,7 +25,7 @@ enum Manifest {
   // MARK: - CSV
 
   private static func csvRows(_ bytes: [UInt8], name: String) throws(CommandFailure) -> [ManifestRow] {
-    var reader = CSVReader(bytes)
+    var reader = CSVReader(bytes, separator: separator(bytes))
     guard let header = reader.next() else {
       throw CommandFailure(
         .unreadableInput, "\(name) is empty",
@@ -37,6 +37,12 @@ enum Manifest {
       rows.append(ManifestRow(line: row.line, content: content(of: row, columns)))
     }
     return rows
+  }
+
+  /// What stands between the cells, by the header: no column has a comma or a semicolon in its name.
+  private static func separator(_ bytes: [UInt8]) -> Unicode.Scalar {
+    let header = bytes.drop { "\r\n".utf8.contains($0) }.prefix { $0 != UInt8(ascii: "\n") }
+    return header.contains(UInt8(ascii: ";")) && !header.contains(UInt8(ascii: ",")) ? ";" : ","
   }
 
   private static func columns(
@@ -112,7 +118,7 @@ enum Manifest {
 
 /// What a manifest may say of an image: the columns of its CSV form, the members of its JSON form.
 enum ManifestColumn: String, CaseIterable, Sendable {
-  case file, url, user, type, priority, at, key, expires
+  case file, url, user, type, priority, at, key, expires, reference
 
   /// The names as a sentence lists them.
   static let list = allCases.map(\.rawValue).joined(separator: ", ")
@@ -142,6 +148,7 @@ struct ManifestRow: Sendable, Equatable {
     var key: String?
     /// Seconds since 1970.
     var expires: Double?
+    var reference: String?
   }
 
   /// Where an image is.
@@ -166,6 +173,7 @@ extension ManifestRow.Content {
     at = try Self.value(.at, texts, .time)?.timeIntervalSince1970
     key = try Self.value(.key, texts, SubmitLimitsOfText.key)
     expires = try Self.value(.expires, texts, .time)?.timeIntervalSince1970
+    reference = try Self.value(.reference, texts, SubmitLimitsOfText.reference)
   }
 
   private static func source(

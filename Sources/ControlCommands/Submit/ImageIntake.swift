@@ -12,6 +12,12 @@ struct ImageIntake: Sendable {
     let item: SubmitItem
     let image: Result<ReadyImage, Refused>
 
+    /// Whether the image itself is refused.
+    var isRefused: Bool {
+      guard case .failure(let refused) = image else { return false }
+      return !refused.wasCancelled && refused.fault == nil
+    }
+
     /// Why no image can be cleaned here, if that is so.
     var fault: ImageDecoderError? { if case .failure(let refused) = image { refused.fault } else { nil } }
   }

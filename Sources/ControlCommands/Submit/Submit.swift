@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import FoundationEssentials
 import Images
 import JobQueue
@@ -21,10 +22,25 @@ enum SubmitCommand {
   static let key = Option<String?>(
     "key", SubmitLimitsOfText.runKey,
     help: "The run's idempotency key: what was submitted under it before is not submitted again.")
+  static let name = Option<String?>(
+    "name", SubmitLimitsOfText.batchName,
+    help: "What the batch is called; without it, it is known by its number and date.")
+  static let reference = Option<String?>(
+    "reference", SubmitLimitsOfText.reference,
+    help:
+      "What you call the jobs, such as the number of a visit, to find them by. A manifest's column comes before it."
+  )
+  static let again = Flag("again", help: "Submit what is paid for this month already, and pay twice.")
+  static let onlyNew = Flag("only-new", help: "Leave out what is paid for this month already.")
+  static let verbose = Flag("verbose", help: "Print a line for each image, not for the batch alone.")
+  static let results = Flag("results", help: "With --wait: print what was found in each image.")
+  static let out = Option<String?>(
+    "out", .path, help: "With --results: write what was found to this file too, as CSV.")
   static let manifest = Option<String?>(
     "manifest", .path,
     help:
-      "A list of images: CSV with a header of \(ManifestColumn.list), or JSON Lines; - for standard input.")
+      "A list of images: CSV with a header (commas or semicolons) of \(ManifestColumn.list), or JSON Lines; - for "
+      + "standard input.")
   static let urls = Option<[String]>(
     repeating: "url", .string, valueName: "URL",
     help:
@@ -55,6 +71,12 @@ enum SubmitCommand {
         "analysisctl submit --user u1 --type throat --key ward-3 --wait photos/",
         "Safe to repeat; wait for the ends."),
       Example(
+        "analysisctl submit -u u1 -t ear --name 'ward 3' --reference visit-4711 photos/",
+        "A batch with a name, its jobs to be found by the visit."),
+      Example(
+        "analysisctl submit -u u1 -t ear --wait --results --out results.csv photos/",
+        "What was found, on the terminal and in a file."),
+      Example(
         "analysisctl submit --user u1 --type ear --key-file image.keys photos/",
         "Encrypted before they are stored."),
       Example(
@@ -62,12 +84,15 @@ enum SubmitCommand {
         "One by its address, where --url-hosts allows it."),
     ],
     inputs: [
-      user, kind, priority, at, expires, key, manifest, urls, RemoteImageOptions.hosts,
-      RemoteImageOptions.cache, RemoteImageOptions.cacheSize, wait, timeout, maxDimension, minSide,
+      user, kind, priority, at, expires, key, name, reference, again, onlyNew, verbose, manifest, urls,
+      RemoteImageOptions.hosts,
+      RemoteImageOptions.cache, RemoteImageOptions.cacheSize, wait, results, out, timeout, maxDimension,
+      minSide,
       KeyFileOption.path, files,
     ],
     exitCodes: [
-      .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable,
+      .done, .jobFailed, .quotaRefused, .refused, .nothingToDo, .paidBefore, .usage, .unreadableInput,
+      .unreachable,
       .tryLater, .permission,
     ]
   ) { context in
@@ -78,7 +103,16 @@ enum SubmitCommand {
     JPEG and PNG are accepted, whatever the files are called, and cleaned before they are stored: metadata is \
     removed and the picture turned upright. A file that is refused does not stop the others.
 
-    A manifest is CSV (RFC 4180, with a header) or JSON Lines, with these columns or members: \
+    What one run submits is a batch: analysisctl batches shows how far it is, waits for it and cancels it. A line \
+    for the batch is printed, and one for each job that failed while --wait waited; --verbose prints one for each \
+    image, --json always.
+
+    A picture that its user has submitted this month as the same type, under another key, is paid for; to submit it \
+    again costs another unit. So the pictures of users who have jobs this month are looked at first. On a terminal \
+    the command asks; elsewhere nothing is submitted and the exit code is 9, unless --again or --only-new says what \
+    is meant. Jobs that died or were cancelled cost nothing and do not count.
+
+    A manifest is CSV (RFC 4180, with a header; its cells may be separated by semicolons) or JSON Lines, with these columns or members: \
     \(ManifestColumn.list). Only file, counted from the manifest's own folder, or url is needed; for what a row \
     leaves out the options count. A row that cannot be used is refused with its line.
 
@@ -103,7 +137,8 @@ enum SubmitCommand {
     A database that goes away while images are submitted is waited for, 30 s at most; one that goes away under \
     --wait is waited for as long as the jobs are.
 
-    Ctrl-C lets the call that is under way finish, and submits no more.
+    Ctrl-C lets the call that is under way finish, submits no more, and says how many are in and how to wait for \
+    them.
 
     The exit code is the first of these that holds: 1 a job failed or was cancelled while --wait waited; 75 the \
     command was interrupted, --timeout was over, or no image can be decoded here; 4 something was refused for \
@@ -113,29 +148,53 @@ enum SubmitCommand {
   private static func run(_ context: ControlContext) async throws -> ExitCode {
     let runKey = try context[key] ?? context.dependencies.runKey()
     let arguments = try SubmitArguments(context, runKey: runKey)
-    let items = try await arguments.items(context)
-    guard !items.isEmpty else {
+    let list = try await arguments.items(context)
+    guard !list.items.isEmpty else {
+      for line in list.leftOut { context.console.say(line) }
       context.console.say("There is nothing to submit.")
       return .nothingToDo
     }
     let keys = try await KeyFileOption.read(context)
     return try await context.withSession { session in
-      let report = SubmitReport(
-        view: session.view, total: items.count, isWaiting: arguments.waiting != .none)
       let rules = try await ShardDirectory(session.database).imageRules()
-      let response = try await arguments.remote.withCache(
-        session, keys: keys, limits: arguments.limits, isNeeded: items.contains(where: \.isByURL)
+      return try await arguments.remote.withCache(
+        session, keys: keys, limits: arguments.limits, isNeeded: list.items.contains(where: \.isByURL)
       ) { remote in
-        await SubmitRun(
-          items: items, waiting: arguments.waiting,
-          intake: ImageIntake(limits: arguments.limits, rules: rules, keys: keys, remote: remote),
-          database: session.database, interruption: session.interruption, report: report
-        ).run()
+        let intake = ImageIntake(limits: arguments.limits, rules: rules, keys: keys, remote: remote)
+        let items = try await PaidBefore(
+          choice: arguments.paidBefore, submitter: Submitter(session.database), intake: intake,
+          session: session
+        ).agreed(list.items)
+        return try await submit(
+          SubmitList(items: items, leftOut: list.leftOut), intake, arguments, runKey, session)
       }
-      try report.finish(response, runKey: runKey)
-      if let failure = response.failure, !response.isInterrupted { throw failure }
-      return response.isInterrupted ? .tryLater : response.tally.exitCode
     }
+  }
+
+  /// Submits what is agreed on, waits if that is asked for, and tells what it came to.
+  private static func submit(
+    _ list: SubmitList, _ intake: ImageIntake, _ arguments: SubmitArguments, _ runKey: String,
+    _ session: ControlSession
+  ) async throws -> ExitCode {
+    guard !list.items.isEmpty else {
+      session.console.say("There is nothing new to submit.")
+      return .nothingToDo
+    }
+    let report = SubmitReport(
+      view: session.view, total: list.items.count, isWaiting: arguments.waiting != .none,
+      isVerbose: arguments.isVerbose)
+    let response = await SubmitRun(
+      items: list.items, waiting: arguments.waiting,
+      batch: SubmitRun.Batch(name: arguments.batchName, key: runKey),
+      reader: arguments.readsResults ? session.actor(nil) : nil, intake: intake,
+      database: session.database, interruption: session.interruption, report: report
+    ).run()
+    try report.finish(response, runKey: runKey, leftOut: list.leftOut)
+    if let out = arguments.out, !response.results.isEmpty {
+      try await FindingsFile.write(response.results, to: out)
+    }
+    if let failure = response.failure, !response.isInterrupted { throw failure }
+    return response.isInterrupted ? .tryLater : response.tally.exitCode
   }
 }
 
@@ -149,6 +208,17 @@ enum SubmitLimitsOfText {
   /// A key that others are derived from leaves them 50 characters.
   static let runKey = ValueFormat<String>.string.refined { key in
     key.unicodeScalars.count <= 150 ? nil : "is longer than 150 characters"
+  }
+
+  /// What is kept of a reference.
+  static let reference = ValueFormat<String>.string.refined { reference in
+    reference.unicodeScalars.count <= 200 ? nil : "is longer than 200 characters"
+  }
+
+  /// What a batch may be called.
+  static let batchName = ValueFormat<String>.string.refined { name in
+    guard name.unicodeScalars.count <= 100 else { return "is longer than 100 characters" }
+    return printable(name) == name ? nil : "has characters that cannot be seen"
   }
 
   /// What is kept of a file's name, in characters.

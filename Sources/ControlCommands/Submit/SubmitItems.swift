@@ -14,6 +14,7 @@ struct SubmitArguments: Sendable {
   private let priority: Priority
   private let at: Double?
   private let expires: Double?
+  private let reference: String?
   private let runKey: String
   private let manifest: String?
   private let files: [String]
@@ -21,6 +22,12 @@ struct SubmitArguments: Sendable {
   let remote: RemoteImageArguments
   let limits: ImageLimits
   let waiting: SubmitRun.Waiting
+  let paidBefore: PaidBefore.Choice
+  let batchName: String?
+  let isVerbose: Bool
+  let readsResults: Bool
+  /// Where findings are written; nil for nowhere.
+  let out: String?
 
   /// How files name standard input.
   private static let standardInput = "-"
@@ -31,6 +38,7 @@ struct SubmitArguments: Sendable {
     priority = try context[SubmitCommand.priority]
     at = try context[SubmitCommand.at]?.timeIntervalSince1970
     expires = try context[SubmitCommand.expires]?.timeIntervalSince1970
+    reference = try context[SubmitCommand.reference]
     self.runKey = runKey
     manifest = try context[SubmitCommand.manifest]
     files = try context[SubmitCommand.files]
@@ -38,10 +46,23 @@ struct SubmitArguments: Sendable {
     remote = try RemoteImageArguments(context)
     limits = ImageLimits(
       maxDimension: try context[SubmitCommand.maxDimension], minSide: try context[SubmitCommand.minSide])
+    let (again, onlyNew) = (try context[SubmitCommand.again], try context[SubmitCommand.onlyNew])
+    if again, onlyNew { throw CommandFailure.usage("--again and --only-new cannot be given together") }
+    paidBefore = again ? .again : onlyNew ? .onlyNew : .ask
+    batchName = try context[SubmitCommand.name]
+    isVerbose = try context[SubmitCommand.verbose]
+    readsResults = try context[SubmitCommand.results]
+    out = try context[SubmitCommand.out]
     let timeout = try context[SubmitCommand.timeout]
     let waits = try context[SubmitCommand.wait]
     waiting = waits ? timeout.map { .atMost($0) } ?? .untilAllEnd : .none
     if timeout != nil, !waits { throw CommandFailure.usage("--timeout is of use only with --wait") }
+    if readsResults, !waits {
+      throw CommandFailure.usage("--results is of use only with --wait")
+    }
+    if out != nil, !readsResults {
+      throw CommandFailure.usage("--out is of use only with --wait --results")
+    }
     try check()
   }
 
@@ -64,17 +85,18 @@ struct SubmitArguments: Sendable {
 
   /// The items in their order. Folders and the manifest are read here, images are not, but for one on
   /// standard input.
-  func items(_ context: ControlContext) async throws -> [SubmitItem] {
+  func items(_ context: ControlContext) async throws -> SubmitList {
     // Reading blocks, so it is done where threads may wait.
     let reading = Task(executorPreference: globalConcurrentExecutor) {
-      try manifest.map { try rows(of: $0, context.dependencies) } ?? named(context)
+      try manifest.map { SubmitList(items: try rows(of: $0, context.dependencies)) } ?? named(context)
     }
     return try await reading.value
   }
 
   // MARK: - Files, folders and addresses
 
-  private func named(_ context: ControlContext) throws -> [SubmitItem] {
+  private func named(_ context: ControlContext) throws -> SubmitList {
+    var leftOut: [String] = []
     var sources: [(name: String, source: SubmitItem.Source)] = []
     for file in files {
       if file == Self.standardInput {
@@ -83,10 +105,7 @@ struct SubmitArguments: Sendable {
       } else if InputFile.isFolder(file) {
         let listing = try FolderListing(file)
         sources += listing.images.map { ($0, .file($0)) }
-        if listing.others > 0 {
-          context.console.say(
-            "\(printable(FileName.shown(file))): left out as not called like an image: \(listing.others)")
-        }
+        leftOut += SubmitList.leftOut(of: FileName.shown(file), listing)
       } else {
         sources.append((file, .file(file)))
       }
@@ -95,15 +114,15 @@ struct SubmitArguments: Sendable {
     let files = sources.map { name, source in
       SubmitItem(
         name: FileName.shown(name), source: source, user: user, kind: kind, priority: priority, runAt: at,
-        expiresAt: expires, key: keys.key(user: user ?? "", name: name))
+        expiresAt: expires, key: keys.key(user: user ?? "", name: name), reference: reference)
     }
-    return files
-      + urls.enumerated().map { index, url in
-        SubmitItem(
-          name: Self.name(of: url, at: "URL \(index + 1)"), source: .url(url), user: user, kind: kind,
-          priority: priority, runAt: at, expiresAt: expires, key: keys.key(user: user ?? "", name: url),
-          storedName: Self.storedName(of: url))
-      }
+    let addresses = urls.enumerated().map { index, url in
+      SubmitItem(
+        name: Self.name(of: url, at: "URL \(index + 1)"), source: .url(url), user: user, kind: kind,
+        priority: priority, runAt: at, expiresAt: expires, key: keys.key(user: user ?? "", name: url),
+        storedName: Self.storedName(of: url), reference: reference)
+    }
+    return SubmitList(items: files + addresses, leftOut: leftOut)
   }
 
   /// How an address is known to people: by where it was given, and its host.
@@ -155,7 +174,8 @@ struct SubmitArguments: Sendable {
       return SubmitItem(
         name: name, source: source, user: user, kind: kind, priority: content.priority ?? priority,
         runAt: content.at ?? at, expiresAt: content.expires ?? expires,
-        key: content.key ?? keys.key(user: user, name: identity), storedName: storedName)
+        key: content.key ?? keys.key(user: user, name: identity), storedName: storedName,
+        reference: content.reference ?? reference)
     }
   }
 
@@ -178,6 +198,28 @@ struct SubmitArguments: Sendable {
     return SubmitItem(
       name: position, source: .none(refusal), user: user, kind: kind, priority: priority, runAt: nil,
       expiresAt: nil, key: keys.key(user: user ?? "", name: position))
+  }
+}
+
+/// What a submit was asked for.
+struct SubmitList: Sendable, Equatable {
+  /// In the order given.
+  var items: [SubmitItem]
+  /// What of named folders is not among them, in sentences.
+  var leftOut: [String] = []
+
+  /// How many names a sentence has.
+  private static let named = 10
+
+  /// What of a folder is not submitted.
+  static func leftOut(of folder: String, _ listing: FolderListing) -> [String] {
+    [("the folders in it", listing.folders), ("files not called like an image", listing.others)]
+      .filter { !$0.1.isEmpty }
+      .map { what, names in
+        let shown = names.prefix(named).map { FileName.shown($0) }.joined(separator: ", ")
+        let more = names.count > named ? " and \(names.count - named) more" : ""
+        return "\(folder): left out \(what): \(shown)\(more)"
+      }
   }
 }
 
@@ -210,6 +252,8 @@ struct SubmitItem: Sendable, Equatable {
   let key: String
   /// What is stored of its name; nil for the name without its folders.
   var storedName: String?
+  /// What the submitter calls the job; nil for nothing.
+  var reference: String?
 
   /// Whether it has to be fetched.
   var isByURL: Bool {

@@ -11,6 +11,10 @@ struct SubmitResult: Sendable, Equatable, Presentable {
   let outcome: SubmitOutcome?
   /// Where the job was at the end of the waiting; nil when nobody waited.
   var state: JobState?
+  /// The batch that it is of; nil where none was made.
+  var batch: BatchID?
+  /// What was found, where that was asked for.
+  var finding: PhotoFinding?
   /// Whether its image was scaled to fewer pixels than the endpoint's models see.
   var isBelowModelSide = false
 
@@ -36,6 +40,8 @@ struct SubmitResult: Sendable, Equatable, Presentable {
       "month": .month(period), "key": .string(item.key), "reason": .text(refusal?.code),
       "message": .text(refusal?.sentence), "advice": .text(refusal?.advice), "limit": .count(refusal?.limit),
       "used": .count(refusal?.used), "state": .text(state?.rawValue),
+      "batch": .text(batch?.description), "reference": .text(item.reference),
+      "result": finding?.json ?? .null,
     ]
   }
 
@@ -48,7 +54,8 @@ struct SubmitResult: Sendable, Equatable, Presentable {
     case (.created(let job, _), nil): "\(paint.green("submitted")) \(job) \(name)\n"
     case (.duplicate(let job), nil): "\(paint.green("submitted before")) \(job) \(name)\n"
     case (.created(let job, _), let state?), (.duplicate(let job), let state?):
-      "\(paint(state.rawValue, state.colour)) \(job) \(name)\n"
+      "\(paint(state.rawValue, state.colour)) \(job) \(name)"
+        + (finding.map { ": " + $0.text(paint) } ?? "") + "\n"
     }
   }
 }

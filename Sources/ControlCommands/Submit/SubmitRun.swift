@@ -1,6 +1,7 @@
 import Administration
 import AnalysisCore
 import EventLoop
+import Formatting
 import Images
 import JobQueue
 import PostgreSQL
@@ -10,6 +11,10 @@ import Synchronization
 struct SubmitRun: Sendable {
   let items: [SubmitItem]
   var waiting = Waiting.none
+  /// The batch of the jobs.
+  var batch = Batch()
+  /// Whether what was found is read once the jobs have ended, and by whom.
+  var reader: AuditActor?
   /// How images are read, cleaned and encrypted.
   var intake = ImageIntake(limits: ImageLimits())
   let database: ConnectionPool
@@ -24,22 +29,33 @@ struct SubmitRun: Sendable {
     case atMost(Duration)
   }
 
+  /// The batch that a run makes.
+  struct Batch: Sendable, Equatable {
+    /// What the person calls it; nil for nothing.
+    var name: String?
+    /// The run's key: a run that is carried on under it goes on with its batch.
+    var key: String?
+  }
+
   /// Submits, and waits if that is asked for.
   ///
   /// A signal lets the call that is under way finish, then no more is submitted.
   func run() async -> SubmitResponse {
     var results: [SubmitResult] = []
+    var made: BatchID?
     interruption.endGracefully()
-    let failure = await submit(into: &results)
+    let failure = await submit(into: &results, &made)
     for item in items.dropFirst(results.count) {
       results.append(SubmitResult(item, nil))
       report.submitted(results[results.count - 1])
     }
     var response = SubmitResponse(
-      tally: SubmitTally(results), isInterrupted: interruption.isAsked, failure: failure)
+      tally: SubmitTally(results), isInterrupted: interruption.isAsked, failure: failure, batch: made,
+      batchName: batch.name)
     guard waiting != .none, failure == nil, !interruption.isAsked else { return response }
     interruption.cancelAtOnce()
     response.failure = await wait(for: &results)
+    response.results = reader == nil ? [] : results
     response.tally = SubmitTally(results)
     response.isInterrupted = interruption.isAsked
     return response
@@ -47,17 +63,19 @@ struct SubmitRun: Sendable {
 
   // MARK: - Submitting
 
-  private func submit(into results: inout [SubmitResult]) async -> (any Error)? {
+  private func submit(into results: inout [SubmitResult], _ made: inout BatchID?) async -> (any Error)? {
     let submitter = Submitter(database)
     let interruption = interruption
     let isStopped: @Sendable () -> Bool = { interruption.isAsked }
     var rest = items[...]
     var ready = await intake.chunk(rest, isStopped: isStopped)
+    var refusedHere = 0
     while !ready.isEmpty, !interruption.isAsked {
       rest = rest.dropFirst(ready.count)
       let coming = rest
       async let following = intake.chunk(coming, isStopped: isStopped)
-      let (answered, failure) = await submit(ready, by: submitter)
+      let (answered, failure) = await submit(ready, by: submitter, &made)
+      refusedHere += ready.count { $0.isRefused }
       for result in answered {
         results.append(result)
         report.submitted(result)
@@ -69,18 +87,18 @@ struct SubmitRun: Sendable {
       ready = await following
     }
     await submitter.notifyWorkers()
+    // The jobs are in; that a count for people is short is no reason to call the run failed.
+    if let made, refusedHere > 0 { try? await submitter.addRefusals(refusedHere, to: made) }
     return nil
   }
 
   /// Submits a chunk. After a failure the results are those that ended before it, up to the first
   /// that did not.
   private func submit(
-    _ chunk: [ImageIntake.Prepared], by submitter: Submitter
+    _ chunk: [ImageIntake.Prepared], by submitter: Submitter, _ made: inout BatchID?
   ) async -> ([SubmitResult], (any Error)?) {
     var outcomes: [SubmitOutcome?] = chunk.map { prepared in
-      guard case .failure(let refused) = prepared.image, !refused.wasCancelled, refused.fault == nil else {
-        return nil
-      }
+      guard prepared.isRefused, case .failure(let refused) = prepared.image else { return nil }
       return .refused(refused.refusal)
     }
     let indices = chunk.indices.filter { if case .success = chunk[$0].image { true } else { false } }
@@ -88,7 +106,11 @@ struct SubmitRun: Sendable {
     let answered = Mutex<[Int: SubmitOutcome]>([:])
     var failure: (any Error)?
     do {
-      _ = try await submitter.submit(submissions) { index, outcome in
+      // A run of which nothing comes to the database leaves no batch behind.
+      if made == nil, !submissions.isEmpty {
+        made = try await submitter.openBatch(name: batch.name, key: batch.key)
+      }
+      _ = try await submitter.submit(submissions, in: made) { index, outcome in
         answered.withLock { $0[index] = outcome }
       }
     } catch {
@@ -100,6 +122,7 @@ struct SubmitRun: Sendable {
     // With several shards a later item may be answered and an earlier one not: both are reported.
     let results = zip(chunk, outcomes).map { prepared, outcome in
       var result = SubmitResult(prepared.item, outcome)
+      result.batch = made
       if case .success(let image) = prepared.image { result.isBelowModelSide = image.isBelowModelSide }
       return result
     }
@@ -116,7 +139,8 @@ struct SubmitRun: Sendable {
       image: .bytes(
         image.bytes, sha256: image.sha256, width: image.width, height: image.height,
         storedKey: image.storedKey),
-      key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item))
+      key: item.key, runAt: item.runAt, expiresAt: item.expiresAt, sourceName: sourceName(item),
+      reference: item.reference)
   }
 
   /// What is to be stored of its name, or the file's name without its folders.
@@ -142,13 +166,34 @@ struct SubmitRun: Sendable {
       let missing = jobs.filter { states[$0] == nil }
       states.merge((try? await JobDirectory(database).states(missing)) ?? [:]) { first, _ in first }
     }
-    for (job, indices) in indices.sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) }) {
-      for index in indices {
-        results[index].state = job.flatMap { states[$0] } ?? .waiting
-        report.ended(results[index])
+    for (job, indices) in indices {
+      for index in indices { results[index].state = job.flatMap { states[$0] } ?? .waiting }
+    }
+    var unread: (any Error)?
+    if let reader { unread = await read(&results, by: reader) }
+    for (_, indices) in indices.sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) }) {
+      for index in indices { report.ended(results[index]) }
+    }
+    return failure ?? unread
+  }
+
+  /// Reads what was found in the photos whose jobs succeeded.
+  private func read(_ results: inout [SubmitResult], by reader: AuditActor) async -> (any Error)? {
+    let succeeded = results.indices.filter { results[$0].state == .succeeded }
+    for (user, indices) in Dictionary(grouping: succeeded, by: { results[$0].item.user ?? "" })
+      .sorted(by: { ($0.value.first ?? 0) < ($1.value.first ?? 0) })
+    {
+      do {
+        let found = try await JobDirectory(database).results(
+          of: Set(indices.compactMap { results[$0].job }).sorted(), user: user, by: reader)
+        for index in indices {
+          results[index].finding = results[index].job.flatMap { found[$0] }.map { .found($0) } ?? .notShown
+        }
+      } catch {
+        return error
       }
     }
-    return failure
+    return nil
   }
 }
 
@@ -159,6 +204,19 @@ struct SubmitResponse: Sendable {
   var isInterrupted: Bool
   /// Why it ended early otherwise; what was submitted before stays.
   var failure: (any Error)?
+  /// The batch that was made; nil where nothing came to the database.
+  var batch: BatchID?
+  /// What the person calls it.
+  var batchName: String?
+  /// What became of each image, where findings were read.
+  var results: [SubmitResult] = []
+
+  /// The batch in one line: `B17 ward 3: 98 jobs`. Nil where there is none, or where it has no name and is not needed.
+  func batchLine(isNeeded: Bool) -> String? {
+    guard let batch, isNeeded || batchName != nil else { return nil }
+    let jobs = tally.created + tally.duplicates
+    return "\(batch)\(batchName.map { " " + printable($0) } ?? ""): \(jobs == 1 ? "1 job" : "\(jobs) jobs")"
+  }
 }
 
 /// Waits for jobs with a time limit, and remembers how those ended that did.

@@ -50,11 +50,14 @@ public struct Submission: Sendable, Equatable {
   public var expiresAt: Double?
   /// What the submitter calls the image; kept for the submitter alone.
   public var sourceName: String?
+  /// What the submitter calls the job, such as the number of a visit: at most 200 characters; it can be looked for.
+  public var reference: String?
 
   /// A job with what is known of it.
   public init(
     user: String, kind: AnalysisKind, priority: Priority = .normal, image: SubmittedImage,
-    key: String? = nil, runAt: Double? = nil, expiresAt: Double? = nil, sourceName: String? = nil
+    key: String? = nil, runAt: Double? = nil, expiresAt: Double? = nil, sourceName: String? = nil,
+    reference: String? = nil
   ) {
     self.user = user
     self.kind = kind
@@ -64,6 +67,7 @@ public struct Submission: Sendable, Equatable {
     self.runAt = runAt
     self.expiresAt = expiresAt
     self.sourceName = sourceName
+    self.reference = reference
   }
 }
 

@@ -5,6 +5,8 @@ import SQLFiles
 /// One call of `submit`: jobs of one shard, with their indices in what the caller gave.
 struct SubmitCall: Sendable {
   var shard: Int16
+  /// The batch that the jobs are of; nil for none.
+  var batch: BatchID?
   var items: [(index: Int, submission: Submission)] = []
   var bytes = 0
 
@@ -13,7 +15,8 @@ struct SubmitCall: Sendable {
 
   /// Puts submissions into calls, each of one shard and within the limits, each shard's in the order given.
   static func calls(
-    of items: [(index: Int, submission: Submission)], shards: [String: Int16], limits: SubmitLimits
+    of items: [(index: Int, submission: Submission)], shards: [String: Int16], batch: BatchID? = nil,
+    limits: SubmitLimits
   ) -> [SubmitCall] {
     var calls: [SubmitCall] = []
     var open: [Int16: Int] = [:]
@@ -27,7 +30,7 @@ struct SubmitCall: Sendable {
         calls[index].bytes += bytes
       } else {
         open[shard] = calls.count
-        calls.append(SubmitCall(shard: shard, items: [item], bytes: bytes))
+        calls.append(SubmitCall(shard: shard, batch: batch, items: [item], bytes: bytes))
       }
     }
     return calls
@@ -45,9 +48,12 @@ struct SubmitCall: Sendable {
       storedKeys.map { storedKeys in .array(storedKeys.map { $0?.wrappedKey }) }
         ?? .nullArray(of: [UInt8].self),
     ]
+    // A submit without a batch and without references is the same call as ever.
+    let isLabelled = batch != nil || items.contains { $0.reference != nil }
+    let labels: [Parameter] = isLabelled ? [.int64(batch?.value), .array(items.map(\.reference))] : []
     return Statement(
-      Self.function,
-      [
+      isLabelled ? Self.labelling : Self.function,
+      labels + [
         .int16(shard), .array(items.map(\.user)), .array(items.map(\.kind.code)),
         .array(items.map(\.priority.slot)), .array(items.map(\.image.sha256)),
         .array(items.map(\.image.bytes)),
@@ -78,6 +84,8 @@ struct SubmitCall: Sendable {
 extension SubmitCall {
   private static let function = SQLFunction(
     "submit", 16, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
+  private static let labelling = SQLFunction(
+    "submit_in_batch", 18, "o_index", "o_outcome", "o_reason", "o_job", "o_period", "o_limit", "o_used")
 
   /// Where the columns of the answer are: looked up once, and not for each job.
   fileprivate struct Columns {

@@ -1,7 +1,8 @@
-import AnalysisCore
+public import AnalysisCore
 import EventLoop
 public import PostgreSQL
-import System
+import SQLFiles
+package import System
 
 /// Puts jobs into the queue, many in a call.
 public actor Submitter {
@@ -16,6 +17,8 @@ public actor Submitter {
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
 
+  /// How many pictures one question is about.
+  private static let questionSize = 10_000
   /// How many users' shards are remembered.
   private static let shardCacheLimit = 100_000
 
@@ -31,11 +34,14 @@ public actor Submitter {
   /// call whose answer was lost is made again if all its jobs have keys; what the lost call had created is
   /// then answered as a duplicate. While the server is away calls are made again for as long as the limits say.
   ///
-  /// - Parameter answered: called with each job's index and outcome as soon as its call is committed, so that
-  ///   what was taken before an error is known.
+  /// - Parameters:
+  ///   - batch: the batch that they are of, which this login has opened; nil for none.
+  ///   - answered: called with each job's index and outcome as soon as its call is committed, so that what was taken
+  ///     before an error is known.
   /// - Throws: ``JobQueueError``; `outcomeUnknown` when an answer was lost and a job had no key.
   public func submit(
-    _ items: [Submission], answered: @Sendable (Int, SubmitOutcome) -> Void = { _, _ in }
+    _ items: [Submission], in batch: BatchID? = nil,
+    answered: @Sendable (Int, SubmitOutcome) -> Void = { _, _ in }
   ) async throws(JobQueueError) -> [SubmitOutcome] {
     var outcomes = items.map { Self.refusalBeforehand($0) }
     for (index, outcome) in outcomes.enumerated() {
@@ -44,7 +50,7 @@ public actor Submitter {
     let sendable = items.enumerated().filter { outcomes[$0.offset] == nil }
       .map { (index: $0.offset, submission: $0.element) }
     let shards = try await shards(of: sendable.map(\.submission.user))
-    for call in SubmitCall.calls(of: sendable, shards: shards, limits: limits) {
+    for call in SubmitCall.calls(of: sendable, shards: shards, batch: batch, limits: limits) {
       let answers = try await make(call)
       for (item, outcome) in zip(call.items, answers) {
         outcomes[item.index] = outcome
@@ -53,6 +59,48 @@ public actor Submitter {
     }
     notifyWhenDue()
     return outcomes.compactMap { $0 }
+  }
+
+  /// Makes a batch; with a key that this login has given before, answers the batch that was made then.
+  public func openBatch(name: String?, key: String?) async throws(JobQueueError) -> BatchID {
+    let statement = Statement(
+      SQLFunction("open_batch", 2), [.text(name), .text(key)], while: "making a batch"
+    ) { rows in
+      BatchID(try rows.single().int64("open_batch"))
+    }
+    return try await persistently { () async throws(JobQueueError) in
+      try await statement.run(on: self.database, deadline: self.limits.deadline)
+    }
+  }
+
+  /// Counts for a batch what was refused before it came to the database.
+  public func addRefusals(_ count: Int, to batch: BatchID) async throws(JobQueueError) {
+    guard count > 0 else { return }
+    try await Statement(
+      SQLFunction("add_refusals", 2), [.int64(batch.value), .int32(Int32(clamping: min(count, 1_000_000)))],
+      while: "counting what was refused"
+    ) { _ in }.run(on: database, deadline: limits.deadline)
+  }
+
+  /// Which of some pictures would be paid for again: the user has submitted the same this month, as the same type and
+  /// under another key, and the job neither died nor was cancelled.
+  ///
+  /// - Returns: their indices in what was given.
+  public func billedBefore(_ pictures: [PictureInQuestion]) async throws(JobQueueError) -> Set<Int> {
+    let shards = try await shards(of: pictures.map(\.user))
+    let parts = Dictionary(grouping: pictures.indices) { shards[pictures[$0].user] ?? 0 }
+    var found: Set<Int> = []
+    for (shard, indices) in parts.sorted(by: { $0.key < $1.key }) {
+      for start in stride(from: 0, to: indices.count, by: Self.questionSize) {
+        let asked = Array(indices[start..<min(start + Self.questionSize, indices.count)])
+        let statement = PictureInQuestion.statement(asked.map { pictures[$0] }, shard: shard)
+        let paid = try await persistently { () async throws(JobQueueError) in
+          try await statement.run(on: self.database, deadline: self.limits.deadline)
+        }
+        found.formUnion(paid.map { asked[$0] })
+      }
+    }
+    return found
   }
 
   /// Wakes the workers of the shards in which jobs were submitted since the last time. ``submit(_:answered:)`` does so
@@ -183,15 +231,16 @@ public actor Submitter {
 
   /// Refuses what the protocol itself cannot carry, so that one such job does not fail a whole call.
   private static func refusalBeforehand(_ item: Submission) -> SubmitOutcome? {
-    let texts = [item.user, item.key ?? "", item.sourceName ?? ""]
+    let texts = [item.user, item.key ?? "", item.sourceName ?? "", item.reference ?? ""]
     let isSound =
       !item.user.isEmpty && item.image.sha256.count == 32 && !texts.contains { $0.contains("\0") }
       && (item.runAt ?? 0).isFinite && !(item.expiresAt ?? 0).isNaN
+      && item.reference.map { (1...200).contains($0.unicodeScalars.count) } ?? true
     return isSound ? nil : .refused(Refusal(code: "bad_argument", user: storable(item.user)))
   }
 }
 
 extension Backoff {
   /// The pauses of whoever waits at a command for a database that is away: back within two seconds of it.
-  static let database = Backoff(base: .milliseconds(50), cap: .seconds(2))
+  package static let database = Backoff(base: .milliseconds(50), cap: .seconds(2))
 }

@@ -48,9 +48,9 @@ struct CSVView: ReportView {
 }
 
 /// Text as a cell of CSV.
-enum CSVText {
+package enum CSVText {
   /// Appends text, harmless to spreadsheets and quoted where they must be.
-  static func append(_ text: String, to bytes: inout [UInt8]) {
+  package static func append(_ text: String, to bytes: inout [UInt8]) {
     var text = text
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text, to: &bytes)

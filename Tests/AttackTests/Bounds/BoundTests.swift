@@ -31,6 +31,7 @@ struct BoundTests {
       "p_scope": "'type'", "p_event": "'worker_start'", "p_sha256": "ARRAY[sha256('x')]",
       "p_lanes": "'{5}'::smallint[]", "p_shards": "'{0}'::smallint[]", "p_now": "now()", "p_dry": "true",
       "p_shard": "0::smallint", "p_max_attempts": "10::smallint", "p_encrypted_by": "NULL::bigint[]",
+      "p_batch": "NULL::bigint",
     ]
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
@@ -76,12 +77,20 @@ struct BoundTests {
     "save_profile.p_last_reset", "set_photo.p_url", "set_plan.p_from", "set_plan_limit.p_limit",
     "set_plan_limit.p_from", "submit.p_width", "submit.p_height", "submit.p_unsanitized", "submit.p_key",
     "submit.p_at", "submit.p_expires", "submit.p_source", "submit.p_encrypted_by", "submit.p_wrapped_key",
+    "open_batch.p_name", "open_batch.p_key", "submit_in_batch.p_batch", "submit_in_batch.p_reference",
+    "submit_in_batch.p_width", "submit_in_batch.p_height", "submit_in_batch.p_unsanitized",
+    "submit_in_batch.p_key", "submit_in_batch.p_at", "submit_in_batch.p_expires", "submit_in_batch.p_source",
+    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key", "submit_image_in_batch.p_batch",
+    "submit_image_in_batch.p_reference", "submit_image_in_batch.p_image", "submit_image_in_batch.p_key",
+    "submit_image_in_batch.p_at", "submit_image_in_batch.p_expires",
     "submit_image.p_image", "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires", "tick.p_vt",
   ]
 
   /// Functions that refuse job by job or user by user: one that is refused may have drawn a number and taken a lock, and
   /// what they have done is a job or a user more.
-  private static let drawing: Set<String> = ["submit", "submit_image", "add_user"]
+  private static let drawing: Set<String> = [
+    "submit", "submit_image", "submit_in_batch", "submit_image_in_batch", "add_user",
+  ]
   private static let stored = """
     SELECT (SELECT count(*) FROM analysis.ready) + (SELECT count(*) FROM analysis.scheduled)
       + (SELECT count(user_id) FROM analysis.account)
@@ -91,6 +100,7 @@ struct BoundTests {
   private static let clamped: Set<String> = [
     "list_users.p_limit", "list_photos.p_limit", "status_of_lanes.p_limit", "list_jobs.p_limit",
     "list_jobs.p_looks", "count_lanes.p_limit", "status_of_queue.p_limit", "list_dead.p_limit",
+    "find_jobs.p_limit", "find_jobs.p_looks",
   ]
   private static let sizes: Set<String> = [
     "p_limit", "p_looks", "p_n", "p_count", "p_every_ms", "p_lease_ms",

@@ -19,6 +19,13 @@ struct HeldLockTests {
     analysis.submit(0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')], ARRAY['new'::bytea], NULL, NULL, NULL,
       NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
+    "open_batch": "analysis.open_batch('held', 'held')",
+    "submit_in_batch": """
+    analysis.submit_in_batch(job('batch'), '{held}', 0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')],
+      ARRAY['new'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+    """,
+    "submit_image_in_batch": "analysis.submit_image_in_batch(job('batch'), 'held', 'ann', 'throat', 'new')",
+    "add_refusals": "analysis.add_refusals(job('batch'), 1)",
     "submit_image": "analysis.submit_image('ann', 'throat', 'new')",
     "notify_workers": "analysis.notify_workers(0::smallint)",
     "cancel": "analysis.cancel(0::smallint, array[job('own')])",
@@ -140,6 +147,7 @@ struct HeldLockTests {
     _ = try await queue.claim(1, worker: 2, lease: 500, lanes: [5], leaseDuration: 3_600_000)
     jobs["own"] = try await submit("ann", "own")
     _ = try await submit("bob", "waiting")
+    jobs["batch"] = try await login.query("SELECT analysis.open_batch('before')").single().int64(0)
     for user in ["ann", "bob"] { _ = try await submit(user, "later", at: try await queue.now(plus: 3600)) }
     try await queue.execute(
       """

@@ -58,6 +58,10 @@ struct AttackedDatabase: Sendable {
       FROM analysis.account a WHERE a.user_id = e.user_id;
       UPDATE analysis.job j SET source_name = '\(mark).jpg' FROM analysis.account a
       WHERE a.user_id = j.user_id AND a.user_ref = 'sue-south';
+      INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id, reference)
+      SELECT j.shard, j.period, j.id, j.user_id, b.id, '\(mark)'
+      FROM analysis.open_batch('\(mark)') b(id), analysis.job j JOIN analysis.account a USING (shard, user_id)
+      WHERE a.user_ref = 'sue-south';
       """)
   }
 
@@ -70,6 +74,7 @@ struct AttackedDatabase: Sendable {
       UNION ALL SELECT s.state || CASE a.user_ref WHEN 'sue-south' THEN '-south' ELSE '-north' END, min(s.job_id)::text
         FROM analysis.job_status s JOIN analysis.account a ON a.user_ref = s.user_ref GROUP BY 1
       UNION ALL SELECT 'lease', min(id)::text FROM analysis.lease
+      UNION ALL SELECT 'batch', min(id)::text FROM analysis.batch
       UNION ALL SELECT 'jobs', string_agg(id::text, ',' ORDER BY id) FROM analysis.job
       """)
     var facts = try Dictionary(uniqueKeysWithValues: rows.map { (try $0.string(0), try $0.string(1)) })

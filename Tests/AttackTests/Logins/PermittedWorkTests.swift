@@ -47,6 +47,10 @@ struct PermittedWorkTests {
     "Each does by the functions what is its own",
     arguments: [
       ("submitter", "SELECT analysis.submit_image('u', 'throat', 'photo'::bytea)"),
+      ("submitter", "SELECT analysis.open_batch('ward 3')"),
+      ("submitter", "SELECT analysis.submit_image_in_batch(NULL, 'visit-1', 'u', 'throat', 'photo'::bytea)"),
+      ("submitter", "SELECT analysis.list_batches(NULL, NULL, 10)"),
+      ("clinician", "SELECT analysis.batch_counts(0::smallint, '{1}')"),
       ("submitter", "SELECT analysis.open_results('u', '{1}')"),
       ("submitter", "SELECT * FROM analysis.cancel(0::smallint, '{1}')"),
       ("worker", "SELECT * FROM analysis.claim(0::smallint, sha256('1'), 1, '{5}', '{0}', '{1}', 1, 1000)"),

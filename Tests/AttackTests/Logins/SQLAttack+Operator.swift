@@ -11,6 +11,27 @@ extension SQLAttack {
       "SELECT count(*) FROM (SELECT to_jsonb(s)::text AS row FROM analysis.jobs_shown(0::smallint, {month}::smallint, ARRAY[{succeeded-south}]::bigint[]) s) t WHERE t.row ~ 'tonsillitis|band'",
       .answers("(0)")),
     SQLAttack(
+      .northernOperator, "lists the batches of another clinic",
+      "SELECT * FROM analysis.list_batches(NULL, NULL, 1000)", .nothing),
+    SQLAttack(
+      .northernOperator, "counts the jobs of another clinic's batch",
+      "SELECT * FROM analysis.batch_counts(0::smallint, ARRAY[{batch}]::bigint[])", .nothing),
+    SQLAttack(
+      .northernOperator, "asks why jobs of another clinic's batch died",
+      "SELECT * FROM analysis.batch_causes(0::smallint, {batch}, 100)", .nothing),
+    SQLAttack(
+      .northernOperator, "finds the jobs of another clinic's batch",
+      "SELECT * FROM analysis.find_jobs(0::smallint, {batch}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)",
+      .nothing),
+    SQLAttack(
+      .northernOperator, "finds another clinic's jobs by a reference",
+      """
+      SELECT * FROM analysis.find_jobs(0::smallint, NULL, 'confided', NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)
+      """, .nothing),
+    SQLAttack(
+      .northernOperator, "reads the reference of another clinic's job",
+      "SELECT * FROM analysis.job_label_of(0::smallint, {month}::smallint, {succeeded-south})", .nothing),
+    SQLAttack(
       .operator, "pauses under a name without end",
       "SELECT analysis.pause('endpoint', repeat('x', 1000000), NULL, NULL)",
       .refused("22023")),

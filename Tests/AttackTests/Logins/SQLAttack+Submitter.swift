@@ -42,6 +42,56 @@ extension SQLAttack {
         NULL, 10::smallint, NULL, NULL)
       """, .answers("(refused)")),
     SQLAttack(
+      .submitter, "submits into another back-end's batch",
+      """
+      SELECT * FROM analysis.submit_in_batch({batch}, NULL, 0::smallint, '{ann-north}', '{1}', '{2}', ARRAY[sha256('x')],
+        ARRAY['x'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "submits an image into another back-end's batch",
+      "SELECT * FROM analysis.submit_image_in_batch({batch}, NULL, 'ann-north', 'throat', 'x')",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "submits with a reference without end",
+      "SELECT * FROM analysis.submit_image_in_batch(NULL, repeat('x', 1000000), 'ann-north', 'throat', 'x')",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "makes a batch whose name turns the text beside it round",
+      "SELECT analysis.open_batch('a' || chr(8238) || 'b')", .refused("22023")),
+    SQLAttack(
+      .submitter, "makes a batch under a key without end",
+      "SELECT analysis.open_batch('x', repeat('x', 1000000))", .refused("22023")),
+    SQLAttack(
+      .submitter, "adds refusals to another back-end's batch", "SELECT analysis.add_refusals({batch}, 1)",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "asks what is paid for of more pictures than one call may",
+      """
+      SELECT * FROM analysis.billed_before(0::smallint, array_fill('ann-north'::text, ARRAY[100001]),
+        array_fill(1::smallint, ARRAY[100001]), NULL, NULL)
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "lists another back-end's batches", "SELECT * FROM analysis.list_batches(NULL, NULL, 1000)",
+      .nothing),
+    SQLAttack(
+      .submitter, "lists batches without end", "SELECT * FROM analysis.list_batches(NULL, NULL, 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "counts another back-end's batch",
+      "SELECT * FROM analysis.batch_counts(0::smallint, ARRAY[{batch}]::bigint[])", .nothing),
+    SQLAttack(
+      .submitter, "asks why jobs of another back-end's batch died",
+      "SELECT * FROM analysis.batch_causes(0::smallint, {batch}, 100)", .nothing),
+    SQLAttack(
+      .submitter, "finds the jobs of another back-end's batch",
+      "SELECT * FROM analysis.find_jobs(0::smallint, {batch}, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)",
+      .nothing),
+    SQLAttack(
+      .submitter, "finds another back-end's jobs by a reference that it guesses",
+      """
+      SELECT * FROM analysis.find_jobs(0::smallint, NULL, 'confided', NULL, NULL, NULL, NULL, NULL, NULL, 100, 1)
+      """, .nothing),
+    SQLAttack(
       .submitter, "cancels more jobs than one call may",
       "SELECT * FROM analysis.cancel(0::smallint, (SELECT array_agg(i) FROM generate_series(1, 100001::bigint) i))",
       .refused("22023")),

@@ -42,6 +42,8 @@ struct HelpSnapshotTests {
                        do.
           submit       Submit images to be analysed.
           status       Show what waits in the queue and who works on it.
+          batches      See how far what was submitted together is, wait for it, cancel
+                       or retry it.
           jobs         List jobs, look at one, retry or cancel some.
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
@@ -115,6 +117,7 @@ struct HelpSnapshotTests {
           6   The report was written, but jobs of its month are still open.
           7   The search stopped before the page was full; go on where it says.
           8   It was done, but the end of the audit could not be kept (--audit-ends).
+          9   Nothing was submitted: pictures are paid for this month already (--again).
           64  The command line or the configuration is wrong.
           66  An input file cannot be read.
           69  The database or the analysis endpoint cannot be reached.
@@ -143,6 +146,10 @@ struct HelpSnapshotTests {
               One from a pipe.
           analysisctl submit --user u1 --type throat --key ward-3 --wait photos/
               Safe to repeat; wait for the ends.
+          analysisctl submit -u u1 -t ear --name 'ward 3' --reference visit-4711 photos/
+              A batch with a name, its jobs to be found by the visit.
+          analysisctl submit -u u1 -t ear --wait --results --out results.csv photos/
+              What was found, on the terminal and in a file.
           analysisctl submit --user u1 --type ear --key-file image.keys photos/
               Encrypted before they are stored.
           analysisctl submit --user u1 --type ear --url https://img.example.org/7.jpg
@@ -155,10 +162,23 @@ struct HelpSnapshotTests {
         they are stored: metadata is removed and the picture turned upright. A file that
         is refused does not stop the others.
 
-        A manifest is CSV (RFC 4180, with a header) or JSON Lines, with these columns or
-        members: file, url, user, type, priority, at, key, expires. Only file, counted
-        from the manifest's own folder, or url is needed; for what a row leaves out the
-        options count. A row that cannot be used is refused with its line.
+        What one run submits is a batch: analysisctl batches shows how far it is, waits
+        for it and cancels it. A line for the batch is printed, and one for each job
+        that failed while --wait waited; --verbose prints one for each image, --json
+        always.
+
+        A picture that its user has submitted this month as the same type, under another
+        key, is paid for; to submit it again costs another unit. So the pictures of
+        users who have jobs this month are looked at first. On a terminal the command
+        asks; elsewhere nothing is submitted and the exit code is 9, unless --again or
+        --only-new says what is meant. Jobs that died or were cancelled cost nothing and
+        do not count.
+
+        A manifest is CSV (RFC 4180, with a header; its cells may be separated by
+        semicolons) or JSON Lines, with these columns or members: file, url, user, type,
+        priority, at, key, expires, reference. Only file, counted from the manifest's
+        own folder, or url is needed; for what a row leaves out the options count. A row
+        that cannot be used is refused with its line.
 
         Images by URL are off unless --url-hosts names the hosts that they may come
         from. They are fetched by https alone, from public addresses alone, without
@@ -185,7 +205,8 @@ struct HelpSnapshotTests {
         A database that goes away while images are submitted is waited for, 30 s at
         most; one that goes away under --wait is waited for as long as the jobs are.
 
-        Ctrl-C lets the call that is under way finish, and submits no more.
+        Ctrl-C lets the call that is under way finish, submits no more, and says how
+        many are in and how to wait for them.
 
         The exit code is the first of these that holds: 1 a job failed or was cancelled
         while --wait waited; 75 the command was interrupted, --timeout was over, or no
@@ -210,9 +231,20 @@ struct HelpSnapshotTests {
                                           not run by then fails.
               --key <TEXT>                The run's idempotency key: what was submitted
                                           under it before is not submitted again.
-              --manifest <FILE>           A list of images: CSV with a header of file,
-                                          url, user, type, priority, at, key, expires,
-                                          or JSON Lines; - for standard input.
+              --name <TEXT>               What the batch is called; without it, it is
+                                          known by its number and date.
+              --reference <TEXT>          What you call the jobs, such as the number of
+                                          a visit, to find them by. A manifest's column
+                                          comes before it.
+              --again                     Submit what is paid for this month already,
+                                          and pay twice.
+              --only-new                  Leave out what is paid for this month already.
+              --verbose                   Print a line for each image, not for the batch
+                                          alone.
+              --manifest <FILE>           A list of images: CSV with a header (commas or
+                                          semicolons) of file, url, user, type,
+                                          priority, at, key, expires, reference, or JSON
+                                          Lines; - for standard input.
               --url <URL>                 An image by its https address, after the
                                           files; its host must be one of --url-hosts. An
                                           address that is a secret is better given in a
@@ -234,6 +266,10 @@ struct HelpSnapshotTests {
                                           256MB; configuration: url-cache-size)
               --wait                      Wait until the jobs have ended; exit 1 if one
                                           failed.
+              --results                   With --wait: print what was found in each
+                                          image.
+              --out <FILE>                With --results: write what was found to this
+                                          file too, as CSV.
               --timeout <DURATION>        Wait at most so long; then exit 75.
               --max-dimension <N>         Scale images down so that neither side has
                                           more pixels; the endpoint advises 224.
@@ -293,6 +329,7 @@ struct HelpSnapshotTests {
           4   Something was refused for another reason; the rest was done.
           5   There was nothing to do.
           8   It was done, but the end of the audit could not be kept (--audit-ends).
+          9   Nothing was submitted: pictures are paid for this month already (--again).
           64  The command line or the configuration is wrong.
           66  An input file cannot be read.
           69  The database or the analysis endpoint cannot be reached.

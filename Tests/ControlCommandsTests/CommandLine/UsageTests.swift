@@ -12,7 +12,7 @@ struct UsageTests {
   @Test(
     "with code 64 and words that help",
     arguments: [
-      ("", "'analysisctl' needs a subcommand: migrate, roles, submit, status, jobs"),
+      ("", "'analysisctl' needs a subcommand: migrate, roles, submit, status, batches, jobs"),
       ("sumbit", "unknown subcommand 'sumbit': did you mean 'submit'?"),
       ("migrate --dryrun", "unknown option '--dryrun': did you mean '--dry-run'?"),
       ("migrate now", "unexpected argument 'now'"),

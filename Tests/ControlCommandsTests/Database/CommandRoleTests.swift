@@ -93,7 +93,8 @@ struct CommandRoleTests {
       ("operator", ["pause", "--type", "ear"]),
       ("operator", ["pause", "--endpoint", "https://model.example.org"]),
       ("operator", ["resume"]), ("operator", ["status"]), ("operator", ["reconcile"]),
-      ("operator", ["jobs", "list"]), ("operator", ["doctor"]),
+      ("operator", ["jobs", "list"]), ("operator", ["doctor"]), ("operator", ["batches", "list"]),
+      ("clinician", ["batches", "list"]), ("submitter", ["batches", "list"]),
       ("administrator", ["users", "add", "u2", "--name", "N N"]), ("administrator", ["users", "show", "u1"]),
       ("administrator", ["users", "list"]), ("administrator", ["users", "set-plan", "u1", "premium"]),
       ("administrator", ["users", "set-zone", "u1", "Asia/Jakarta"]), ("administrator", ["plans"]),
@@ -142,7 +143,8 @@ struct CommandRoleTests {
     arguments: [
       ("worker", ["users", "list"]), ("worker", ["jobs", "list"]), ("worker", ["report", "usage"]),
       ("submitter", ["pause"]), ("submitter", ["jobs", "list"]), ("submitter", ["users", "add", "u2"]),
-      ("submitter", ["reconcile"]),
+      ("submitter", ["reconcile"]), ("submitter", ["batches", "retry", "B1", "--yes"]),
+      ("clinician", ["batches", "cancel", "B1", "--yes"]), ("worker", ["batches", "list"]),
       ("submitter", ["plans", "set-limit", "free", "9"]),
       ("retention", ["settings", "set", "keep_images", "1 hour", "--yes"]),
       ("submitter", ["report", "usage"]),
@@ -178,6 +180,8 @@ struct CommandRoleTests {
     let keys = ["--key-file", files.path("image.keys")]
     let rest: [String: [String]] = [
       "audit keep": ["--audit-ends", files.path("audit-ends")],
+      "batches cancel": ["B1", "--yes"], "batches retry": ["B1", "--yes"], "batches show": ["B1"],
+      "batches wait": ["B1"], "batches watch": ["B1"],
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
       "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,

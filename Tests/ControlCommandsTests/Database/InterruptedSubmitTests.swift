@@ -34,7 +34,7 @@ struct InterruptedSubmitTests {
   ) async -> SubmitResponse {
     let console = Console(output: output, messages: MemoryWriter())
     let report = SubmitReport(
-      view: View(console: console, isJSON: false), total: items.count, isWaiting: false)
+      view: View(console: console, isJSON: false), total: items.count, isWaiting: false, isVerbose: true)
     return await SubmitRun(
       items: items, database: queue.pool, interruption: interruption, report: report
     ).run()

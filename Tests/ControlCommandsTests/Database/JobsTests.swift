@@ -20,7 +20,7 @@ struct JobsTests {
       let claimed = try await queue.claimJobs()
       try await queue.complete(claimed[0])
       try await queue.kill(claimed[1])
-      #expect(await queue.control.run(submit + ["--key", "more"]).code == .done)
+      #expect(await queue.control.run(submit + ["--key", "more", "--again"]).code == .done)
       try await body(queue, try await queue.texts("SELECT id::text FROM analysis.job ORDER BY id"))
     }
   }

@@ -126,7 +126,8 @@ struct RemoteSubmitTests {
       #expect(await control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
       for key in ["a", "b"] {
         let ran = await control(
-          "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--key", key, "--url-cache",
+          "submit", "--user", "u1", "--type", "ear", "--url-hosts", server.host, "--key", key, "--again",
+          "--url-cache",
           files.path("photos"), "--key-file", files.path("image.keys"), "--url", server.url("/1.png?SECRET"))
         #expect(ran.code == .done, "\(ran.messages)")
         #expect(!ran.messages.contains("not kept"))
@@ -161,7 +162,7 @@ struct RemoteSubmitTests {
         "Images by URL are not kept in \(files.path("photos")): no key file is named to encrypt them with (--key-file)."
       for key in ["a", "b"] {
         let ran = await control.run(
-          submit + ["--key", key, "--url", server.url("/1.png"), "--url", server.url("/2.png")])
+          submit + ["--key", key, "--again", "--url", server.url("/1.png"), "--url", server.url("/2.png")])
         #expect(ran.code == .done, "\(ran.messages)")
         #expect(ran.messages.split(separator: "\n").filter { $0 == words }.count == 1, "\(ran.messages)")
       }

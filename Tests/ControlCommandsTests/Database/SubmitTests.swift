@@ -25,16 +25,19 @@ struct SubmitTests {
       try files.write("no picture", to: "a-text.jpg")
       try files.write("", to: "empty.png")
       try files.write("not looked at", to: "notes.txt")
-      let ran = await queue.control("submit", "--user", "u1", "--type", "ear", files.path)
+      try files.write("not looked at", to: "below/inner.jpg")
+      let ran = await queue.control("submit", "--user", "u1", "--type", "ear", "--verbose", files.path)
       #expect(ran.code == .refused)
       let jobs = try await queue.texts("SELECT id::text FROM analysis.job ORDER BY id")
       #expect(
         ran.lines == [
           "submitted \(jobs[0]) \(files.path("p1.png"))", "submitted \(jobs[1]) \(files.path("p2.png"))",
+          "B1: 2 jobs",
         ])
       #expect(ran.messages.contains("refused \(files.path("a-text.jpg")): "))
       #expect(ran.messages.contains("refused \(files.path("empty.png")): The file is empty."))
-      #expect(ran.messages.contains("left out as not called like an image: 1"))
+      #expect(ran.messages.contains("\(files.path): left out the folders in it: below\n"))
+      #expect(ran.messages.contains("\(files.path): left out files not called like an image: notes.txt\n"))
       #expect(ran.messages.hasSuffix("2 submitted, 2 refused.\n"))
       #expect(
         try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id") == ["p1.png", "p2.png"])
@@ -57,7 +60,7 @@ struct SubmitTests {
       func submitted(_ key: String) async throws -> [String: [UInt8]] {
         let ran = try await withLoginRole(on: queue.pool, in: ["analysis_submitter"]) { login in
           await queue.acting(as: login).control(
-            "submit", "--user", "u1", "--manifest", files.path("batch.csv"), "--key", key)
+            "submit", "--user", "u1", "--manifest", files.path("batch.csv"), "--key", key, "--again")
         }
         #expect(ran.code == .done, "\(ran.messages)")
         let rows = try await queue.pool.query(
@@ -98,12 +101,12 @@ struct SubmitTests {
       try await queue.addUser("u1", plan: "free")
       let files = try pictures(7)
       let order = ["p7", "p3", "p1", "p2", "p6", "p5", "p4"].map { files.path("\($0).png") }
-      let ran = await queue.control.run(["submit", "--user", "u1", "--type", "throat"] + order)
+      let ran = await queue.control.run(["submit", "--user", "u1", "--type", "throat", "--verbose"] + order)
       #expect(ran.code == .quotaRefused)
       #expect(
         try await queue.texts("SELECT source_name FROM analysis.job ORDER BY id")
           == ["p7.png", "p3.png", "p1.png", "p2.png", "p6.png"])
-      #expect(ran.lines.count == 5)
+      #expect(ran.lines.count == 6)
       for file in order.suffix(2) { #expect(ran.messages.contains("refused \(file): User u1 has reached")) }
       #expect(ran.messages.hasSuffix("5 submitted, 2 refused by the monthly limit.\n"))
     }
@@ -136,7 +139,7 @@ struct SubmitTests {
 
       var other = queue.control
       other.runKey = "another"
-      #expect(await other.run(submit).messages == "4 submitted.\n")
+      #expect(await other.run(submit + ["--again"]).messages == "4 submitted.\n")
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 8)
     }
   }
@@ -239,7 +242,7 @@ struct SubmitTests {
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 3)
       control.brokenOutput = DescriptorWriter(full.fileDescriptor)
       control.runKey = "another"
-      #expect(await control.run(submit).code == .tryLater)
+      #expect(await control.run(submit + ["--again"]).code == .tryLater)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 6)
       withExtendedLifetime((pipe, full)) {}
     }

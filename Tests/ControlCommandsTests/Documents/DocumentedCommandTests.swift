@@ -98,7 +98,7 @@ struct DocumentedCommandTests {
   func found() throws {
     let readme = try #require(MarkdownFile.named("README.md"))
     let commands = ShownCommand.all(in: readme.commandLines)
-    #expect(commands.count == 8)
+    #expect(commands.count == 9)
     #expect(commands.first?.arguments == ["migrate"])
     #expect(
       ShownCommand.all(in: [

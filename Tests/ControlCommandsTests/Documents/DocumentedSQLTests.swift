@@ -11,8 +11,7 @@ import Testing
 struct DocumentedSQLTests {
   @Test("is run by a submitter as it stands, and does what is said")
   func blocks() async throws {
-    let page = try #require(MarkdownFile.named("docs/sql.md"))
-    let blocks = page.codeBlocks.filter { $0.language == "sql" }.map { $0.lines.joined(separator: "\n") }
+    let blocks = try Self.blocks().filter { !$0.contains("batch") }
     try #require(blocks.count == 5)
     try await withQueue { queue in
       try await queue.addUser("u1")
@@ -35,6 +34,29 @@ struct DocumentedSQLTests {
       #expect(try await submitter.query(named[1]).single().string("o_state") == "succeeded")
       try await submitter.execute(script: named[2])
       await submitter.close()
+    }
+  }
+
+  private static func blocks() throws -> [String] {
+    let page = try #require(MarkdownFile.named("docs/sql.md"))
+    return page.codeBlocks.filter { $0.language == "sql" }.map { $0.lines.joined(separator: "\n") }
+  }
+
+  @Test("makes a batch, submits in it with a reference, and counts it")
+  func batches() async throws {
+    let blocks = try Self.blocks().filter { $0.contains("batch") }
+    try #require(blocks.count == 3)
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        let batch = try await login.query(blocks[0]).single().int64(0)
+        let row = try await login.query(blocks[1], [.int64(batch), .bytes(TinyPicture.png(grey: 1))]).single()
+        #expect(try row.string("outcome") == "created")
+        let counts = try await login.query(blocks[2], [.int64(batch)]).single()
+        #expect(try counts.int("o_jobs") == 1 && counts.int("o_succeeded") == 0)
+        let found = try await queue.text("SELECT reference FROM analysis.job_label WHERE batch_id = \(batch)")
+        #expect(found == "visit-4711")
+      }
     }
   }
 

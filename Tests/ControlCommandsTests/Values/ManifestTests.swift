@@ -21,22 +21,48 @@ struct ManifestTests {
 
   private let whole = ManifestRow.Content(
     source: .file("a.jpg"), user: "u1", kind: .ear, priority: .urgent, at: 1_790_812_800.25, key: "k",
-    expires: 1_790_899_200)
+    expires: 1_790_899_200, reference: "visit-4711")
 
   @Test("a CSV with every column, in any order")
   func everyColumn() throws {
     let text = """
-      expires,key,at,priority,type,user,file
-      2026-10-02T00:00:00Z,k,2026-10-01T07:00:00.250+07:00,urgent,ear,u1,a.jpg
+      expires,key,at,priority,type,reference,user,file
+      2026-10-02T00:00:00Z,k,2026-10-01T07:00:00.250+07:00,urgent,ear,visit-4711,u1,a.jpg
       """
     #expect(try rows(text, name: "batch.csv") == [ManifestRow(line: 2, content: .success(whole))])
+  }
+
+  @Test("a CSV whose header has semicolons has them in its rows; a comma is then a part of a cell")
+  func semicolons() throws {
+    let found = try rows(
+      "\u{FEFF}file;reference\r\n\"a;b.jpg\";visit 1, again\r\nc.jpg;\r\n", name: "batch.csv")
+    #expect(
+      found.map(\.content) == [
+        .success(ManifestRow.Content(source: .file("a;b.jpg"), reference: "visit 1, again")),
+        .success(ManifestRow.Content(source: .file("c.jpg"))),
+      ])
+    // A semicolon in a row says nothing: the header has none.
+    #expect(
+      try rows("file\na;b.jpg\n").map(\.content) == [.success(ManifestRow.Content(source: .file("a;b.jpg")))])
+    #expect(fault("file;user,type\na.jpg;u1,ear\n")?.message == "batch.csv:1: there is no column 'file;user'")
+  }
+
+  @Test("a reference has at most 200 characters")
+  func references() throws {
+    let long = String(repeating: "x", count: 201)
+    let row = try #require(try rows("file,reference\na.jpg,\(long)\n").first)
+    guard case .failure(let fault) = row.content else {
+      Issue.record("it was taken")
+      return
+    }
+    #expect(fault.sentence.hasSuffix("is longer than 200 characters"))
   }
 
   @Test("JSON Lines with every member, empty lines passed over")
   func jsonLines() throws {
     let text = """
 
-      {"file": "a.jpg", "user": "u1", "type": "ear", "priority": "urgent", "key": "k", \
+      {"file": "a.jpg", "user": "u1", "type": "ear", "priority": "urgent", "key": "k", "reference": "visit-4711", \
       "at": "2026-10-01T07:00:00.250+07:00", "expires": "2026-10-02T00:00:00Z"}\r
       {"file": "b.jpg", "user": null}
       """
@@ -115,7 +141,7 @@ struct ManifestTests {
       ("{\"file\": \"a\"", "it is not a JSON object whose values are texts"),
       (
         "{\"fiel\": \"a\"}",
-        "there is no 'fiel'; it may hold file, url, user, type, priority, at, key, expires"
+        "there is no 'fiel'; it may hold file, url, user, type, priority, at, key, expires, reference"
       ),
     ])
   func badLine(line: String, sentence: String) throws {
@@ -146,7 +172,7 @@ struct ManifestTests {
     let shown = "ty[2Jpe" + String(repeating: "\u{301}", count: 52) + "…"
     #expect(fault("file,ty\u{1B}[2Jpe\(marks)\n")?.message == "batch.csv:1: there is no column '\(shown)'")
     let json = try rows("{\"ty\\u001b[2Jpe\(marks)\": \"a\"}\n", name: "lease.jsonl")
-    let sentence = "there is no '\(shown)'; it may hold file, url, user, type, priority, at, key, expires"
+    let sentence = "there is no '\(shown)'; it may hold file, url, user, type, priority, at, key, expires, reference"
     #expect(json.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
   }
 

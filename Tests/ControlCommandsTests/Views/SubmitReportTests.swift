@@ -11,12 +11,14 @@ struct SubmitReportTests {
   private let messages = MemoryWriter()
 
   private func report(
-    json: Bool = false, out: Bool = false, err: Bool = false, isWaiting: Bool = false
+    json: Bool = false, out: Bool = false, err: Bool = false, isWaiting: Bool = false,
+    isVerbose: Bool = true
   ) -> SubmitReport {
     let console = Console(
       output: output, messages: messages, outputTerminal: Terminal(isTerminal: out),
       messagesTerminal: Terminal(isTerminal: err))
-    return SubmitReport(view: View(console: console, isJSON: json), total: 2, isWaiting: isWaiting)
+    return SubmitReport(
+      view: View(console: console, isJSON: json), total: 2, isWaiting: isWaiting, isVerbose: isVerbose)
   }
 
   private func result(_ outcome: SubmitOutcome?) -> SubmitResult {
@@ -94,5 +96,36 @@ struct SubmitReportTests {
     job.state = .succeeded
     report.ended(job)
     #expect(output.text == "succeeded 7 a.jpg\n")
+  }
+
+  @Test(
+    "of several images there is a line for the batch; one for each only where that is asked for, or its job failed"
+  )
+  func batch() throws {
+    let report = report(isWaiting: true, isVerbose: false)
+    var (done, dead) = (result(.duplicate(JobID(7))), result(.duplicate(JobID(8))))
+    (done.state, dead.state) = (.succeeded, .dead)
+    for result in [done, dead] { report.ended(result) }
+    var response = SubmitResponse(
+      tally: SubmitTally([done, dead]), isInterrupted: false, failure: nil, batch: BatchID(17),
+      batchName: "ward\u{1B} 3")
+    try report.finish(response, runKey: "run", leftOut: ["photos: left out the folders in it: below"])
+    #expect(output.text == "dead 8 a.jpg\nB17 ward 3: 2 jobs\n")
+    #expect(messages.text.hasPrefix("photos: left out the folders in it: below\n"))
+
+    response.isInterrupted = true
+    try self.report(isVerbose: false).finish(response, runKey: "run")
+    #expect(messages.text.hasSuffix("2 of 2 are in. To wait for them: analysisctl batches wait B17\n"))
+  }
+
+  @Test("a single image has its own line, and its batch one where it has a name")
+  func single() {
+    let response = SubmitResponse(
+      tally: SubmitTally([result(.duplicate(JobID(7)))]), isInterrupted: false, failure: nil,
+      batch: BatchID(17))
+    #expect(response.batchLine(isNeeded: false) == nil)
+    var named = response
+    named.batchName = "ward 3"
+    #expect(named.batchLine(isNeeded: false) == "B17 ward 3: 1 job")
   }
 }

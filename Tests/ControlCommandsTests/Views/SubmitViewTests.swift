@@ -45,18 +45,18 @@ struct SubmitViewTests {
         == [
           #"{"file":"photos/a\u001b.jpg","user":"u1","type":"ear","priority":"bulk","outcome":"created","#,
           #""job":"7","month":"2026-10","key":"k:1","reason":null,"message":null,"advice":null,"limit":null,"#,
-          #""used":null,"state":null}"#,
+          #""used":null,"state":null,"batch":null,"reference":null,"result":null}"#,
         ].joined())
     #expect(
       Fixed.json(result(.refused(quota)))
         == [
           #"{"file":"photos/a\u001b.jpg","user":"u1","type":"ear","priority":"bulk","outcome":"refused","#,
           #""job":null,"month":null,"key":"k:1","reason":"quota","message":"The limit is reached.","#,
-          #""advice":"Wait.","limit":5,"used":5,"state":null}"#,
+          #""advice":"Wait.","limit":5,"used":5,"state":null,"batch":null,"reference":null,"result":null}"#,
         ].joined())
     #expect(
       Fixed.json(result(.duplicate(JobID(7)), state: .dead))
-        .hasSuffix(#""used":null,"state":"dead"}"#))
+        .hasSuffix(#""used":null,"state":"dead","batch":null,"reference":null,"result":null}"#))
     #expect(Fixed.json(result(nil)).contains(#""outcome":"not_submitted""#))
   }
 

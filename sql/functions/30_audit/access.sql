@@ -105,6 +105,7 @@ BEGIN
     'job', j.id, 'month', analysis.period_text(j.period), 'type', CASE j.kind WHEN 1 THEN 'throat'
       ELSE 'ear' END,
     'submitted_at', j.created_at, 'not_before', j.run_at, 'not_after', j.expires_at, 'file', j.source_name,
+    'reference', t.reference, 'batch', 'B' || t.batch_id,
     'state', CASE WHEN r.outcome = 1 THEN 'succeeded' WHEN r.outcome = 2 THEN 'cancelled'
                   WHEN d.job_id IS NOT NULL THEN 'dead' ELSE 'open' END,
     'ended_at', coalesce(r.finished_at, d.failed_at),
@@ -129,10 +130,13 @@ BEGIN
         'at', e.at, 'class', e.class, 'code', e.code, 'message', e.message, 'error', e.error_id)
           ORDER BY e.at), '[]')
       FROM analysis.attempts_of(p_shard, j.id) e))
-  FROM (SELECT x.o_period, x.o_job FROM analysis.jobs_of_user(p_shard, p_user_id, false) x) t
+  FROM (SELECT x.o_period, x.o_job FROM analysis.jobs_of_user(p_shard, p_user_id, false) x) o
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = t.o_period AND k.id = t.o_job OFFSET 0) j
+    WHERE k.shard = p_shard AND k.period = o.o_period AND k.id = o.o_job OFFSET 0) j
+  LEFT JOIN LATERAL (
+    SELECT l.reference, l.batch_id FROM analysis.job_label l
+    WHERE l.shard = p_shard AND l.period = j.period AND l.job_id = j.id OFFSET 0) t ON true
   LEFT JOIN LATERAL (
     SELECT k.* FROM analysis.result k
     WHERE k.shard = p_shard AND k.period = j.period AND k.job_id = j.id OFFSET 0) r ON true

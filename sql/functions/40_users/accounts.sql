@@ -214,6 +214,12 @@ $$;
 COMMENT ON FUNCTION analysis.limit_of IS
   'Answers the plan and the limit of a user at a moment.';
 
+-- Every shard.
+CREATE OR REPLACE FUNCTION analysis.all_shards() RETURNS TABLE (o_shard smallint)
+LANGUAGE sql STABLE AS $$
+  SELECT generate_series(0, s.value::int - 1)::smallint FROM analysis.setting s WHERE s.name = 'shards'
+$$;
+
 -- The shards of users, who need not exist for it.
 CREATE OR REPLACE FUNCTION analysis.shards_of(p_users text[]) RETURNS TABLE (o_user text, o_shard smallint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -240,6 +240,8 @@ BEGIN
     v_row.run_at := NULL;
     v_row.expires_at := NULL;
     INSERT INTO analysis.job SELECT v_row.*;
+    UPDATE analysis.job_label l SET period = v_row.period
+    WHERE l.shard = p_shard AND l.period = v_old[i] AND l.job_id = v_row.id;
     INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
     VALUES (p_shard, v_row.lane, 0, v_row.period, v_row.vt, v_row.id);
     UPDATE analysis.idem e SET period = v_row.period

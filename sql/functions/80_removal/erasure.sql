@@ -65,6 +65,31 @@ BEGIN
   GET DIAGNOSTICS o_lines = ROW_COUNT;
 END $$;
 
+-- Removes what the submitter called jobs of a person's month; they stay in their batches, which are counted
+-- by them. A batch in which everybody was erased loses its name and the hash of its key too.
+CREATE OR REPLACE FUNCTION analysis.erase_labels(p_shard smallint, p_period smallint, p_jobs bigint[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_batch bigint[];
+BEGIN
+  DELETE FROM analysis.job_label l
+  WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) AND l.batch_id IS NULL;
+  UPDATE analysis.job_label l SET reference = NULL
+  WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) AND l.reference IS NOT NULL;
+  v_batch := ARRAY(
+    SELECT DISTINCT l.batch_id FROM analysis.job_label l
+    WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) ORDER BY 1);
+  UPDATE analysis.batch b SET name = NULL, key_hash = NULL
+  WHERE b.id = ANY (v_batch) AND (b.name IS NOT NULL OR b.key_hash IS NOT NULL) AND NOT EXISTS (
+    SELECT FROM analysis.all_shards() h
+    CROSS JOIN LATERAL (
+      SELECT l.user_id FROM analysis.job_label l WHERE l.shard = h.o_shard AND l.batch_id = b.id OFFSET 0) l
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.account a
+      WHERE a.shard = h.o_shard AND a.user_id = l.user_id AND a.erased_at IS NULL OFFSET 0) a);
+END $$;
+
 -- Removes the images of a person's month, and empties what was found and what went wrong in it: each
 -- partition by its own keys, jobs before their results as a purge takes them. The jobs are all of the
 -- person's: one that was retried has left its attempts in the months before.
@@ -83,6 +108,7 @@ BEGIN
   WHERE j.shard = p_shard AND j.period = p_period AND j.id = ANY (p_jobs)
     AND (j.source_name IS NOT NULL OR j.key_hash IS NOT NULL OR j.image_mark <> '');
   GET DIAGNOSTICS o_jobs = ROW_COUNT;
+  PERFORM analysis.erase_labels(p_shard, p_period, p_jobs);
 
   UPDATE analysis.result r
   SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL,

@@ -16,6 +16,7 @@ BEGIN
   RETURNING k.created_at INTO v_created;
   DELETE FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job;
   DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job;
+  DELETE FROM analysis.job_label l WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = p_job;
   -- Attempts are of the months in which the job was: a retry moves it on.
   FOR v_month IN
     SELECT m.period FROM analysis.partition_made m

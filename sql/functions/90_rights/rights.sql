@@ -47,7 +47,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   jobs AS (
     SELECT ARRAY[
       'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
-      'job_death', 'period_text'
+      'job_death', 'period_text', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of'
     ] AS functions),
   usage AS (
     SELECT
@@ -62,7 +62,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'submitter',
       ARRAY[
         'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results',
-        'results_of', 'period_text', 'image_rules'],
+        'results_of', 'period_text', 'image_rules',
+        'open_batch', 'submit_in_batch', 'submit_image_in_batch', 'add_refusals', 'billed_before',
+        'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
       '{}'::text[]
     UNION ALL
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.

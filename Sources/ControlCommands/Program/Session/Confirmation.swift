@@ -13,16 +13,24 @@ enum Confirmation {
   /// - Throws: `CommandFailure` with `refused` when the answer is anything else, and with `usage` where nobody can be asked.
   static func require(_ question: String, _ session: ControlSession) async throws {
     if try session.context[yes] { return }
-    try? session.console.messages.write(printable(question, keeping: "\n") + " [y/N] ")
-    guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
-      session.console.say("")
+    guard let isYes = try await ask(question, session) else {
       throw CommandFailure.usage(
         "this asks before it changes anything, and there is no terminal to ask at",
         advice: "Give --yes to do it without being asked; nothing was changed.")
     }
-    guard ["y", "yes"].contains(answer.lowercased()) else {
+    guard isYes else {
       throw CommandFailure(.refused, "Nothing was changed, since the answer was not yes.")
     }
+  }
+
+  /// Whether a question was answered with yes; nil where there is no terminal to ask at.
+  static func ask(_ question: String, _ session: ControlSession) async throws -> Bool? {
+    try? session.console.messages.write(printable(question, keeping: "\n") + " [y/N] ")
+    guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
+      session.console.say("")
+      return nil
+    }
+    return ["y", "yes"].contains(answer.lowercased())
   }
 }
 

@@ -49,7 +49,7 @@ struct CommandLoad: Sendable {
       try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: picture.path)
       let command = try rig.programs.start(
         "analysisctl",
-        ["submit", "--json", "--user", user, "--type", "throat", "--key", key, file.path],
+        ["submit", "--json", "--user", user, "--type", "throat", "--key", key, "--again", file.path],
         environment: ["ANALYSIS_DATABASE": rig.conninfo(client, role: Rig.backendRole)],
         label: "submit-\(key)")
       if let patience {

@@ -1,0 +1,83 @@
+public import AnalysisCore
+public import JobQueue
+public import PostgreSQL
+import SQLFiles
+
+/// The batches that the login may see: a back-end its own, an operator and a clinician all.
+public struct BatchDirectory: Sendable {
+  private let database: ConnectionPool
+  private let shards: ShardDirectory
+
+  /// The batches of a database.
+  public init(_ database: ConnectionPool) {
+    self.database = database
+    shards = ShardDirectory(database)
+  }
+
+  /// Batches with their counts, the newest first.
+  ///
+  /// - Parameters:
+  ///   - before: only those that were made before this one; nil for the newest.
+  ///   - limit: how many at most; 1,000 if it is more.
+  public func list(before: BatchID? = nil, limit: Int = 20) async throws(JobQueueError) -> [BatchStatus] {
+    try await counted(heads(nil, before: before, limit: limit))
+  }
+
+  /// A batch with its counts; nil where there is none that the login may see.
+  public func status(of batch: BatchID) async throws(JobQueueError) -> BatchStatus? {
+    try await counted(heads(batch, before: nil, limit: 1)).first
+  }
+
+  /// The counts of a batch anew, without asking again who made it.
+  public func refreshed(_ status: BatchStatus) async throws(JobQueueError) -> BatchStatus {
+    try await counted([status]).first ?? status
+  }
+
+  /// Why jobs of a batch are dead, the most frequent cause first.
+  public func causes(of batch: BatchID, limit: Int = 20) async throws(JobQueueError) -> [BatchCause] {
+    let parts = try await database.run(
+      shards.shards().map { BatchCause.statement(of: batch, shard: $0, limit: limit) })
+    var causes: [BatchCause] = []
+    for cause in parts.joined() {
+      if let index = causes.firstIndex(where: {
+        $0.failureClass == cause.failureClass && $0.code == cause.code
+      }) {
+        causes[index].count += cause.count
+        causes[index].lastJob = max(causes[index].lastJob, cause.lastJob)
+      } else {
+        causes.append(cause)
+      }
+    }
+    return Array(
+      causes.sorted {
+        ($1.count, $0.failureClass, $0.code ?? "") < ($0.count, $1.failureClass, $1.code ?? "")
+      }
+      .prefix(limit))
+  }
+
+  private func heads(
+    _ batch: BatchID?, before: BatchID?, limit: Int
+  ) async throws(JobQueueError) -> [BatchStatus] {
+    try await Statement(
+      SQLFunction("list_batches", 3, "o_batch", "o_name", "o_created_at", "o_login", "o_refused"),
+      [.int64(batch?.value), .int64(before?.value), .int32(Int32(clamping: min(max(1, limit), 1000)))],
+      while: "reading the batches"
+    ) { rows in
+      try rows.map { try BatchStatus($0) }
+    }.run(on: database)
+  }
+
+  /// The batches with what all shards have of them.
+  private func counted(_ heads: [BatchStatus]) async throws(JobQueueError) -> [BatchStatus] {
+    guard !heads.isEmpty else { return [] }
+    let parts = try await database.run(
+      shards.shards().map { BatchCounts.statement(of: heads.map(\.id), shard: $0) })
+    var counts: [BatchID: BatchCounts] = [:]
+    for (batch, part) in parts.joined() { counts[batch, default: BatchCounts()].add(part) }
+    return heads.map { head in
+      var status = head
+      status.counts = counts[head.id] ?? BatchCounts()
+      return status
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import AnalysisCore
+import JobQueue
+import PostgreSQL
+import QueueTestSupport
+import Testing
+
+@Suite("Batches and references")
+struct BatchTests {
+  private static let counts = """
+    SELECT array_to_string(ARRAY[o_jobs, o_succeeded, o_dead, o_cancelled], ' ')
+    FROM analysis.batch_counts(0::smallint, ARRAY[$1::bigint])
+    """
+
+  private func submit(
+    _ queue: QueueFixture, _ users: [String], in batch: Int64?, references: [String?]? = nil
+  ) async throws -> [Answer] {
+    let rows = try await queue.pool.query(
+      """
+      SELECT s.o_outcome, s.o_reason, s.o_job, s.o_period, s.o_limit, s.o_used
+      FROM analysis.submit_in_batch($1, $2, 0::smallint, $3, array_fill(1::smallint, ARRAY[$4]),
+        array_fill(1::smallint, ARRAY[$4]), (SELECT array_agg(sha256(i::text::bytea)) FROM generate_series(1, $4) i),
+        (SELECT array_agg(i::text::bytea) FROM generate_series(1, $4) i), NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+        3::smallint, NULL, NULL) s ORDER BY s.o_index
+      """,
+      [
+        .int64(batch), references.map { .array($0) } ?? .nullArray(of: String.self), .array(users),
+        .int32(Int32(users.count)),
+      ])
+    return try rows.map {
+      Answer(
+        outcome: try $0.string(0), reason: try $0.stringIfPresent(1), job: try $0.int64IfPresent(2),
+        period: try $0.int16IfPresent(3), limit: try $0.int32IfPresent(4).map(Int.init),
+        used: try $0.int32IfPresent(5).map(Int.init))
+    }
+  }
+
+  private func batch(_ queue: QueueFixture, _ name: String = "ward 3") async throws -> Int64 {
+    try await queue.pool.query("SELECT analysis.open_batch($1)", [.text(name)]).single().int64(0)
+  }
+
+  @Test("are labels beside the jobs: a submit without them writes none, and answers the same")
+  func beside() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      _ = try await queue.create([Ask("u", image: "plain")])
+      #expect(try await submit(queue, ["u"], in: nil).map(\.outcome) == ["created"])
+      #expect(try await queue.count("job_label") == 0)
+      let answers = try await submit(
+        queue, ["u", "nobody", "u"], in: try await batch(queue), references: ["visit-1", nil, nil])
+      #expect(answers.map(\.outcome) == ["created", "refused", "created"])
+      #expect(
+        try await queue.texts("SELECT coalesce(reference, '-') FROM analysis.job_label ORDER BY job_id")
+          == ["visit-1", "-"])
+      #expect(try await queue.number("SELECT refused FROM analysis.batch") == 1)
+    }
+  }
+
+  @Test("count what was done, what died and what was cancelled, and follow a retry")
+  func counted() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      let batch = try await batch(queue)
+      let jobs = try await submit(queue, ["u", "u", "u", "u"], in: batch).compactMap(\.job)
+      #expect(try await queue.text(Self.counts, [.int64(batch)]) == "4 0 0 0")
+      let claimed = try await queue.claim(2)
+      _ = try await queue.complete([claimed[0]])
+      _ = try await queue.fail([claimed[1].job], leases: [claimed[1].lease], delay: nil)
+      _ = try await queue.cancel([jobs[3]])
+      #expect(try await queue.text(Self.counts, [.int64(batch)]) == "4 1 1 1")
+      let causes = try await queue.pool.query(
+        "SELECT o_count, o_job FROM analysis.batch_causes(0::smallint, $1, 10)", [.int64(batch)]
+      ).single()
+      #expect(try causes.int(0) == 1 && causes.int64(1) == claimed[1].job)
+
+      // As if it had died last month.
+      try await queue.execute(
+        """
+        SELECT analysis.ensure_partitions((analysis.period_of(now(), 'UTC') - 1)::smallint, analysis.period_of(now(), 'UTC'));
+        UPDATE analysis.job SET period = period - 1 WHERE id = \(claimed[1].job);
+        UPDATE analysis.dead SET period = period - 1;
+        UPDATE analysis.job_label SET period = period - 1 WHERE job_id = \(claimed[1].job);
+        UPDATE analysis.attempt_error SET period = period - 1;
+        UPDATE analysis.refund SET period = period - 1 WHERE job_id = \(claimed[1].job);
+        UPDATE analysis.usage SET used = used - 1;
+        INSERT INTO analysis.usage (shard, user_id, period, used) SELECT shard, user_id, period - 1, 1 FROM analysis.usage
+        """)
+      #expect(try await queue.retryDead([claimed[1].job]) == [claimed[1].job: "requeued"])
+      #expect(try await queue.text(Self.counts, [.int64(batch)]) == "4 1 0 1")
+      #expect(try await queue.number("SELECT count(DISTINCT period) FROM analysis.job_label") == 1)
+    }
+  }
+
+  @Test("are the same for the same login and key, and another login adds nothing")
+  func own() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      try await withLogin("one", of: ["submitter"], in: queue) { (one) async throws in
+        try await withLogin("two", of: ["submitter"], in: queue) { (two) async throws in
+          func open(_ login: ConnectionPool, _ key: String) async throws -> Int64 {
+            try await login.query("SELECT analysis.open_batch('x', $1)", [.text(key)]).single().int64(0)
+          }
+          let batch = try await open(one, "run")
+          #expect(try await open(one, "run") == batch)
+          #expect(try await open(one, "other") != batch)
+          #expect(try await open(two, "run") != batch)
+          let adding = "SELECT * FROM analysis.submit_image_in_batch(\(batch), NULL, 'u', 'throat', 'photo')"
+          #expect(try await one.query(adding).single().string("outcome") == "created")
+          let error = await #expect(throws: PostgreSQLError.self) { _ = try await two.query(adding) }
+          #expect(error?.sqlState == "22023")
+          #expect(try await two.query(Self.counts, [.int64(batch)]).count == 0)
+          #expect(try await one.query(Self.counts, [.int64(batch)]).count == 1)
+        }
+      }
+    }
+  }
+
+  @Test("lose what tells of a person who is erased, and the name once all are")
+  func erased() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      for user in ["u", "v"] { try await queue.addUser(user) }
+      let batch = try await batch(queue)
+      _ = try await submit(queue, ["u", "v"], in: batch, references: ["visit-u", "visit-v"])
+      _ = try await submit(queue, ["u"], in: nil, references: ["visit-u"])
+      try await queue.erase("u")
+      #expect(
+        try await queue.texts("SELECT reference FROM analysis.job_label WHERE reference IS NOT NULL") == [
+          "visit-v"
+        ])
+      #expect(try await queue.text("SELECT name FROM analysis.batch") == "ward 3")
+      try await queue.erase("v")
+      #expect(try await queue.number("SELECT count(reference) FROM analysis.job_label") == 0)
+      #expect(try await queue.number("SELECT count(name) FROM analysis.batch") == 0)
+      #expect(try await queue.text(Self.counts, [.int64(batch)]) == "2 0 0 2")
+    }
+  }
+
+  @Test("go with their jobs when these have been kept long enough, by row and as a month")
+  func purged() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u")
+      let batch = try await batch(queue)
+      let jobs = try await submit(queue, ["u", "u"], in: batch).compactMap(\.job)
+      try await queue.execute(
+        "SELECT analysis.remove_job(shard, period, id) FROM analysis.job WHERE id = \(jobs[0])")
+      #expect(try await queue.numbers("SELECT job_id FROM analysis.job_label") == [Int(jobs[1])])
+      try await queue.execute(
+        "SELECT analysis.purge_labels(analysis.period_of(now(), 'UTC'), now() - interval '1 hour')")
+      #expect(try await queue.count("job_label") == 0)
+      #expect(try await queue.count("batch") == 1)
+      try await queue.execute(
+        "SELECT analysis.purge_labels(analysis.period_of(now(), 'UTC'), now() + interval '1 hour')")
+      #expect(try await queue.count("batch") == 0)
+    }
+  }
+
+  @Test("come out with a person's export")
+  func exported() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      let batch = try await batch(queue)
+      _ = try await submit(queue, ["u"], in: batch, references: ["visit-1"])
+      let opened = try await queue.pool.query("SELECT * FROM analysis.open_export(0::smallint, 'u')").single()
+      let job = try await queue.text(
+        "SELECT (o_job -> 'reference')::text || (o_job ->> 'batch') FROM analysis.export_jobs(0::smallint, $1, $2)",
+        [.int64(try opened.int64("o_user_id")), .text(try opened.string("o_export"))])
+      #expect(job == "\"visit-1\"B\(batch)")
+    }
+  }
+
+  @Test("jobs are found by their reference, page by page, the latest first")
+  func found() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      let jobs = try await submit(
+        queue, ["u", "u", "u"], in: nil, references: ["visit-1", "visit-2", "visit-1"]
+      ).compactMap(\.job)
+      let find = """
+        SELECT o_job, o_state FROM analysis.find_jobs(0::smallint, NULL, 'visit-1', NULL, $1, NULL, NULL, $2, $3, 10, $4)
+        """
+      func page(_ state: String?, after: Int64?, looks: Int32) async throws -> [String] {
+        let month = try await queue.number("SELECT analysis.period_of(now(), 'UTC')")
+        return try await queue.pool.query(
+          find, [.text(state), .int16(after == nil ? nil : Int16(month)), .int64(after), .int32(looks)]
+        ).map { "\(try $0.int64(0)) \(try $0.stringIfPresent(1) ?? "-")" }
+      }
+      #expect(try await page(nil, after: nil, looks: 100) == ["\(jobs[2]) waiting", "\(jobs[0]) waiting"])
+      #expect(try await page(nil, after: nil, looks: 1) == ["\(jobs[2]) waiting", "\(jobs[2]) -"])
+      #expect(try await page(nil, after: jobs[2], looks: 100) == ["\(jobs[0]) waiting"])
+      #expect(try await page("dead", after: nil, looks: 100) == [])
+    }
+  }
+
+  @Test(
+    "a picture is paid for by a job of this month that lives or has an analysis, of the same type and another key"
+  )
+  func paid() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      for user in ["u", "v"] { try await queue.addUser(user) }
+      _ = try await queue.create([
+        Ask("u", image: "done", key: "k"), Ask("u", image: "cancelled"), Ask("u", image: "open"),
+      ])
+      _ = try await queue.complete(try await queue.claim(1))
+      let cancelled = try await queue.text(
+        "SELECT id::text FROM analysis.job WHERE image_mark = substr(sha256('cancelled'), 1, 16)")
+      _ = try await queue.cancel([try #require(Int64(cancelled))])
+      let dead = try await queue.deadJob("v", image: "dead")
+      #expect(dead > 0)
+      func paid(_ user: String, _ image: String?, kind: Int = 1, key: String = "new") async throws -> Bool {
+        let hash = image.map { "ARRAY[sha256('\($0)')]" } ?? "NULL"
+        return try await queue.number(
+          "SELECT count(*) FROM analysis.billed_before(0::smallint, '{\(user)}', '{\(kind)}', '{\(key)}', \(hash))"
+        ) == 1
+      }
+      #expect(try await paid("u", "done"))
+      #expect(try await paid("u", "open"))
+      #expect(try await paid("u", nil))
+      #expect(try await !paid("u", "done", key: "k"), "it would be answered as a duplicate")
+      #expect(try await !paid("u", "done", kind: 2))
+      #expect(try await !paid("u", "cancelled"))
+      #expect(try await !paid("u", "another"))
+      #expect(try await !paid("v", "dead"))
+      #expect(try await !paid("v", nil))
+      #expect(try await !paid("nobody", "done"))
+    }
+  }
+}

@@ -1,0 +1,167 @@
+-- Submitting in a batch, or with references. What is common to all submits is done by `submit`; here its
+-- created jobs get their labels, in the same transaction.
+
+-- Makes a batch and answers its number. A second call by the same login with the same key is answered with
+-- the first one's batch: a run that is carried on stays one batch.
+CREATE OR REPLACE FUNCTION analysis.open_batch(p_name text DEFAULT NULL, p_key text DEFAULT NULL)
+RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+DECLARE
+  v_submitter smallint := (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
+  v_hash bytea := sha256(convert_to(p_key, 'UTF8'));
+  v_batch bigint;
+BEGIN
+  PERFORM analysis.require_argument(
+    (length(p_name) BETWEEN 1 AND 100 AND p_name !~ analysis.hidden_characters()) IS NOT FALSE,
+    'a batch''s name has 1 to 100 characters, and none that cannot be seen');
+  PERFORM analysis.require_argument(
+    (length(p_key) BETWEEN 1 AND 200) IS NOT FALSE, 'a batch''s key has 1 to 200 characters');
+  PERFORM analysis.refuse_repeatable_read();
+  v_submitter := coalesce(v_submitter, analysis.new_submitter());
+  LOOP
+    SELECT b.id INTO v_batch FROM analysis.batch b WHERE b.submitter = v_submitter AND b.key_hash = v_hash;
+    IF NOT FOUND THEN
+      INSERT INTO analysis.batch (created_at, submitter, key_hash, name)
+      VALUES (clock_timestamp(), v_submitter, v_hash, p_name)
+      ON CONFLICT (submitter, key_hash) WHERE key_hash IS NOT NULL DO NOTHING
+      RETURNING id INTO v_batch;
+    END IF;
+    EXIT WHEN v_batch IS NOT NULL;
+  END LOOP;
+  RETURN v_batch;
+END $$;
+COMMENT ON FUNCTION analysis.open_batch IS
+  'Makes a batch, or finds the one that this login made under the key before; answers its number.';
+
+-- Refuses a batch that the login has not made itself.
+CREATE OR REPLACE FUNCTION analysis.require_own_batch(p_batch bigint) RETURNS void
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF NOT EXISTS (
+    SELECT FROM analysis.batch b JOIN analysis.submitter s ON s.id = b.submitter
+    WHERE b.id = p_batch AND s.login = session_user) THEN
+    RAISE EXCEPTION 'this login has made no batch %', p_batch USING ERRCODE = '22023',
+      HINT = 'Make one with analysis.open_batch, and give the number that it answers.';
+  END IF;
+END $$;
+
+-- Submits as `submit` does, with the same answer, in a batch (NULL: in none) and with a reference for each
+-- job (NULL for one, or as a whole: none).
+CREATE OR REPLACE FUNCTION analysis.submit_in_batch(
+  p_batch bigint, p_reference text[],
+  p_shard smallint, p_user text[], p_kind smallint[], p_priority smallint[], p_sha256 bytea[],
+  p_image bytea[],
+  p_width int[], p_height int[], p_unsanitized boolean[], p_key text[], p_at timestamptz[],
+  p_expires timestamptz[],
+  p_source text[], p_max_attempts smallint, p_encrypted_by bigint[], p_wrapped_key bytea[])
+RETURNS TABLE (
+  o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '10s' AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_reference IS NULL OR array_dims(p_reference) = array_dims(p_user) AND NOT EXISTS (
+      SELECT FROM unnest(p_reference) r(reference) WHERE length(r.reference) NOT BETWEEN 1 AND 200),
+    'there is a reference for each job, and it has 1 to 200 characters');
+  IF p_batch IS NOT NULL THEN
+    PERFORM analysis.require_own_batch(p_batch);
+  END IF;
+  RETURN QUERY
+  WITH answered AS MATERIALIZED (
+    SELECT s.* FROM analysis.submit(
+      p_shard, p_user, p_kind, p_priority, p_sha256, p_image, p_width, p_height, p_unsanitized, p_key, p_at,
+      p_expires, p_source, p_max_attempts, p_encrypted_by, p_wrapped_key) s),
+  labelled AS (
+    INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id, reference)
+    SELECT p_shard, s.o_period, s.o_job, a.user_id, p_batch, t.reference
+    FROM answered s
+    JOIN (SELECT generate_series(1, cardinality(p_user)) AS i, unnest(p_user) AS user_ref,
+            unnest(p_reference) AS reference) t ON t.i = s.o_index
+    CROSS JOIN LATERAL (
+      SELECT k.user_id FROM analysis.account k
+      WHERE k.shard = p_shard AND k.user_ref = t.user_ref OFFSET 0) a
+    WHERE s.o_outcome = 'created' AND (p_batch IS NOT NULL OR t.reference IS NOT NULL)
+    ORDER BY s.o_job),
+  counted AS (
+    UPDATE analysis.batch b SET refused = b.refused + r.n
+    FROM (SELECT count(*) AS n FROM answered s WHERE s.o_outcome = 'refused') r
+    WHERE b.id = p_batch AND r.n > 0)
+  SELECT s.* FROM answered s;
+END $$;
+COMMENT ON FUNCTION analysis.submit_in_batch IS
+  'Submits many jobs of one shard in one transaction, in a batch or with references; answers as submit does.';
+
+-- Counts for a batch what was refused before it came to the database, such as a file that is no image.
+CREATE OR REPLACE FUNCTION analysis.add_refusals(p_batch bigint, p_count int) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_count BETWEEN 1 AND 1000000, 'from 1 to 1000000 refusals are added in a call');
+  PERFORM analysis.require_own_batch(p_batch);
+  UPDATE analysis.batch b SET refused = least(b.refused::bigint + p_count, 2000000000)
+  WHERE b.id = p_batch;
+END $$;
+COMMENT ON FUNCTION analysis.add_refusals IS
+  'Counts for a batch what was refused before it came to the database.';
+
+-- Which of some pictures would be paid for again: the user has a job of this month with the same picture
+-- and type that has an analysis or may still get one, and the key is not known, so that a submit would make
+-- another. A picture by the hash under which it would be stored; NULL: any picture of that type. Jobs that
+-- died or were cancelled cost nothing, and do not count.
+CREATE OR REPLACE FUNCTION analysis.billed_before(
+  p_shard smallint, p_user text[], p_kind smallint[], p_key text[], p_sha256 bytea[])
+RETURNS TABLE (o_index int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
+AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_count int := coalesce(cardinality(p_user), 0);
+BEGIN
+  IF v_count = 0 THEN
+    RETURN;
+  END IF;
+  PERFORM analysis.require_argument(
+    (p_shard IS NOT NULL AND v_count <= 100000 AND analysis.is_list(p_user, v_count)
+      AND analysis.is_list(p_kind, v_count) AND (p_key IS NULL OR analysis.is_list(p_key, v_count))
+      AND (p_sha256 IS NULL OR analysis.is_list(p_sha256, v_count))),
+    'the arrays have one element for each picture, at most 100000');
+  RETURN QUERY
+  WITH asked AS MATERIALIZED (
+    SELECT t.i, t.user_ref, t.kind, t.key, coalesce(substr(t.sha256, 1, 16), '') AS mark FROM (
+      SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
+        unnest(p_key) AS key, unnest(p_sha256) AS sha256) t),
+  known AS MATERIALIZED (
+    SELECT a.user_ref, a.user_id, a.key_salt, analysis.period_of(v_now, a.zone) AS period
+    FROM (SELECT DISTINCT t.user_ref FROM asked t) d
+    CROSS JOIN LATERAL (
+      SELECT k.user_ref, k.user_id, k.key_salt, k.zone FROM analysis.account k
+      WHERE k.shard = p_shard AND k.user_ref = d.user_ref AND k.erased_at IS NULL OFFSET 0) a),
+  paid AS MATERIALIZED (
+    SELECT DISTINCT n.user_ref, j.kind, m.mark
+    FROM known n
+    CROSS JOIN LATERAL (
+      SELECT k.id, k.period, k.kind, k.image_mark FROM analysis.job k
+      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period OFFSET 0) j
+    LEFT JOIN LATERAL (
+      SELECT r.outcome FROM analysis.result r
+      WHERE r.shard = p_shard AND r.period = j.period AND r.job_id = j.id OFFSET 0) e ON true
+    LEFT JOIN LATERAL (
+      SELECT d.job_id FROM analysis.dead d
+      WHERE e.outcome IS NULL AND d.shard = p_shard AND d.job_id = j.id OFFSET 0) x ON true
+    -- An empty mark stands for any picture.
+    CROSS JOIN LATERAL (VALUES (j.image_mark), ('')) m(mark)
+    WHERE e.outcome IS DISTINCT FROM 2 AND x.job_id IS NULL)
+  SELECT t.i
+  FROM asked t
+  JOIN known n ON n.user_ref = t.user_ref
+  JOIN paid p ON p.user_ref = t.user_ref AND p.kind = t.kind AND p.mark = t.mark
+  WHERE NOT EXISTS (
+      SELECT FROM analysis.idem e
+      WHERE e.shard = p_shard AND e.user_id = n.user_id
+        AND e.key_hash = sha256(n.key_salt || convert_to(t.key, 'UTF8')))
+  ORDER BY t.i;
+END $$;
+COMMENT ON FUNCTION analysis.billed_before IS
+  'Answers which of some pictures a submit would pay for again this month.';
