@@ -19,6 +19,8 @@ public struct AnalysisWorker: Sendable {
   /// Under whose account it runs, for the audit.
   let actor: AuditActor
   let failpoints: Failpoints
+  /// The jobs that have ended, where somebody is to be told.
+  let ended: EndedJobs?
   /// Who is logged in at the database, once that is known.
   let login = LoginCell()
 
@@ -41,6 +43,7 @@ public struct AnalysisWorker: Sendable {
     self.log = log
     meters = Meters(counters)
     self.failpoints = failpoints
+    ended = configuration.notifiesEnded ? EndedJobs(loop: loop) : nil
     var generator = SystemRandomNumberGenerator()
     identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
     actor = AuditActor(user: user, host: host)

@@ -61,6 +61,9 @@ struct WorkerRun {
         }
       }
     }
+    if let ended = worker.ended {
+      await EndedNotifier(worker: worker, ended: ended, databases: databases).tell()
+    }
     await publishMarks()
     let summary = await summary(drain)
     await ReaderRecord(worker: worker, databases: databases).stop()
@@ -102,6 +105,12 @@ struct WorkerRun {
     group.addTask {
       await operators.run()
       return .other
+    }
+    if let ended = worker.ended {
+      group.addTask {
+        await EndedNotifier(worker: worker, ended: ended, databases: databases).run()
+        return .other
+      }
     }
     if worker.configuration.listens {
       group.addTask {

@@ -46,7 +46,7 @@ struct PermittedWorkTests {
   @Test(
     "Each does by the functions what is its own",
     arguments: [
-      ("submitter", "SELECT analysis.submit_image('u', 'throat', 'photo'::bytea)"),
+      ("submitter", "SELECT analysis.submit_image('u', 'throat', '\\xffd8ff'::bytea)"),
       ("submitter", "SELECT analysis.open_results('u', '{1}')"),
       ("submitter", "SELECT * FROM analysis.cancel(0::smallint, '{1}')"),
       ("worker", "SELECT * FROM analysis.claim(0::smallint, sha256('1'), 1, '{5}', '{0}', '{1}', 1, 1000)"),

@@ -42,7 +42,7 @@ struct HelpSnapshotTests {
                        do.
           submit       Submit images to be analysed.
           status       Show what waits in the queue and who works on it.
-          jobs         List jobs, look at one, retry or cancel some.
+          jobs         List jobs, look at one, retry, cancel or uncancel some.
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.

@@ -8,6 +8,20 @@ import PostgreSQL
 enum Confirmation {
   static let yes = Flag("yes", help: "Do it without asking; needed where there is no terminal to ask at.")
 
+  /// More things than so many are not changed at once without a question.
+  static let few = 10
+
+  /// Refuses to begin where the question that is to come could be answered by nobody.
+  static func requireTerminal(_ context: ControlContext, _ advice: String) throws {
+    guard context.dependencies.hasTerminal() else { throw unasked(advice) }
+  }
+
+  private static let advice = "Give --yes to do it without being asked; nothing was changed."
+
+  private static func unasked(_ advice: String = advice) -> CommandFailure {
+    .usage("this asks before it changes anything, and there is no terminal to ask at", advice: advice)
+  }
+
   /// Returns when the question was answered with yes, or need not be asked.
   ///
   /// - Throws: `CommandFailure` with `refused` when the answer is anything else, and with `usage` where nobody can be asked.
@@ -16,14 +30,31 @@ enum Confirmation {
     try? session.console.messages.write(printable(question, keeping: "\n") + " [y/N] ")
     guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
       session.console.say("")
-      throw CommandFailure.usage(
-        "this asks before it changes anything, and there is no terminal to ask at",
-        advice: "Give --yes to do it without being asked; nothing was changed.")
+      throw unasked()
     }
     guard ["y", "yes"].contains(answer.lowercased()) else {
       throw CommandFailure(.refused, "Nothing was changed, since the answer was not yes.")
     }
   }
+
+  /// Returns when the name of what is to go for good was typed.
+  ///
+  /// - Throws: `CommandFailure` with `refused` when anything else was typed, and with `usage` where nobody can be asked.
+  static func requireName(_ name: String, _ warning: String, _ session: ControlSession) async throws {
+    try? session.console.messages.write(
+      printable(warning, keeping: "\n") + " Type \(printable(name)) to go on: ")
+    guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
+      session.console.say("")
+      throw unasked(nameAdvice)
+    }
+    guard answer == name else {
+      throw CommandFailure(.refused, "Nothing was changed, since something else was typed.")
+    }
+  }
+
+  /// What a script gives in place of the typed name.
+  static let nameAdvice =
+    "Give --confirm with the same name to do it without being asked; nothing was changed."
 }
 
 /// A line that is typed at the terminal, without its end; nil where standard input is no terminal or has ended.
