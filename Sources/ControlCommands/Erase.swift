@@ -17,6 +17,9 @@ enum EraseCommand {
     "cancel-open",
     help: "Cancel their jobs that have not ended; what a worker finds in a running one is dropped.")
   static let dryRun = Flag("dry-run", help: "Say what would be removed, and remove nothing.")
+  static let confirm = Option<String?>(
+    "confirm", .string,
+    help: "Their name or number once more: do it without asking; needed where there is no terminal.")
   static let receipt = Option<String?>("receipt", .path, help: "Write the receipt to this file too, as JSON.")
 
   static let command = ControlCommand(
@@ -25,6 +28,8 @@ enum EraseCommand {
       Images, results, the causes of failures, file names, keys, profile and photo go at once and for good. What \
       stays are counts under a number: where a bill said whose they were it says erased-17, in closed months too. \
       While jobs of theirs are open nothing is done, and the exit code is 75, unless they are to be cancelled.
+
+      It shows what would go, and wants the name typed. A script gives --confirm with the name.
 
       The receipt says what went, and where the audit tells of it. It alone still names the person: keep it where \
       such things are kept. Not reached are backups, the server's write-ahead log and files that were written \
@@ -40,9 +45,10 @@ enum EraseCommand {
       Example(
         "analysisctl erase --user u1 --receipt u1.json --reason request-114",
         "Erase, and keep the receipt."),
+      Example("analysisctl erase --user u1 --confirm u1", "From a script."),
     ],
     inputs: [
-      user, number, cancel, dryRun, receipt, ReasonOption.reason, RemoteImageOptions.keptCache,
+      user, number, cancel, dryRun, confirm, receipt, ReasonOption.reason, RemoteImageOptions.keptCache,
       KeyFileOption.path,
     ],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
@@ -57,14 +63,51 @@ enum EraseCommand {
     let request = PersonErasure.Request(
       person: person, isCancelling: try context[cancel], isDry: try context[dryRun],
       receipt: try context[receipt])
+    if !request.isDry { try checkConfirmation(of: person, context) }
     let folder = try context[RemoteImageOptions.keptCache]
     // What is wrong with the file is found before anything is gone.
     let photos = PhotoRemover(
       folder: folder, keys: folder == nil ? nil : try await KeyFileOption.read(context))
     return try await context.withSession { session in
-      let response = try await PersonErasure(session: session, photos: photos).run(request)
+      let erasure = PersonErasure(session: session, photos: photos)
+      var response: EraseResponse
+      let isConfirmed = try context[confirm] != nil
+      if request.isDry || isConfirmed {
+        response = try await erasure.run(request)
+      } else {
+        response = try await erasure.run(request.rehearsal)
+        if response.erasure.open == 0 {
+          let warning =
+            response.text(width: nil, paint: Paint(false)) + "It cannot be undone: what is gone is gone."
+          try await Confirmation.requireName(person.name, warning, session)
+          response = try await erasure.run(request)
+        }
+      }
       try session.view.show(response)
       return response.erasure.open > 0 ? .tryLater : .done
+    }
+  }
+
+  /// Refuses a confirmation of somebody else, and a run that could ask nobody.
+  private static func checkConfirmation(
+    of person: PersonEraser.Person, _ context: ControlContext
+  ) throws {
+    guard let given = try context[confirm] else {
+      return try Confirmation.requireTerminal(context, Confirmation.nameAdvice)
+    }
+    guard given == person.name else {
+      throw CommandFailure.usage(
+        "--confirm names somebody else than is to be erased", advice: "Nothing was changed.")
+    }
+  }
+}
+
+extension PersonEraser.Person {
+  /// By what the person was named on the command line.
+  fileprivate var name: String {
+    switch self {
+    case .reference(let reference): reference
+    case .number(let number): String(number)
     }
   }
 }
@@ -134,6 +177,11 @@ struct PersonErasure: Sendable {
     let isDry: Bool
     /// Where the receipt goes too.
     let receipt: String?
+
+    /// The same with nothing removed.
+    var rehearsal: Request {
+      Request(person: person, isCancelling: isCancelling, isDry: true, receipt: nil)
+    }
   }
 
   func run(_ request: Request) async throws -> EraseResponse {

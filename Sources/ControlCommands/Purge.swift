@@ -22,6 +22,8 @@ enum PurgeCommand {
       A month of which everything is past its time goes as a whole. Before jobs of a month are removed its usage is \
       stated, if it is not yet.
 
+      It shows what would go and asks. Timers and scripts give --yes.
+
       It works in short transactions, may be stopped at any moment, and goes on where it ended with the next run. 75 \
       says that it was stopped, or that a month's tables were in use.
 
@@ -31,14 +33,16 @@ enum PurgeCommand {
       """,
     examples: [
       Example("analysisctl purge --dry-run", "What would go."),
-      Example("analysisctl purge", "What the timer runs."),
-      Example("analysisctl purge --share 100 --json", "As fast as it can, for a program."),
+      Example("analysisctl purge --yes", "What the timer runs."),
+      Example("analysisctl purge --yes --share 100 --json", "As fast as it can, for a program."),
       Example(
         "analysisctl purge --cache-only --config /etc/analysis/analysisctl.conf",
         "What the machine has fetched, and no more."),
     ],
-    inputs: [dryRun, share, RemoteImageOptions.keptCache, cacheOnly],
-    exitCodes: [.done, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission],
+    inputs: [dryRun, Confirmation.yes, share, RemoteImageOptions.keptCache, cacheOnly],
+    exitCodes: [
+      .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
+    ],
     timerSuccesses: [.done, .nothingToDo]
   ) { context in
     var settings = Purger.Settings()
@@ -51,7 +55,36 @@ enum PurgeCommand {
       guard let cache else { throw CacheArguments.none }
       return try await sweep(cache, context)
     }
+    if try !settings.isDry && !context[Confirmation.yes] {
+      guard try await isConfirmed(settings, cache, context) else { return .nothingToDo }
+    }
     return try await run(settings, cache, context)
+  }
+
+  /// Shows what would go and asks; false where nothing would.
+  private static func isConfirmed(
+    _ settings: Purger.Settings, _ cache: CacheArguments?, _ context: ControlContext
+  ) async throws -> Bool {
+    try Confirmation.requireTerminal(
+      context, "Give --yes to do it without being asked; nothing was changed.")
+    var settings = settings
+    settings.isDry = true
+    let dry = settings
+    // What is wrong with the folder is said when it is swept.
+    let rehearsal = cache.map { CacheArguments(folder: $0.folder, isDry: true) }
+    let cached = (try? await rehearsal?.sweep(context.dependencies.network.now)) ?? CacheSweep()
+    return try await context.withSession(keepsEnd: false) { session in
+      let interruption = session.interruption
+      let report = try await Purger(session.database, dry).run { interruption.isAsked }
+      let response = PurgeResponse(report: report, cached: cached, isDry: true)
+      let text = response.text(width: 80, paint: Paint(false))
+      if response.exitCode == .nothingToDo {
+        session.view.sayUnlessJSON(text)
+        return .nothingToDo
+      }
+      try await Confirmation.require(text + "It cannot be undone. Remove it?", session)
+      return .done
+    } == .done
   }
 
   /// The folder alone.

@@ -22,6 +22,8 @@ public struct AnalysisWorker: Sendable {
   /// Under whose account it runs, for the audit.
   let actor: AuditActor
   let failpoints: Failpoints
+  /// The jobs that have ended, where somebody is to be told.
+  let ended: EndedJobs?
   /// Who is logged in at the database, once that is known.
   let login = LoginCell()
 
@@ -45,6 +47,7 @@ public struct AnalysisWorker: Sendable {
     meters = Meters(counters)
     monitor = WorkerMonitor(meters, version: version)
     self.failpoints = failpoints
+    ended = configuration.notifiesEnded ? EndedJobs(loop: loop) : nil
     var generator = SystemRandomNumberGenerator()
     identity = WorkerIdentity(host: host, pid: processID, version: version, using: &generator)
     actor = AuditActor(user: user, host: host)

@@ -46,6 +46,8 @@ public struct WorkerConfiguration: Sendable {
   /// Whether to listen for wake-ups; behind a pooler in transaction mode they are not heard, and polling
   /// alone remains.
   public var listens = true
+  /// Whether whoever listens is told which jobs have ended.
+  public var notifiesEnded = false
   /// Stop when nothing can run within this time; nil to run until told to stop.
   public var drainHorizon: Duration?
   /// The keys for encrypted images; without them the jobs of such images wait.

@@ -62,6 +62,9 @@ struct WorkerRun {
         }
       }
     }
+    if let ended = worker.ended {
+      await EndedNotifier(worker: worker, ended: ended, databases: databases).tell()
+    }
     await publishMarks()
     let summary = await summary(drain)
     await ReaderRecord(worker: worker, databases: databases).stop()
@@ -112,6 +115,12 @@ struct WorkerRun {
     group.addTask {
       await counts.run()
       return .other
+    }
+    if let ended = worker.ended {
+      group.addTask {
+        await EndedNotifier(worker: worker, ended: ended, databases: databases).run()
+        return .other
+      }
     }
     if worker.configuration.listens {
       group.addTask {

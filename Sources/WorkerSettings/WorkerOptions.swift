@@ -95,6 +95,10 @@ public enum WorkerOptions {
   public static let listen = Flag(
     "listen", inverted: true, default: true, key: "listen",
     help: "Listen for wake-ups on a connection of its own.")
+  /// `--notify-ended`.
+  public static let notifyEnded = Flag(
+    "notify-ended", key: "notify-ended",
+    help: "Notify whoever listens on analysis_ended of the jobs that have ended: their numbers alone.")
   /// `--ca-file`.
   public static let authorities = Option(
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
@@ -138,7 +142,7 @@ public enum WorkerOptions {
   public static let inputs: [any Input] = [
     config, database, SharedOptions.databaseProof, endpoint, endpointFor, dialect, credentials, keyFile,
     requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,
-    poll, grace, drain, horizon, listen,
+    poll, grace, drain, horizon, listen, notifyEnded,
     authorities,
     pins, certificate, plainHTTP, normalIDs, metrics, metricsFromAnywhere, logLevel,
   ]

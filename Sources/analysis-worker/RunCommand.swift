@@ -81,6 +81,7 @@ struct RunCommand {
     configuration.idlePoll = try values[WorkerOptions.poll]
     configuration.grace = try values[WorkerOptions.grace]
     configuration.listens = try values[WorkerOptions.listen]
+    configuration.notifiesEnded = try values[WorkerOptions.notifyEnded]
     configuration.imageKeys = try imageKeys()
     configuration.requiresEncryption = try values[WorkerOptions.requireEncryption]
     guard !configuration.requiresEncryption || configuration.imageKeys != nil else {

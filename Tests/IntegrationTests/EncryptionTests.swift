@@ -74,7 +74,8 @@ struct EncryptionTests {
           "SELECT DISTINCT lpad(to_hex(encrypted_by), 16, '0') FROM analysis.image")
         #expect(try await control(["keys", "new"] + keys, [:]).code == 0)
         #expect(try await control(["keys", "rotate"] + keys, environment).code == 0)
-        #expect(try await control(["keys", "remove", old, "--at-once"] + keys, environment).code == 0)
+        #expect(
+          try await control(["keys", "remove", old, "--at-once", "--yes"] + keys, environment).code == 0)
         // The worker has not been started again, and meets images under a key that it has to look for.
         let again = ["submit", "--user", "clinic-1", "--type", "throat", "--wait", pictures] + keys
         #expect(try await control(again, environment).code == 4)

@@ -34,6 +34,13 @@ extension QueueFixture {
     return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
   }
 
+  package func uncancel(_ jobs: [Int64], on queryable: (any Queryable)? = nil) async throws -> [Int64: String]
+  {
+    let rows = try await (queryable ?? pool).query(
+      "SELECT o_job, o_outcome FROM analysis.uncancel(0::smallint, $1)", [.array(jobs)])
+    return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.string(1)) })
+  }
+
   /// Erases a user, with the jobs that are open.
   package func erase(_ user: String, on queryable: (any Queryable)? = nil) async throws {
     _ = try await (queryable ?? pool).query(

@@ -1,6 +1,7 @@
 # Installs what the project needs from Debian or Ubuntu. Sourced, not run.
 #
 # install_packages NAME...   installs those of the named packages that are missing
+# install_wanted NAME...     the same for packages without which something is only left out
 
 install_packages() {
   local missing=() name
@@ -35,6 +36,13 @@ install_packages() {
   rm -f "$log"
 }
 
+install_wanted() {
+  local name
+  for name in "$@"; do
+    install_packages "$name" || echo "Going on without $name." >&2
+  done
+}
+
 # What the executables are built from and what runs beside them in the demo and the tests.
 BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libpng-dev
   libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev)
@@ -42,6 +50,9 @@ RUN_PACKAGES=(postgresql python3 python3-pil util-linux)
 
 # What the tests need besides: judges of what we write, and tools that make faults.
 TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd prometheus)
+
+# Drivers by which the programs of docs/sql.md are run; the test of one that is missing is skipped.
+DRIVER_PACKAGES=(node-pg golang-go golang-github-jackc-pgx-v4-dev)
 
 require_swift() {
   if ! command -v swift >/dev/null; then

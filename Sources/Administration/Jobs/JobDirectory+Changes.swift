@@ -29,7 +29,36 @@ public enum RetryOutcome: Sendable, Equatable {
   case notDead
 }
 
+/// What undoing a cancellation came to.
+public enum UncancelOutcome: Sendable, Equatable {
+  /// It waits again and counts in this month.
+  case requeued(Period)
+  /// The user's limit of the present month is reached.
+  case quota
+  /// Nothing was done, for this reason.
+  case untouched(Reason)
+  /// A worker still holds it, or somebody else is changing it: to be tried again.
+  case busy
+
+  /// Why a job stays as it is.
+  public enum Reason: String, Sendable, CaseIterable {
+    /// It was cancelled more than a day ago.
+    case tooLate = "too_late"
+    /// Its image has been removed.
+    case imageGone = "image_gone"
+    /// Its person has been erased.
+    case erased
+    /// It is not cancelled.
+    case notCancelled = "not_cancelled"
+    /// There is no such job.
+    case unknown
+  }
+}
+
 extension JobDirectory {
+  /// For how long a cancellation can be undone, in seconds.
+  public static let uncancelTime: Double = 86_400
+
   /// Cancels jobs and gives their quota units back. A running job is cancelled too: what its worker brings
   /// is not stored.
   ///
@@ -94,6 +123,37 @@ extension JobDirectory {
       }
       return outcomes
     }.run(on: database, as: actor)
+  }
+
+  /// Queues cancelled jobs again, for a day after the cancellation; each takes a unit of the present month, the lowest
+  /// numbers first.
+  ///
+  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
+  public func uncancel(
+    _ jobs: [JobID], by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> [JobID: UncancelOutcome] {
+    let locations = try await shards.locations(of: jobs)
+    var outcomes = Dictionary(
+      jobs.map { ($0, UncancelOutcome.untouched(.unknown)) }, uniquingKeysWith: { first, _ in first })
+    for (shard, jobs) in Self.byShard(locations) {
+      let answers = try await Statement(
+        SQLFunction("uncancel", 2, "o_job", "o_outcome", "o_period"),
+        [.int16(shard), .array(jobs.map(\.value))], while: "undoing cancellations"
+      ) { rows in
+        try rows.map { row -> (JobID, UncancelOutcome) in
+          let outcome: UncancelOutcome =
+            switch try row.string("o_outcome") {
+            case "requeued": .requeued(try row.period("o_period"))
+            case "quota": .quota
+            case "busy": .busy
+            default: .untouched(try row.named("o_outcome", UncancelOutcome.Reason.self))
+            }
+          return (try row.jobID("o_job"), outcome)
+        }
+      }.run(on: database, as: actor)
+      for (job, outcome) in answers { outcomes[job] = outcome }
+    }
+    return outcomes
   }
 
   private static func byShard(_ locations: [JobID: JobLocation]) -> [(Int16, [JobID])] {

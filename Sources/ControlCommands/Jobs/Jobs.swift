@@ -12,15 +12,17 @@ enum JobsCommand {
     """
 
   static let command = ControlCommand(
-    "jobs", abstract: "List jobs, look at one, retry or cancel some.",
+    "jobs", abstract: "List jobs, look at one, retry, cancel or uncancel some.",
     examples: [
       Example("analysisctl jobs list --user u1 --state dead", "What died."),
       Example("analysisctl jobs show 123", "One job with its attempts and its result."),
       Example("analysisctl jobs retry --state dead --month current --dry-run", "What a retry would take."),
       Example("analysisctl jobs cancel 123 124", "Cancel two jobs and give their units back."),
+      Example("analysisctl jobs uncancel 123", "Queue one of them again."),
     ],
     subcommands: [
       JobsListCommand.command, JobsShowCommand.command, JobsRetryCommand.command, JobsCancelCommand.command,
+      JobsUncancelCommand.command,
     ])
 }
 

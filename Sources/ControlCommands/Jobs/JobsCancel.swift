@@ -7,7 +7,8 @@ enum JobsCancelCommand {
     discussion: """
       A job that is running is cancelled too: what its worker brings is not stored. Jobs that have ended stay \
       as they are, and the exit code is 4. One that somebody else is retrying or cancelling at the moment is \
-      left as it is after 2 s, and the exit code is 75.
+      left as it is after 2 s, and the exit code is 75. More than ten are asked for first; a script gives --yes. For \
+      a day jobs uncancel undoes it.
       """,
     examples: [
       Example("analysisctl jobs cancel 123 124", "Two jobs."),

@@ -2,31 +2,60 @@ import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
+import FoundationEssentials
 import JobQueue
 import PostgreSQL
 
-/// What `analysisctl jobs retry` and `analysisctl jobs cancel` do.
+/// What `analysisctl jobs retry`, `analysisctl jobs cancel` and `analysisctl jobs uncancel` do.
 enum JobsChange: String, Sendable {
-  case retry, cancel
+  case retry, cancel, uncancel
 
   static let dryRun = Flag("dry-run", help: "Only show which jobs are meant.")
   static let limit = Option("limit", .int(in: 1...1_000_000), default: 10_000, help: "How many at most.")
   static let jobs = Argument(repeating: "job", .jobID, help: "Jobs by number; none with a filter.")
-  static let inputs = JobFilterOptions.all + [limit, dryRun, ReasonOption.reason, jobs]
+  static let inputs = JobFilterOptions.all + [limit, dryRun, Confirmation.yes, ReasonOption.reason, jobs]
 
   /// The states in which a job can be changed so.
   var states: [JobState] {
     switch self {
     case .retry: [.dead]
     case .cancel: [.waiting, .scheduled, .running]
+    case .uncancel: [.cancelled]
     }
+  }
+
+  /// Asks before many jobs are changed.
+  private func confirm(_ count: Int, _ session: ControlSession) async throws {
+    guard count > Confirmation.few else { return }
+    let question =
+      switch self {
+      case .retry:
+        """
+        \(count) dead jobs are to be queued again. Each takes a unit of its user's present month.
+        Queue them?
+        """
+      case .cancel:
+        """
+        \(count) jobs are to be cancelled. What workers bring of those that run is dropped. For a day each can be \
+        queued again with analysisctl jobs uncancel.
+        Cancel them?
+        """
+      case .uncancel:
+        """
+        \(count) cancelled jobs are to be queued again. Each takes a unit of its user's present month.
+        Queue them?
+        """
+      }
+    try await Confirmation.require(question, session)
   }
 
   func run(_ context: ControlContext) async throws -> ExitCode {
     let (choice, isDryRun) = (try JobsChoice(self, context), try context[Self.dryRun])
     return try await context.withSession { session in
       let changer = JobsChanger(change: self, database: session.database, actor: try session.actor)
-      let response = try await changer.run(choice, isDryRun: isDryRun)
+      let jobs = try await changer.jobs(choice)
+      if !isDryRun { try await confirm(jobs.count, session) }
+      let response = try await isDryRun ? changer.meant(jobs) : changer.run(jobs)
       try session.view.show(response)
       return response.exitCode
     }
@@ -60,7 +89,7 @@ enum JobsChoice: Sendable, Equatable {
   }
 }
 
-/// Retries or cancels jobs.
+/// Retries or cancels jobs, or undoes cancellations.
 struct JobsChanger: Sendable {
   let change: JobsChange
   let database: ConnectionPool
@@ -70,10 +99,8 @@ struct JobsChanger: Sendable {
   /// How many jobs one call to the database changes.
   private static let callSize = 500
 
-  /// Changes the jobs, or only says which.
-  func run(_ choice: JobsChoice, isDryRun: Bool) async throws -> JobsChangeResponse {
-    let jobs = try await jobs(choice)
-    if isDryRun { return try await meant(jobs) }
+  /// Changes the jobs.
+  func run(_ jobs: [JobID]) async throws -> JobsChangeResponse {
     var lines: [JobsChangeResponse.Line] = []
     var rest = jobs[...]
     while !rest.isEmpty {
@@ -85,7 +112,7 @@ struct JobsChanger: Sendable {
   }
 
   /// The jobs that are meant, by number.
-  private func jobs(_ choice: JobsChoice) async throws -> [JobID] {
+  func jobs(_ choice: JobsChoice) async throws -> [JobID] {
     switch choice {
     case .jobs(let jobs): return Set(jobs).sorted()
     case .selection(let selection, let limit):
@@ -106,14 +133,21 @@ struct JobsChanger: Sendable {
     while found.count < limit {
       let page = try await JobDirectory(database).list(
         filter, after: cursor, limit: min(Self.callSize, limit - found.count))
-      found += page.jobs.map(\.id)
+      found += page.jobs.filter(isRecent).map(\.id)
       guard let next = page.next else { break }
       cursor = next
     }
     return found
   }
 
-  private func meant(_ jobs: [JobID]) async throws -> JobsChangeResponse {
+  /// Whether a job ended so lately that the change is possible; the server decides by its own clock.
+  private func isRecent(_ job: JobSummary) -> Bool {
+    guard change == .uncancel, let ended = job.finishedAt else { return true }
+    return ended > Date().timeIntervalSince1970 - JobDirectory.uncancelTime
+  }
+
+  /// Says which of the jobs would be changed.
+  func meant(_ jobs: [JobID]) async throws -> JobsChangeResponse {
     let states = try await JobDirectory(database).states(jobs)
     return JobsChangeResponse(
       lines: jobs.map { job in
@@ -146,11 +180,21 @@ struct JobsChanger: Sendable {
         case .notDead, nil: .init(job: job, outcome: .untouched("not_dead"))
         }
       }
+    case .uncancel:
+      let outcomes = try await directory.uncancel(jobs, by: actor)
+      return jobs.map { job in
+        switch outcomes[job] ?? .untouched(.unknown) {
+        case .requeued(let period): .init(job: job, outcome: .requeued(period))
+        case .quota: .init(job: job, outcome: .quota)
+        case .busy: .init(job: job, outcome: .busy)
+        case .untouched(let reason): .init(job: job, outcome: .untouched(reason.rawValue))
+        }
+      }
     }
   }
 }
 
-/// What became of jobs that were to be retried or cancelled.
+/// What became of jobs that were to be changed.
 struct JobsChangeResponse: Sendable, Equatable, Presentable {
   enum Outcome: Sendable, Equatable {
     /// Nothing was done: a dry run, which found the job in a state from which it can be changed so.
@@ -198,21 +242,39 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     ["jobs": .array(lines.map(\.json))]
   }
 
+  /// A line for each of a few jobs; of more, a line for each thing that became of them.
   func text(width: Int?, paint: Paint) -> String {
     guard !lines.isEmpty else { return "No such jobs.\n" }
-    return lines.map { line in
-      let message =
-        switch line.outcome {
-        case .meant(let state, .retry): "\(state.rawValue): would be queued again"
-        case .meant(let state, .cancel): "\(state.rawValue): would be cancelled"
-        case .cancelled: paint.green("cancelled")
-        case .requeued(let period): paint.green("queued again") + ", counts in \(period)"
-        case .quota: paint.red("not queued: the user's limit of this month is reached")
-        case .untouched(let why): paint.red("unchanged: \(Self.reasons[why] ?? printable(why))")
-        case .busy: paint.red("unchanged: somebody else is changing it; try again")
-        }
-      return "\(line.job) \(message)\n"
-    }.joined()
+    guard lines.count > Confirmation.few else {
+      return lines.map { "\($0.job) \(Self.message($0.outcome, paint))\n" }.joined()
+    }
+    var messages: [String] = []
+    var jobs: [String: [JobID]] = [:]
+    for line in lines {
+      let message = Self.message(line.outcome, paint)
+      if jobs[message] == nil { messages.append(message) }
+      jobs[message, default: []].append(line.job)
+    }
+    return messages.map { Self.summary($0, jobs[$0] ?? []) }.joined()
+  }
+
+  /// `3089 jobs: cancelled (1, 2, 3 and others)`.
+  private static func summary(_ message: String, _ jobs: [JobID]) -> String {
+    let named = jobs.prefix(3).map(\.description).joined(separator: ", ")
+    return
+      "\(jobs.count) \(jobs.count == 1 ? "job" : "jobs"): \(message) (\(named)\(jobs.count > 3 ? " and others" : ""))\n"
+  }
+
+  private static func message(_ outcome: Outcome, _ paint: Paint) -> String {
+    switch outcome {
+    case .meant(let state, .cancel): "\(state.rawValue): would be cancelled"
+    case .meant(let state, .retry), .meant(let state, .uncancel): "\(state.rawValue): would be queued again"
+    case .cancelled: paint.green("cancelled")
+    case .requeued(let period): paint.green("queued again") + ", counts in \(period)"
+    case .quota: paint.red("not queued: the user's limit of this month is reached")
+    case .untouched(let why): paint.red("unchanged: \(reasons[why] ?? printable(why))")
+    case .busy: paint.red("unchanged: somebody else is changing it; try again")
+    }
   }
 
   private static let reasons = [
@@ -222,5 +284,7 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     "succeeded": "it was analysed before",
     "cancelled": "it was cancelled before", "waiting": "it is waiting", "scheduled": "it is scheduled",
     "running": "it is running",
+    "not_cancelled": "it is not cancelled", "too_late": "it was cancelled more than a day ago",
+    "erased": "its person was erased",
   ]
 }

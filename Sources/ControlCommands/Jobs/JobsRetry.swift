@@ -6,7 +6,7 @@ enum JobsRetryCommand {
     "retry", abstract: "Queue dead jobs again.",
     discussion: """
       Each takes a unit of the present month of its user, the lowest numbers first; those for which the limit \
-      has none left stay dead, and the exit code is 3.
+      has none left stay dead, and the exit code is 3. More than ten are asked for first; a script gives --yes.
       """,
     examples: [
       Example("analysisctl jobs retry 123", "One job."),

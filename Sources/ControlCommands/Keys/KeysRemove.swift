@@ -17,20 +17,28 @@ enum KeysRemoveCommand {
       a day of the key that came after it, unless with --at-once: a submit that began before that encrypts under the \
       older one until it ends. What is in older backups under it can be read by nobody afterwards. See to it that \
       nobody submits with an older copy of the file in which the key is the current one. That it was removed is \
-      recorded in the audit.
+      recorded in the audit. It asks before; a script gives --yes.
       """,
     examples: [
       Example(
         "analysisctl keys remove 0f3a5c7e9b1d2468 --key-file /etc/analysis/image.keys",
         "After keys rotate.")
     ],
-    inputs: [atOnce, ReasonOption.reason, key],
+    inputs: [atOnce, Confirmation.yes, ReasonOption.reason, key],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
   ) { context in
     let path = try KeyFileOption.required(context)
     let id = try context[key]
     return try await context.withSession { session in
       try checkAge(of: id, in: try await KeyFileOption.readRequired(context), isAtOnce: try context[atOnce])
+      try await checkUnused(id, session.database)
+      try await Confirmation.require(
+        """
+        No image in the database is under key \(id). What is under it in backups can be read by nobody without a \
+        copy of the file, and this cannot be undone.
+        Remove it?
+        """, session)
+      // Somebody may have submitted while the question was open.
       try await checkUnused(id, session.database)
       let ring = try await AuditLog(session.database).record(removing: id.value, by: session.actor) {
         // Writing blocks, so it is done where threads may wait.

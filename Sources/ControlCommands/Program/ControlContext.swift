@@ -1,5 +1,6 @@
 import CommandLineTool
 public import EventLoop
+import Glibc
 public import RemoteImages
 public import System
 
@@ -49,6 +50,8 @@ public struct Dependencies: Sendable {
   public var standardInput: @Sendable (_ limit: Int) throws -> [UInt8]
   /// A line that is typed at the terminal; nil where there is no terminal to ask at.
   public var typedLine: @Sendable (EventLoop) async throws -> String?
+  /// Whether there is a terminal to ask at.
+  public var hasTerminal: @Sendable () -> Bool
   /// A key for a run of `submit` that no run before had.
   public var runKey: @Sendable () -> String
   /// The network from which images are fetched by URL.
@@ -61,12 +64,14 @@ public struct Dependencies: Sendable {
     interruptions: @escaping @Sendable () throws -> AsyncStream<Signal>,
     standardInput: @escaping @Sendable (_ limit: Int) throws -> [UInt8],
     typedLine: @escaping @Sendable (EventLoop) async throws -> String? = { _ in nil },
+    hasTerminal: @escaping @Sendable () -> Bool = { false },
     runKey: @escaping @Sendable () -> String, network: NetworkDependencies = .system,
     owner: @escaping @Sendable () -> ProcessOwner = ProcessOwner.current
   ) {
     self.interruptions = interruptions
     self.standardInput = standardInput
     self.typedLine = typedLine
+    self.hasTerminal = hasTerminal
     self.runKey = runKey
     self.network = network
     self.owner = owner
@@ -77,5 +82,6 @@ public struct Dependencies: Sendable {
     interruptions: { try Signals.stream(of: [.interrupt, .terminate]) },
     standardInput: { limit in try InputFile.read(descriptor: 0, name: "standard input", limit: limit) },
     typedLine: { loop in try await ControlCommands.typedLine(on: loop) },
+    hasTerminal: { isatty(0) == 1 },
     runKey: { Hexadecimal.text(of: (0..<16).map { _ in UInt8.random(in: .min ... .max) }) })
 }

@@ -37,6 +37,7 @@ enum CommandRoles {
     Entry(command: "jobs list", roles: [.operator, .clinician]),
     Entry(command: "jobs retry", roles: [.operator]),
     Entry(command: "jobs show", roles: [.clinician, .operator]),
+    Entry(command: "jobs uncancel", roles: [.operator, .submitter]),
     Entry(command: "keys list", roles: any),
     Entry(command: "keys remove", roles: [.administrator]),
     Entry(command: "keys rotate", roles: [.owner]),

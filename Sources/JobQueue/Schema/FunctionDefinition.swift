@@ -1,4 +1,4 @@
-/// A function as the SQL of this program defines it.
+/// A function or procedure as the SQL of this program defines it.
 struct FunctionDefinition: Sendable, Equatable {
   /// Its name without the schema's.
   let name: String
@@ -12,7 +12,10 @@ struct FunctionDefinition: Sendable, Equatable {
   let settings: Set<String>
 
   private static let quote = "$$"
-  private static let creations = ["CREATE OR REPLACE FUNCTION analysis.", "CREATE FUNCTION analysis."]
+  private static let creations = [
+    "CREATE OR REPLACE FUNCTION analysis.", "CREATE FUNCTION analysis.",
+    "CREATE OR REPLACE PROCEDURE analysis.",
+  ]
   private static let removals = ["DROP FUNCTION IF EXISTS analysis.", "DROP FUNCTION analysis."]
 
   /// The functions that there are when a text has been run after others.

@@ -1,3 +1,4 @@
+public import AnalysisCore
 public import PostgreSQL
 import SQLFiles
 
@@ -94,6 +95,14 @@ extension WorkerStatements {
   /// Wakes the workers that listen on `analysis_jobs`; call it after the commit.
   public static func notifyWorkers(shard: Int16) -> Statement<Void> {
     Statement(SQLFunction("notify_workers", 1), [.int16(shard)], while: "waking the workers") { _ in }
+  }
+
+  /// Tells whoever listens on `analysis_ended` which jobs have ended, each in its shard: from 1 to 10,000.
+  public static func notifyEnded(_ jobs: [(shard: Int16, job: JobID)]) -> Statement<Void> {
+    Statement(
+      SQLFunction("notify_ended", 2), [.array(jobs.map(\.shard)), .array(jobs.map(\.job.value))],
+      while: "telling of ended jobs"
+    ) { _ in }
   }
 
   private func limited(_ limit: Int) -> [Parameter] { [.int16(shard), .int32(Int32(clamping: limit))] }

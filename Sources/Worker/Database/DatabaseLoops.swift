@@ -173,6 +173,7 @@ struct DatabaseLoops {
       }
       left.completed = []
       await pipeline.stored(jobs, outcome)
+      worker.ended?.add(outcome.stored.union(outcome.rejected.keys), in: left.shard)
       await failpoints.pass(.afterStore, jobs.map(\.job))
     }
     if !left.failed.isEmpty {
@@ -182,6 +183,7 @@ struct DatabaseLoops {
       }
       left.failed = []
       await pipeline.stored(attempts, outcome)
+      worker.ended?.add(outcome.ended.filter { $0.value == .dead }.keys, in: left.shard)
       await failpoints.pass(.afterStore, attempts.map(\.job))
     }
     if !left.released.isEmpty {

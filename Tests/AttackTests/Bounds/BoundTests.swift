@@ -36,6 +36,8 @@ struct BoundTests {
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
       "p_priority text": "'normal'", "p_image bytea[]": "ARRAY['x'::bytea]",
+      "p_image bytea": "'\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY['\\xffd8ff'::bytea]",
+      "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
     ]
     let ofType = [
       "text": "'x'", "name": "'x'::name", "boolean": "false", "bytea": "'x'::bytea", "jsonb": "'{}'::jsonb",
@@ -80,16 +82,17 @@ struct BoundTests {
     "open_batch.p_name", "open_batch.p_key", "submit_in_batch.p_batch", "submit_in_batch.p_reference",
     "submit_in_batch.p_width", "submit_in_batch.p_height", "submit_in_batch.p_unsanitized",
     "submit_in_batch.p_key", "submit_in_batch.p_at", "submit_in_batch.p_expires", "submit_in_batch.p_source",
-    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key", "submit_image_in_batch.p_batch",
-    "submit_image_in_batch.p_reference", "submit_image_in_batch.p_image", "submit_image_in_batch.p_key",
-    "submit_image_in_batch.p_at", "submit_image_in_batch.p_expires",
-    "submit_image.p_image", "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires", "tick.p_vt",
+    "submit_in_batch.p_encrypted_by", "submit_in_batch.p_wrapped_key",
+    "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
+    "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
+    "submit_images.p_batch", "submit_images.p_references",
+    "tick.p_vt",
   ]
 
   /// Functions that refuse job by job or user by user: one that is refused may have drawn a number and taken a lock, and
   /// what they have done is a job or a user more.
   private static let drawing: Set<String> = [
-    "submit", "submit_image", "submit_in_batch", "submit_image_in_batch", "add_user",
+    "submit", "submit_image", "submit_images", "submit_in_batch", "add_user",
   ]
   private static let stored = """
     SELECT (SELECT count(*) FROM analysis.ready) + (SELECT count(*) FROM analysis.scheduled)
@@ -112,7 +115,7 @@ struct BoundTests {
       SELECT p.proname::text, p.provolatile = 'v', coalesce(p.proargnames[1:p.pronargs], '{}')::text[],
         ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(t, i) ORDER BY i)
       FROM pg_proc p WHERE p.pronamespace = 'analysis'::regnamespace
-        AND EXISTS (SELECT FROM analysis.role_rights() d WHERE p.proname = ANY (d.o_functions))
+        AND p.prokind = 'f' AND EXISTS (SELECT FROM analysis.role_rights() d WHERE p.proname = ANY (d.o_functions))
       ORDER BY 1
       """)
     return try rows.map { row in
@@ -171,7 +174,7 @@ struct BoundTests {
       try await queue.execute("SELECT analysis.add_clinic('north')")
       try await withLogin(of: LeakTests.roles, in: queue) { (login) async throws in
         // A login that has submitted before.
-        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', 'photo')")
+        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")
         var used: Set<String> = []
         var looked = 0
         for (index, function) in try await functions(queue).enumerated() where index % 4 == part {

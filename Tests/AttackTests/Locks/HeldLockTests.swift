@@ -24,9 +24,15 @@ struct HeldLockTests {
     analysis.submit_in_batch(job('batch'), '{held}', 0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')],
       ARRAY['new'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
-    "submit_image_in_batch": "analysis.submit_image_in_batch(job('batch'), 'held', 'ann', 'throat', 'new')",
     "add_refusals": "analysis.add_refusals(job('batch'), 1)",
-    "submit_image": "analysis.submit_image('ann', 'throat', 'new')",
+    "submit_image": "analysis.submit_image('ann', 'throat', '\\xffd8ff')",
+    "submit_images": """
+    analysis.submit_images('{ann}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => job('batch'),
+      p_references => '{held}')
+    """,
+    "uncancel": "analysis.uncancel(0::smallint, array[job('undone')])",
+    "is_open_transaction": "analysis.is_open_transaction('no')",
+    "notify_ended": "analysis.notify_ended('{0}', '{1}')",
     "notify_workers": "analysis.notify_workers(0::smallint)",
     "cancel": "analysis.cancel(0::smallint, array[job('own')])",
     "retry_dead": "analysis.retry_dead(0::smallint, array[job('dead')])",
@@ -146,6 +152,8 @@ struct HeldLockTests {
     jobs["other"] = try await submit("bob", "other")
     _ = try await queue.claim(1, worker: 2, lease: 500, lanes: [5], leaseDuration: 3_600_000)
     jobs["own"] = try await submit("ann", "own")
+    jobs["undone"] = try await submit("ann", "undone")
+    _ = try await queue.cancel([jobs["undone"] ?? 0], on: login)
     _ = try await submit("bob", "waiting")
     jobs["batch"] = try await login.query("SELECT analysis.open_batch('before')").single().int64(0)
     for user in ["ann", "bob"] { _ = try await submit(user, "later", at: try await queue.now(plus: 3600)) }
@@ -195,7 +203,7 @@ struct HeldLockTests {
         let functions = try await queue.texts(
           """
           SELECT DISTINCT p.proname::text FROM pg_proc p JOIN analysis.role_rights() d ON p.proname = ANY (d.o_functions)
-          WHERE p.pronamespace = 'analysis'::regnamespace AND p.provolatile = 'v' AND d.o_role = '\(role)' ORDER BY 1
+          WHERE p.pronamespace = 'analysis'::regnamespace AND p.provolatile = 'v' AND p.prokind = 'f' AND d.o_role = '\(role)' ORDER BY 1
           """)
         for function in functions {
           let call = try #require(Self.calls[function], "\(function) has no call here")
@@ -238,7 +246,8 @@ struct HeldLockTests {
       try await queue.execute("ALTER FUNCTION analysis.submit SET lock_timeout = '100ms'")
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         try await login.withConnection { (connection) async throws in
-          try await connection.execute(script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', 'held')")
+          try await connection.execute(
+            script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', '\\xffd8ff')")
           let error = await #expect(throws: PostgreSQLError.self) { try await queue.create([Ask("ann")]) }
           #expect(error?.sqlState == "55P03")
           try await connection.execute(script: "ROLLBACK")
@@ -352,7 +361,8 @@ struct HeldLockTests {
       try await queue.execute("SELECT analysis.await_submits()")
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         try await login.withConnection { (connection) async throws in
-          try await connection.execute(script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', 'held')")
+          try await connection.execute(
+            script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', '\\xffd8ff')")
           let error = await #expect(throws: PostgreSQLError.self) {
             try await queue.execute("SELECT analysis.await_submits()")
           }

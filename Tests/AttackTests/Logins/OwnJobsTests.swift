@@ -128,15 +128,15 @@ struct OwnJobsTests {
         for _ in 1...3 {
           try await login.withConnection { (connection) async throws in
             try await connection.execute(
-              script: "BEGIN; SELECT analysis.submit_image('user', 'throat', 'photo'); ROLLBACK")
+              script: "BEGIN; SELECT analysis.submit_image('user', 'throat', '\\xffd8ff'); ROLLBACK")
           }
         }
-        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', 'photo')")
+        _ = try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")
         #expect(try await queue.numbers("SELECT submitter FROM analysis.job") == [77])
       }
       try await withLogin("late", of: ["submitter"], in: queue) { (login) async throws in
         let error = await #expect(throws: PostgreSQLError.self) {
-          try await login.query("SELECT analysis.submit_image('user', 'throat', 'photo')")
+          try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")
         }
         #expect(error?.sqlState == "53400")
       }

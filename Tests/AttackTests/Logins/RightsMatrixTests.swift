@@ -12,7 +12,7 @@ struct RightsMatrixTests {
       // Independent of what the server thinks of rights: each is called.
       let calls = try await database.queue.pool.query(
         """
-        SELECT p.proname::text, format('SELECT %s analysis.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE '' END, p.proname,
+        SELECT p.proname::text, format('%s analysis.%I(%s)', CASE p.prokind WHEN 'p' THEN 'CALL' ELSE 'SELECT' END, p.proname,
           (SELECT string_agg('NULL::' || format_type(t, NULL), ', ' ORDER BY i)
            FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(t, i)))
         FROM pg_proc p

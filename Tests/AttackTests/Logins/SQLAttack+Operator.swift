@@ -45,6 +45,10 @@ extension SQLAttack {
       "SELECT o_outcome FROM analysis.cancel(0::smallint, '{9223372036854775807}')",
       .answers("(unknown)")),
     SQLAttack(
+      .operator, "undoes cancellations that there are not",
+      "SELECT o_outcome FROM analysis.uncancel(0::smallint, ARRAY[{succeeded-north}]::bigint[])",
+      .answers("(not_cancelled)")),
+    SQLAttack(
       .operator, "retries jobs that are not dead",
       "SELECT o_outcome FROM analysis.retry_dead(0::smallint, ARRAY[{succeeded-north}]::bigint[])",
       .answers("(not_dead)")),

@@ -3,11 +3,12 @@ extension SQLAttack {
   static let ofSubmitters: [SQLAttack] = [
     SQLAttack(
       .submitter, "submits for a person whom nobody added",
-      "SELECT o_outcome FROM (SELECT outcome AS o_outcome FROM analysis.submit_image('mallory', 'throat', 'x'::bytea)) t",
+      "SELECT o_outcome FROM (SELECT outcome AS o_outcome FROM analysis.submit_image('mallory', 'throat', '\\xffd8ff'::bytea)) t",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits a type that there is not",
-      "SELECT outcome FROM analysis.submit_image('ann-north', 'nose', 'x'::bytea)", .answers("(refused)")),
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'nose', '\\xffd8ff'::bytea)",
+      .answers("(refused)")),
     SQLAttack(
       .submitter, "submits a picture larger than any may be",
       """
@@ -16,11 +17,11 @@ extension SQLAttack {
       """, .answers("(refused)")),
     SQLAttack(
       .submitter, "submits for the year 294000",
-      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', 'x'::bytea, p_at => '294000-01-01')",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', '\\xffd8ff'::bytea, p_at => '294000-01-01')",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits under a key without end",
-      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', 'x'::bytea, p_key => repeat('k', 1000000))",
+      "SELECT outcome FROM analysis.submit_image('ann-north', 'throat', '\\xffd8ff'::bytea, p_key => repeat('k', 1000000))",
       .answers("(refused)")),
     SQLAttack(
       .submitter, "submits with lists of different lengths",
@@ -49,11 +50,16 @@ extension SQLAttack {
       """, .refused("22023")),
     SQLAttack(
       .submitter, "submits an image into another back-end's batch",
-      "SELECT * FROM analysis.submit_image_in_batch({batch}, NULL, 'ann-north', 'throat', 'x')",
+      """
+      SELECT * FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => {batch})
+      """,
       .refused("22023")),
     SQLAttack(
       .submitter, "submits with a reference without end",
-      "SELECT * FROM analysis.submit_image_in_batch(NULL, repeat('x', 1000000), 'ann-north', 'throat', 'x')",
+      """
+      SELECT * FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['\\xffd8ff'::bytea],
+        p_references => ARRAY[repeat('x', 1000000)])
+      """,
       .refused("22023")),
     SQLAttack(
       .submitter, "makes a batch whose name turns the text beside it round",
@@ -111,6 +117,44 @@ extension SQLAttack {
     SQLAttack(
       .submitter, "asks what became of another back-end's jobs",
       "SELECT * FROM analysis.jobs_ended(0::smallint, {month}::smallint, ARRAY[{jobs}]::bigint[])", .nothing),
+    SQLAttack(
+      .submitter, "submits more images than one call may",
+      """
+      SELECT * FROM analysis.submit_images(array_fill('ann-north'::text, ARRAY[1001]),
+        array_fill('throat'::text, ARRAY[1001]), array_fill('\\xffd8ff'::bytea, ARRAY[1001]))
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "submits bytes that are no picture among many",
+      "SELECT outcome FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['x'::bytea])",
+      .answers("(refused)")),
+    SQLAttack(
+      .submitter, "learns by an error what is another's",
+      """
+      SELECT * FROM analysis.submit_images('{ann-north}', '{nose}', ARRAY['\\xffd8ff'::bytea], p_errors => true)
+      """, .refused("22023")),
+    SQLAttack(
+      .submitter, "undoes the cancellation of another back-end's job",
+      "SELECT o_outcome FROM analysis.uncancel(0::smallint, ARRAY[{waiting-south}]::bigint[])",
+      .answers("(unknown)")),
+    SQLAttack(
+      .submitter, "undoes more cancellations than one call may",
+      "SELECT * FROM analysis.uncancel(0::smallint, (SELECT array_agg(i) FROM generate_series(1, 100001::bigint) i))",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "asks for the state of another back-end's job, of a person that it names",
+      "SELECT * FROM analysis.job_state('sue-south', {dead-south})", .nothing),
+    SQLAttack(
+      .submitter, "waits for another back-end's job",
+      "CALL analysis.wait_for('sue-south', {waiting-south}, '0 s')", .refused("P0002")),
+    SQLAttack(
+      .submitter, "waits without end", "CALL analysis.wait_for('sue-south', {waiting-south}, '1 day')",
+      .refused("22023")),
+    SQLAttack(
+      .submitter, "asks about a transaction with words of its own",
+      "SELECT analysis.is_open_transaction(repeat('x', 1000000))", .nothing),
+    SQLAttack(
+      .submitter, "reads what was found by a reading that another opened",
+      "SELECT * FROM analysis.analyses_of('sue-south', '{reading}')", .refused("42501")),
     SQLAttack(.submitter, "reads who submits", "SELECT * FROM analysis.submitter", .refused("42501")),
     SQLAttack(
       .submitter, "reads results by a reading that another opened",

@@ -11,6 +11,11 @@ extension SQLAttack {
       .refused("22023")
     ),
     SQLAttack(
+      .worker, "tells of more ended jobs than there can be",
+      """
+      SELECT analysis.notify_ended(array_fill(0::smallint, ARRAY[10001]), array_fill(1::bigint, ARRAY[10001]))
+      """, .refused("22023")),
+    SQLAttack(
       .worker, "completes another worker's jobs with a secret of its own",
       """
       SELECT c.* FROM analysis.complete(0::smallint, sha256('mine'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,

@@ -44,7 +44,7 @@ struct HelpSnapshotTests {
           status       Show what waits in the queue and who works on it.
           batches      See how far what was submitted together is, wait for it, cancel
                        or retry it.
-          jobs         List jobs, look at one, retry or cancel some.
+          jobs         List jobs, look at one, retry, cancel or uncancel some.
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.

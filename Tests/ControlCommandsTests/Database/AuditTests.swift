@@ -74,7 +74,7 @@ struct AuditTests {
         (["report", "usage"], .done), (["report", "summary"], .done),
         (["report", "analyses", "--zone", "Mars/Phobos"], .usage),
         (["report", "analyses", "--out", files.path("no/such/x.csv")], .usage),
-        (["purge"], .nothingToDo), (["audit", "list"], .done), (["audit", "verify"], .done),
+        (["purge", "--yes"], .nothingToDo), (["audit", "list"], .done), (["audit", "verify"], .done),
       ]
       for (words, code) in runs { #expect(await control.run(words).code == code, "\(words)") }
       #expect(try await recorded(queue) == [])
@@ -179,7 +179,7 @@ struct AuditTests {
         #expect(await control("audit", "list").code == .done)
         #expect(await control("audit", "verify").code == .done)
         for words in [
-          ["jobs", "list"], ["jobs", "cancel", jobs[2]], ["report", "analyses"], ["purge"],
+          ["jobs", "list"], ["jobs", "cancel", jobs[2]], ["report", "analyses"], ["purge", "--yes"],
           ["pause"],
         ] {
           #expect(await control.run(words).code == .permission, "\(words)")

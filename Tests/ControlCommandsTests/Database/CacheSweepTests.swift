@@ -48,7 +48,7 @@ struct CacheSweepTests {
   @Test("takes no file before its day is over and needs no key; a dry run says what would go: 5, 0, 0, 5")
   func run() async throws {
     try await with { (_, control, files) async throws in
-      let purge = ["purge", "--url-cache", files.path("photos")]
+      let purge = ["purge", "--yes", "--url-cache", files.path("photos")]
       let bytes = try bytes(files)
       let young = await after(Self.day - 1, control).run(purge)
       #expect(young.code == .nothingToDo && young.output == "" && young.messages == "", "\(young.messages)")
@@ -81,7 +81,7 @@ struct CacheSweepTests {
       #expect(dry.code == .done && dry.output.contains("cache"), "\(dry.messages)")
       var late = after(Self.day, control)
       late.environment["ANALYSIS_URL_CACHE"] = files.path("photos")
-      #expect(await late("purge").code == .done)
+      #expect(await late("purge", "--yes").code == .done)
       #expect(try files.names(in: "photos") == ["names"])
     }
   }
@@ -90,7 +90,7 @@ struct CacheSweepTests {
   func noFolder() async throws {
     try await withQueue { (queue) async throws in
       let files = try TemporaryFolder()
-      let ran = await queue.control("purge", "--url-cache", files.path("photos"))
+      let ran = await queue.control("purge", "--yes", "--url-cache", files.path("photos"))
       #expect(ran.code == .nothingToDo && ran.output == "" && ran.messages == "", "\(ran.messages)")
       #expect(try files.names == [])
     }
@@ -101,7 +101,7 @@ struct CacheSweepTests {
     try await with { (_, control, files) async throws in
       var late = after(Self.day, control)
       late.environment["ANALYSIS_DATABASE"] = "host=/nonexistent"
-      let purge = ["purge", "--url-cache", files.path("photos")]
+      let purge = ["purge", "--yes", "--url-cache", files.path("photos")]
       let dry = await late.run(purge + ["--cache-only", "--dry-run"])
       #expect(dry.code == .done && dry.lines.first == "Would be removed:", "\(dry.messages)")
       #expect(try files.names(in: "photos").count == 3)
@@ -127,7 +127,8 @@ struct CacheSweepTests {
         UPDATE analysis.image SET used_at = now() - interval '3 hours';
         UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images'
         """)
-      let ran = await after(Self.day, control)("purge", "--url-cache", files.path("photos"), "--share", "100")
+      let ran = await after(Self.day, control)(
+        "purge", "--yes", "--url-cache", files.path("photos"), "--share", "100")
       #expect(ran.code == .permission && ran.messages.contains("chmod 700"), "\(ran.messages)")
       #expect(ran.output.contains("images") && !ran.output.contains("cache"), "\(ran.output)")
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 0)

@@ -107,7 +107,8 @@ struct CommandRoleTests {
       ("reporter", ["report", "conditions"]), ("reporter", ["report", "summary"]),
       ("reporter", ["users", "list"]),
       ("reporter", ["plans"]),
-      ("privacy", ["erase", "--user", "u1", "--dry-run"]), ("privacy", ["erase", "--user", "u1"]),
+      ("privacy", ["erase", "--user", "u1", "--dry-run"]),
+      ("privacy", ["erase", "--user", "u1", "--confirm", "u1"]),
       ("auditor", ["audit", "list"]), ("auditor", ["audit", "verify"]),
       ("auditor", ["status"]), ("auditor", ["reconcile"]), ("auditor", ["users", "list"]),
       ("auditor", ["plans"]),
@@ -125,7 +126,7 @@ struct CommandRoleTests {
     #expect(cancelled.code == .refused, "\(cancelled.messages)")  // it has ended
     let retried = try await run("operator") { _, _ in ["jobs", "retry", "--state", "dead"] }
     #expect(retried.code == .nothingToDo, "\(retried.messages)")
-    let purged = try await run("retention") { _, _ in ["purge"] }
+    let purged = try await run("retention") { _, _ in ["purge", "--yes"] }
     #expect(purged.code == .nothingToDo, "\(purged.messages)")
     let files = try TemporaryFolder()
     let exported = try await run("privacy") { _, _ in ["users", "export", "u1", "--out", files.path("u1")] }
@@ -155,8 +156,9 @@ struct CommandRoleTests {
       ("auditor", ["report", "usage", "--month", "2024-01"]),
       ("auditor", ["clinics", "grant", "x", "--all"]),
       ("operator", ["users", "add", "u2"]), ("operator", ["report", "analyses"]),
-      ("operator", ["erase", "--user", "u1"]), ("administrator", ["purge"]), ("retention", ["status"]),
-      ("privacy", ["jobs", "list"]), ("privacy", ["purge"]), ("reporter", ["audit", "list"]),
+      ("operator", ["erase", "--user", "u1", "--confirm", "u1"]), ("administrator", ["purge", "--yes"]),
+      ("retention", ["status"]),
+      ("privacy", ["jobs", "list"]), ("privacy", ["purge", "--yes"]), ("reporter", ["audit", "list"]),
       ("administrator", ["pause"]), ("administrator", ["report", "analyses"]),
       ("administrator", ["jobs", "list"]),
     ])
@@ -185,7 +187,8 @@ struct CommandRoleTests {
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
       "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
-      "keys remove": ["--at-once", key] + keys,
+      "jobs uncancel": [job],
+      "keys remove": ["--at-once", "--yes", key] + keys, "purge": ["--yes"],
       "keys rotate": keys, "plans set-limit": ["free", "9"],
       "settings set": ["keep_images", "90 days", "--dry-run"],
       "submit": ["--user", "u1", "--type", "ear", files.path("p1.png")], "users add": ["u2"],

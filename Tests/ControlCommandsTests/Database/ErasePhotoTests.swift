@@ -38,7 +38,8 @@ struct ErasePhotoTests {
     try await with { (_, control, files) async throws in
       // Wherever it came from: its host need not be one of which is fetched any more.
       let erase = [
-        "erase", "--user", "u1", "--url-cache", files.path("photos"), "--key-file", files.path("image.keys"),
+        "erase", "--user", "u1", "--confirm", "u1", "--url-cache", files.path("photos"), "--key-file",
+        files.path("image.keys"),
       ]
       let before = try files.names(in: "photos")
       let dry = await control.run(erase + ["--dry-run", "--json"])
@@ -58,7 +59,8 @@ struct ErasePhotoTests {
   func absent() async throws {
     try await with { (_, control, files) async throws in
       let erased = await control(
-        "erase", "--user", "u1", "--url-cache", files.path("other"), "--key-file", files.path("image.keys"),
+        "erase", "--user", "u1", "--confirm", "u1", "--url-cache", files.path("other"), "--key-file",
+        files.path("image.keys"),
         "--json")
       #expect(erased.code == .done, "\(erased.messages)")
       #expect(
@@ -68,7 +70,8 @@ struct ErasePhotoTests {
       // Fetched in another run than the other's, and gone since.
       try files.names(in: "photos").filter { $0 != "names" }.forEach { try files.remove("photos/\($0)") }
       let other = await control(
-        "erase", "--user", "u2", "--url-cache", files.path("photos"), "--key-file", files.path("image.keys"))
+        "erase", "--user", "u2", "--confirm", "u2", "--url-cache", files.path("photos"), "--key-file",
+        files.path("image.keys"))
       #expect(other.output.contains("cached photo         not on this machine\n"), "\(other.output)")
     }
   }
@@ -88,7 +91,7 @@ struct ErasePhotoTests {
           "its names cannot be read with this key file"
         ),
       ] {
-        let erased = await control.run(["erase", "--user", user, "--json"] + options)
+        let erased = await control.run(["erase", "--user", user, "--confirm", user, "--json"] + options)
         #expect(erased.code == .done, "\(erased.messages)")
         #expect(
           erased.output.contains(
@@ -104,7 +107,8 @@ struct ErasePhotoTests {
       chmod(files.path("photos"), 0o750)
       let before = try files.names(in: "photos")
       let erased = await control(
-        "erase", "--user", "u1", "--url-cache", files.path("photos"), "--key-file", files.path("image.keys"),
+        "erase", "--user", "u1", "--confirm", "u1", "--url-cache", files.path("photos"), "--key-file",
+        files.path("image.keys"),
         "--receipt", files.path("u1.json"))
       #expect(erased.code == .done, "\(erased.messages)")
       #expect(erased.output.contains("cached photo         not looked for: "), "\(erased.output)")
@@ -121,10 +125,10 @@ struct ErasePhotoTests {
       try await queue.execute("UPDATE analysis.profile SET photo_url = 'https://a.example.org/'")
       #expect(
         await queue.control("submit", "--user", "u1", "--type", "ear", files.path("p1.png")).code == .done)
-      let open = await queue.control("erase", "--user", "u1", "--json")
+      let open = await queue.control("erase", "--user", "u1", "--confirm", "u1", "--json")
       #expect(open.code == .tryLater && open.output.contains(#""cached_photo":null"#), "\(open.output)")
       try await queue.execute("UPDATE analysis.profile SET photo_url = NULL")
-      let erased = await queue.control("erase", "--user", "u1", "--cancel-open")
+      let erased = await queue.control("erase", "--user", "u1", "--confirm", "u1", "--cancel-open")
       #expect(erased.code == .done && !erased.output.contains("cached"), "\(erased.output)")
     }
   }

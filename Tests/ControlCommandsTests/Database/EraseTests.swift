@@ -44,14 +44,14 @@ struct EraseTests {
     try await withQueue { (queue) async throws in
       try await plant(queue, isWaiting: true)
       let before = try await told(queue)
-      let refused = await queue.control("erase", "--user", "u1")
+      let refused = await queue.control("erase", "--user", "u1", "--confirm", "u1")
       #expect(
         refused.code == .tryLater && refused.output.contains("1 jobs of u1 have not ended"),
         "\(refused.messages)")
       #expect(refused.output.contains("--cancel-open"))
       #expect(try await told(queue) == before)
 
-      let erased = await queue.control("erase", "--user", "u1", "--cancel-open", "--json")
+      let erased = await queue.control("erase", "--user", "u1", "--confirm", "u1", "--cancel-open", "--json")
       #expect(erased.code == .done, "\(erased.messages)")
       #expect(
         erased.output.contains(#""cancelled":1"#) && erased.output.contains(#""images":3"#),
@@ -68,7 +68,7 @@ struct EraseTests {
       try await plant(queue, isWaiting: true)
       let held = try await queue.claimJobs(Lane(.ear, .normal), lease: 2000)
       #expect(held.count == 1)
-      #expect(await queue.control("erase", "--user", "u1", "--cancel-open").code == .done)
+      #expect(await queue.control("erase", "--user", "u1", "--confirm", "u1", "--cancel-open").code == .done)
       try await queue.complete(held[0])
       #expect(try await told(queue) == 0)
       #expect(await queue.control("reconcile").code == .done)
@@ -96,7 +96,8 @@ struct EraseTests {
       let number = try await queue.texts("SELECT user_id::text FROM analysis.account")[0]
       let files = try TemporaryFolder()
       let erased = await queue.control(
-        "erase", "--user", "u1", "--reason", "request 114", "--receipt", files.path("receipt.json"), "--json")
+        "erase", "--user", "u1", "--confirm", "u1", "--reason", "request 114", "--receipt",
+        files.path("receipt.json"), "--json")
       #expect(erased.code == .done, "\(erased.messages)")
       #expect(try files.text("receipt.json") == erased.output)
       let entries = try await queue.texts(
@@ -117,7 +118,7 @@ struct EraseTests {
       try await plant(queue, isWaiting: false)
       let before = try await told(queue)
       let refused = await queue.control(
-        "erase", "--user", "u1", "--receipt", "/nowhere/at/all/receipt.json")
+        "erase", "--user", "u1", "--confirm", "u1", "--receipt", "/nowhere/at/all/receipt.json")
       #expect(refused.code == .usage, "\(refused.messages)")
       #expect(try await told(queue) == before)
     }
@@ -130,7 +131,7 @@ struct EraseTests {
       let number = try await queue.number("SELECT user_id::int FROM analysis.account")
       try await queue.addUser("#\(number)")
       try await queue.addUser("erased-\(number)")
-      #expect(await queue.control("erase", "--user", "u1").code == .done)
+      #expect(await queue.control("erase", "--user", "u1", "--confirm", "u1").code == .done)
       #expect(
         try await queue.texts("SELECT user_ref FROM analysis.account ORDER BY user_id") == [
           "erased-\(number)-", "#\(number)", "erased-\(number)",
@@ -147,8 +148,9 @@ struct EraseTests {
       try await queue.addUser("u1")
       let outcome = try await withThrowingTaskGroup(of: Control.Ran?.self) { group in
         try await queue.pool.transaction { transaction in
-          _ = try await transaction.query("SELECT * FROM analysis.submit_image('u1', 'throat', 'x'::bytea)")
-          group.addTask { await queue.control("erase", "--user", "u1", "--cancel-open") }
+          _ = try await transaction.query(
+            "SELECT * FROM analysis.submit_image('u1', 'throat', '\\xffd8ff'::bytea)")
+          group.addTask { await queue.control("erase", "--user", "u1", "--confirm", "u1", "--cancel-open") }
           // Until the other waits for this transaction.
           while try await queue.number(
             "SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
@@ -170,13 +172,13 @@ struct EraseTests {
     try await withQueue { (queue) async throws in
       try await plant(queue, isWaiting: false)
       let number = try await queue.texts("SELECT user_id::text FROM analysis.account")[0]
-      #expect(await queue.control("erase", "--user", "u1").code == .done)
-      let again = await queue.control("erase", "--number", number, "--json")
+      #expect(await queue.control("erase", "--user", "u1", "--confirm", "u1").code == .done)
+      let again = await queue.control("erase", "--number", number, "--confirm", number, "--json")
       #expect(
         again.code == .done && again.output.contains(#""images":0"#), "\(again.output) \(again.messages)")
       #expect(
         try await queue.number("SELECT count(*)::int FROM analysis.audit WHERE action = 'erase'") == 1)
-      #expect(await queue.control("erase", "--number", "999999").code == .refused)
+      #expect(await queue.control("erase", "--number", "999999", "--confirm", "999999").code == .refused)
       #expect(await queue.control("erase").code == .usage)
       #expect(await queue.control("erase", "--user", "u1", "--number", number).code == .usage)
     }
@@ -186,12 +188,12 @@ struct EraseTests {
   func again() async throws {
     try await withQueue { (queue) async throws in
       try await plant(queue, isWaiting: false)
-      let unknown = await queue.control("erase", "--user", "nobody")
+      let unknown = await queue.control("erase", "--user", "nobody", "--confirm", "nobody")
       #expect(unknown.code == .refused)
       #expect(unknown.messages.contains("There is no user nobody, so nothing was removed."))
       #expect(!unknown.messages.contains("Add the user"))
-      #expect(await queue.control("erase", "--user", "u1").code == .done)
-      #expect(await queue.control("erase", "--user", "u1").code == .refused)
+      #expect(await queue.control("erase", "--user", "u1", "--confirm", "u1").code == .done)
+      #expect(await queue.control("erase", "--user", "u1", "--confirm", "u1").code == .refused)
       try await queue.addUser("u1")
       let shown = await queue.control("users", "show", "u1", "--json")
       #expect(shown.output.contains(#""used":0"#), "\(shown.output)")
@@ -209,7 +211,7 @@ struct EraseTests {
             SELECT shard, user_id, analysis.period_of(now(), 'UTC') - 2 FROM analysis.account;
           SELECT analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint);
           """)
-      #expect(await queue.control("erase", "--user", "u1").code == .done)
+      #expect(await queue.control("erase", "--user", "u1", "--confirm", "u1").code == .done)
       let usage = await queue.control("report", "usage", "--format", "csv")
       #expect(
         usage.code == .done && usage.output.contains("erased-") && !usage.output.contains("u1"),
@@ -226,6 +228,34 @@ struct EraseTests {
           try await queue.pool.query("UPDATE analysis.statement_line SET \(change)")
         }
       }
+    }
+  }
+
+  @Test(
+    "Their name is to be typed, after what would go was shown; anything else, or no terminal, and nothing is removed",
+    arguments: [("u1", ExitCode.done), ("u2", .refused), ("y", .refused), ("", .refused), (nil, .usage)]
+      as [(String?, ExitCode)])
+  func confirmed(typed: String?, code: ExitCode) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      var control = queue.control
+      control.typed = typed
+      let ran = await control("erase", "--user", "u1")
+      #expect(ran.code == code, "\(ran.messages)")
+      #expect(ran.messages.contains(typed == nil ? "Give --confirm" : "It cannot be undone"))
+      let left = try await queue.number("SELECT count(*)::int FROM analysis.account WHERE user_ref = 'u1'")
+      #expect(left == (code == .done ? 0 : 1))
+    }
+  }
+
+  @Test("A confirmation of somebody else is refused")
+  func otherConfirmed() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["u1", "u2"] { try await queue.addUser(user) }
+      let ran = await queue.control("erase", "--user", "u1", "--confirm", "u2")
+      #expect(ran.code == .usage && ran.messages.contains("somebody else"))
+      #expect(
+        try await queue.number("SELECT count(*)::int FROM analysis.account WHERE erased_at IS NULL") == 2)
     }
   }
 }

@@ -149,4 +149,64 @@ struct JobsTests {
       #expect(ran.output.contains("not queued: the user's limit of this month is reached"))
     }
   }
+
+  @Test(
+    "uncancel: a cancelled job waits again; what is not cancelled is code 4, and the filter finds what can be undone"
+  )
+  func uncancel() async throws {
+    try await with { (queue, jobs) async throws in
+      #expect(await queue.control("jobs", "cancel", jobs[2], jobs[3]).code == .done)
+      let ran = await queue.control("jobs", "uncancel", jobs[2], jobs[0], "--reason", "mistake")
+      #expect(ran.code == .refused)
+      #expect(ran.lines[0] == "\(jobs[0]) unchanged: it is not cancelled")
+      #expect(ran.lines[1].hasPrefix("\(jobs[2]) queued again, counts in "))
+      let dry = await queue.control("jobs", "uncancel", "--user", "u1", "--dry-run")
+      #expect(dry.lines == ["\(jobs[3]) cancelled: would be queued again"])
+      try await queue.execute("UPDATE analysis.result SET finished_at = finished_at - interval '25 hours'")
+      #expect(await queue.control("jobs", "uncancel", "--user", "u1").code == .nothingToDo)
+      let late = await queue.control("jobs", "uncancel", jobs[3])
+      #expect(late.output == "\(jobs[3]) unchanged: it was cancelled more than a day ago\n")
+      #expect(await queue.control("reconcile").code == .done)
+    }
+  }
+
+  /// A user with so many waiting jobs.
+  private func withMany(_ count: Int, _ body: (QueueFixture) async throws -> Void) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1", plan: "premium")
+      _ = try await queue.create(Ask("u1") * count)
+      try await body(queue)
+    }
+  }
+
+  @Test(
+    "More than ten jobs are asked for with their number, and summed up; without a terminal nothing is done")
+  func many() async throws {
+    try await withMany(11) { (queue) async throws in
+      let alone = await queue.control("jobs", "cancel", "--user", "u1")
+      #expect(alone.code == .usage && alone.messages.contains("11 jobs are to be cancelled"))
+      #expect(alone.messages.contains("Give --yes"))
+      var control = queue.control
+      control.typed = "n"
+      #expect(await control("jobs", "cancel", "--user", "u1").code == .refused)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready") == 11)
+      control.typed = "y"
+      let ran = await control("jobs", "cancel", "--user", "u1")
+      #expect(ran.code == .done && ran.lines.count == 1)
+      #expect(ran.output.hasPrefix("11 jobs: cancelled (") && ran.output.hasSuffix(" and others)\n"))
+      let undone = await queue.control("jobs", "uncancel", "--user", "u1", "--yes", "--json")
+      #expect(undone.code == .done && undone.messages == "")
+      #expect(undone.output.matches(of: #/"outcome":"requeued"/#).count == 11)
+      let dry = await queue.control("jobs", "cancel", "--user", "u1", "--dry-run")
+      #expect(dry.lines.count == 1 && dry.output.hasPrefix("11 jobs: waiting: would be cancelled ("))
+    }
+  }
+
+  @Test("Ten are not asked for")
+  func few() async throws {
+    try await withMany(10) { (queue) async throws in
+      let ran = await queue.control("jobs", "cancel", "--user", "u1")
+      #expect(ran.code == .done && ran.lines.count == 10 && ran.messages == "")
+    }
+  }
 }

@@ -197,7 +197,7 @@ struct KeysTests {
       #expect(ran.output.contains("moved from another user"))
       #expect(ran.output.contains("The key file has no key 000000000000004d"))
       #expect(!ran.output.contains("run the command again"))
-      let remove = await desk.run("keys", "remove", "\(first)", "--at-once")
+      let remove = await desk.run("keys", "remove", "\(first)", "--yes", "--at-once")
       #expect(remove.code == .refused && remove.messages.contains("1 images are under key \(first)"))
     }
   }
@@ -209,21 +209,23 @@ struct KeysTests {
       try await queue.addUser("u1")
       _ = await desk.run("keys", "new")
       let first = try desk.ring().currentID
-      let current = await desk.run("keys", "remove", "\(first)")
+      let current = await desk.run("keys", "remove", "\(first)", "--yes")
       #expect(current.code == .refused && current.messages.contains("encrypted now"))
       _ = await desk.run("submit", "--user", "u1", "--type", "ear", desk.photos)
       _ = await desk.run("keys", "new")
-      #expect(await desk.run("keys", "remove", "\(first)", "--at-once").code == .refused)
+      #expect(await desk.run("keys", "remove", "\(first)", "--yes", "--at-once").code == .refused)
       #expect(try desk.ring().ids.count == 2)
       _ = await desk.run("keys", "rotate")
-      let early = await desk.run("keys", "remove", "\(first)")
+      let early = await desk.run("keys", "remove", "\(first)", "--yes")
       #expect(early.code == .refused && early.messages.contains("is not a day old"))
-      let removed = await desk.run("keys", "remove", "\(first)", "--at-once", "--json")
+      let unasked = await desk.run("keys", "remove", "\(first)", "--at-once")
+      #expect(unasked.code == .usage && unasked.messages.contains("No image in the database is under key"))
+      let removed = await desk.run("keys", "remove", "\(first)", "--yes", "--at-once", "--json")
       #expect(removed.code == .done, "\(removed.messages)")
       #expect(removed.output.contains(#""removed":"\#(first)""#))
       #expect(try desk.ring().ids.count == 1)
-      #expect(await desk.run("keys", "remove", "\(first)").code == .refused)
-      #expect(await desk.run("keys", "remove", "first").code == .usage)
+      #expect(await desk.run("keys", "remove", "\(first)", "--yes").code == .refused)
+      #expect(await desk.run("keys", "remove", "first", "--yes").code == .usage)
     }
   }
 
@@ -248,15 +250,15 @@ struct KeysTests {
               \(old.currentID.value), wrapped_key
             FROM analysis.image;
             """)
-        let busy = await desk.run("keys", "remove", "\(old.currentID)")
+        let busy = await desk.run("keys", "remove", "\(old.currentID)", "--yes")
         #expect(
           busy.code == .tryLater && busy.messages.contains("waiting for submits to end"), "\(busy.messages)")
         try await other.execute(script: "COMMIT")
       }
-      let used = await desk.run("keys", "remove", "\(old.currentID)")
+      let used = await desk.run("keys", "remove", "\(old.currentID)", "--yes")
       #expect(used.code == .refused && used.messages.contains("1 images are under key \(old.currentID)"))
       try await queue.execute("DELETE FROM analysis.image WHERE encrypted_by = \(old.currentID.value)")
-      #expect(await desk.run("keys", "remove", "\(old.currentID)").code == .done)
+      #expect(await desk.run("keys", "remove", "\(old.currentID)", "--yes").code == .done)
     }
   }
 
@@ -271,12 +273,12 @@ struct KeysTests {
       _ = await desk.run("keys", "new")
       let current = try desk.ring().currentID
       // Refused, and nothing of it is recorded.
-      #expect(await desk.run("keys", "remove", "\(first)", "--at-once").code == .refused)
-      #expect(await desk.run("keys", "remove", "\(current)").code == .refused)
+      #expect(await desk.run("keys", "remove", "\(first)", "--yes", "--at-once").code == .refused)
+      #expect(await desk.run("keys", "remove", "\(current)", "--yes").code == .refused)
       #expect(await desk.run("keys", "list").code == .done)
       for words in [
         ["keys", "rotate", "--reason", "yearly"], ["keys", "rotate"],
-        ["keys", "remove", "\(first)", "--at-once", "--reason", "done"],
+        ["keys", "remove", "\(first)", "--yes", "--at-once", "--reason", "done"],
       ] {
         #expect(await queue.control.run(words + ["--key-file", desk.keys]).code == .done, "\(words)")
       }
@@ -301,7 +303,7 @@ struct KeysTests {
       let first = try desk.ring().currentID
       _ = await desk.run("keys", "new")
       try await queue.execute("DROP FUNCTION analysis.audit_key")
-      let ran = await desk.run("keys", "remove", "\(first)", "--at-once")
+      let ran = await desk.run("keys", "remove", "\(first)", "--yes", "--at-once")
       #expect(ran.code == .unreachable && ran.messages.contains("recording that a key is removed"))
       #expect(try desk.ring().ids.count == 2)
     }

@@ -45,7 +45,7 @@ struct PurgeTests {
       let dry = await queue.control("purge", "--dry-run", "--share", "100")
       #expect(dry.code == .done && dry.lines.first == "Would be removed:")
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 2)
-      let ran = await queue.control("purge", "--share", "100", "--json")
+      let ran = await queue.control("purge", "--yes", "--share", "100", "--json")
       #expect(ran.code == .done)
       #expect(
         ran.output.hasPrefix(
@@ -53,7 +53,7 @@ struct PurgeTests {
       #expect(
         ran.output.contains(#"{"kind":"results","month":"\#(month)","rows":1,"#)
           && ran.output.contains(#""whole_month":true"#))
-      let again = await queue.control("purge")
+      let again = await queue.control("purge", "--yes")
       #expect(again.code == .nothingToDo && again.output == "" && again.messages == "")
       #expect(await queue.control("reconcile").code == .done)
       // What was stated comes out as before, and what is gone is said to be.
@@ -75,12 +75,12 @@ struct PurgeTests {
     try await with { (queue, month) async throws in
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN; SELECT 1 FROM analysis.result LIMIT 1")
-        let ran = await queue.control("purge", "--share", "100")
+        let ran = await queue.control("purge", "--yes", "--share", "100")
         #expect(ran.code == .tryLater)
         #expect(ran.output.contains("\(month) left: its tables were in use"))
         try await connection.execute(script: "ROLLBACK")
       }
-      #expect(await queue.control("purge", "--share", "100").code == .done)
+      #expect(await queue.control("purge", "--yes", "--share", "100").code == .done)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.result") == 0)
     }
   }
@@ -90,11 +90,37 @@ struct PurgeTests {
     try await with { (queue, month) async throws in
       try await queue.execute(
         "UPDATE analysis.setting SET value = '' WHERE name IN ('keep_dead', 'keep_results')")
-      #expect(await queue.control("purge", "--share", "100").code == .done)
+      #expect(await queue.control("purge", "--yes", "--share", "100").code == .done)
       let dead = try await queue.texts("SELECT job_id::text FROM analysis.dead")[0]
       let ran = await queue.control("jobs", "retry", dead)
       #expect(ran.code == .refused)
       #expect(ran.output.contains("its image was removed after the time for which images are kept"))
+    }
+  }
+
+  @Test("It shows what would go and asks; without a terminal it wants --yes")
+  func asked() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      _ = try await queue.create([Ask("u1")])
+      _ = try await queue.complete(try await queue.claim())
+      var control = queue.control
+      let alone = await control("purge")
+      #expect(alone.code == .usage && alone.messages.contains("Give --yes"))
+      control.typed = "y"
+      #expect(await control("purge").code == .nothingToDo)
+      try await queue.execute(
+        """
+        UPDATE analysis.result SET finished_at = finished_at - interval '40 days';
+        UPDATE analysis.image SET used_at = used_at - interval '40 days'
+        """)
+      control.typed = "n"
+      let declined = await control("purge", "--share", "100")
+      #expect(declined.code == .refused && declined.messages.contains("Would be removed:"))
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 1)
+      control.typed = "y"
+      #expect(await control("purge", "--share", "100").code == .done)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 0)
     }
   }
 }

@@ -58,7 +58,7 @@ struct Control: Sendable {
           throw CommandFailure(.unreadableInput, "standard input is too long")
         }
         return input
-      }, typedLine: { _ in typed }, runKey: { runKey }, network: network,
+      }, typedLine: { _ in typed }, hasTerminal: { typed != nil }, runKey: { runKey }, network: network,
       owner: { ProcessOwner(user: "olga", host: "ops-1") })
     let code = await ControlProgram.tool(dependencies).run(
       arguments, environment: environment, console: console)

@@ -7,22 +7,22 @@ import Testing
 @Suite("A purge, by the real executable")
 struct PurgeProcessTests {
   private func purge(_ queue: QueueFixture, _ words: String...) throws -> Executable {
-    try Executable("analysisctl", ["purge"] + words, environment: queue.environment)
+    try Executable("analysisctl", ["purge", "--yes"] + words, environment: queue.environment)
   }
 
-  /// Jobs that ended two hours ago, where images are kept for one, each with a picture of its own.
+  /// Jobs that ended two days ago, where images are kept for an hour, each with a picture of its own.
   private func plant(_ queue: QueueFixture, _ count: Int) async throws {
     try await queue.addUser("clinic-1")
     try await queue.pool.execute(
       script: """
         SELECT count(*) FROM analysis.account a, generate_series(1, \(count)) g,
-          LATERAL analysis.submit_image(a.user_ref, 'ear', convert_to('image ' || g, 'UTF8')) s;
+          LATERAL analysis.submit_image(a.user_ref, 'ear', '\\xffd8ff' || convert_to('image ' || g, 'UTF8')) s;
         INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls)
-        SELECT shard, period, kind, 2, id, user_id, now() - interval '2 hours', 0, 0 FROM analysis.job;
+        SELECT shard, period, kind, 2, id, user_id, now() - interval '2 days', 0, 0 FROM analysis.job;
         UPDATE analysis.job SET closed = true;
         DELETE FROM analysis.ready;
         UPDATE analysis.usage SET used = 0, refunded = \(count);
-        UPDATE analysis.image SET used_at = now() - interval '3 hours';
+        UPDATE analysis.image SET used_at = now() - interval '3 days';
         UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images'
         """)
   }

@@ -100,7 +100,11 @@ struct ErasureProcessTests {
 
       let receipt = folder.path("receipt.json")
       let ended = try await Executable(
-        "analysisctl", ["erase", "--user", Self.user, "--receipt", receipt, "--reason", "request 114"],
+        "analysisctl",
+        [
+          "erase", "--user", Self.user, "--confirm", Self.user, "--receipt", receipt, "--reason",
+          "request 114",
+        ],
         environment: queue.environment
       ).ended()
       #expect(ended.code == 0, "\(ended.messages)")

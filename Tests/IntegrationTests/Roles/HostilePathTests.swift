@@ -125,8 +125,9 @@ struct HostilePathTests {
           ["keys", "new", "--key-file", key], ["keys", "list", "--key-file", key],
           ["submit", "--user", "u1", "--type", "throat", picture], ["keys", "rotate", "--key-file", key],
           ["users", "export", "u1", "--out", folder.path("u1"), "--key-file", key],
-          ["erase", "--user", "u1", "--cancel-open"], ["audit", "list"], ["audit", "verify"], ["doctor"],
-          ["purge"],
+          ["erase", "--user", "u1", "--confirm", "u1", "--cancel-open"], ["audit", "list"],
+          ["audit", "verify"], ["doctor"],
+          ["purge", "--yes"],
           ["migrate"],
         ] {
           let ended = try await Executable("analysisctl", words, environment: queue.environment)

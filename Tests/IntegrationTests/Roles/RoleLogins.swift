@@ -131,11 +131,13 @@ struct RoleLogins: Sendable {
     try await expect(.office, export, code: 77)
     try await expect(.privacy, export)
     let person = try await queue.number("SELECT user_id::int FROM analysis.account")
-    let erase = ["erase", "--user", "clinic-1", "--receipt", folder.path("receipt.json")]
+    let erase = [
+      "erase", "--user", "clinic-1", "--confirm", "clinic-1", "--receipt", folder.path("receipt.json"),
+    ]
     for who in [Who.office, .operations, .backend] { try await expect(who, erase, code: 77) }
     try await expect(.privacy, erase)
     #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 0)
-    try await expect(.keeper, ["purge"], code: 5)
+    try await expect(.keeper, ["purge", "--yes"], code: 5)
 
     try await expect(.auditor, ["audit", "verify"])
     let told = try await run(.auditor, ["audit", "list", "--user", "#\(person)", "--json"])

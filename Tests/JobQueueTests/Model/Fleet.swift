@@ -36,6 +36,7 @@ struct Fleet {
   private var memories: [Memory] = []
   private var known: [Int64] = []
   private var dead: [Int64] = []
+  private var cancelled: [Int64] = []
   private var furthest: [Int16: Int64] = [:]
   private var scanFrom: [Int16: Int64] = [:]
 
@@ -72,6 +73,8 @@ struct Fleet {
     case .heartbeat: heartbeat(using: &random)
     case .cancel: .cancel(someJobs(using: &random))
     case .retryDead: .retryDead(someJobs(using: &random) + dead.suffix(Int.random(in: 0...4, using: &random)))
+    case .uncancel:
+      .uncancel(someJobs(using: &random) + cancelled.suffix(Int.random(in: 0...4, using: &random)))
     case .rescue: .rescue
     case .promote: .promote(limit: Int.random(in: 1...20, using: &random))
     case .applyRefunds: .applyRefunds(limit: Int.random(in: 1...3, using: &random))
@@ -93,6 +96,8 @@ struct Fleet {
       for job in jobs { furthest[job.lane] = max(furthest[job.lane] ?? 0, job.virtualTime) }
     case (.fail, .verdicts(let verdicts)):
       dead += verdicts.filter { $0.value == "dead" }.keys.sorted()
+    case (.cancel, .verdicts(let verdicts)):
+      cancelled += verdicts.filter { $0.value == "cancelled" }.keys.sorted()
     case (.tick, .marks(let marks)): scanFrom.merge(marks) { $1 }
     default: break
     }

@@ -13,9 +13,8 @@ enum FleetMood: CaseIterable {
   case wavering
 
   enum Action: CaseIterable {
-    case submit, claim, complete, fail, release, heartbeat, cancel, retryDead, rescue, promote,
-      applyRefunds, tick,
-      sweep, changePlan, advance
+    case submit, claim, complete, fail, release, heartbeat, cancel, retryDead, uncancel, rescue, promote,
+      applyRefunds, tick, sweep, changePlan, advance
   }
 
   /// Draws the next action by its weight.
@@ -31,11 +30,11 @@ enum FleetMood: CaseIterable {
   /// One for each action, in their order.
   private var weights: [Int] {
     switch self {
-    case .usual: [18, 18, 14, 10, 4, 4, 4, 4, 4, 4, 2, 4, 1, 2, 7]
-    case .crashing: [8, 25, 2, 2, 1, 2, 2, 4, 18, 10, 2, 3, 1, 1, 19]
-    case .failing: [15, 22, 4, 22, 4, 2, 4, 12, 3, 4, 2, 3, 1, 2, 6]
-    case .wavering: [24, 12, 6, 14, 3, 1, 14, 9, 3, 10, 2, 0, 1, 2, 4]
-    case .brisk: [14, 20, 12, 4, 2, 2, 3, 2, 3, 4, 2, 14, 2, 2, 14]
+    case .usual: [18, 18, 14, 10, 4, 4, 4, 4, 3, 4, 4, 2, 4, 1, 2, 7]
+    case .crashing: [8, 25, 2, 2, 1, 2, 2, 4, 2, 18, 10, 2, 3, 1, 1, 19]
+    case .failing: [15, 22, 4, 22, 4, 2, 4, 12, 2, 3, 4, 2, 3, 1, 2, 6]
+    case .wavering: [24, 12, 6, 14, 3, 1, 14, 9, 5, 3, 10, 2, 0, 1, 2, 4]
+    case .brisk: [14, 20, 12, 4, 2, 2, 3, 2, 2, 3, 4, 2, 14, 2, 2, 14]
     }
   }
 }

@@ -13,7 +13,7 @@ extension QueueModel {
         outcomes[number] = result.isCancelled ? "cancelled" : "finished"
       } else {
         outcomes[number] = "cancelled"
-        results[number] = Result(period: job.period, isCancelled: true, attempt: 0)
+        results[number] = Result(period: job.period, isCancelled: true, attempt: 0, at: now)
         owe(number, Account(user: job.user, period: job.period))
         jobs[number]?.isClosed = true
         takeOut(job)
@@ -41,6 +41,36 @@ extension QueueModel {
   mutating func retryDead(_ given: [Int64]) -> [Int64: String] {
     var outcomes = Dictionary(given.map { ($0, "not_dead") }) { first, _ in first }
     let found = Set(given).filter { dead[$0] != nil }.sorted()
+    revive(found, &outcomes)
+    return outcomes
+  }
+
+  /// Gives cancelled jobs another life in the same way, for a day; one that a worker still holds is busy.
+  mutating func uncancel(_ given: [Int64]) -> [Int64: String] {
+    var outcomes: [Int64: String] = [:]
+    let held = Set(leases.values.flatMap { $0.jobs.map(\.job) })
+    var found: [Int64] = []
+    for number in Set(given).sorted() {
+      if jobs[number] == nil {
+        outcomes[number] = "unknown"
+      } else if let result = results[number], result.isCancelled {
+        if result.at <= now - 86_400_000 {
+          outcomes[number] = "too_late"
+        } else if held.contains(number) {
+          outcomes[number] = "busy"
+        } else {
+          found.append(number)
+        }
+      } else {
+        outcomes[number] = "not_cancelled"
+      }
+    }
+    revive(found, &outcomes)
+    return outcomes
+  }
+
+  /// Takes units of the present month for jobs, the lower numbers first, and queues those for which there is one.
+  private mutating func revive(_ found: [Int64], _ outcomes: inout [Int64: String]) {
     var byAccount: [Account: [Int64]] = [:]
     for number in found {
       guard let job = jobs[number], let user = users[job.user] else { continue }
@@ -57,7 +87,6 @@ extension QueueModel {
       }
     }
     for number in found where outcomes[number] == "requeued" { revive(number) }
-    return outcomes
   }
 
   private mutating func revive(_ number: Int64) {
@@ -66,8 +95,10 @@ extension QueueModel {
     job.expires = nil
     let place = takePlaces(
       1, of: job.user, lane: job.homeLane, source: 0, cost: limit(of: user, at: now).cost, tail: number)
+    job.isClosed = false
     jobs[number] = job
     dead[number] = nil
+    results[number] = nil
     if let key = job.key { keys[Key(user: job.user, key: key)]?.period = job.period }
     queue(number, lane: job.homeLane, at: place, Tries(), source: 0)
   }

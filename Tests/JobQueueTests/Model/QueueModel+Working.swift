@@ -61,7 +61,8 @@ extension QueueModel {
     var stored: Set<Int64> = []
     for (_, _, held) in holding(worker: worker, asked, given) where results[held.job] == nil {
       guard let job = jobs[held.job] else { continue }
-      results[held.job] = Result(period: job.period, isCancelled: false, attempt: held.tries.consumed + 1)
+      results[held.job] = Result(
+        period: job.period, isCancelled: false, attempt: held.tries.consumed + 1, at: now)
       stored.insert(held.job)
     }
     release(worker: worker, asked, given)

@@ -77,6 +77,8 @@ struct QueueModel {
     let period: Int16
     let isCancelled: Bool
     let attempt: Int
+    /// When it ended.
+    let at: Time
   }
 
   struct Death {

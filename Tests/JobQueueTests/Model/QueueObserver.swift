@@ -46,7 +46,8 @@ struct QueueObserver {
     case (.release(let worker, let leases, let given, _), .held(let returned)):
       try ended(returned, of: given, leases, by: worker, nil)
     case (.cancel, .verdicts(let verdicts)): try cancelled(verdicts)
-    case (.retryDead, .verdicts(let verdicts)): try revived(verdicts)
+    case (.retryDead, .verdicts(let verdicts)): try revived(verdicts, after: .dead)
+    case (.uncancel, .verdicts(let verdicts)): try revived(verdicts, after: .cancelled)
     case (.rescue, .rescued(let rescued)): rescue(rescued, at: now)
     default: break
     }
@@ -122,9 +123,11 @@ struct QueueObserver {
     }
   }
 
-  private mutating func revived(_ verdicts: [Int64: String]) throws {
+  private mutating func revived(_ verdicts: [Int64: String], after end: End) throws {
     for (job, verdict) in verdicts where verdict == "requeued" {
-      try hold(lives[job]?.end == nil || lives[job]?.end == .dead, "job \(job) lives again and was not dead")
+      // A rescue does not name those that it found dead.
+      let before = lives[job]?.end
+      try hold(before == end || end == .dead && before == nil, "job \(job) lives again and was not \(end)")
       lives[job]?.end = nil
       lives[job]?.consumed = 0
       lives[job]?.holder = nil

@@ -12,6 +12,7 @@ enum QueueOperation {
   case release(worker: Int64, leases: [Int64], [Int64], delay: Time)
   case cancel([Int64])
   case retryDead([Int64])
+  case uncancel([Int64])
   case rescue
   case promote(limit: Int)
   case applyRefunds(limit: Int)
@@ -62,6 +63,7 @@ extension QueueModel {
       return .held(release(worker: worker, leases: leases, jobs, delay: delay))
     case .cancel(let jobs): return .verdicts(cancel(jobs))
     case .retryDead(let jobs): return .verdicts(retryDead(jobs))
+    case .uncancel(let jobs): return .verdicts(uncancel(jobs))
     case .rescue: return .rescued(try rescue(delay: delay))
     case .promote(let limit): return .count(promote(limit: limit))
     case .applyRefunds(let limit): return .count(applyRefunds(limit: limit))

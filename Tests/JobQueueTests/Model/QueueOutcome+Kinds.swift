@@ -15,6 +15,7 @@ extension QueueOutcome {
     case (.fail, .verdicts(let verdicts)): verdicts.values.map { "failed: \($0)" }
     case (.cancel, .verdicts(let verdicts)): verdicts.values.map { "cancel: \($0)" }
     case (.retryDead, .verdicts(let verdicts)): verdicts.values.map { "retry: \($0)" }
+    case (.uncancel, .verdicts(let verdicts)): verdicts.values.map { "uncancel: \($0)" }
     case (.rescue, .rescued(let rescued)):
       (rescued.requeued > 0 ? ["rescued"] : []) + (rescued.dead > 0 ? ["rescued dead"] : [])
     case (.promote, .count(let count)): count > 0 ? ["promoted"] : []

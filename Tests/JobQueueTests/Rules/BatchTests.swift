@@ -103,7 +103,9 @@ struct BatchTests {
           #expect(try await open(one, "run") == batch)
           #expect(try await open(one, "other") != batch)
           #expect(try await open(two, "run") != batch)
-          let adding = "SELECT * FROM analysis.submit_image_in_batch(\(batch), NULL, 'u', 'throat', 'photo')"
+          let adding = """
+            SELECT * FROM analysis.submit_images('{u}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => \(batch))
+            """
           #expect(try await one.query(adding).single().string("outcome") == "created")
           let error = await #expect(throws: PostgreSQLError.self) { _ = try await two.query(adding) }
           #expect(error?.sqlState == "22023")

@@ -275,14 +275,21 @@ struct CapacityTests {
       let submit = "SELECT outcome, reason, job_id FROM analysis.submit_image('user', $1, $2, 'key')"
       try await queue.pool.withConnection { connection in
         try await connection.execute(script: "BEGIN")
-        #expect(try await connection.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "created")
+        #expect(
+          try await connection.query(submit, ["ear", .bytes([0xFF, 0xD8, 0xFF])]).single().string(0)
+            == "created")
         try await connection.execute(script: "ROLLBACK")
       }
       #expect(try await queue.number("SELECT count(*) FROM analysis.job") == 0)
-      #expect(try await queue.pool.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "created")
-      #expect(try await queue.pool.query(submit, ["ear", .bytes([1, 2])]).single().string(0) == "duplicate")
       #expect(
-        try await queue.pool.query(submit, ["nose", .bytes([1, 2])]).single().string(1) == "bad_argument")
+        try await queue.pool.query(submit, ["ear", .bytes([0xFF, 0xD8, 0xFF])]).single().string(0)
+          == "created")
+      #expect(
+        try await queue.pool.query(submit, ["ear", .bytes([0xFF, 0xD8, 0xFF])]).single().string(0)
+          == "duplicate")
+      #expect(
+        try await queue.pool.query(submit, ["nose", .bytes([0xFF, 0xD8, 0xFF])]).single().string(1)
+          == "bad_argument")
       #expect(try await queue.number("SELECT count(*) FROM analysis.job WHERE image_unsanitized") == 1)
     }
   }
@@ -298,7 +305,7 @@ struct CapacityTests {
       }
       #expect(try await queue.number("SELECT count(*) FROM analysis.job") == 0)
       #expect(try await queue.number("SELECT coalesce(sum(used), 0) FROM analysis.usage") == 0)
-      let largest = [UInt8](repeating: 1, count: ImageSize.maximum)
+      let largest = [0xFF, 0xD8] + [UInt8](repeating: 0xFF, count: ImageSize.maximum - 2)
       #expect(try await queue.pool.query(submit, [.bytes(largest)]).single().string(0) == "created")
     }
   }

@@ -29,6 +29,7 @@ extension QueueFixture {
       return .held(try await release(jobs, worker: worker, leases: leases, delay: delay))
     case .cancel(let jobs): return .verdicts(try await cancel(jobs))
     case .retryDead(let jobs): return .verdicts(try await retryDead(jobs))
+    case .uncancel(let jobs): return .verdicts(try await uncancel(jobs))
     case .rescue:
       let counts = try await rescue()
       return .rescued(QueueModel.Rescued(leases: counts[0], requeued: counts[1], dead: counts[2]))

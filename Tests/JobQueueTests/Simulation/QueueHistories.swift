@@ -66,7 +66,10 @@ struct QueueHistories {
     "waiting_limit", "claimed", "claimed alone", "claimed expired", "stored", "stale", "released",
     "failed: retried", "failed: dead", "failed: stale", "cancel: cancelled", "cancel: finished",
     "cancel: dead",
-    "cancel: unknown", "retry: requeued", "retry: quota", "retry: not_dead", "rescued", "rescued dead",
+    "cancel: unknown", "retry: requeued", "retry: quota", "retry: not_dead", "uncancel: requeued",
+    "uncancel: quota",
+    "uncancel: not_cancelled", "uncancel: too_late", "uncancel: busy", "uncancel: unknown", "rescued",
+    "rescued dead",
     "promoted", "refunds applied", "mark published", "kept alive",
   ]
 

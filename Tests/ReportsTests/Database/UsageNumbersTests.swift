@@ -91,7 +91,7 @@ struct UsageNumbersTests {
       PERFORM analysis.add_user(0::smallint, 'worked', 'premium', 'UTC', NULL, NULL);
       SELECT array_agg(s.job_id) INTO v_jobs
       FROM generate_series(1, 8) i
-      CROSS JOIN LATERAL analysis.submit_image('worked', 'throat', decode(md5(i::text), 'hex')) s;
+      CROSS JOIN LATERAL analysis.submit_image('worked', 'throat', decode('ffd8ff' || md5(i::text), 'hex')) s;
       PERFORM analysis.cancel(0::smallint, v_jobs[8:8]);
       PERFORM analysis.claim(0::smallint, sha256('1'), 100, ARRAY[5]::smallint[], ARRAY[0]::bigint[], ARRAY[5], 5, 60000);
       PERFORM analysis.fail(0::smallint, sha256('1'), ARRAY[100, 100, 100]::bigint[], ARRAY[v_jobs[1], v_jobs[2], v_jobs[3]],

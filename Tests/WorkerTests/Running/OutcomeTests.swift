@@ -54,7 +54,8 @@ struct OutcomeTests {
     try await withQueue { queue in
       try await queue.addUser()
       _ = try await queue.pool.query(
-        "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)", [.bytes(Array("no picture".utf8))])
+        "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)",
+        [.bytes([0xFF, 0xD8, 0xFF] + Array("no picture".utf8))])
       let backend = try Backend()
       let summary = try await Running.drain(queue, backend)
       #expect(summary.dead == 1 && summary.calls == 0)

@@ -89,3 +89,25 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.notify_workers IS
   'Wakes the workers that listen; call it after the commit of a submit.';
+
+-- Tells whoever listens which jobs have ended: a hint, since anybody who may connect can hear it and send
+-- such a one. Workers with --notify-ended call it, apart from what they store. Nothing is lost with it, so
+-- its commit waits for no disk. A notification is of one shard, and of so many jobs as 8000 bytes hold.
+CREATE OR REPLACE FUNCTION analysis.notify_ended(p_shards smallint[], p_jobs bigint[]) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    cardinality(p_jobs) BETWEEN 1 AND 10000 AND analysis.is_list(p_jobs, cardinality(p_jobs))
+      AND analysis.is_list(p_shards, cardinality(p_jobs)) AND array_position(p_jobs, NULL) IS NULL
+      AND 0 <= ALL (p_shards) AND 1023 >= ALL (p_shards),
+    'from 1 to 10000 jobs that have ended are told of in a call, each with its shard');
+  PERFORM set_config('synchronous_commit', 'off', true);
+  PERFORM pg_notify('analysis_ended', g.shard || ':' || g.jobs)
+  FROM (
+    SELECT t.shard, string_agg(t.job::text, ',' ORDER BY t.job) AS jobs
+    FROM (SELECT s.shard, s.job, (row_number() OVER (PARTITION BY s.shard ORDER BY s.job) - 1) / 390 AS part
+          FROM unnest(p_shards, p_jobs) s(shard, job)) t
+    GROUP BY t.shard, t.part) g;
+END $$;
+COMMENT ON FUNCTION analysis.notify_ended IS
+  'Tells whoever listens which jobs have ended.';

@@ -77,3 +77,30 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.results_of IS
   'Answers the results whose reading open_results has recorded.';
+
+-- The same for a back-end: what was found, without what only the queue needs; months as they are written,
+-- and bands by their names, of all conditions.
+CREATE OR REPLACE FUNCTION analysis.analyses_of(p_user text, p_reading text) RETURNS TABLE (
+  job_id bigint, kind text, month text, analysis_id text, finished_at timestamptz, answered_at timestamptz,
+  primary_id text, primary_name text, primary_confidence double precision, primary_band text,
+  primary_normal boolean,
+  secondary_id text, secondary_name text, secondary_confidence double precision, secondary_band text,
+  secondary_normal boolean,
+  serious boolean, consult boolean, endpoint_serious boolean, endpoint_consult boolean, conditions jsonb,
+  endpoint text, model text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT r.job_id, r.kind, analysis.period_text(r.period), r.analysis_id, r.finished_at, r.answered_at,
+    r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal,
+    r.secondary_id, r.secondary_name, r.secondary_confidence, r.secondary_band, r.secondary_normal,
+    r.serious, r.consult, r.endpoint_serious, r.endpoint_consult,
+    (SELECT coalesce(
+       jsonb_agg(
+         c.value || jsonb_build_object(
+           'band', (ARRAY['green', 'yellow', 'orange', 'red'])[(c.value ->> 'band')::int])
+         ORDER BY c.position), '[]')
+     FROM jsonb_array_elements(r.conditions) WITH ORDINALITY c(value, position)),
+    r.endpoint, r.model
+  FROM analysis.results_of(p_user, p_reading) r
+$$;
+COMMENT ON FUNCTION analysis.analyses_of IS
+  'Answers what was found in jobs whose reading open_results has recorded, with bands by their names.';

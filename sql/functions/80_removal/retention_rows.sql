@@ -59,7 +59,7 @@ COMMENT ON FUNCTION analysis.index_images IS
   'Gives a month the index by which its images find their jobs.';
 
 -- Images of a month that no job needs any more: every job that shows one ended, and the last of them long
--- enough ago.
+-- enough ago. That of a cancelled job stays for as long as the cancellation can be undone.
 CREATE OR REPLACE FUNCTION analysis.purge_images(
   p_shard smallint, p_period smallint, p_after bigint, p_limit int, p_now timestamptz, p_dry boolean,
   p_record boolean)
@@ -106,11 +106,12 @@ BEGIN
   needed AS MATERIALIZED (
     SELECT DISTINCT s.image_id FROM shown s
     LEFT JOIN LATERAL (
-      SELECT f.finished_at FROM analysis.result f
+      SELECT f.finished_at, f.outcome FROM analysis.result f
       WHERE f.shard = p_shard AND f.period = s.period AND f.job_id = s.id OFFSET 0) r ON true
     LEFT JOIN LATERAL (
       SELECT x.failed_at FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = s.id OFFSET 0) d ON true
-    WHERE coalesce(r.finished_at, d.failed_at, 'infinity') > v_until)
+    WHERE coalesce(r.finished_at, d.failed_at, 'infinity') > v_until
+      OR r.outcome = 2 AND r.finished_at > p_now - analysis.uncancel_time())
   SELECT array_agg(i.id), count(*), coalesce(sum(i.byte_count), 0) INTO v_id, o_rows, o_bytes
   FROM (SELECT unnest(v_id) AS id) g
   CROSS JOIN LATERAL (

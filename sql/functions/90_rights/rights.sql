@@ -61,10 +61,10 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   given (role, functions, tables) AS (
     SELECT 'submitter',
       ARRAY[
-        'submit', 'submit_image', 'notify_workers', 'cancel', 'locate', 'jobs_ended', 'open_results',
-        'results_of', 'period_text', 'image_rules',
-        'open_batch', 'submit_in_batch', 'submit_image_in_batch', 'add_refusals', 'billed_before',
-        'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
+        'submit', 'submit_image', 'submit_images', 'notify_workers', 'cancel', 'uncancel', 'locate',
+        'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
+        'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
+        'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
       '{}'::text[]
     UNION ALL
     -- A draining worker asks, as `analysisctl status` does, what is left in the queue.
@@ -73,7 +73,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
         'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
-        'refresh_counts',
+        'refresh_counts', 'notify_ended',
         'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
       s.tables
     FROM status s
@@ -92,7 +92,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'operator',
       s.functions || j.functions || ARRAY[
-        'pause', 'resume', 'cancel', 'retry_dead', 'lost_jobs', 'notify_workers', 'usage_differences'],
+        'pause', 'resume', 'cancel', 'uncancel', 'retry_dead', 'lost_jobs', 'notify_workers',
+        'usage_differences'],
       s.tables
     FROM status s, jobs j
     UNION ALL
@@ -152,7 +153,7 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   WHERE NOT EXISTS (
     SELECT FROM aclexplode(h.nspacl) x WHERE x.grantee = h.role AND x.privilege_type = 'USAGE')
   UNION ALL
-  SELECT h.rolname, p.proname, format('GRANT EXECUTE ON FUNCTION %s TO %I', p.oid::regprocedure, h.rolname)
+  SELECT h.rolname, p.proname, format('GRANT EXECUTE ON ROUTINE %s TO %I', p.oid::regprocedure, h.rolname)
   FROM held h
   JOIN pg_proc p ON p.pronamespace = h.schema AND p.proname = ANY (h.o_functions)
   WHERE NOT EXISTS (SELECT FROM aclexplode(p.proacl) x WHERE x.grantee = h.role)
@@ -207,11 +208,11 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
     JOIN pg_attribute a ON a.attrelid = c.oid
     CROSS JOIN LATERAL aclexplode(a.attacl) x)
   SELECT r.rolname, p.proname::text,
-    format('REVOKE EXECUTE ON FUNCTION %s FROM %I', p.oid::regprocedure, r.rolname)
+    format('REVOKE EXECUTE ON ROUTINE %s FROM %I', p.oid::regprocedure, r.rolname)
   FROM pg_proc p
   CROSS JOIN LATERAL aclexplode(p.proacl) x
   JOIN pg_roles r ON r.oid = x.grantee
-  WHERE p.pronamespace = 'analysis'::regnamespace AND p.prokind = 'f' AND x.grantee <> p.proowner
+  WHERE p.pronamespace = 'analysis'::regnamespace AND p.prokind IN ('f', 'p') AND x.grantee <> p.proowner
     AND EXISTS (SELECT FROM bound b WHERE b.oid = r.oid)
     AND NOT EXISTS (SELECT FROM functions f WHERE f.role = r.oid AND f.name = p.proname)
   UNION ALL

@@ -8,16 +8,26 @@ import PostgreSQL
 enum Confirmation {
   static let yes = Flag("yes", help: "Do it without asking; needed where there is no terminal to ask at.")
 
+  /// More things than so many are not changed at once without a question.
+  static let few = 10
+
+  /// Refuses to begin where the question that is to come could be answered by nobody.
+  static func requireTerminal(_ context: ControlContext, _ advice: String) throws {
+    guard context.dependencies.hasTerminal() else { throw unasked(advice) }
+  }
+
+  private static let advice = "Give --yes to do it without being asked; nothing was changed."
+
+  private static func unasked(_ advice: String = advice) -> CommandFailure {
+    .usage("this asks before it changes anything, and there is no terminal to ask at", advice: advice)
+  }
+
   /// Returns when the question was answered with yes, or need not be asked.
   ///
   /// - Throws: `CommandFailure` with `refused` when the answer is anything else, and with `usage` where nobody can be asked.
   static func require(_ question: String, _ session: ControlSession) async throws {
     if try session.context[yes] { return }
-    guard let isYes = try await ask(question, session) else {
-      throw CommandFailure.usage(
-        "this asks before it changes anything, and there is no terminal to ask at",
-        advice: "Give --yes to do it without being asked; nothing was changed.")
-    }
+    guard let isYes = try await ask(question, session) else { throw unasked() }
     guard isYes else {
       throw CommandFailure(.refused, "Nothing was changed, since the answer was not yes.")
     }
@@ -25,12 +35,27 @@ enum Confirmation {
 
   /// Whether a question was answered with yes; nil where there is no terminal to ask at.
   static func ask(_ question: String, _ session: ControlSession) async throws -> Bool? {
-    try? session.console.messages.write(printable(question, keeping: "\n") + " [y/N] ")
-    guard let answer = try await session.context.dependencies.typedLine(session.database.loop) else {
-      session.console.say("")
-      return nil
+    try await typed(question + " [y/N] ", session).map { ["y", "yes"].contains($0.lowercased()) }
+  }
+
+  /// Returns when the name of what is to go for good was typed.
+  ///
+  /// - Throws: `CommandFailure` with `refused` when anything else was typed, and with `usage` where nobody can be asked.
+  static func requireName(_ name: String, _ warning: String, _ session: ControlSession) async throws {
+    guard let answer = try await typed("\(warning) Type \(name) to go on: ", session) else {
+      throw unasked(nameAdvice)
     }
-    return ["y", "yes"].contains(answer.lowercased())
+    guard answer == name else {
+      throw CommandFailure(.refused, "Nothing was changed, since something else was typed.")
+    }
+  }
+
+  /// What was typed when it was asked; nil where there is no terminal to ask at.
+  private static func typed(_ question: String, _ session: ControlSession) async throws -> String? {
+    try? session.console.messages.write(printable(question, keeping: "\n"))
+    let answer = try await session.context.dependencies.typedLine(session.database.loop)
+    if answer == nil { session.console.say("") }
+    return answer
   }
 }
 
