@@ -111,8 +111,9 @@ struct PurgeTests {
       #expect(await control("purge").code == .nothingToDo)
       try await queue.execute(
         """
-        UPDATE analysis.result SET finished_at = finished_at - interval '40 days';
-        UPDATE analysis.image SET used_at = used_at - interval '40 days'
+        UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images';
+        UPDATE analysis.result SET finished_at = finished_at - interval '2 hours';
+        UPDATE analysis.image SET used_at = used_at - interval '2 hours'
         """)
       control.typed = "n"
       let declined = await control("purge", "--share", "100")

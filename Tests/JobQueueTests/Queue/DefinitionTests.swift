@@ -58,7 +58,10 @@ struct DefinitionTests {
       var found: [FunctionDefinition] = []
       FunctionDefinition.apply(text, to: &found)
       let heads = text.split(separator: "\n").compactMap { line in
-        ["CREATE OR REPLACE FUNCTION analysis.", "CREATE FUNCTION analysis."].first { line.hasPrefix($0) }
+        [
+          "CREATE OR REPLACE FUNCTION analysis.", "CREATE FUNCTION analysis.",
+          "CREATE OR REPLACE PROCEDURE analysis.",
+        ].first { line.hasPrefix($0) }
           .map { line.dropFirst($0.count).prefix { $0 != "(" } }
       }
       #expect(Set(found.map(\.name)) == Set(heads.map(String.init)))

@@ -61,7 +61,7 @@ struct CallChecks {
     let (calls, attempts) = (callsOfJob, attemptsOfJob)
     return facts.jobs.compactMap { job in
       let made = calls[job.callKey]?.count { !$0.refusedToken } ?? 0
-      let allowed = Self.known(attempts[job.id] ?? []) + (job.place == .cancelled ? 1 : 0)
+      let allowed = Self.known(attempts[job.id] ?? []) + job.undone + (job.place == .cancelled ? 1 : 0)
       return made > allowed ? "job \(job.id) was called for \(made) times in \(allowed) attempts" : nil
     }
   }

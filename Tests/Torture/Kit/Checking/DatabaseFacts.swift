@@ -20,6 +20,8 @@ struct DatabaseFacts: Sendable, Equatable {
     /// The tag of the record that made it; nil when no record fits.
     let tag: String?
     let place: Place
+    /// How often its cancellation was undone.
+    var undone = 0
     /// Whether its user was erased, and with them what told which record made it.
     var isErased = false
 

@@ -29,6 +29,14 @@ struct FactReader {
 
   private func jobs() async throws -> [DatabaseFacts.Job] {
     let tags = try await tagsOfKeys()
+    let undone = Dictionary(
+      grouping: try await query(
+        """
+        SELECT j::bigint FROM analysis.audit_entry a CROSS JOIN jsonb_array_elements_text(a.detail -> 'jobs') j
+        WHERE a.action = 'uncancel'
+        """
+      ) { JobID(try $0.int64(0)) }, by: \.self
+    ).mapValues(\.count)
     return try await query(
       """
       SELECT j.shard, j.id, a.user_ref, j.source_name, j.key_hash,
@@ -46,9 +54,10 @@ struct FactReader {
       let places: [String: DatabaseFacts.Job.Place] = [
         "analysed": .analysed, "cancelled": .cancelled, "dead": .dead, "scheduled": .scheduled,
       ]
+      let id = JobID(try row.int64(1))
       return DatabaseFacts.Job(
-        id: JobID(try row.int64(1)), shard: try row.int16(0), user: try row.string(2), tag: tag,
-        place: places[try row.string(5)] ?? .open, isErased: try row.bool(6))
+        id: id, shard: try row.int16(0), user: try row.string(2), tag: tag,
+        place: places[try row.string(5)] ?? .open, undone: undone[id, default: 0], isErased: try row.bool(6))
     }
   }
 

@@ -24,12 +24,16 @@ extension Injector {
     }
   }
 
-  /// Cancels some of those that were acknowledged lately: a few still wait, some run, many have ended.
+  /// Cancels some of those that were acknowledged lately: a few still wait, some run, many have ended. Every second time
+  /// half of it is undone at once.
   private func cancelJobs(_ choice: UInt64) async throws {
     let latest = history.latestJobs(200)
     guard !latest.isEmpty else { throw Missed("nothing was submitted yet") }
     let start = Int(choice % UInt64(latest.count))
-    _ = try await JobDirectory(rig.owner).cancel(Array(latest[start...].prefix(12)))
+    let jobs = Array(latest[start...].prefix(12))
+    _ = try await JobDirectory(rig.owner).cancel(jobs)
+    // Some of it was a mistake.
+    if choice.isMultiple(of: 2) { _ = try await JobDirectory(rig.owner).uncancel(Array(jobs.prefix(6))) }
   }
 
   private func changePlans(_ choice: UInt64) async throws {
