@@ -66,7 +66,7 @@ enum BatchesChange {
       try await Confirmation.require("\(question(change, status, count)) Go on?", session)
       let changer = JobsChanger(change: change, database: session.database, actor: try session.actor)
       let changed = try await changer.run(
-        .selection(JobSelection(batch: batch), limit: all), isDryRun: false)
+        try await changer.jobs(.selection(JobSelection(batch: batch), limit: all)))
       let answer = BatchChangeResponse(
         batch: batch, change: change, meant: count,
         tally: Dictionary(grouping: changed.lines) { $0.outcome.word }.mapValues(\.count),

@@ -50,6 +50,10 @@ enum Confirmation {
     }
   }
 
+  /// What a script gives in place of the typed name.
+  static let nameAdvice =
+    "Give --confirm with the same name to do it without being asked; nothing was changed."
+
   /// What was typed when it was asked; nil where there is no terminal to ask at.
   private static func typed(_ question: String, _ session: ControlSession) async throws -> String? {
     try? session.console.messages.write(printable(question, keeping: "\n"))
