@@ -168,7 +168,7 @@ struct StatusResponse: Sendable, Equatable, Presentable {
         ])
       }
     }
-    return [counters, endpoints]
+    return [counters, endpoints].filter { $0.count > 0 }
   }
 }
 

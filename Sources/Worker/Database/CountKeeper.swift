@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import JobQueue
+internal import PostgreSQL
 
 /// Keeps the counts of the queue that operators read: each worker asks for it every two seconds, and whoever comes
 /// first counts.
@@ -12,7 +13,7 @@ struct CountKeeper {
   let shards: [Int16]
 
   private static let interval: Duration = .seconds(2)
-  /// How long to leave alone what the role's rights do not allow.
+  /// How long to leave alone what the role's rights do not allow, and what an older schema does not have.
   private static let refusedFor: Duration = .seconds(60)
 
   func run() async {
@@ -24,7 +25,7 @@ struct CountKeeper {
           .run(on: databases.control, deadline: worker.configuration.statementDeadline)
         retries.succeeded()
       } catch {
-        if error.code == .permission {
+        if error.code == .permission || (error.underlying as? PostgreSQLError)?.isSchemaLacking == true {
           rest = Self.refusedFor
         } else {
           guard await retries.pause(after: error) else { return }

@@ -103,8 +103,9 @@ struct QueueStatusTests {
         UPDATE analysis.lane_count SET waiting = 700000, is_exact = false, in_flight = 3,
           waiting_since = now() - interval '1 hour';
         UPDATE analysis.shard_count SET dead = 5, refunds = 10001, counted_at = now() WHERE shard = 0;
+        DELETE FROM analysis.queue_history;
         INSERT INTO analysis.queue_history (step, at, waiting, in_flight, scheduled, done, dead, retried, rate)
-        VALUES (10, now(), 0, 0, 0, 42000, 0, 0, 99) ON CONFLICT DO NOTHING
+        VALUES (10, now(), 0, 0, 0, 7000, 0, 0, 99)
         """)
       let kept = try await QueueStatus.read(queue.pool)
       #expect(kept.waiting == BoundedCount(700_000, isExact: false, isAbout: true))

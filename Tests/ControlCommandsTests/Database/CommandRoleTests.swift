@@ -60,7 +60,9 @@ struct CommandRoleTests {
     #expect(without.code == .done && !without.output.contains("onsillitis"), "\(without.messages)")
     #expect(without.output.contains("not shown: only a clinician's role may read it"))
     let json = try await run("operator") { ["jobs", "show", $1, "--json"] }
-    #expect(json.output.contains(#""result":null,"death":null,"result_hidden":true"#), "\(json.output)")
+    #expect(
+      json.output.contains(#""result":null,"death":null,"holder":null,"result_hidden":true"#),
+      "\(json.output)")
     let refused = try await run("submitter") { ["jobs", "show", $1] }
     #expect(refused.code == .permission, "\(refused.output)")
   }

@@ -31,7 +31,7 @@ struct DoctorSchemaTests {
   @Test("that it is a part of the baseline, or from before version 1.0, neither of which works")
   func unreleased() async throws {
     for change in [
-      "DELETE FROM analysis.schema_migration WHERE number = (SELECT max(number) FROM analysis.schema_migration)",
+      "DELETE FROM analysis.schema_migration WHERE number >= 9",
       "UPDATE analysis.schema_migration SET checksum = 'x' WHERE number = 8",
     ] {
       try await withQueue { (queue) async throws in

@@ -139,7 +139,7 @@ struct JobViewTests {
           #"{"id":"tonsillitis","name":"Tonsillitis","confidence":0.7999,"percentage":"79%","band":"orange","#,
           #""normal":false},{"id":"normal","name":"Normal","confidence":0.05,"percentage":"5%","band":"green","#,
           #""normal":true}],"attempt":2,"calls":1,"call_milliseconds":52,"endpoint":"main","model":"m1","#,
-          #""version":"1.0"},"death":null}"#,
+          #""version":"1.0"},"death":null,"holder":null}"#,
         ].joined()))
   }
 
@@ -155,7 +155,35 @@ struct JobViewTests {
     #expect(
       Fixed.json(detail).hasSuffix(
         #""result":null,"death":{"at":"2026-10-01T00:00:02.250Z","class":"permanent","#
-          + #""code":"INVALID_IMAGE_FORMAT","message":"no picture","attempts":1,"calls":1}}"#))
+          + #""code":"INVALID_IMAGE_FORMAT","message":"no picture","attempts":1,"calls":1},"holder":null}"#))
+  }
+
+  @Test("a running job names its worker, as far as that is known")
+  func running() throws {
+    var detail = JobDetail(summary: try summary(state: .running), attempts: [], result: nil, death: nil)
+    detail.holder = JobHolder(
+      worker: 77, name: "w1 42", version: "1.0", startedAt: Fixed.moment, heartbeatAgo: 3,
+      deadline: Fixed.moment + 15, endpoints: ["https://a.example.org"])
+    #expect(
+      Fixed.text(detail).hasSuffix(
+        """
+        worker          w1 42 (77)
+        version         1.0
+        worker started  2026-10-01 00:00:00Z
+        heard of        3 s ago
+        held until      2026-10-01 00:00:15Z
+        endpoint        https://a.example.org
+
+        """))
+    #expect(
+      Fixed.json(detail).hasSuffix(
+        #""holder":{"worker":"77","name":"w1 42","version":"1.0","started_at":"2026-10-01T00:00:00.250Z","#
+          + #""heartbeat_seconds_ago":3.0,"held_until":"2026-10-01T00:00:15.250Z","#
+          + #""endpoints":["https://a.example.org"]}}"#))
+    detail.holder = JobHolder(
+      worker: 77, name: nil, version: nil, startedAt: nil, heartbeatAgo: nil, deadline: Fixed.moment,
+      endpoints: [])
+    #expect(Fixed.text(detail).contains("worker      (77)\nheld until  "))
   }
 
   @Test("a job without a finding says so")

@@ -130,14 +130,15 @@ COMMENT ON FUNCTION analysis.status_of_deaths IS
   'Answers how many jobs of each shard are dead and how many refunds are pending, up to a bound.';
 
 -- How many results were stored a second over the last ten seconds, minute and five minutes, by what workers
--- keep of it; NULL where nothing was kept of that time.
+-- keep of it. Steps of which nothing was kept, since no worker lived, do not count; NULL where there is no
+-- other.
 CREATE OR REPLACE FUNCTION analysis.done_rates()
 RETURNS TABLE (o_10_seconds float8, o_1_minute float8, o_5_minutes float8)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT
     (array_agg(h.rate ORDER BY h.at DESC) FILTER (WHERE h.at > n.now - interval '25 seconds'))[1]::float8,
-    (sum(h.done) FILTER (WHERE h.at > n.now - interval '1 minute') / 60.0)::float8,
-    (sum(h.done) / 300.0)::float8
+    (avg(h.done) FILTER (WHERE h.at > n.now - interval '1 minute') / 10)::float8,
+    (avg(h.done) / 10)::float8
   FROM (SELECT clock_timestamp() AS now) n
   LEFT JOIN analysis.queue_history h
     ON h.step = 10 AND h.at > n.now - interval '5 minutes' AND h.at <= n.now
