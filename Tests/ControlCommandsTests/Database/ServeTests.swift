@@ -43,7 +43,7 @@ struct ServeTests {
 
   @Test("Jobs by state, type and priority, workers, breakers, causes and sizes, as Prometheus wants them")
   func metrics() async throws {
-    try await withJobs { queue in
+    try await withJobs { (queue) async throws in
       let text = await text(QueueMonitor(queue.pool))
       #expect(text["analysis_database_up"] == 1)
       #expect(text["analysis_jobs{state=\"waiting\",type=\"throat\",priority=\"normal\"}"] == 3)
@@ -70,7 +70,7 @@ struct ServeTests {
 
   @Test("The database is asked once in five seconds, however many ask, and for the totals once in a minute")
   func cached() async throws {
-    try await withJobs { queue in
+    try await withJobs { (queue) async throws in
       let began = ContinuousClock.now
       let passed = Mutex(Duration.zero)
       let monitor = QueueMonitor(queue.pool) { began + passed.withLock { $0 } }
@@ -95,7 +95,7 @@ struct ServeTests {
 
   @Test("Of a database that is away it says so, and shows no old number of jobs")
   func away() async throws {
-    try await withJobs { queue in
+    try await withJobs { (queue) async throws in
       let passed = Mutex(Duration.zero)
       let began = ContinuousClock.now
       let pool = ConnectionPool(queue.database.configuration, on: queue.loop, size: 1)
