@@ -64,9 +64,9 @@ struct HTTPServerTests {
       await opened.wait()
       return .text(200, "here")
     }
-    let clients = try (0..<40).map { _ in try RawClient(port: server.address.port) }
+    let clients = try (0..<24).map { _ in try RawClient(port: server.address.port) }
     for client in clients { try client.send("GET", "/page") }
-    try await eventually("all to be asked for") { waiting.withLock { $0 } == 40 }
+    try await eventually("all to be asked for") { waiting.withLock { $0 } == 24 }
     await opened.open()
     for client in clients { #expect(client.receive().status == 200) }
     await server.stop()

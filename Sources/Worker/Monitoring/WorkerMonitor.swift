@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// What a worker tells a monitoring system: its metrics, and whether it can work.
 ///
-/// It can be asked from the moment that the worker is made until after its run has ended.
+/// It can be asked from the moment that the worker is made for as long as its loop runs.
 public final class WorkerMonitor: Sendable {
   private let meters: Meters
   private let version: String

