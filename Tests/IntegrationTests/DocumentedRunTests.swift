@@ -15,7 +15,7 @@ struct DocumentedRunTests {
   @Test("take photos from an empty database to a report")
   func run() async throws {
     let lines = try Self.lines()
-    #expect(lines.count == 10)
+    #expect(lines.count == 11)
     let folder = try TemporaryFolder()
     let photos = folder.url.appendingPathComponent("photos")
     try FileManager.default.createDirectory(at: photos, withIntermediateDirectories: true)

@@ -119,7 +119,7 @@ struct EncryptionTests {
       #expect(try await control(["keys", "new"] + keys, [:]).code == 0)
       try await queue.addUser("clinic-1")
       let picture = try await drawnPictures.folder().appending(path: "throat-01.jpg").path
-      let submit = ["submit", "--user", "clinic-1", "--type", "throat", picture]
+      let submit = ["submit", "--user", "clinic-1", "--type", "throat", "--again", picture]
       #expect(try await control(submit, queue.environment).code == 0)
       let set = ["settings", "set", "require_encryption", "yes", "--yes"]
       #expect(try await control(set, queue.environment).code == 0)

@@ -44,9 +44,9 @@ extension JobDetail: Presentable {
   var json: JSONValue {
     guard case .object(let members) = summary.json else { return .null }
     let more: JSONValue = [
+      "batch": .text(batch?.description), "reference": .text(reference),
       "attempt_errors": .array(attempts.map(\.json)), "result": result?.json ?? .null,
       "death": death?.json ?? .null, "holder": holder?.json ?? .null,
-      "batch": .text(batch?.description), "reference": .text(reference),
     ]
     guard case .object(let others) = more else { return .null }
     let hidden = isResultHidden ? [JSONValue.Member(name: "result_hidden", value: .bool(true))] : []

@@ -11,7 +11,7 @@ struct SubmitResult: Sendable, Equatable, Presentable {
   let outcome: SubmitOutcome?
   /// Where the job was at the end of the waiting; nil when nobody waited.
   var state: JobState?
-  /// The batch that it is of; nil where none was made.
+  /// The batch that its new job is of; nil where there is no new job.
   var batch: BatchID?
   /// What was found, where that was asked for.
   var finding: PhotoFinding?

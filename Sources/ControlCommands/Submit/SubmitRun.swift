@@ -122,7 +122,7 @@ struct SubmitRun: Sendable {
     // With several shards a later item may be answered and an earlier one not: both are reported.
     let results = zip(chunk, outcomes).map { prepared, outcome in
       var result = SubmitResult(prepared.item, outcome)
-      result.batch = made
+      if case .created? = outcome { result.batch = made }
       if case .success(let image) = prepared.image { result.isBelowModelSide = image.isBelowModelSide }
       return result
     }
@@ -212,10 +212,12 @@ struct SubmitResponse: Sendable {
   var results: [SubmitResult] = []
 
   /// The batch in one line: `B17 ward 3: 98 jobs`. Nil where there is none, or where it has no name and is not needed.
+  /// A job that was submitted before may be another batch's, and is not counted.
   func batchLine(isNeeded: Bool) -> String? {
     guard let batch, isNeeded || batchName != nil else { return nil }
-    let jobs = tally.created + tally.duplicates
-    return "\(batch)\(batchName.map { " " + printable($0) } ?? ""): \(jobs == 1 ? "1 job" : "\(jobs) jobs")"
+    let new = tally.duplicates > 0 ? "new " : ""
+    let jobs = tally.created == 1 ? "1 \(new)job" : "\(tally.created) \(new)jobs"
+    return "\(batch)\(batchName.map { " " + printable($0) } ?? ""): \(jobs)"
   }
 }
 

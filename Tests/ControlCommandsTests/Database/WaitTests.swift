@@ -32,7 +32,8 @@ struct WaitTests {
       #expect(result.code == .done)
       #expect(result.lines.count == 1)
       #expect(result.output.contains(#""outcome":"created""#))
-      #expect(result.output.hasSuffix(#""state":"succeeded"}"# + "\n"))
+      #expect(
+        result.output.hasSuffix(#""state":"succeeded","batch":"B1","reference":null,"result":null}"# + "\n"))
     }
   }
 
@@ -41,7 +42,8 @@ struct WaitTests {
     try await withQueue { (queue) async throws in
       try await queue.addUser("u1")
       let files = try TemporaryFolder(["a.png": TinyPicture.png(), "b.png": TinyPicture.png(grey: 1)])
-      async let ran = queue.control("submit", "--user", "u1", "--type", "throat", "--wait", files.path)
+      async let ran = queue.control(
+        "submit", "--user", "u1", "--type", "throat", "--wait", "--verbose", files.path)
       try await work(off: 2, in: queue)
       let result = await ran
       #expect(result.code == .jobFailed)

@@ -172,7 +172,7 @@ struct ManifestTests {
     let shown = "ty[2Jpe" + String(repeating: "\u{301}", count: 52) + "…"
     #expect(fault("file,ty\u{1B}[2Jpe\(marks)\n")?.message == "batch.csv:1: there is no column '\(shown)'")
     let json = try rows("{\"ty\\u001b[2Jpe\(marks)\": \"a\"}\n", name: "lease.jsonl")
-    let sentence = "there is no '\(shown)'; it may hold file, url, user, type, priority, at, key, expires, reference"
+    let sentence = "there is no '\(shown)'; it may hold \(ManifestColumn.list)"
     #expect(json.first?.content == .failure(ManifestRow.Fault(sentence: sentence)))
   }
 

@@ -103,7 +103,9 @@ struct SubmitReportTests {
   )
   func batch() throws {
     let report = report(isWaiting: true, isVerbose: false)
-    var (done, dead) = (result(.duplicate(JobID(7))), result(.duplicate(JobID(8))))
+    var (done, dead) = (
+      result(.created(JobID(7), try Fixed.month())), result(.created(JobID(8), try Fixed.month()))
+    )
     (done.state, dead.state) = (.succeeded, .dead)
     for result in [done, dead] { report.ended(result) }
     var response = SubmitResponse(
@@ -119,13 +121,15 @@ struct SubmitReportTests {
   }
 
   @Test("a single image has its own line, and its batch one where it has a name")
-  func single() {
+  func single() throws {
     let response = SubmitResponse(
-      tally: SubmitTally([result(.duplicate(JobID(7)))]), isInterrupted: false, failure: nil,
+      tally: SubmitTally([result(.created(JobID(7), try Fixed.month()))]), isInterrupted: false, failure: nil,
       batch: BatchID(17))
     #expect(response.batchLine(isNeeded: false) == nil)
     var named = response
     named.batchName = "ward 3"
     #expect(named.batchLine(isNeeded: false) == "B17 ward 3: 1 job")
+    named.tally.add(result(.duplicate(JobID(6))))
+    #expect(named.batchLine(isNeeded: false) == "B17 ward 3: 1 new job")
   }
 }

@@ -105,7 +105,7 @@ struct RemoteImageTests {
 
       // The next time it comes from the folder, without any network.
       let again = try await submit(
-        "--url-hosts", "*.example.org", "--url-cache", folder.path("photos"), "--key-file",
+        "--again", "--url-hosts", "*.example.org", "--url-cache", folder.path("photos"), "--key-file",
         folder.path("image.keys"), "--url", "https://img.example.org/a.jpg?SECRET",
         environment: queue.environment)
       #expect(again.code == 0, "\(again.messages)")

@@ -61,12 +61,12 @@ struct Installation {
     try await queue.submit(count, user: user, image: drawnPicture())
   }
 
-  /// What submits the good sample pictures under a key of the run.
+  /// What submits the good sample pictures under a key of the run, paid for already or not.
   func submission(_ further: [String] = [], key: String = "run-1") async throws -> [String] {
     let folder = try await drawnPictures.folder()
     let good = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
       .filter { $0.hasPrefix("throat-") || $0.hasPrefix("ear-") }
-    return ["submit", "--user", user, "--type", "throat", "--key", key, "--json"] + further
+    return ["submit", "--user", user, "--type", "throat", "--key", key, "--again", "--json"] + further
       + good.map { folder.appending(path: $0).path }
   }
 

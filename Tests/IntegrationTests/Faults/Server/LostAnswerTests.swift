@@ -12,7 +12,7 @@ struct LostAnswerTests {
     arguments: [FaultProxy.Cut.beforeServer, .afterAnswer])
   func submit(cut: FaultProxy.Cut) async throws {
     try await FaultyCluster.with(jobs: 0) { faulty in
-      faulty.proxy.cut(cut, at: "analysis.submit(")
+      faulty.proxy.cut(cut, at: "analysis.submit_in_batch(")
       let submit = try await faulty.installation.control(try await faulty.installation.submission())
       #expect(submit.code == 0, "\(submit.messages)")
       #expect(faulty.proxy.struck == 1)

@@ -71,7 +71,7 @@ struct SubmitOutageTests {
   func overRestart() async throws {
     try await FaultyCluster.with(jobs: 0) { faulty in
       // Nothing of it reaches the server before it has gone.
-      faulty.proxy.cut(.beforeServer, at: "analysis.submit(", times: 1)
+      faulty.proxy.cut(.beforeServer, at: "analysis.submit_in_batch(", times: 1)
       let submit = try Executable(
         "analysisctl", try await faulty.installation.submission(), environment: faulty.queue.environment)
       try await eventually { faulty.proxy.struck == 1 }
@@ -87,7 +87,7 @@ struct SubmitOutageTests {
   func staysAway() async throws {
     try await FaultyCluster.with(jobs: 0) { faulty in
       // What it repeats loses its answer too, until the server has gone.
-      faulty.proxy.cut(.afterAnswer, at: "analysis.submit(", times: .max)
+      faulty.proxy.cut(.afterAnswer, at: "analysis.submit_in_batch(", times: .max)
       let submit = try Executable(
         "analysisctl", try await faulty.installation.submission(), environment: faulty.queue.environment)
       try await eventually { faulty.proxy.struck > 0 }
