@@ -156,7 +156,7 @@ struct UsageTests {
       "users set-photo u --remove", "plans",
       "plans list", "plans set-limit free 1", "settings", "settings list", "settings set zone UTC --yes",
       "report usage", "report analyses", "report conditions",
-      "report summary", "reconcile", "audit list", "audit verify", "purge", "purge --dry-run",
+      "report summary", "reconcile", "audit list", "audit verify", "purge --yes", "purge --dry-run",
     ])
   func unreachable(line: String) async {
     let words = line.split(separator: " ").map(String.init)

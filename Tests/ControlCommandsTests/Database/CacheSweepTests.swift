@@ -120,11 +120,11 @@ struct CacheSweepTests {
       try await queue.execute(
         """
         INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls)
-        SELECT shard, period, kind, 2, id, user_id, now() - interval '2 hours', 0, 0 FROM analysis.job;
+        SELECT shard, period, kind, 2, id, user_id, now() - interval '2 days', 0, 0 FROM analysis.job;
         UPDATE analysis.job SET closed = true;
         DELETE FROM analysis.ready;
         UPDATE analysis.usage SET used = 0, refunded = 2;
-        UPDATE analysis.image SET used_at = now() - interval '3 hours';
+        UPDATE analysis.image SET used_at = now() - interval '3 days';
         UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images'
         """)
       let ran = await after(Self.day, control)(

@@ -53,9 +53,12 @@ struct OutcomeTests {
   func refusedImage() async throws {
     try await withQueue { queue in
       try await queue.addUser()
+      // As a submitter gives it that does not look at what it stores.
       _ = try await queue.pool.query(
-        "SELECT * FROM analysis.submit_image('clinic', 'throat', $1)",
-        [.bytes([0xFF, 0xD8, 0xFF] + Array("no picture".utf8))])
+        """
+        SELECT * FROM analysis.submit(0::smallint, '{clinic}', '{1}', '{1}', ARRAY[sha256('no picture')],
+          ARRAY['no picture'::bytea], NULL, NULL, '{true}', NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
+        """)
       let backend = try Backend()
       let summary = try await Running.drain(queue, backend)
       #expect(summary.dead == 1 && summary.calls == 0)
