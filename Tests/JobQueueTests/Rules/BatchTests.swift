@@ -55,7 +55,7 @@ struct BatchTests {
     }
   }
 
-  @Test("count what was done, what died and what was cancelled, and follow a retry")
+  @Test("count what was done, died and was cancelled, and follow a retry and an undone cancellation")
   func counted() async throws {
     try await withCheckedQueue { (queue) async throws in
       try await queue.addUser("u")
@@ -72,20 +72,26 @@ struct BatchTests {
       ).single()
       #expect(try causes.int(0) == 1 && causes.int64(1) == claimed[1].job)
 
-      // As if it had died last month.
+      // As if it had died, and the other been cancelled, last month.
+      let ended = "(\(claimed[1].job), \(jobs[3]))"
       try await queue.execute(
         """
         SELECT analysis.ensure_partitions((analysis.period_of(now(), 'UTC') - 1)::smallint, analysis.period_of(now(), 'UTC'));
-        UPDATE analysis.job SET period = period - 1 WHERE id = \(claimed[1].job);
+        UPDATE analysis.job SET period = period - 1 WHERE id IN \(ended);
         UPDATE analysis.dead SET period = period - 1;
-        UPDATE analysis.job_label SET period = period - 1 WHERE job_id = \(claimed[1].job);
+        UPDATE analysis.result SET period = period - 1 WHERE job_id IN \(ended);
+        UPDATE analysis.job_label SET period = period - 1 WHERE job_id IN \(ended);
         UPDATE analysis.attempt_error SET period = period - 1;
-        UPDATE analysis.refund SET period = period - 1 WHERE job_id = \(claimed[1].job);
-        UPDATE analysis.usage SET used = used - 1;
-        INSERT INTO analysis.usage (shard, user_id, period, used) SELECT shard, user_id, period - 1, 1 FROM analysis.usage
+        UPDATE analysis.refund SET period = period - 1 WHERE job_id IN \(ended);
+        UPDATE analysis.usage SET used = used - 2;
+        INSERT INTO analysis.usage (shard, user_id, period, used) SELECT shard, user_id, period - 1, 2 FROM analysis.usage
         """)
       #expect(try await queue.retryDead([claimed[1].job]) == [claimed[1].job: "requeued"])
       #expect(try await queue.text(Self.counts, [.int64(batch)]) == "4 1 0 1")
+      let undone = try await queue.text(
+        "SELECT o_outcome FROM analysis.uncancel(0::smallint, $1)", [.array([jobs[3]])])
+      #expect(undone == "requeued")
+      #expect(try await queue.text(Self.counts, [.int64(batch)]) == "4 1 0 0")
       #expect(try await queue.number("SELECT count(DISTINCT period) FROM analysis.job_label") == 1)
     }
   }

@@ -168,8 +168,8 @@ BEGIN
           array_agg(p_references[x.i] ORDER BY x.i) AS labels
         FROM unnest(v_index) x(i)) g
       CROSS JOIN LATERAL analysis.submit_in_batch(
-        p_batch, g.labels, v_of, g.users, g.kinds, g.priorities, g.hashes, g.images, NULL, NULL, g.unsanitized, g.keys, g.at,
-        g.expires, NULL, 10::smallint, NULL, NULL) s
+        p_batch, g.labels, v_of, g.users, g.kinds, g.priorities, g.hashes, g.images, NULL, NULL,
+        g.unsanitized, g.keys, g.at, g.expires, NULL, 10::smallint, NULL, NULL) s
     LOOP
       v_outcome[v_first] := outcome;
       v_reason[v_first] := reason;

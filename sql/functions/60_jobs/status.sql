@@ -146,13 +146,13 @@ $$;
 COMMENT ON FUNCTION analysis.done_rates IS
   'Answers how many results were stored a second over ten seconds, a minute and five minutes.';
 
--- What else a monitoring system is told: how many submits the limits of the present month have refused, and when
--- the last statement was closed. It reads the counters of all users: to be asked once a minute at most.
+-- What else a monitoring system is told: how many submits the limits of the present month have refused, and
+-- when the last statement was closed. It reads the counters of all users: to be asked once a minute at most.
 CREATE OR REPLACE FUNCTION analysis.month_totals() RETURNS TABLE (o_refused bigint, o_closed_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_month smallint := analysis.period_of(now(), 'UTC');
+  v_month smallint := analysis.period_of(clock_timestamp(), 'UTC');
 BEGIN
   SELECT coalesce(sum(u.refused), 0) INTO o_refused
   FROM analysis.usage u
