@@ -1,4 +1,5 @@
--- What operators see of the queue, and what submitters call their jobs: the schema of version 1.1.
+-- What operators see of the queue, and what submitters call their jobs: what the version
+-- after 1.0 adds to the schema.
 
 -- Counts of the queue, kept so that whoever looks counts nothing. Workers bring them up to date every two
 -- seconds; a row is written only where it changes.

@@ -106,7 +106,7 @@ extension JobDirectory {
       let part = jobs[start..<min(start + Self.resultsAtOnce, jobs.count)]
       let reading = try await Statement(
         SQLFunction("open_results", 2), [.text(user), .array(part.map(\.value))],
-        while: "recording who reads results"
+        while: "recording who reads \(part.count == 1 ? "the result of job \(jobs[start])" : "results")"
       ) { rows in
         try rows.single().stringIfPresent("open_results")
       }.run(on: database, as: actor)

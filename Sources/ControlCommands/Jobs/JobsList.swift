@@ -35,7 +35,7 @@ enum JobsListCommand {
       Example("analysisctl jobs list", "The latest jobs."),
       Example("analysisctl jobs list --failed --limit 20", "The last 20 failures, with their causes."),
       Example(
-        "analysisctl jobs list --failed --sort ended --columns job,user,cause,ended,worker",
+        "analysisctl jobs list --failed --columns job,user,cause,ended,worker",
         "The same, with the columns named."),
       Example("analysisctl jobs list --user u1 --month 2026-10 --json", "One user's month, for a program."),
       Example("analysisctl jobs list --reference visit-4711", "What was submitted for a visit."),

@@ -238,7 +238,7 @@ struct RolesTests {
           == #"[{"login":"alice","superuser":false,"roles":[],"commands":[]},"#
           + #"{"login":"worker_beta","superuser":false,"roles":["beta_worker"],"commands":["analysis-worker","#
           + #""analysisctl audit keep","analysisctl doctor","analysisctl keys list","analysisctl roles check","#
-          + #""analysisctl settings","#
+          + #""analysisctl serve","analysisctl settings","#
           + #""analysisctl settings list","analysisctl status"]}]"#
           + "\n")
       let unknown = await control("roles", "check", "bob")

@@ -17,7 +17,7 @@ struct RunMetricsTests {
   func written() async throws {
     try await withQueue { (queue) async throws in
       let files = try TemporaryFolder()
-      let ran = await queue.control("purge", "--metrics-file", files.path("run.prom"))
+      let ran = await queue.control("purge", "--yes", "--metrics-file", files.path("run.prom"))
       #expect(ran.code == .nothingToDo && ran.messages == "", "\(ran.messages)")
       let text = try metrics(files)
       #expect(text["analysis_run_success{command=\"purge\"}"] == 1)
@@ -65,7 +65,7 @@ struct RunMetricsTests {
   @Test("that cannot be written is told of, and changes nothing of the run")
   func unwritable() async throws {
     try await withQueue { (queue) async throws in
-      let ran = await queue.control("purge", "--metrics-file", "/nonexistent/run.prom")
+      let ran = await queue.control("purge", "--yes", "--metrics-file", "/nonexistent/run.prom")
       #expect(ran.code == .nothingToDo)
       #expect(ran.messages.contains("could not be written"), "\(ran.messages)")
     }
