@@ -41,8 +41,7 @@ public final class Histogram: Sendable {
 
   /// Takes note of one; a negative length is none.
   public func observe(_ duration: Duration) {
-    let parts = duration.components
-    let nanoseconds = max(0, parts.seconds &* 1_000_000_000 &+ parts.attoseconds / 1_000_000_000)
+    let nanoseconds = max(0, duration.nanoseconds)
     let bounds = Self.nanosecondBounds
     var index = 0
     while index < bounds.count, nanoseconds > bounds[index] { index += 1 }

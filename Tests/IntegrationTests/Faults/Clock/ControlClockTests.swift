@@ -26,7 +26,7 @@ struct ControlClockTests {
       let soon = Date(timeIntervalSinceNow: 86_400).formatted(.iso8601)
       let past = Date(timeIntervalSinceNow: -86_400).formatted(.iso8601)
       _ = try await run("submit", "--user", "clinic-1", "--type", "ear", "--at", soon, picture)
-      _ = try await run("submit", "--user", "clinic-1", "--type", "ear", "--at", past, picture)
+      _ = try await run("submit", "--user", "clinic-1", "--type", "ear", "--at", past, "--again", picture)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.ready") == 2)
       #expect(
         try await queue.number("SELECT count(*)::int FROM analysis.scheduled WHERE run_at > now()") == 1)
