@@ -139,13 +139,11 @@ final class ServerCore: Sendable {
     return .success(route)
   }
 
-  /// Whether a request names this machine by its loopback; one without a name is none of a browser.
+  /// Whether a request names this machine by its loopback, with a port or without; one without a name is none of a
+  /// browser. A name that only looks like an address, such as `127.x.example.org`, may stand for any machine.
   private static func isThisMachine(_ host: String?) -> Bool {
     guard let host else { return true }
-    let name =
-      host.hasPrefix("[") ? String(host.dropFirst().prefix { $0 != "]" }) : String(host.prefix { $0 != ":" })
-    return name == "localhost" || name == "::1"
-      || name.split(separator: ".").count == 4 && name.hasPrefix("127.")
+    return (ListenAddress(host) ?? ListenAddress(host + ":80"))?.isLoopback ?? false
   }
 
   /// Suspends a connection and begins to make its page; false when the server is closing.

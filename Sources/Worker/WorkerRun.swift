@@ -76,6 +76,10 @@ struct WorkerRun {
     OperatorLink(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
   }
 
+  private var counts: CountKeeper {
+    CountKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+  }
+
   private func addLoops(to group: inout TaskGroup<Ended>) {
     let loops = DatabaseLoops(worker: worker, pipeline: pipeline, databases: databases)
     group.addTask {
@@ -111,7 +115,7 @@ struct WorkerRun {
       await operators.run()
       return .other
     }
-    let counts = CountKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+    let counts = counts
     group.addTask {
       await counts.run()
       return .other
@@ -202,17 +206,19 @@ struct WorkerRun {
 
   private static let lastTicks = 20
 
-  /// Lists this worker as ended, with what it has counted. Without an answer it stays listed
-  /// with its last sign of life.
+  /// Lists this worker as ended, with what it has counted, and has the queue's history note that. Without an answer
+  /// it stays listed with its last sign of life.
   private func retire() async {
     await operators.reportLast()
-    for shard in await pipeline.shardsHeardIn.sorted() {
+    let heardIn = await pipeline.shardsHeardIn.sorted()
+    for shard in heardIn {
       guard let statements = await pipeline.shards[shard]?.queue.statements else { continue }
       do throws(JobQueueError) {
         try await statements.retire()
           .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
       } catch { return }
     }
+    if !heardIn.isEmpty { await counts.countLast() }
   }
 
   private func summary(_ drain: Drain) async -> WorkerSummary {

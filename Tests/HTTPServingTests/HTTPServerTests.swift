@@ -55,6 +55,22 @@ struct HTTPServerTests {
     await server.stop()
   }
 
+  @Test(
+    "answers who names this machine by its loopback, and nobody else",
+    arguments: [
+      ("localhost", 200), ("localhost:8080", 200), ("127.0.0.1", 200), ("127.1.2.3:9464", 200),
+      ("[::1]", 200), ("[::1]:9464", 200), ("127.x.evil.com", 421), ("127.0.0.1.evil.com", 421),
+      ("127.0.0", 421), ("127.0.0.256", 421), ("[::1].evil.com", 421), ("[::1]evil.com:80", 421),
+      ("[::1", 421), ("::1", 421), ("localhost.evil.com", 421), ("10.0.0.1", 421),
+    ])
+  func hosts(host: String, status: Int) async throws {
+    let server = try server()
+    let client = try RawClient(port: server.address.port)
+    try client.send(raw: Array("GET /page HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8))
+    #expect(client.receive().status == status)
+    await server.stop()
+  }
+
   @Test("makes many pages at once without a thread for each")
   func many() async throws {
     let waiting = Mutex(0)

@@ -64,11 +64,18 @@ CREATE TABLE analysis.batch (
   id         bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   created_at timestamptz NOT NULL,
   submitter  smallint NOT NULL,                              -- the login that made it, and adds to it
-  refused    int NOT NULL DEFAULT 0 CHECK (refused >= 0),    -- what was refused has no job
+  salt       uuid NOT NULL DEFAULT gen_random_uuid(),        -- of the marks of what was refused
   key_hash   bytea CHECK (octet_length(key_hash) = 32),      -- of the run's key: a repeat goes on with it
   name       text CHECK (length(name) BETWEEN 1 AND 100));
 CREATE UNIQUE INDEX batch_key ON analysis.batch (submitter, key_hash) WHERE key_hash IS NOT NULL;
 CREATE INDEX batch_submitter ON analysis.batch (submitter, id);
+
+-- What was refused in a batch and has no job: a row for each key of a user, so that a repeat counts once, and
+-- for each submit without a key. Rows are added and never changed, so that no submit waits for another's.
+CREATE TABLE analysis.batch_refusal (
+  batch_id bigint NOT NULL,
+  mark     bytea NOT NULL CHECK (octet_length(mark) = 32),   -- sha256(the batch's salt, user, key), or random
+  PRIMARY KEY (batch_id, mark));
 
 -- Of a job what the queue does not need: its batch, and what the submitter calls it, such as the number of
 -- a visit. Only jobs that have one of them have a row.

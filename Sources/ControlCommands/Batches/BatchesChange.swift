@@ -93,7 +93,7 @@ extension JobsChangeResponse.Outcome {
     case .requeued: "requeued"
     case .quota: "quota"
     case .untouched: "unchanged"
-    case .busy: "busy"
+    case .busy, .held: "busy"
     }
   }
 }

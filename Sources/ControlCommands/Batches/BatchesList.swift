@@ -43,13 +43,14 @@ struct BatchPage: Sendable, Equatable, Presentable {
     var table = Table([
       .init("BATCH"), .init("NAME", shrinks: true), .init("MADE"), .init("TOTAL", alignment: .right),
       .init("DONE", alignment: .right), .init("FAILED", alignment: .right),
-      .init("REFUSED", alignment: .right), .init("LEFT", alignment: .right),
+      .init("CANCELLED", alignment: .right), .init("REFUSED", alignment: .right, mayGo: true),
+      .init("LEFT", alignment: .right),
     ])
     for batch in batches {
       table.add([
         Cell(batch.id.description), Cell(batch.name ?? ""), Cell(Moment.short(batch.createdAt)),
         Cell(batch.counts.jobs), Cell(batch.counts.succeeded),
-        Cell(batch.counts.dead, batch.counts.dead > 0 ? .red : nil),
+        Cell(batch.counts.dead, batch.counts.dead > 0 ? .red : nil), Cell(batch.counts.cancelled),
         Cell(batch.refused.map(String.init) ?? ""), Cell(batch.shownTimeLeft ?? ""),
       ])
     }

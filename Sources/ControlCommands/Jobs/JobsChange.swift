@@ -186,7 +186,7 @@ struct JobsChanger: Sendable {
         switch outcomes[job] ?? .untouched(.unknown) {
         case .requeued(let period): .init(job: job, outcome: .requeued(period))
         case .quota: .init(job: job, outcome: .quota)
-        case .busy: .init(job: job, outcome: .busy)
+        case .busy: .init(job: job, outcome: .held)
         case .untouched(let reason): .init(job: job, outcome: .untouched(reason.rawValue))
         }
       }
@@ -208,6 +208,8 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     case untouched(String)
     /// Somebody else is just changing it.
     case busy
+    /// A worker still has it in hand, or somebody is just changing it.
+    case held
   }
 
   struct Line: Sendable, Equatable {
@@ -221,7 +223,7 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
       case .requeued(let period): ["job": .id(job), "outcome": "requeued", "month": .month(period)]
       case .quota: ["job": .id(job), "outcome": "quota"]
       case .untouched(let why): ["job": .id(job), "outcome": .string(why)]
-      case .busy: ["job": .id(job), "outcome": "busy"]
+      case .busy, .held: ["job": .id(job), "outcome": "busy"]
       }
     }
   }
@@ -234,7 +236,7 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     if lines.isEmpty { return .nothingToDo }
     let isUntouched = lines.contains { if case .untouched = $0.outcome { true } else { false } }
     if isUntouched { return .refused }
-    if lines.contains(where: { $0.outcome == .busy }) { return .tryLater }
+    if lines.contains(where: { $0.outcome == .busy || $0.outcome == .held }) { return .tryLater }
     return lines.contains { $0.outcome == .quota } ? .quotaRefused : .done
   }
 
@@ -274,6 +276,9 @@ struct JobsChangeResponse: Sendable, Equatable, Presentable {
     case .quota: paint.red("not queued: the user's limit of this month is reached")
     case .untouched(let why): paint.red("unchanged: \(reasons[why] ?? printable(why))")
     case .busy: paint.red("unchanged: somebody else is changing it; try again")
+    case .held:
+      paint.red(
+        "unchanged: a worker still has it in hand, or somebody is changing it; try again in some seconds")
     }
   }
 

@@ -100,7 +100,7 @@ enum QueueMetrics {
   }
 
   /// Every endpoint that a live worker calls, with how many of them leave it alone.
-  private static func breakers(_ status: QueueStatus) -> [String: Int] {
+  static func breakers(_ status: QueueStatus) -> [String: Int] {
     let endpoints = status.workers.filter { $0.state == .alive }.flatMap { $0.report?.endpoints ?? [] }
     return Dictionary(endpoints.map { ($0.name, $0.isLeftAlone ? 1 : 0) }, uniquingKeysWith: +)
   }

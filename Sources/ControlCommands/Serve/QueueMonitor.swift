@@ -13,6 +13,7 @@ actor QueueMonitor {
   static let totalsAge: Duration = .seconds(60)
 
   private let database: ConnectionPool
+  private let totalsLimit: Duration
   private let now: @Sendable () -> ContinuousClock.Instant
   private var status: QueueStatus?
   private var totals: QueueTotals?
@@ -20,10 +21,15 @@ actor QueueMonitor {
   private var totalsAt: ContinuousClock.Instant?
   private var refreshing: Task<Void, any Error>?
 
+  /// A monitor of a queue.
+  ///
+  /// - Parameter totalsLimit: How long the totals may take; a page waits for them, and its reader not for ever.
   init(
-    _ database: ConnectionPool, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    _ database: ConnectionPool, totalsLimit: Duration = .seconds(5),
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.database = database
+    self.totalsLimit = totalsLimit
     self.now = now
   }
 
@@ -37,9 +43,7 @@ actor QueueMonitor {
   func readiness() async -> ServiceReadiness {
     try? await refresh()
     let alive = status?.workers.filter { $0.state == .alive } ?? []
-    let endpoints = Dictionary(
-      alive.flatMap { $0.report?.endpoints ?? [] }.map { ($0.name, $0.isLeftAlone ? 1 : 0) },
-      uniquingKeysWith: +)
+    let endpoints = status.map(QueueMetrics.breakers) ?? [:]
     return ServiceReadiness(
       isReady: status != nil,
       [
@@ -70,14 +74,27 @@ actor QueueMonitor {
     defer { statusAt = now() }
     do {
       status = try await QueueStatus.read(database)
-      guard isOld(totalsAt, Self.totalsAge) else { return }
-      totals = try await QueueTotals.read(database)
-      totalsAt = now()
     } catch {
       // What was known is old now: better nothing than that.
       status = nil
+      totals = nil
+      totalsAt = nil
       throw error
     }
+    if isOld(totalsAt, Self.totalsAge) { await askForTotals() }
+  }
+
+  /// The database answers without them too: where they fail or take too long they are left out, until they are due
+  /// again.
+  private func askForTotals() async {
+    let reading = Task { [database] in try await QueueTotals.read(database) }
+    let limit = Task { [totalsLimit] in
+      do { try await Task.sleep(for: totalsLimit) } catch { return }  // they were read before
+      reading.cancel()
+    }
+    totals = try? await reading.value
+    limit.cancel()
+    totalsAt = now()
   }
 
   private func isOld(_ since: ContinuousClock.Instant?, _ age: Duration) -> Bool {

@@ -75,7 +75,11 @@ struct PaidBefore: Sendable {
 
   private static func question(_ item: SubmitItem, _ sha256: [UInt8]?) -> PictureInQuestion? {
     guard let user = item.user, let kind = item.kind, !user.isEmpty, !user.contains("\0") else { return nil }
-    if case .none = item.source { return nil }
+    switch item.source {
+    // What is at an address is fetched once, when its turn comes: the address may be good for one time only.
+    case .none, .url: return nil
+    case .file, .bytes: break
+    }
     return PictureInQuestion(user: user, kind: kind, key: item.key, sha256: sha256)
   }
 }

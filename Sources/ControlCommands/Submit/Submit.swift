@@ -212,7 +212,8 @@ enum SubmitLimitsOfText {
 
   /// What is kept of a reference.
   static let reference = ValueFormat<String>.string.refined { reference in
-    reference.unicodeScalars.count <= 200 ? nil : "is longer than 200 characters"
+    guard reference.unicodeScalars.count <= 200 else { return "is longer than 200 characters" }
+    return printable(reference) == reference ? nil : "has characters that cannot be seen"
   }
 
   /// What a batch may be called.

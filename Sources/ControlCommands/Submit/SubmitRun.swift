@@ -69,13 +69,13 @@ struct SubmitRun: Sendable {
     let isStopped: @Sendable () -> Bool = { interruption.isAsked }
     var rest = items[...]
     var ready = await intake.chunk(rest, isStopped: isStopped)
-    var refusedHere = 0
+    var refusedHere: [(user: String?, key: String?)] = []
     while !ready.isEmpty, !interruption.isAsked {
       rest = rest.dropFirst(ready.count)
       let coming = rest
       async let following = intake.chunk(coming, isStopped: isStopped)
       let (answered, failure) = await submit(ready, by: submitter, &made)
-      refusedHere += ready.count { $0.isRefused }
+      refusedHere += ready.filter(\.isRefused).map { (user: $0.item.user, key: $0.item.key) }
       for result in answered {
         results.append(result)
         report.submitted(result)
@@ -88,7 +88,7 @@ struct SubmitRun: Sendable {
     }
     await submitter.notifyWorkers()
     // The jobs are in; that a count for people is short is no reason to call the run failed.
-    if let made, refusedHere > 0 { try? await submitter.addRefusals(refusedHere, to: made) }
+    if let made { try? await submitter.addRefusals(refusedHere, to: made) }
     return nil
   }
 

@@ -17,7 +17,7 @@ public actor Submitter {
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
 
-  /// How many pictures one question is about.
+  /// How many pictures one question is about, and how many refusals are counted in one call.
   private static let questionSize = 10_000
   /// How many users' shards are remembered.
   private static let shardCacheLimit = 100_000
@@ -73,13 +73,23 @@ public actor Submitter {
     }
   }
 
-  /// Counts for a batch what was refused before it came to the database.
-  public func addRefusals(_ count: Int, to batch: BatchID) async throws(JobQueueError) {
-    guard count > 0 else { return }
-    try await Statement(
-      SQLFunction("add_refusals", 2), [.int64(batch.value), .int32(Int32(clamping: min(count, 1_000_000)))],
-      while: "counting what was refused"
-    ) { _ in }.run(on: database, deadline: limits.deadline)
+  /// Counts for a batch what was refused before it came to the database: with a key once, however often it is said.
+  ///
+  /// - Parameter refused: the user of each, if it named one, and its key.
+  public func addRefusals(
+    _ refused: [(user: String?, key: String?)], to batch: BatchID
+  ) async throws(JobQueueError) {
+    for start in stride(from: 0, to: refused.count, by: Self.questionSize) {
+      let part = refused[start..<min(start + Self.questionSize, refused.count)]
+      try await Statement(
+        SQLFunction("add_refusals", 3),
+        [
+          .int64(batch.value), .array(part.map { $0.user.map(storable) }),
+          .array(part.map { $0.key.map(storable) }),
+        ],
+        while: "counting what was refused"
+      ) { _ in }.run(on: database, deadline: limits.deadline)
+    }
   }
 
   /// Which of some pictures would be paid for again: the user has submitted the same this month, as the same type and

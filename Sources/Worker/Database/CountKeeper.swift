@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import JobQueue
+internal import Logging
 internal import PostgreSQL
 
 /// Keeps the counts of the queue that operators read: each worker asks for it every two seconds, and whoever comes
@@ -32,6 +33,16 @@ struct CountKeeper {
         }
       }
       do { try await worker.loop.sleep(for: rest) } catch { return }
+    }
+  }
+
+  /// Counts once more where it is due, so that the history has what this worker reported last.
+  func countLast() async {
+    do throws(JobQueueError) {
+      try await WorkerStatements.refreshCounts(of: shards)
+        .run(on: databases.control, deadline: worker.configuration.farewellDeadline)
+    } catch {
+      worker.log.info("The queue was not counted in the end", ["error": .string(error.description)])
     }
   }
 }

@@ -161,6 +161,25 @@ struct UncancelTests {
     }
   }
 
+  @Test("While somebody's transaction holds the user's month it is busy")
+  func heldMonth() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("user")
+      let job = try await queue.create([Ask("user")])[0]
+      _ = try await queue.cancel([job])
+      try await queue.pool.transaction { (open) async throws in
+        _ = try await queue.submit([Ask("user", image: "other")], on: open)
+        #expect(try await queue.uncancel([job, 4711]) == [job: "busy", 4711: "unknown"])
+      }
+      try await queue.pool.transaction { (open) async throws in
+        #expect(try await queue.uncancel([job], on: open) == [job: "requeued"])
+        #expect(try await queue.uncancel([job]) == [job: "busy"])
+      }
+      #expect(try await queue.uncancel([job]) == [job: "not_cancelled"])
+      #expect(try await queue.usage("user").used == 2)
+    }
+  }
+
   @Test("The directory tells what became of each")
   func directory() async throws {
     try await withCheckedQueue { queue in

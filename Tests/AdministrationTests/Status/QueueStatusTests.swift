@@ -126,6 +126,26 @@ struct QueueStatusTests {
     }
   }
 
+  @Test("says of a job that was queued again that it waits since then, kept or counted")
+  func again() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("ann")
+      let dead = try await queue.deadJob("ann")
+      let cancelled = try await queue.create([Ask("ann", image: "other")])[0]
+      #expect(try await queue.cancel([cancelled]) == [cancelled: "cancelled"])
+      try await queue.execute("UPDATE analysis.job SET created_at = created_at - interval '21 days'")
+      #expect(try await queue.retryDead([dead]) == [dead: "requeued"])
+      #expect(try await queue.uncancel([cancelled]) == [cancelled: "requeued"])
+      let counted = try await QueueStatus.read(queue.pool)
+      #expect(counted.waiting == BoundedCount(2) && counted.countedAgo == nil)
+      #expect(try #require(counted.oldestWaitingSeconds) < 86_400)
+      try await WorkerStatements.refreshCounts(of: [0]).run(on: queue.pool)
+      let kept = try await QueueStatus.read(queue.pool)
+      #expect(kept.waiting == BoundedCount(2) && kept.countedAgo != nil)
+      #expect(try #require(kept.oldestWaitingSeconds) < 86_400)
+    }
+  }
+
   @Test("is told to operators and auditors, kept or counted; who sees one clinic has its own dead counted")
   func logins() async throws {
     try await withQueue { queue async throws in

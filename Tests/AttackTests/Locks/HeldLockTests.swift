@@ -24,7 +24,7 @@ struct HeldLockTests {
     analysis.submit_in_batch(job('batch'), '{held}', 0::smallint, '{ann}', '{1}', '{1}', ARRAY[sha256('new')],
       ARRAY['new'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
-    "add_refusals": "analysis.add_refusals(job('batch'), 1)",
+    "add_refusals": "analysis.add_refusals(job('batch'), '{ann}', '{held}')",
     "submit_image": "analysis.submit_image('ann', 'throat', '\\xffd8ff')",
     "submit_images": """
     analysis.submit_images('{ann}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => job('batch'),

@@ -89,6 +89,8 @@ extension SQLAttack {
     ("reads references", "SELECT * FROM analysis.job_label"),
     ("takes jobs out of their batches", "UPDATE analysis.job_label SET batch_id = NULL"),
     ("reads batches", "SELECT * FROM analysis.batch"),
+    ("reads what was refused in batches", "SELECT * FROM analysis.batch_refusal"),
+    ("hides what was refused in batches", "DELETE FROM analysis.batch_refusal"),
     ("renames a batch", "UPDATE analysis.batch SET name = 'x'"),
     ("reads pictures", "SELECT bytes FROM analysis.image"),
     ("reads results", "SELECT conditions FROM analysis.result"),

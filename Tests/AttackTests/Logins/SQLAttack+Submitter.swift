@@ -57,10 +57,10 @@ extension SQLAttack {
     SQLAttack(
       .submitter, "submits with a reference without end",
       """
-      SELECT * FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['\\xffd8ff'::bytea],
+      SELECT outcome, argument FROM analysis.submit_images('{ann-north}', '{throat}', ARRAY['\\xffd8ff'::bytea],
         p_references => ARRAY[repeat('x', 1000000)])
       """,
-      .refused("22023")),
+      .answers("(refused,p_references)")),
     SQLAttack(
       .submitter, "makes a batch whose name turns the text beside it round",
       "SELECT analysis.open_batch('a' || chr(8238) || 'b')", .refused("22023")),
@@ -68,7 +68,8 @@ extension SQLAttack {
       .submitter, "makes a batch under a key without end",
       "SELECT analysis.open_batch('x', repeat('x', 1000000))", .refused("22023")),
     SQLAttack(
-      .submitter, "adds refusals to another back-end's batch", "SELECT analysis.add_refusals({batch}, 1)",
+      .submitter, "adds refusals to another back-end's batch",
+      "SELECT analysis.add_refusals({batch}, '{u}', '{k}')",
       .refused("22023")),
     SQLAttack(
       .submitter, "asks what is paid for of more pictures than one call may",

@@ -76,6 +76,21 @@ struct MonitoringAttack: Sendable {
     MonitoringAttack(
       "asks for it as a host that begins like this machine",
       "GET {path} HTTP/1.1\r\nHost: 127.0.0.1.example.org\r\n\r\n", is: 421),
+    MonitoringAttack(
+      "asks for it as a host of four labels that begins like this machine",
+      "GET {path} HTTP/1.1\r\nHost: 127.x.evil.com\r\n\r\n", is: 421),
+    MonitoringAttack(
+      "asks for it as a host of four labels with a port",
+      "GET {path} HTTP/1.1\r\nHost: 127.x.evil.com:9464\r\n\r\n", is: 421),
+    MonitoringAttack(
+      "asks for it as a host that begins with an address of this machine",
+      "GET {path} HTTP/1.1\r\nHost: 127.0.0.1.evil.com\r\n\r\n", is: 421),
+    MonitoringAttack(
+      "asks for it as a host that begins with an address of this machine in brackets",
+      "GET {path} HTTP/1.1\r\nHost: [::1].evil.com\r\n\r\n", is: 421),
+    MonitoringAttack(
+      "puts a name after the port of this machine",
+      "GET {path} HTTP/1.1\r\nHost: [::1]:80.evil.com\r\n\r\n", is: 421),
     MonitoringAttack("names no host, which no browser does", "GET {path} HTTP/1.1\r\n\r\n", is: 200, 400),
     MonitoringAttack("speaks another version", "GET {path} HTTP/9.9\r\n\(host)\r\n", is: 400, 505, 200),
     MonitoringAttack(

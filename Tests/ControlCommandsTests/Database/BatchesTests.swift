@@ -43,8 +43,8 @@ struct BatchesTests {
       #expect(list.code == .done)
       let words = try #require(list.lines.last).split(separator: " ").map(String.init)
       #expect(Array(words.prefix(3)) == [batch, "ward", "3"])
-      // Total, done, failed, refused.
-      #expect(Array(words[5..<9]) == ["3", "1", "1", "1"])
+      // Total, done, failed, cancelled, refused.
+      #expect(Array(words[5..<10]) == ["3", "1", "1", "0", "1"])
 
       let show = await queue.control("batches", "show", batch)
       #expect(show.code == .done)
@@ -104,6 +104,8 @@ struct BatchesTests {
         await control("batches", "cancel", batch, "--reason", "duplicate").output
           == "\(batch): 2 cancelled.\n")
       #expect(await control("batches", "cancel", batch).code == .nothingToDo)
+      let words = try #require(await control("batches", "list").lines.last).split(separator: " ")
+      #expect(words[5..<10] == ["3", "1", "0", "2", "1"], "\(words)")
       #expect(try await queue.number("SELECT count(*) FROM analysis.result WHERE outcome = 2") == 2)
       #expect(
         try await queue.number("SELECT count(*) FROM analysis.audit_entry WHERE action = 'cancel'") >= 1)

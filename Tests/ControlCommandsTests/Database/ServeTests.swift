@@ -93,6 +93,43 @@ struct ServeTests {
     }
   }
 
+  @Test("Totals that wait for a lock keep neither the other numbers nor the readiness away")
+  func slowTotals() async throws {
+    try await withJobs { (queue) async throws in
+      let monitor = QueueMonitor(queue.pool, totalsLimit: .milliseconds(100))
+      try await queue.pool.transaction { (transaction) async throws in
+        try await transaction.execute(script: "LOCK TABLE analysis.statement IN ACCESS EXCLUSIVE MODE")
+        let text = await text(monitor)
+        #expect(text["analysis_database_up"] == 1 && text["analysis_jobs{state=\"scheduled\"}"] == 1)
+        #expect(text["analysis_dead_jobs{class=\"permanent\"}"] == nil)
+        #expect(await monitor.readiness().isReady)
+      }
+    }
+  }
+
+  @Test("Totals that failed are left out, and asked for again when they are due, not at once")
+  func failedTotals() async throws {
+    try await withJobs { (queue) async throws in
+      let began = ContinuousClock.now
+      let passed = Mutex(Duration.zero)
+      let monitor = QueueMonitor(queue.pool, totalsLimit: .seconds(600)) {
+        began + passed.withLock { $0 }
+      }
+      func dead() async -> Double? { await text(monitor)["analysis_dead_jobs{class=\"permanent\"}"] }
+      #expect(await dead() == 1)
+      try await queue.execute("ALTER FUNCTION analysis.month_totals() RENAME TO month_totals_away")
+      passed.withLock { $0 = .seconds(61) }
+      #expect(await dead() == nil)
+      #expect(await text(monitor)["analysis_database_up"] == 1)
+      #expect(await monitor.readiness().isReady)
+      try await queue.execute("ALTER FUNCTION analysis.month_totals_away() RENAME TO month_totals")
+      passed.withLock { $0 = .seconds(67) }
+      #expect(await dead() == nil)
+      passed.withLock { $0 = .seconds(122) }
+      #expect(await dead() == 1)
+    }
+  }
+
   @Test("Of a database that is away it says so, and shows no old number of jobs")
   func away() async throws {
     try await withJobs { (queue) async throws in
@@ -101,11 +138,13 @@ struct ServeTests {
       let pool = ConnectionPool(queue.database.configuration, on: queue.loop, size: 1)
       let monitor = QueueMonitor(pool) { began + passed.withLock { $0 } }
       #expect(await monitor.readiness().isReady)
+      #expect(await self.text(monitor)["analysis_dead_jobs{class=\"permanent\"}"] == 1)
       await pool.close()
       passed.withLock { $0 = .seconds(6) }
       let text = await text(monitor)
       #expect(text["analysis_database_up"] == 0)
       #expect(text["analysis_jobs{state=\"scheduled\"}"] == nil)
+      #expect(text["analysis_dead_jobs{class=\"permanent\"}"] == nil)
       let readiness = await monitor.readiness()
       #expect(!readiness.isReady && readiness.facts["database"]?.text == "away")
     }

@@ -51,7 +51,45 @@ struct BatchTests {
       #expect(
         try await queue.texts("SELECT coalesce(reference, '-') FROM analysis.job_label ORDER BY job_id")
           == ["visit-1", "-"])
-      #expect(try await queue.number("SELECT refused FROM analysis.batch") == 1)
+      #expect(try await queue.count("batch_refusal") == 1)
+    }
+  }
+
+  @Test("count what is refused under a key once, until it is taken, and wait for no other submit")
+  func refused() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u", plan: "free")
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        let batch = try await login.query("SELECT analysis.open_batch('run')").single().int64(0)
+        let refused = "SELECT o_refused FROM analysis.list_batches(\(batch), NULL, 1)"
+        let adding = """
+          SELECT outcome, argument FROM analysis.submit_images(
+            '{u,nobody,u,u}', '{throat,throat,throat,throat}',
+            ARRAY['\\xffd8ff', '\\xffd8ff', 'no image', '\\xffd8ff']::bytea[], '{a,b,c,d}',
+            p_batch => \(batch), p_references => ARRAY['visit-1', NULL, NULL, E'turned\\nround'])
+          """
+        for _ in 0..<2 {
+          let rows = try await login.query(adding)
+          let causes = try rows.map { try $0.stringIfPresent("argument") ?? "" }
+          #expect(causes == ["", "p_users", "p_images", "p_references"])
+          #expect(try await login.query(refused).single().int(0) == 3)
+        }
+        // Somebody's open transaction has counted a refusal, and an image is taken beside it all the same.
+        let second = ConnectionPool(login.configuration, on: queue.loop, size: 1)
+        try await second.transaction { (open) async throws in
+          _ = try await open.query("SELECT analysis.add_refusals(\(batch), '{u}', '{e}')")
+          try await queue.addUser("nobody")
+          let beside = """
+            SELECT string_agg(outcome, ' ') FROM analysis.submit_images(
+              '{nobody,stranger}', '{throat,throat}', ARRAY['\\xffd8ff', '\\xffd8ff']::bytea[], '{b,f}',
+              p_batch => \(batch))
+            """
+          #expect(try await login.query(beside).single().string(0) == "created refused")
+        }
+        await second.close()
+        // What was refused under `b` is taken now; `e` and `f` came beside it.
+        #expect(try await login.query(refused).single().int(0) == 4)
+      }
     }
   }
 
@@ -152,12 +190,17 @@ struct BatchTests {
         "SELECT analysis.remove_job(shard, period, id) FROM analysis.job WHERE id = \(jobs[0])")
       #expect(try await queue.numbers("SELECT job_id FROM analysis.job_label") == [Int(jobs[1])])
       try await queue.execute(
-        "SELECT analysis.purge_labels(analysis.period_of(now(), 'UTC'), now() - interval '1 hour')")
-      #expect(try await queue.count("job_label") == 0)
-      #expect(try await queue.count("batch") == 1)
+        """
+        SELECT analysis.add_refusals(\(batch), '{u}', '{k}'), analysis.open_batch('empty');
+        UPDATE analysis.batch SET created_at = created_at - interval '2 days';
+        SELECT analysis.open_batch('new'), analysis.prepare_months();
+        """)
+      #expect(try await queue.texts("SELECT name FROM analysis.batch ORDER BY id") == ["ward 3", "new"])
       try await queue.execute(
-        "SELECT analysis.purge_labels(analysis.period_of(now(), 'UTC'), now() + interval '1 hour')")
-      #expect(try await queue.count("batch") == 0)
+        "SELECT analysis.purge_labels(analysis.period_of(now(), 'UTC')); SELECT analysis.prepare_months()")
+      #expect(try await queue.count("job_label") == 0)
+      #expect(try await queue.texts("SELECT name FROM analysis.batch") == ["new"])
+      #expect(try await queue.count("batch_refusal") == 0)
     }
   }
 
@@ -169,9 +212,12 @@ struct BatchTests {
       _ = try await submit(queue, ["u"], in: batch, references: ["visit-1"])
       let opened = try await queue.pool.query("SELECT * FROM analysis.open_export(0::smallint, 'u')").single()
       let job = try await queue.text(
-        "SELECT (o_job -> 'reference')::text || (o_job ->> 'batch') FROM analysis.export_jobs(0::smallint, $1, $2)",
+        """
+        SELECT (o_job -> 'reference')::text || (o_job ->> 'batch') || (o_job ->> 'batch_name')
+        FROM analysis.export_jobs(0::smallint, $1, $2)
+        """,
         [.int64(try opened.int64("o_user_id")), .text(try opened.string("o_export"))])
-      #expect(job == "\"visit-1\"B\(batch)")
+      #expect(job == "\"visit-1\"B\(batch)ward 3")
     }
   }
 
@@ -229,6 +275,15 @@ struct BatchTests {
       #expect(try await !paid("v", "dead"))
       #expect(try await !paid("v", nil))
       #expect(try await !paid("nobody", "done"))
+      // What another back-end has submitted is none of its business.
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        let asked = """
+          SELECT * FROM analysis.billed_before(0::smallint, '{u,u}', '{1,1}', NULL, ARRAY[sha256('done'), NULL])
+          """
+        #expect(try await login.query(asked).count == 0)
+        _ = try await login.query("SELECT analysis.submit_image('u', 'throat', '\\xffd8ff')")
+        #expect(try await login.query(asked).map { try $0.int(0) } == [2])
+      }
     }
   }
 }

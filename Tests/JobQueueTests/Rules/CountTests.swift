@@ -106,6 +106,55 @@ struct CountTests {
     }
   }
 
+  @Test("of a large lane are whole where that costs little, however late the server's counters come")
+  func late() async throws {
+    try await withQueue { queue in
+      try await plant(queue, 30_000)
+      try await refresh(queue)
+      // The counters had nothing of the rows when the lane was counted.
+      try await queue.execute(
+        """
+        UPDATE analysis.lane_count SET whole_inserted = whole_inserted - 30000, whole_left = whole_left - 30000,
+          whole_ms = 40, whole_at = now() - interval '3 seconds'
+        """)
+      try await remove(queue, 12_000)
+      try await refresh(queue)
+      #expect(try await waiting(queue) == ["0/5: ~18000"])
+      // A count of two seconds is due after a minute.
+      try await queue.execute(
+        """
+        UPDATE analysis.lane_count SET whole = 20000, whole_ms = 2000, whole_at = now() - interval '61 seconds'
+        """)
+      try await refresh(queue)
+      #expect(try await queue.number("SELECT whole::int FROM analysis.lane_count") == 18_000)
+    }
+  }
+
+  @Test("of a large lane are never more than there is room for")
+  func room() async throws {
+    try await withQueue { queue in
+      try await plant(queue, 30_000)
+      try await refresh(queue)
+      try await queue.execute(
+        """
+        UPDATE analysis.lane_count SET whole_inserted = whole_inserted - 30000, whole_left = whole_left - 30000,
+          whole_ms = 1000000
+        """)
+      try await remove(queue, 12_000)
+      try await refresh(queue)
+      let about = try await queue.number("SELECT waiting::int FROM analysis.lane_count WHERE NOT is_exact")
+      #expect(about < 40_000, "not 48,000, though the counters have the 30,000 only now")
+    }
+  }
+
+  @Test("are of shards that there are")
+  func shards() async throws {
+    try await withQueue { (queue) async throws in
+      #expect(try await refresh(queue, "{0,5,900}") == 1)
+      #expect(try await queue.texts("SELECT shard::text FROM analysis.shard_count") == ["0"])
+    }
+  }
+
   @Test("of a large lane never go below what was counted, and begin anew with the server's counters")
   func statistics() async throws {
     try await withQueue { queue in
@@ -140,7 +189,7 @@ struct CountTests {
 
   @Test("are counted once by whoever comes first: not before they are due, and not while another counts")
   func turns() async throws {
-    try await withQueue { queue in
+    try await withQueue(shards: 2) { queue in
       let refresh = "SELECT analysis.refresh_counts('{0}')"
       let twice = "SELECT 10 * analysis.refresh_counts('{0}') + analysis.refresh_counts('{0}')"
       #expect(try await queue.number(twice) == 10)

@@ -83,6 +83,25 @@ struct HistoryTests {
     }
   }
 
+  @Test("notes what a worker reported before it ended long ago, and does not take it for done now")
+  func past() async throws {
+    try await withQueue { queue in
+      try await step(queue)
+      try await report(queue, worker: 1, #"{"jobs_completed": 1000}"#, began: 20)
+      try await report(queue, worker: 2, #"{"jobs_completed": 70}"#)
+      try await queue.execute(
+        """
+        UPDATE analysis.worker SET started_at = started_at - interval '2 hours',
+          reported_at = reported_at - interval '2 hours' WHERE id = 1
+        """)
+      try await step(queue)
+      #expect(try await last(queue) == "70 0 0 7")
+      #expect(
+        try await queue.text(
+          "SELECT counted -> '1' ->> 1 FROM analysis.queue_history WHERE counted IS NOT NULL") == "1000")
+    }
+  }
+
   @Test("answers how much was done a second over ten seconds, a minute and five minutes")
   func rates() async throws {
     try await withQueue { queue in
@@ -103,6 +122,24 @@ struct HistoryTests {
         try await queue.execute("UPDATE analysis.queue_history SET at = at \(shift)")
       }
       #expect(try await queue.text(rates) == "- - 40", "of the three minutes of which something was kept")
+    }
+  }
+
+  @Test("sums up no part of a minute after a gap")
+  func gap() async throws {
+    try await withQueue { queue in
+      try await queue.execute(
+        """
+        INSERT INTO analysis.queue_history (step, at, waiting, in_flight, scheduled, done, dead, retried, rate)
+        SELECT 10, timestamptz '2026-01-05 11:59:00Z' + i * interval '10 seconds', 0, 0, 0, 10, 0, 0, 1
+        FROM generate_series(-1, 6) i;
+        SELECT analysis.keep_history('2026-01-05 12:09:40Z')
+        """)
+      #expect(
+        try await queue.texts(
+          """
+          SELECT to_char(at AT TIME ZONE 'UTC', 'HH24:MI ') || done FROM analysis.queue_history WHERE step = 60
+          """) == ["12:00 60"], "the steps of the minute before are no longer whole in the ten minutes")
     }
   }
 

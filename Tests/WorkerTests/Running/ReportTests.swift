@@ -60,6 +60,29 @@ struct ReportTests {
     }
   }
 
+  @Test("It has the queue counted after its last report, so that the history has what it did in the end")
+  func countedLast() async throws {
+    try await withQueue { queue in
+      try await queue.addUser()
+      try await queue.submit(7)
+      // Stands for the count, and notes only that it was called when the last report was there.
+      try await queue.execute(
+        """
+        CREATE OR REPLACE FUNCTION analysis.refresh_counts(p_shards smallint[]) RETURNS int
+        LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+        BEGIN
+          INSERT INTO analysis.queue_history (
+            step, at, waiting, in_flight, scheduled, done, dead, retried, rate)
+          SELECT 60, clock_timestamp(), 0, 0, 0, (w.report -> 'counters' ->> 'jobs_completed')::bigint, 0, 0, 0
+          FROM analysis.worker w WHERE w.ended_at IS NOT NULL;
+          RETURN 0;
+        END $$
+        """)
+      _ = try await Running.drain(queue, try Backend())
+      #expect(try await queue.texts("SELECT done::text FROM analysis.queue_history") == ["7"])
+    }
+  }
+
   @Test("The counts of the queue are kept by one of two workers at a time, and by who is left of them")
   func counts() async throws {
     try await withQueue(shards: 2) { queue in

@@ -105,7 +105,7 @@ BEGIN
     'job', j.id, 'month', analysis.period_text(j.period), 'type', CASE j.kind WHEN 1 THEN 'throat'
       ELSE 'ear' END,
     'submitted_at', j.created_at, 'not_before', j.run_at, 'not_after', j.expires_at, 'file', j.source_name,
-    'reference', t.reference, 'batch', 'B' || t.batch_id,
+    'reference', t.reference, 'batch', 'B' || t.batch_id, 'batch_name', t.batch_name,
     'state', CASE WHEN r.outcome = 1 THEN 'succeeded' WHEN r.outcome = 2 THEN 'cancelled'
                   WHEN d.job_id IS NOT NULL THEN 'dead' ELSE 'open' END,
     'ended_at', coalesce(r.finished_at, d.failed_at),
@@ -135,7 +135,9 @@ BEGIN
     SELECT k.* FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = o.o_period AND k.id = o.o_job OFFSET 0) j
   LEFT JOIN LATERAL (
-    SELECT l.reference, l.batch_id FROM analysis.job_label l
+    SELECT l.reference, l.batch_id,
+      (SELECT b.name FROM analysis.batch b WHERE b.id = l.batch_id) AS batch_name
+    FROM analysis.job_label l
     WHERE l.shard = p_shard AND l.period = j.period AND l.job_id = j.id OFFSET 0) t ON true
   LEFT JOIN LATERAL (
     SELECT k.* FROM analysis.result k

@@ -6,7 +6,7 @@
 -- to count what waits; NULL: from zero.
 --
 -- The job that has waited longest is the one with the lowest number, but for those that were tried before:
--- since when they wait again nobody knows.
+-- since when they wait again nobody knows. One that was promoted or queued again waits since then.
 CREATE OR REPLACE FUNCTION analysis.count_lanes(
   p_shard smallint, p_lanes smallint[], p_from bigint[], p_limit int)
 RETURNS TABLE (
@@ -63,7 +63,8 @@ COMMENT ON FUNCTION analysis.count_lanes IS
 
 -- Counts those of the shards that were last counted more than one and a half seconds ago, and writes down the
 -- history when a step of it is over; answers how many shards were counted. What somebody else is counting
--- just now is left to them, and so is everything where somebody's open transaction holds a row.
+-- just now is left to them, and so is everything where somebody's open transaction holds a row. Shards that
+-- there are not are passed over.
 CREATE OR REPLACE FUNCTION analysis.refresh_counts(p_shards smallint[]) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_generic_plan
@@ -79,7 +80,8 @@ BEGIN
 
   INSERT INTO analysis.shard_count (shard, counted_at)
   SELECT DISTINCT s, '-infinity'::timestamptz FROM unnest(p_shards) s
-  WHERE NOT EXISTS (SELECT FROM analysis.shard_count c WHERE c.shard = s)
+  WHERE s < analysis.setting_value('shards')::int
+    AND NOT EXISTS (SELECT FROM analysis.shard_count c WHERE c.shard = s)
   ORDER BY 1
   ON CONFLICT (shard) DO NOTHING;
   -- What was counted later than now is from before the server's clock was set back.
@@ -152,15 +154,23 @@ BEGIN
   WHERE c.shard = ANY (p_shards);
 END $$;
 
--- Lanes of more than 10,000 jobs. A whole count is due after a thousand times as long as the last one took,
--- or a minute where that is shorter, but never before fifty times as long; and when the server's counters
--- began anew. One call spends a second on them, and a single count more. In between a lane is moved on by its
--- part of what was written to `ready` since then.
+-- Lanes of more than 10,000 jobs. A whole count is due after fifty times as long as the last one took, but
+-- after two seconds at the earliest and a minute at the latest; and when the server's counters began anew.
+-- One call spends a second on them, and a single count more. In between a lane is moved on by its part of
+-- what was written to `ready` since then: an estimate, which is seldom asked for where a whole count takes
+-- less than 40 ms.
+--
+-- A session tells the server's counters what it wrote up to ten seconds after its commit, now and then later.
+-- So an estimate can be wrong by as many rows as were written in some seconds before the whole count, which
+-- it then takes twice, or before now, which it lacks; and by what went to or from another large lane. It is
+-- wrong until the next whole count, and is never more rows than `ready` has room for.
 CREATE OR REPLACE FUNCTION analysis.count_large_lanes(p_shards smallint[], p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
   v_inserted bigint := pg_stat_get_tuples_inserted('analysis.ready'::regclass);
   v_left bigint := v_inserted - pg_stat_get_tuples_deleted('analysis.ready'::regclass);
+  -- A row takes 52 bytes of a page at least: a header of 24, six columns of 24, and 4 that point to it.
+  v_room bigint := pg_relation_size('analysis.ready'::regclass) / 52;
   v_lane record;
   v_began timestamptz;
   v_whole bigint;
@@ -171,8 +181,7 @@ BEGIN
     LEFT JOIN analysis.lane_clock c ON c.shard = q.shard AND c.lane = q.lane
     WHERE q.shard = ANY (p_shards) AND NOT q.is_exact AND (
       q.whole_at IS NULL OR q.whole_at > p_now OR v_inserted < q.whole_inserted
-      OR q.whole_at + greatest(50 * q.whole_ms, least(1000.0 * q.whole_ms, 60000)) * interval '1 millisecond'
-        <= p_now)
+      OR q.whole_at + least(greatest(50.0 * q.whole_ms, 2000), 60000) * interval '1 millisecond' <= p_now)
     ORDER BY q.whole_at NULLS FIRST, q.shard, q.lane
   LOOP
     v_began := clock_timestamp();
@@ -188,7 +197,8 @@ BEGIN
   UPDATE analysis.lane_count q SET waiting = e.waiting
   FROM (
     SELECT l.shard, l.lane, greatest(
-        10001, l.whole + round((v_left - l.whole_left)::numeric * l.whole / t.whole))::bigint AS waiting
+        10001, least(
+          v_room, l.whole + round((v_left - l.whole_left)::numeric * l.whole / t.whole)))::bigint AS waiting
     FROM analysis.lane_count l
     CROSS JOIN (
       SELECT greatest(sum(o.whole), 1) AS whole
@@ -211,7 +221,8 @@ $$;
 --
 -- What was done is what the workers' own counters have moved on by since the step before. The rate of each
 -- goes by the times of its reports, which do not come in step. A worker of which nothing was heard for five
--- minutes is counted from its next report on.
+-- minutes is counted from its next report on. What was reported more than thirty seconds ago is not done now:
+-- it is noted, so that the next step counts on from it, and is in no step.
 CREATE OR REPLACE FUNCTION analysis.keep_history(p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -240,7 +251,7 @@ BEGIN
         coalesce((v_before -> t.id ->> 1)::bigint, 0) AS done,
         coalesce((v_before -> t.id ->> 2)::bigint, 0) AS dead,
         coalesce((v_before -> t.id ->> 3)::bigint, 0) AS retried) b
-    WHERE t.at > b.at AND t.at <= b.at + 300)
+    WHERE t.at > b.at AND t.at <= b.at + 300 AND t.at > extract(epoch FROM p_now) - 30)
   INSERT INTO analysis.queue_history (
     step, at, waiting, in_flight, scheduled, done, dead, retried, rate, counted)
   SELECT 10, v_at, coalesce(q.waiting, 0), coalesce(q.in_flight, 0), coalesce(q.scheduled, 0),
@@ -265,7 +276,9 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT date_bin('1 minute', h.at - interval '10 seconds', '2000-01-01 00:00:00+00')
       + interval '1 minute' AS at) m
-  WHERE h.step = 10 AND h.at > v_at - interval '10 minutes' AND m.at <= v_at
+  -- From the beginning of a minute on: of none only a part is summed up.
+  WHERE h.step = 10 AND m.at <= v_at
+    AND h.at > date_bin('1 minute', v_at, '2000-01-01 00:00:00+00') - interval '10 minutes'
   GROUP BY m.at
   ON CONFLICT (step, at) DO NOTHING;
   -- What is ahead is from before the server's clock was set back.

@@ -126,15 +126,32 @@ END $$;
 COMMENT ON FUNCTION analysis.ensure_partitions IS
   'Makes the missing partitions of a range of months.';
 
--- Makes what is missing of the partitions from the past month to three months ahead; answers how many
--- months were made. What somebody else's open transaction makes is waited for, for two seconds at most.
-CREATE OR REPLACE FUNCTION analysis.prepare_months() RETURNS int
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
-  SELECT analysis.ensure_partitions((m.label - 1)::smallint, (m.label + 3)::smallint)
-  FROM (SELECT analysis.period_of(clock_timestamp(), 'UTC') AS label) m
+-- Removes batches of more than a day ago that have no job: nothing of them was taken, or it is gone.
+CREATE OR REPLACE FUNCTION analysis.remove_empty_batches() RETURNS void
+LANGUAGE sql AS $$
+  WITH gone AS (
+    DELETE FROM analysis.batch b
+    WHERE b.created_at < clock_timestamp() - interval '1 day' AND NOT EXISTS (
+      SELECT FROM analysis.all_shards() h
+      CROSS JOIN LATERAL (
+        SELECT FROM analysis.job_label l WHERE l.shard = h.o_shard AND l.batch_id = b.id LIMIT 1) l)
+    RETURNING b.id)
+  DELETE FROM analysis.batch_refusal f USING gone g WHERE f.batch_id = g.id
 $$;
+
+-- Makes what is missing of the partitions from the past month to three months ahead; answers how many
+-- months were made. Batches without a job go too: a worker calls this once an hour. What somebody else makes
+-- in an open transaction is waited for, for two seconds at most.
+CREATE OR REPLACE FUNCTION analysis.prepare_months() RETURNS int
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '2s' AS $$
+DECLARE
+  v_month smallint := analysis.period_of(clock_timestamp(), 'UTC');
+BEGIN
+  PERFORM analysis.remove_empty_batches();
+  RETURN analysis.ensure_partitions((v_month - 1)::smallint, (v_month + 3)::smallint);
+END $$;
 COMMENT ON FUNCTION analysis.prepare_months IS
-  'Makes the missing partitions from the past month to three months ahead.';
+  'Makes the missing partitions from the past month to three months ahead, and removes empty batches.';
 
 -- The months that have partitions, the latest first.
 CREATE OR REPLACE FUNCTION analysis.months() RETURNS TABLE (o_period smallint)

@@ -33,6 +33,12 @@ END $$;
 COMMENT ON FUNCTION analysis.open_batch IS
   'Makes a batch, or finds the one that this login made under the key before; answers its number.';
 
+-- Whether a job can be called so by its submitter.
+CREATE OR REPLACE FUNCTION analysis.is_reference(p_reference text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT (length(p_reference) BETWEEN 1 AND 200 AND p_reference !~ analysis.hidden_characters()) IS NOT FALSE
+$$;
+
 -- Refuses a batch that the login has not made itself.
 CREATE OR REPLACE FUNCTION analysis.require_own_batch(p_batch bigint) RETURNS void
 LANGUAGE plpgsql STABLE AS $$
@@ -44,6 +50,27 @@ BEGIN
       HINT = 'Make one with analysis.open_batch, and give the number that it answers.';
   END IF;
 END $$;
+
+-- By what a refused submit is counted once in its batch: its user and key. Without a key each is another.
+CREATE OR REPLACE FUNCTION analysis.refusal_mark(p_salt uuid, p_user text, p_key text) RETURNS bytea
+LANGUAGE sql VOLATILE AS $$
+  SELECT sha256(
+    convert_to(p_salt || coalesce(p_user, '') || E'\n' || coalesce(p_key, gen_random_uuid()::text), 'UTF8'))
+$$;
+
+-- Counts for a batch what was refused: by its users and keys, in one order, so that two who count the same
+-- do not wait for each other in turn.
+CREATE OR REPLACE FUNCTION analysis.note_refusals(p_batch bigint, p_users text[], p_keys text[])
+RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO analysis.batch_refusal (batch_id, mark)
+  SELECT DISTINCT b.id, analysis.refusal_mark(b.salt, t.user_ref, t.key) AS mark
+  FROM analysis.batch b
+  CROSS JOIN unnest(p_users, p_keys) t(user_ref, key)
+  WHERE b.id = p_batch
+  ORDER BY mark
+  ON CONFLICT DO NOTHING
+$$;
 
 -- Submits as `submit` does, with the same answer, in a batch (NULL: in none) and with a reference for each
 -- job (NULL for one, or as a whole: none).
@@ -61,8 +88,8 @@ SET lock_timeout = '10s' AS $$
 BEGIN
   PERFORM analysis.require_argument(
     p_reference IS NULL OR array_dims(p_reference) = array_dims(p_user) AND NOT EXISTS (
-      SELECT FROM unnest(p_reference) r(reference) WHERE length(r.reference) NOT BETWEEN 1 AND 200),
-    'there is a reference for each job, and it has 1 to 200 characters');
+      SELECT FROM unnest(p_reference) r(reference) WHERE NOT analysis.is_reference(r.reference)),
+    'there is a reference for each job, and it has 1 to 200 characters, and none that cannot be seen');
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
   END IF;
@@ -82,32 +109,59 @@ BEGIN
       WHERE k.shard = p_shard AND k.user_ref = t.user_ref OFFSET 0) a
     WHERE s.o_outcome = 'created' AND (p_batch IS NOT NULL OR t.reference IS NOT NULL)
     ORDER BY s.o_job),
-  counted AS (
-    UPDATE analysis.batch b SET refused = b.refused + r.n
-    FROM (SELECT count(*) AS n FROM answered s WHERE s.o_outcome = 'refused') r
-    WHERE b.id = p_batch AND r.n > 0)
+  noted AS (
+    INSERT INTO analysis.batch_refusal (batch_id, mark)
+    SELECT DISTINCT b.id, analysis.refusal_mark(b.salt, p_user[s.o_index], p_key[s.o_index]) AS mark
+    FROM answered s
+    JOIN analysis.batch b ON b.id = p_batch
+    WHERE s.o_outcome = 'refused'
+    ORDER BY mark
+    ON CONFLICT DO NOTHING),
+  -- What is taken now was perhaps refused before, under the same key.
+  taken AS (
+    DELETE FROM analysis.batch_refusal f
+    USING (
+      SELECT analysis.refusal_mark(b.salt, p_user[s.o_index], p_key[s.o_index]) AS mark
+      FROM answered s
+      JOIN analysis.batch b ON b.id = p_batch
+      WHERE s.o_outcome = 'created' AND p_key[s.o_index] IS NOT NULL) g
+    WHERE f.batch_id = p_batch AND f.mark = g.mark)
   SELECT s.* FROM answered s;
 END $$;
 COMMENT ON FUNCTION analysis.submit_in_batch IS
   'Submits many jobs of one shard in one transaction, in a batch or with references; answers as submit does.';
 
--- Counts for a batch what was refused before it came to the database, such as a file that is no image.
-CREATE OR REPLACE FUNCTION analysis.add_refusals(p_batch bigint, p_count int) RETURNS void
+-- Counts for a batch what was refused before it came to the database, such as a file that is no image: by
+-- its user, and by its key if it has one.
+CREATE OR REPLACE FUNCTION analysis.add_refusals(p_batch bigint, p_users text[], p_keys text[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
 BEGIN
   PERFORM analysis.require_argument(
-    p_count BETWEEN 1 AND 1000000, 'from 1 to 1000000 refusals are added in a call');
+    cardinality(p_users) BETWEEN 1 AND 100000 AND analysis.is_list(p_users, cardinality(p_users))
+      AND analysis.is_list(p_keys, cardinality(p_users)) AND NOT EXISTS (
+        SELECT FROM unnest(p_users, p_keys) t(user_ref, key)
+        WHERE length(t.user_ref) > 200 OR length(t.key) > 200),
+    'from 1 to 100000 refusals are added in a call, each with a user and a key of at most 200 characters');
   PERFORM analysis.require_own_batch(p_batch);
-  UPDATE analysis.batch b SET refused = least(b.refused::bigint + p_count, 2000000000)
-  WHERE b.id = p_batch;
+  PERFORM analysis.note_refusals(p_batch, p_users, p_keys);
 END $$;
 COMMENT ON FUNCTION analysis.add_refusals IS
   'Counts for a batch what was refused before it came to the database.';
 
--- Which of some pictures would be paid for again: the user has a job of this month with the same picture
--- and type that has an analysis or may still get one, and the key is not known, so that a submit would make
--- another. A picture by the hash under which it would be stored; NULL: any picture of that type. Jobs that
--- died or were cancelled cost nothing, and do not count.
+-- Whether a job's unit is used, or will be: it has an analysis, or may still get one.
+CREATE OR REPLACE FUNCTION analysis.is_paid(p_shard smallint, p_period smallint, p_job bigint)
+RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT NOT EXISTS (
+      SELECT FROM analysis.result r
+      WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job AND r.outcome = 2)
+    AND NOT EXISTS (SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job)
+$$;
+
+-- Which of some pictures would be paid for again: the user has a job of this month, submitted by the same
+-- login, with the same picture and type that has an analysis or may still get one, and the key is not known,
+-- so that a submit would make another. A picture by the hash under which it would be stored; NULL: any one
+-- of that type. Jobs that died or were cancelled cost nothing, and do not count.
 CREATE OR REPLACE FUNCTION analysis.billed_before(
   p_shard smallint, p_user text[], p_kind smallint[], p_key text[], p_sha256 bytea[])
 RETURNS TABLE (o_index int)
@@ -118,6 +172,8 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_count int := coalesce(cardinality(p_user), 0);
+  v_submitter smallint := analysis.own_submitter('{}');
+  v_mark bytea[];                      -- of the pictures, each once
 BEGIN
   IF v_count = 0 THEN
     RETURN;
@@ -127,9 +183,11 @@ BEGIN
       AND analysis.is_list(p_kind, v_count) AND (p_key IS NULL OR analysis.is_list(p_key, v_count))
       AND (p_sha256 IS NULL OR analysis.is_list(p_sha256, v_count))),
     'the arrays have one element for each picture, at most 100000');
+  v_mark := ARRAY(
+    SELECT DISTINCT substr(h.sha256, 1, 16) FROM unnest(p_sha256) h(sha256) WHERE h.sha256 IS NOT NULL);
   RETURN QUERY
   WITH asked AS MATERIALIZED (
-    SELECT t.i, t.user_ref, t.kind, t.key, coalesce(substr(t.sha256, 1, 16), '') AS mark FROM (
+    SELECT t.i, t.user_ref, t.kind, t.key, substr(t.sha256, 1, 16) AS mark FROM (
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
         unnest(p_key) AS key, unnest(p_sha256) AS sha256) t),
   known AS MATERIALIZED (
@@ -138,26 +196,31 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT k.user_ref, k.user_id, k.key_salt, k.zone FROM analysis.account k
       WHERE k.shard = p_shard AND k.user_ref = d.user_ref AND k.erased_at IS NULL OFFSET 0) a),
-  paid AS MATERIALIZED (
-    SELECT DISTINCT n.user_ref, j.kind, m.mark
+  -- Most jobs of a month show other pictures, and are passed over before anything else is looked up.
+  shown AS MATERIALIZED (
+    SELECT n.user_ref, j.kind, j.image_mark AS mark
     FROM known n
     CROSS JOIN LATERAL (
       SELECT k.id, k.period, k.kind, k.image_mark FROM analysis.job k
-      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period OFFSET 0) j
-    LEFT JOIN LATERAL (
-      SELECT r.outcome FROM analysis.result r
-      WHERE r.shard = p_shard AND r.period = j.period AND r.job_id = j.id OFFSET 0) e ON true
-    LEFT JOIN LATERAL (
-      SELECT d.job_id FROM analysis.dead d
-      WHERE e.outcome IS NULL AND d.shard = p_shard AND d.job_id = j.id OFFSET 0) x ON true
-    -- An empty mark stands for any picture.
-    CROSS JOIN LATERAL (VALUES (j.image_mark), ('')) m(mark)
-    WHERE e.outcome IS DISTINCT FROM 2 AND x.job_id IS NULL)
+      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period
+        AND k.image_mark = ANY (v_mark) AND (v_submitter IS NULL OR k.submitter = v_submitter) OFFSET 0) j
+    WHERE cardinality(v_mark) > 0 AND analysis.is_paid(p_shard, j.period, j.id)),
+  kinds AS MATERIALIZED (
+    SELECT n.user_ref, d.kind
+    FROM (SELECT DISTINCT t.user_ref, t.kind FROM asked t WHERE t.mark IS NULL) d
+    JOIN known n ON n.user_ref = d.user_ref
+    WHERE EXISTS (
+      SELECT FROM analysis.job k
+      WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period AND k.kind = d.kind
+        AND (v_submitter IS NULL OR k.submitter = v_submitter)
+        AND analysis.is_paid(p_shard, k.period, k.id)))
   SELECT t.i
   FROM asked t
   JOIN known n ON n.user_ref = t.user_ref
-  JOIN paid p ON p.user_ref = t.user_ref AND p.kind = t.kind AND p.mark = t.mark
-  WHERE NOT EXISTS (
+  WHERE CASE WHEN t.mark IS NULL
+      THEN (t.user_ref, t.kind) IN (SELECT d.user_ref, d.kind FROM kinds d)
+      ELSE (t.user_ref, t.kind, t.mark) IN (SELECT s.user_ref, s.kind, s.mark FROM shown s) END
+    AND NOT EXISTS (
       SELECT FROM analysis.idem e
       WHERE e.shard = p_shard AND e.user_id = n.user_id
         AND e.key_hash = sha256(n.key_salt || convert_to(t.key, 'UTF8')))

@@ -47,9 +47,10 @@ COMMENT ON FUNCTION analysis.submit_image IS
 
 -- The argument for which a submit is refused, as far as an argument is the cause.
 CREATE OR REPLACE FUNCTION analysis.refused_argument(
-  p_reason text, p_user text, p_kind text, p_image bytea, p_key text, p_priority text, p_at timestamptz)
+  p_reason text, p_user text, p_kind text, p_image bytea, p_key text, p_priority text, p_at timestamptz,
+  p_reference text)
 RETURNS text
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
   SELECT CASE p_reason
     WHEN 'unknown_user' THEN 'p_users'
     WHEN 'quota' THEN 'p_users'
@@ -64,6 +65,7 @@ LANGUAGE sql IMMUTABLE AS $$
            WHEN analysis.kind_named(p_kind) IS NULL THEN 'p_kinds'
            WHEN analysis.priority_named(p_priority) IS NULL THEN 'p_priorities'
            WHEN (octet_length(p_image) <= analysis.max_image_bytes(false)) IS NOT TRUE THEN 'p_images'
+           WHEN NOT analysis.is_reference(p_reference) THEN 'p_references'
            WHEN NOT (length(p_key) BETWEEN 1 AND 200) THEN 'p_keys'
            WHEN NOT (p_at < timestamptz '2600-01-01 00:00:00+00' AND p_at > '-infinity') THEN 'p_at'
            ELSE 'p_expires' END END
@@ -143,11 +145,19 @@ BEGIN
       CASE WHEN p_users[g.i] IS NULL OR analysis.kind_named(p_kinds[g.i]) IS NULL
              OR analysis.priority_named(p_priorities[g.i]) IS NULL
              OR (octet_length(p_images[g.i]) <= analysis.max_image_bytes(false)) IS NOT TRUE
+             OR NOT analysis.is_reference(p_references[g.i])
              THEN 'bad_argument'
            WHEN NOT analysis.has_image_signature(p_images[g.i]) THEN 'not_an_image' END AS reason
     FROM generate_series(1, v_count) g(i)) t;
   v_outcome := array_fill('refused'::text, ARRAY[v_count]);
   v_job := array_fill(NULL::bigint, ARRAY[v_count]);
+  IF p_batch IS NOT NULL THEN
+    PERFORM analysis.require_own_batch(p_batch);
+    PERFORM analysis.note_refusals(p_batch, array_agg(p_users[t.i]), array_agg(p_keys[t.i]))
+    FROM unnest(v_reason) WITH ORDINALITY t(reason, i)
+    WHERE t.reason IS NOT NULL
+    HAVING count(*) > 0;
+  END IF;
 
   -- 2. One call of submit for each shard, in order.
   FOR v_of, v_index IN
@@ -185,7 +195,8 @@ BEGIN
     job_id := v_job[i];
     argument := CASE WHEN outcome = 'refused' THEN
       analysis.refused_argument(
-        reason, p_users[i], p_kinds[i], p_images[i], p_keys[i], p_priorities[i], p_at[i]) END;
+        reason, p_users[i], p_kinds[i], p_images[i], p_keys[i], p_priorities[i], p_at[i],
+        p_references[i]) END;
     IF p_errors AND outcome = 'refused' THEN
       PERFORM analysis.raise_refusal(i, reason, argument);
     END IF;

@@ -14,7 +14,8 @@ BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 1000, 'a list has from 1 to 1000 batches');
   RETURN QUERY
-  SELECT b.id, b.name, b.created_at, s.login, CASE WHEN v_seen IS NULL THEN b.refused END
+  SELECT b.id, b.name, b.created_at, s.login, CASE WHEN v_seen IS NULL THEN
+      (SELECT count(*)::int FROM analysis.batch_refusal f WHERE f.batch_id = b.id) END
   FROM analysis.batch b
   LEFT JOIN analysis.submitter s ON s.id = b.submitter
   WHERE (p_batch IS NULL OR b.id = p_batch) AND (p_before IS NULL OR b.id < p_before)

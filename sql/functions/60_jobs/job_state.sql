@@ -2,7 +2,7 @@
 
 -- Where a job of a user is, and why. A back-end is told of the jobs that it has submitted itself; of any
 -- other, as of one that there is not, there is no row. The reason is why it died, or why its last attempt
--- failed while it may still be tried again.
+-- failed while it may still be tried again; once it was queued again in the same month, also one before that.
 CREATE OR REPLACE FUNCTION analysis.job_state(p_user text, p_job bigint)
 RETURNS TABLE (
   state text, reason text, message text, attempts int, max_attempts int, created_at timestamptz,

@@ -25,7 +25,8 @@ LANGUAGE sql AS $$
 $$;
 
 -- Moves a job with its key and what its submitter calls it to another month, and queues it as a submit would:
--- it runs at once and has no expiry, since who wants it again wants it run.
+-- it runs at once and has no expiry, since who wants it again wants it run. It waits since now, not since it
+-- was submitted.
 CREATE OR REPLACE FUNCTION analysis.queue_again(
   p_shard smallint, p_job bigint, p_from smallint, p_to smallint, p_cost bigint)
 RETURNS void
@@ -41,7 +42,7 @@ BEGIN
     ARRAY[v_row.id]) p;
   v_row.period := p_to;
   v_row.source := 0;
-  v_row.run_at := NULL;
+  v_row.run_at := clock_timestamp();
   v_row.expires_at := NULL;
   v_row.closed := false;
   INSERT INTO analysis.job SELECT v_row.*;
@@ -143,12 +144,13 @@ $$;
 -- runs at once, also where it was to run later or had an expiry: who undoes a cancellation wants it run. A
 -- back-end undoes cancellations of what it has submitted itself; any other job is unknown to it.
 --
--- A job that a worker still holds, or that somebody else is changing, is 'busy'. The locks are taken in the
--- order in which an erasure takes them: the users' months, then the jobs.
+-- A job that a worker still holds, or that somebody else is changing, is 'busy', and so are all where
+-- somebody else holds the month of one of their users for 2 s, as an open submit does. The locks are taken in
+-- the order in which an erasure takes them: the users' months, then the jobs.
 CREATE OR REPLACE FUNCTION analysis.uncancel(p_shard smallint, p_jobs bigint[])
 RETURNS TABLE (o_job bigint, o_outcome text, o_period smallint)
 LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '10s'
+SET search_path = pg_catalog, pg_temp SET jit = off SET lock_timeout = '2s'
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 DECLARE
@@ -162,6 +164,7 @@ DECLARE
   v_quota int[];
   v_cost bigint[];
   v_outcome text[];                    -- NULL: it may be undone
+  v_is_busy boolean := false;          -- somebody else holds a user's month
   v_locked bigint[];                   -- whose row could be had
   v_held bigint[];                     -- what workers hold
   v_granted bigint[] := '{}';
@@ -189,17 +192,21 @@ BEGIN
     SELECT c.zone FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = j.user_id OFFSET 0) a
   CROSS JOIN LATERAL (
     SELECT f.monthly_limit, f.cost FROM analysis.limit_of(p_shard, j.user_id, v_now) f OFFSET 0) q;
-  PERFORM analysis.lock_usage(p_shard, array_agg(t.user_id), array_agg(t.period))
-  FROM (
-    SELECT DISTINCT u.user_id, u.present AS period
-    FROM unnest(v_job, v_old, v_user, v_new) u(id, old, user_id, present)
-    CROSS JOIN LATERAL (
-      SELECT FROM analysis.result f
-      WHERE f.shard = p_shard AND f.period = u.old AND f.job_id = u.id AND f.outcome = 2
-        AND f.finished_at > v_now - analysis.uncancel_time() OFFSET 0) r) t
-  HAVING count(*) > 0;
+  BEGIN
+    PERFORM analysis.lock_usage(p_shard, array_agg(t.user_id), array_agg(t.period))
+    FROM (
+      SELECT DISTINCT u.user_id, u.present AS period
+      FROM unnest(v_job, v_old, v_user, v_new) u(id, old, user_id, present)
+      CROSS JOIN LATERAL (
+        SELECT FROM analysis.result f
+        WHERE f.shard = p_shard AND f.period = u.old AND f.job_id = u.id AND f.outcome = 2
+          AND f.finished_at > v_now - analysis.uncancel_time() OFFSET 0) r) t
+    HAVING count(*) > 0;
+  EXCEPTION WHEN lock_not_available THEN
+    v_is_busy := true;
+  END;
 
-  -- 2. Lock the rows of the cancelled, in order, where nobody else has them.
+  -- 2. Lock the rows of the cancelled, in order, where nobody else has them; none without the months.
   SELECT array_agg(k.id) INTO v_locked
   FROM unnest(v_job, v_old) u(id, old)
   CROSS JOIN LATERAL (
@@ -207,7 +214,8 @@ BEGIN
     WHERE f.shard = p_shard AND f.period = u.old AND f.job_id = u.id AND f.outcome = 2 OFFSET 0) r
   CROSS JOIN LATERAL (
     SELECT w.id FROM analysis.job w
-    WHERE w.shard = p_shard AND w.period = u.old AND w.id = u.id FOR UPDATE SKIP LOCKED) k;
+    WHERE w.shard = p_shard AND w.period = u.old AND w.id = u.id FOR UPDATE SKIP LOCKED) k
+  WHERE NOT v_is_busy;
 
   -- 3. With the locks, in a statement that sees what was committed before: which of them are to be undone.
   --    Their images stay while this transaction is open.

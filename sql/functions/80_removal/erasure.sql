@@ -80,7 +80,7 @@ BEGIN
   v_batch := ARRAY(
     SELECT DISTINCT l.batch_id FROM analysis.job_label l
     WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) ORDER BY 1);
-  UPDATE analysis.batch b SET name = NULL, key_hash = NULL
+  UPDATE analysis.batch b SET name = NULL, key_hash = NULL, salt = gen_random_uuid()
   WHERE b.id = ANY (v_batch) AND (b.name IS NOT NULL OR b.key_hash IS NOT NULL) AND NOT EXISTS (
     SELECT FROM analysis.all_shards() h
     CROSS JOIN LATERAL (

@@ -103,18 +103,12 @@ BEGIN
     WHERE m.period <> p_period);
 END $$;
 
--- Removes the labels of a month's jobs, and batches made before a moment that have no job any more.
-CREATE OR REPLACE FUNCTION analysis.purge_labels(p_period smallint, p_until timestamptz) RETURNS void
-LANGUAGE plpgsql AS $$
-BEGIN
+-- Removes the labels of a month's jobs; their batches go when they have no job any more (prepare_months).
+CREATE OR REPLACE FUNCTION analysis.purge_labels(p_period smallint) RETURNS void
+LANGUAGE sql AS $$
   DELETE FROM analysis.job_label l
-  WHERE l.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND l.period = p_period;
-  DELETE FROM analysis.batch b
-  WHERE b.created_at <= p_until AND NOT EXISTS (
-    SELECT FROM analysis.all_shards() h
-    CROSS JOIN LATERAL (
-      SELECT FROM analysis.job_label l WHERE l.shard = h.o_shard AND l.batch_id = b.id LIMIT 1) l);
-END $$;
+  WHERE l.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND l.period = p_period
+$$;
 
 -- Removes a month as a whole, when all of it is past its time: its partitions go, which is no work for
 -- rows, and so does the record that it has any. Answers whether it went, with how many results. The tables
@@ -146,7 +140,7 @@ BEGIN
     o_gone := FOUND;
   END IF;
   IF o_gone AND NOT p_dry THEN
-    PERFORM analysis.purge_labels(p_period, analysis.kept_until('keep_results', p_now));
+    PERFORM analysis.purge_labels(p_period);
     LOCK TABLE ONLY analysis.image, ONLY analysis.job, ONLY analysis.result, ONLY analysis.attempt_error
       IN ACCESS EXCLUSIVE MODE;
     FOREACH v_parent IN ARRAY ARRAY['image', 'job', 'result', 'attempt_error'] LOOP
