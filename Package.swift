@@ -57,7 +57,7 @@ let fuzzers: [Target] = [
   fuzzer("FuzzRepack", ["Images"]),
   fuzzer("FuzzManifest", ["ControlCommands", "CommandLineTool"]),
   fuzzer("FuzzConfiguration", ["System"]),
-  fuzzer("FuzzAddress", ["RemoteImages", "HTTPTransfer"]),
+  fuzzer("FuzzAddress", ["RemoteImages", "NetworkAddresses", "HTTPTransfer"]),
 ]
 
 func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
@@ -108,12 +108,16 @@ let package = Package(
     module("Journal", ["System", "Csystemd"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
+    module("NetworkAddresses", ["EventLoop"]),
     module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
     module("ImageDecoding", ["Images", "EventLoop", "Clinux"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
-      ["AnalysisCore", "Formatting", "System", "EventLoop", "HTTPTransfer", "ImageEncryption"]),
+      [
+        "AnalysisCore", "Formatting", "System", "EventLoop", "NetworkAddresses", "HTTPTransfer",
+        "ImageEncryption",
+      ]),
     module("ModelClient", ["AnalysisCore", "Formatting", "System", "HTTPTransfer"]),
     module(
       "JobQueue", ["AnalysisCore", "Formatting", "System", "EventLoop", "PostgreSQL", "SQLFiles"]),
@@ -125,7 +129,7 @@ let package = Package(
       "Worker",
       [
         "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL",
-        "HTTPTransfer", "JobQueue",
+        "NetworkAddresses", "HTTPTransfer", "JobQueue",
         "ModelClient", "Images", "ImageDecoding", "ImageEncryption",
       ]),
     module("CommandLineTool", ["Formatting"]),
@@ -148,11 +152,19 @@ let package = Package(
         "ImageEncryption", "HTTPTransfer", "ModelClient", "WorkerSettings", "CommandLineTool",
       ]),
     module(
+      "Dashboard",
+      [
+        "AnalysisCore", "Formatting", "HTTPServing", "System", "PostgreSQL", "JobQueue",
+        "Administration", "Reports",
+      ]),
+    module(
       "ControlCommands",
       [
-        "AnalysisCore", "Formatting", "Logging", "Monitoring", "HTTPServing", "System", "EventLoop",
+        "AnalysisCore", "Dashboard", "Formatting", "Logging", "Monitoring", "HTTPServing", "System",
+        "EventLoop",
         "PostgreSQL", "JobQueue",
-        "Administration", "Images", "ImageDecoding", "ImageEncryption", "RemoteImages", "Reports", "Doctor",
+        "Administration", "Images", "ImageDecoding", "ImageEncryption", "HTTPTransfer", "RemoteImages",
+        "Reports", "Doctor",
         "Programs", "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "HTTPServing", "Cpng", "Cturbojpeg", "Csodium"]),
@@ -197,7 +209,11 @@ let package = Package(
     tests("ImageEncryptionTests", ["ImageEncryption", "System", "Csodium", "TestSupport"]),
     tests(
       "RemoteImagesTests",
-      ["RemoteImages", "ImageEncryption", "System", "EventLoop", "HTTPTransfer", "TestSupport"]),
+      [
+        "RemoteImages", "ImageEncryption", "System", "EventLoop", "NetworkAddresses", "HTTPTransfer",
+        "TestSupport",
+      ]),
+    tests("NetworkAddressesTests", ["NetworkAddresses", "EventLoop", "TestSupport"]),
     tests(
       "ModelClientTests",
       [
@@ -227,18 +243,26 @@ let package = Package(
       [
         "Worker", "Administration", "AnalysisCore", "Formatting", "Logging", "Monitoring", "System",
         "JobQueue", "ModelClient",
-        "HTTPTransfer", "EventLoop",
+        "HTTPTransfer", "NetworkAddresses", "EventLoop",
         "PostgreSQL", "Images", "ImageDecoding", "ImageEncryption", "Cturbojpeg", "TestSupport",
         "QueueTestSupport", "image-decoder",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
     tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
     tests(
+      "DashboardTests",
+      [
+        "Dashboard", "Administration", "AnalysisCore", "EventLoop", "Formatting", "HTTPServing",
+        "HTTPTestSupport", "JobQueue", "PostgreSQL", "QueueTestSupport", "System", "TestSupport",
+      ]),
+    tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System", "EventLoop",
+        "ControlCommands", "Dashboard", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System",
+        "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
-        "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "Monitoring", "Worker",
+        "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "Monitoring",
+        "Worker",
         "TestSupport", "QueueTestSupport",
         "image-decoder",
       ]),
@@ -250,7 +274,7 @@ let package = Package(
     tests(
       "AttackTests",
       [
-        "Administration", "AnalysisCore", "DevelopmentEndpoint", "EventLoop", "HTTPServing",
+        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "HTTPServing",
         "HTTPTestSupport", "JobQueue", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),

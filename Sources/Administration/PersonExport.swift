@@ -13,6 +13,17 @@ public struct ExportedImage: Sendable {
   public let isUnsanitized: Bool
 }
 
+extension ExportedImage {
+  /// Reads a row of `analysis.export_images` or `analysis.picture_of`.
+  init(_ row: Row) throws {
+    id = try row.int64("o_image")
+    image = StoredImage(
+      bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
+      encryption: try StoredImage.Encryption(row))
+    isUnsanitized = try row.bool("o_unsanitized")
+  }
+}
+
 /// Gives what is kept of one person.
 public struct PersonExport: Sendable {
   /// What they are called, and the number of their counts.
@@ -109,15 +120,9 @@ public struct PersonExport: Sendable {
             .int32(Int32(Self.pageSize)),
           ], label: "exporting a user's images"), deadline: Self.patience
       ) { row in
-        let id = try row.int64("o_image")
-        end = max(end, id)
-        try await body(
-          ExportedImage(
-            id: id,
-            image: StoredImage(
-              bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),
-              encryption: try StoredImage.Encryption(row)),
-            isUnsanitized: try row.bool("o_unsanitized")))
+        let image = try ExportedImage(row)
+        end = max(end, image.id)
+        try await body(image)
       }
     }
     last = end

@@ -31,6 +31,9 @@ static inline int mhd_socket(struct MHD_Connection *_Nonnull connection) {
 static const enum MHD_Result mhd_yes = MHD_YES;
 static const enum MHD_Result mhd_no = MHD_NO;
 static const ssize_t mhd_reader_failed = MHD_CONTENT_READER_END_WITH_ERROR;
+static const ssize_t mhd_reader_ended = MHD_CONTENT_READER_END_OF_STREAM;
+/// The length of a body that ends when its reader says so.
+static const uint64_t mhd_unknown_length = UINT64_MAX;
 // Polling with poll(): the epoll mode of 0.9.75 stalls when 256 connections are always ready.
 static const uint32_t mhd_flags_poll = (uint32_t)MHD_USE_POLL_INTERNAL_THREAD | (uint32_t)MHD_ALLOW_SUSPEND_RESUME;
 static const uint32_t mhd_flags_tls = (uint32_t)MHD_USE_TLS;
@@ -67,4 +70,15 @@ static inline struct MHD_Response *_Nullable mhd_read_response(
 /// The value of a request's header, or NULL.
 static inline const char *_Nullable mhd_header(struct MHD_Connection *_Nonnull connection, const char *_Nonnull name) {
   return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+// What MHD_get_connection_values goes through.
+static inline void mhd_each_header(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIterator _Nonnull each, void *_Nonnull context) {
+  MHD_get_connection_values(connection, MHD_HEADER_KIND, each, context);
+}
+static inline void mhd_each_cookie(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIterator _Nonnull each, void *_Nonnull context) {
+  MHD_get_connection_values(connection, MHD_COOKIE_KIND, each, context);
+}
+static inline void mhd_each_argument(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIterator _Nonnull each, void *_Nonnull context) {
+  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, each, context);
 }

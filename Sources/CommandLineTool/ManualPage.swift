@@ -1,23 +1,40 @@
-/// The manual page of a whole tool, in roff. It carries no date, so that the same program always prints the
-/// same page.
+/// The manual page of a command and of those below it, in roff. It carries no date, so that the same program always
+/// prints the same page.
 struct ManualPage {
-  let root: Command
-  let version: String
+  private let commands: [Command]
+  private let version: String
+
+  init(root: Command, path: [String], version: String) {
+    var commands = [root]
+    for name in path.dropFirst() {
+      guard let next = commands.last?.subcommands.first(where: { $0.name == name }) else { break }
+      commands.append(next)
+    }
+    self.commands = commands
+    self.version = version
+  }
+
+  private var command: Command { commands[commands.count - 1] }
+  private var path: [String] { commands.map(\.name) }
+  /// What the page is called: `analysisctl-jobs-list`.
+  private var name: String { path.joined(separator: "-") }
+  private var options: [InputDefinition] { commands.dropLast().flatMap(visible) }
 
   var text: String {
     var lines = [
-      ".TH \"\(escaped(root.name.uppercased()))\" 1 \"\" \"\(escaped("\(root.name) \(version)"))\" \"\""
+      ".TH \"\(escaped(name.uppercased()))\" 1 \"\" \"\(escaped("\(path[0]) \(version)"))\" \"\""
     ]
-    lines += [".SH NAME", "\(escaped(root.name)) \\- \(escaped(root.abstract))"]
-    lines += [".SH SYNOPSIS"] + synopsis(root, path: [root.name])
-    lines += examples(root)
-    if !root.discussion.isEmpty { lines += [".SH DESCRIPTION"] + prose(root.discussion) }
-    lines += entries(".SH ARGUMENTS", root.arguments) + entries(".SH OPTIONS", visible(root))
-    if !root.visibleSubcommands.isEmpty {
+    lines += [".SH NAME", "\(escaped(name)) \\- \(escaped(command.abstract))"]
+    lines += [".SH SYNOPSIS"] + synopsis(command, path: path)
+    lines += examples(command)
+    if !command.discussion.isEmpty { lines += [".SH DESCRIPTION"] + prose(command.discussion) }
+    lines += entries(".SH ARGUMENTS", command.arguments) + entries(".SH OPTIONS", visible(command))
+    lines += entries(".SH OPTIONS OF EVERY SUBCOMMAND", options)
+    if !command.visibleSubcommands.isEmpty {
       lines.append(".SH COMMANDS")
-      for command in root.visibleSubcommands { lines += section(command, path: [root.name, command.name]) }
+      for child in command.visibleSubcommands { lines += section(child, path: path + [child.name]) }
     }
-    lines += environment + exitStatus
+    lines += environment + exitStatus + seeAlso
     return lines.joined(separator: "\n") + "\n"
   }
 
@@ -60,7 +77,7 @@ struct ManualPage {
   }
 
   private var environment: [String] {
-    let named = allOptions(root).filter { $0.environment != nil && !$0.isHidden }
+    let named = (options + allOptions(command)).filter { $0.environment != nil && !$0.isHidden }
     guard !named.isEmpty else { return [] }
     var seen: Set<String> = []
     return [".SH ENVIRONMENT"]
@@ -71,12 +88,20 @@ struct ManualPage {
   }
 
   private var exitStatus: [String] {
-    let named = Set(allCommands(root).flatMap(\.exitCodes))
+    let named = Set(allCommands(command).flatMap(\.exitCodes))
     guard !named.isEmpty else { return [] }
     return [".SH EXIT STATUS"]
       + ExitCode.all.filter(named.contains).flatMap {
         [".TP", "\\fB\($0.code)\\fR", escapedLine($0.sentence)]
       }
+  }
+
+  /// The pages of the command above and of those directly below.
+  private var seeAlso: [String] {
+    let above = commands.count > 1 ? [path.dropLast().joined(separator: "-")] : []
+    let pages = above + command.visibleSubcommands.map { "\(name)-\($0.name)" }
+    guard !pages.isEmpty else { return [] }
+    return [".SH SEE ALSO", pages.map { "\\fB\(escaped($0))\\fR(1)" }.joined(separator: ",\n")]
   }
 
   private func allCommands(_ command: Command) -> [Command] {

@@ -36,7 +36,7 @@ public struct Tool: Sendable {
     case .help(let path): HelpPage(root: root, path: path, width: width, paint: paint).text
     case .version: "\(root.name) \(version)\n"
     case .completions(let shell): shell.script(for: root)
-    case .manual: ManualPage(root: root, version: version).text
+    case .manual(let path): ManualPage(root: root, path: path, version: version).text
     }
   }
 
@@ -149,8 +149,8 @@ public enum Page: Sendable, Equatable {
   case version
   /// A completion script.
   case completions(Shell)
-  /// The manual page of the whole tool, in roff.
-  case manual
+  /// The manual page of the command with this path, in roff; that of the root has every command below it.
+  case manual([String])
 }
 
 /// What a command's `run` gets: all that it may know of the world above it.

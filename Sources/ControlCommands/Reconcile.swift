@@ -75,7 +75,7 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
   ) -> String {
     guard !differences.isEmpty else { return "The counters \(scope) agree with the jobs.\n" }
     var table = Table([
-      .init("USER", shrinks: true), .init("MONTH"), .init("COUNTER", alignment: .right),
+      .init("USER", wraps: true), .init("MONTH"), .init("COUNTER", alignment: .right),
       .init("REFUNDS", alignment: .right), .init("ANALYSED", alignment: .right),
       .init("OPEN", alignment: .right), .init("DIFFERENCE", alignment: .right),
     ])

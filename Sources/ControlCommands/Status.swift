@@ -110,7 +110,7 @@ struct StatusResponse: Sendable, Equatable, Presentable {
 
   private var workerTable: Table {
     var table = Table([
-      .init("WORKER", shrinks: true), .init("PID", alignment: .right), .init("STATE"), .init("VERSION"),
+      .init("WORKER", wraps: true), .init("PID", alignment: .right), .init("STATE"), .init("VERSION"),
       .init("STARTED", alignment: .right), .init("HEARD OF", alignment: .right),
       .init("RUNNING", alignment: .right),
     ])
@@ -154,7 +154,7 @@ struct StatusResponse: Sendable, Equatable, Presentable {
     var counters = Table(
       [.init("SINCE ITS START", shrinks: true)] + Self.counters.map { .init($0.0, alignment: .right) })
     var endpoints = Table([
-      .init("ENDPOINT", shrinks: true), .init("TYPES"), .init("WORKER", shrinks: true), .init("STATE"),
+      .init("ENDPOINT", wraps: true), .init("TYPES"), .init("WORKER", shrinks: true), .init("STATE"),
       .init("CALLS", alignment: .right),
     ])
     for (name, report, hasEnded) in reports {

@@ -19,6 +19,28 @@ public struct HTTPConnection: Sendable, Hashable {
     pointer.flatMap { mhd_header($0, name) }.map { String(cString: $0) }
   }
 
+  /// All headers, their names in lower case.
+  var headers: FormValues {
+    FormValues(pairs(mhd_each_header).map { ($0.lowercased(), $1) })
+  }
+
+  /// The cookies that came with the request.
+  var cookies: FormValues { FormValues(pairs(mhd_each_cookie)) }
+
+  /// What stands behind the path's question mark, decoded.
+  var query: FormValues { FormValues(pairs(mhd_each_argument)) }
+
+  private typealias Iterator = (
+    OpaquePointer, @escaping MHD_KeyValueIterator, UnsafeMutableRawPointer
+  ) -> Void
+
+  private func pairs(_ each: Iterator) -> [(String, String)] {
+    guard let pointer else { return [] }
+    var found: [(String, String)] = []
+    withUnsafeMutablePointer(to: &found) { each(pointer, addPair, $0) }
+    return found
+  }
+
   /// The client's socket, or -1.
   public var socket: Int32 { pointer.map(mhd_socket) ?? -1 }
 
@@ -39,14 +61,15 @@ public struct HTTPConnection: Sendable, Hashable {
     queue(status, headers, body.withUnsafeBytes { mhd_response($0.baseAddress, $0.count) })
   }
 
-  /// Queues an answer whose body has an announced length and is read piece by piece.
+  /// Queues an answer whose body is read piece by piece, to an announced length or, without one, until it ends.
   ///
   /// - Returns: Whether the connection stays open.
   public func answer(
-    _ status: Int, _ headers: [(name: String, value: String)], length: Int, _ body: HTTPBodyReader
+    _ status: Int, _ headers: [(name: String, value: String)], length: Int?, _ body: HTTPBodyReader
   ) -> Bool {
     let context = Unmanaged.passRetained(body).toOpaque()
-    guard let response = mhd_read_response(UInt64(length), readBody, context, freeBody) else {
+    let announced = length.map { UInt64($0) } ?? mhd_unknown_length
+    guard let response = mhd_read_response(announced, readBody, context, freeBody) else {
       Unmanaged<HTTPBodyReader>.fromOpaque(context).release()
       return false
     }
@@ -69,6 +92,8 @@ open class HTTPBodyReader {
   public enum Step {
     /// So many bytes; 0 of a connection that was suspended, which asks again when it goes on.
     case bytes(Int)
+    /// There is no more, of a body without an announced length.
+    case end
     /// There is no more, although more was announced: the connection is closed.
     case broken
   }
@@ -87,10 +112,22 @@ private func readBody(
   let reader = Unmanaged<HTTPBodyReader>.fromOpaque(context).takeUnretainedValue()
   switch reader.read(at: Int(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: room)) {
   case .bytes(let count): return count
+  case .end: return mhd_reader_ended
   case .broken: return mhd_reader_failed
   }
 }
 
 private func freeBody(_ context: UnsafeMutableRawPointer?) {
   if let context { Unmanaged<HTTPBodyReader>.fromOpaque(context).release() }
+}
+
+/// Called by libmicrohttpd for each pair of a request.
+private func addPair(
+  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
+  _ value: UnsafePointer<CChar>?
+) -> MHD_Result {
+  guard let context, let name else { return mhd_yes }
+  context.assumingMemoryBound(to: [(String, String)].self).pointee.append(
+    (String(cString: name), value.map { String(cString: $0) } ?? ""))
+  return mhd_yes
 }

@@ -1,5 +1,4 @@
 internal import EventLoop
-public import Formatting
 internal import Synchronization
 
 /// The HTTP server of an installed program: a few pages, each made by an asynchronous function.
@@ -13,8 +12,10 @@ public final class HTTPServer: Sendable {
     public var daemon = HTTPDaemon.Bounds()
     /// How long a page may take; then the answer is 503.
     public var answer: Duration = .seconds(10)
-    /// Bytes of a body; a larger one is refused with 413. No page takes one as yet: it is thrown away.
+    /// Bytes of a body that no page takes, and that is thrown away; a larger one is refused with 413.
     public var body = 4096
+    /// Bytes of a form; a larger one is refused with 413.
+    public var form = 64 << 10
 
     /// The usual bounds.
     public init() {}
@@ -28,11 +29,12 @@ public final class HTTPServer: Sendable {
 
   /// Starts to serve.
   ///
+  /// - Parameter events: What some of the routes answer with, which ends when the server stops.
   /// - Throws: `HTTPServingError` where the address cannot be listened on.
   public init(
-    _ address: ListenAddress, _ routes: [HTTPRoute], bounds: Bounds = Bounds()
+    _ address: ListenAddress, _ routes: [HTTPRoute], bounds: Bounds = Bounds(), events: HTTPEvents? = nil
   ) throws(HTTPServingError) {
-    let core = ServerCore(routes, bounds, isLoopback: address.isLoopback)
+    let core = ServerCore(routes, bounds, events, isLoopback: address.isLoopback)
     daemon = try HTTPDaemon(address, bounds.daemon) { _, method, path in
       PageExchange(core, method: method, path: path)
     }
@@ -51,56 +53,6 @@ public final class HTTPServer: Sendable {
   }
 }
 
-/// One page: the path that asks for it, and what makes it.
-public struct HTTPRoute: Sendable {
-  /// The path, without a query.
-  public let path: String
-  let answer: @Sendable () async -> HTTPAnswer
-
-  /// A page that GET and HEAD ask for.
-  public init(_ path: String, _ answer: @escaping @Sendable () async -> HTTPAnswer) {
-    self.path = path
-    self.answer = answer
-  }
-}
-
-/// What goes back to a client.
-public struct HTTPAnswer: Sendable, Equatable {
-  /// The status.
-  public var status: Int
-  /// The body's type.
-  public var contentType: String
-  /// The body.
-  public var body: [UInt8]
-  /// What the path may be asked by; of 405 alone.
-  var allow: String?
-
-  /// An answer with its parts.
-  public init(_ status: Int = 200, contentType: String, body: [UInt8]) {
-    self.status = status
-    self.contentType = contentType
-    self.body = body
-  }
-
-  /// A line of text.
-  public static func text(_ status: Int, _ line: String) -> HTTPAnswer {
-    HTTPAnswer(status, contentType: "text/plain; charset=utf-8", body: Array((line + "\n").utf8))
-  }
-
-  /// A JSON value.
-  public static func json(_ status: Int, _ value: JSONValue) -> HTTPAnswer {
-    HTTPAnswer(status, contentType: "application/json", body: value.bytes + Array("\n".utf8))
-  }
-
-  /// Nothing of a request is in here: what a client sends cannot become a header of its answer.
-  var headers: [(name: String, value: String)] {
-    [
-      ("Content-Type", contentType), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
-      ("Content-Security-Policy", "default-src 'none'"),
-    ] + (allow.map { [("Allow", $0)] } ?? [])
-  }
-}
-
 /// What all requests share.
 final class ServerCore: Sendable {
   private struct State {
@@ -110,33 +62,27 @@ final class ServerCore: Sendable {
     var pending: [UInt64: PendingPage] = [:]
   }
 
-  private let routes: [String: HTTPRoute]
-  private let isLoopback: Bool
+  private let routes: HTTPRoutes
+  private let events: HTTPEvents?
+  private let asksForName: Bool
   private let state = Mutex(State())
   let bounds: HTTPServer.Bounds
 
-  init(_ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, isLoopback: Bool) {
-    self.routes = Dictionary(uniqueKeysWithValues: routes.map { ($0.path, $0) })
+  init(_ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, _ events: HTTPEvents?, isLoopback: Bool) {
+    self.routes = HTTPRoutes(routes)
     self.bounds = bounds
-    self.isLoopback = isLoopback
+    self.events = events
+    asksForName = isLoopback
   }
 
   /// The page that a request is for, or why there is none.
-  func route(method: String, path: String, host: String?) -> Result<HTTPRoute, RefusedRequest> {
-    guard !isLoopback || Self.isThisMachine(host) else {
+  func route(method: String, path: String, host: String?) -> Result<HTTPRoutes.Match, RefusedRequest> {
+    let match = routes.match(method: method, path: path)
+    guard !asksForName || (try? match.get())?.route.answersAnyName == true || Self.isThisMachine(host) else {
       // A page of the web whose name was made to stand for 127.0.0.1 would else read it by somebody's browser.
       return .failure(RefusedRequest(.text(421, "This server is reached as 127.0.0.1 or localhost alone.")))
     }
-    guard let route = routes[path] else {
-      let known = routes.keys.sorted().joined(separator: " ")
-      return .failure(RefusedRequest(.text(404, "There is no such page. There are: \(known)")))
-    }
-    guard method == "GET" || method == "HEAD" else {
-      var refusal = HTTPAnswer.text(405, "This page is read by GET.")
-      refusal.allow = "GET, HEAD"
-      return .failure(RefusedRequest(refusal))
-    }
-    return .success(route)
+    return match
   }
 
   /// Whether a request names this machine by its loopback, with a port or without; one without a name is none of a
@@ -147,7 +93,7 @@ final class ServerCore: Sendable {
   }
 
   /// Suspends a connection and begins to make its page; false when the server is closing.
-  func make(_ route: HTTPRoute, _ page: PendingPage) -> Bool {
+  func make(_ route: HTTPRoute, _ request: HTTPRequest, _ page: PendingPage) -> Bool {
     // Under the lock, so that none is suspended after `close` has resumed them.
     let number: UInt64? = state.withLock { state in
       guard !state.isClosed else { return nil }
@@ -157,10 +103,14 @@ final class ServerCore: Sendable {
       return state.lastNumber
     }
     guard let number else { return false }
-    let work = Task { finish(number, await route.answer()) }
+    let work = Task { finish(number, await route.answer(request)) }
     let limit = Task { [bounds] in
       do { try await Task.sleep(for: bounds.answer) } catch { return }  // it was made before
-      finish(number, .text(503, "The page took too long."))
+      let told =
+        route.method == .post
+        ? "This took too long and was stopped. A part of it may be done: look before you send the form again."
+        : "The page took too long."
+      finish(number, .text(503, told))
       work.cancel()
     }
     page.whenFinished { limit.cancel() }
@@ -179,6 +129,7 @@ final class ServerCore: Sendable {
       return state.pending.values
     }
     for page in pending { page.finish(.text(503, "The program is stopping.")) }
+    events?.close()
   }
 }
 
@@ -234,8 +185,9 @@ private final class PageExchange: HTTPExchange {
   private let core: ServerCore
   private let method: String
   private let path: String
-  private var route: HTTPRoute?
+  private var match: HTTPRoutes.Match?
   private var page: PendingPage?
+  private var body: [UInt8] = []
   private var bodyBytes = 0
 
   init(_ core: ServerCore, method: String, path: String) {
@@ -247,29 +199,47 @@ private final class PageExchange: HTTPExchange {
   override func begin(_ connection: HTTPConnection) -> Bool {
     switch core.route(method: method, path: path, host: connection.header("Host")) {
     case .failure(let refused): return deliver(refused.answer, connection)
-    case .success(let route): self.route = route
+    case .success(let match): self.match = match
     }
-    if let length = connection.header("Content-Length"), Int(length).map({ $0 > core.bounds.body }) ?? true {
+    if let length = connection.header("Content-Length"), Int(length).map({ $0 > bodyLimit }) ?? true {
       return deliver(.text(413, "The request's body is too large."), connection)
     }
     return true
   }
 
+  private var takesForm: Bool { match?.route.method == .post }
+  private var bodyLimit: Int { takesForm ? core.bounds.form : core.bounds.body }
+
   override func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bodyBytes += bytes.count
     // One that did not announce its length.
-    return bodyBytes <= core.bounds.body
+    guard bodyBytes <= bodyLimit else { return false }
+    if takesForm { body += bytes }
+    return true
   }
 
   override func advance(_ connection: HTTPConnection) -> Bool {
     if let page { return page.answer.map { deliver($0, connection) } ?? false }
-    guard let route else { return false }
+    guard let match else { return false }
+    let request: HTTPRequest
+    switch HTTPRequest.read(match, path: path, connection, body) {
+    case .failure(let refused): return deliver(refused.answer, connection)
+    case .success(let read): request = read
+    }
     let page = PendingPage(connection)
     self.page = page
-    return core.make(route, page) || deliver(.text(503, "The program is stopping."), connection)
+    return core.make(match.route, request, page)
+      || deliver(.text(503, "The program is stopping."), connection)
   }
 
   private func deliver(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
-    connection.answer(answer.status, answer.headers, answer.body)
+    guard let events = answer.events else {
+      return connection.answer(answer.status, answer.allHeaders, answer.body)
+    }
+    guard let body = events.source.open(connection) else {
+      return deliver(.text(503, "Too many browsers listen to events already."), connection)
+    }
+    events.opened()
+    return connection.answer(answer.status, answer.allHeaders, length: nil, body)
   }
 }

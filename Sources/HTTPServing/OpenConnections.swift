@@ -20,7 +20,7 @@ final class OpenConnections: Sendable {
   }
 
   /// A connection was taken. Where there is one too many, the oldest that is not kept ends: the library sees it as
-  /// closed by its client. Its socket is still this process's, for `ended` is told before it is closed.
+  /// closed by its client. Its socket is still this process's, for `ended` is called before it is closed.
   func began(_ connection: HTTPConnection) {
     open.withLock { open in
       if open.count >= most, let oldest = open.firstIndex(where: { !$0.isKept }) {

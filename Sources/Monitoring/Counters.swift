@@ -33,41 +33,25 @@ public final class Counters: Sendable {
   public init() {}
 
   /// The counter of a name, made when first asked for.
-  public func counter(_ name: String) -> Counter {
-    named.withLock { named in
-      if let known = named.counters[name] { return known }
-      let made = Counter()
-      named.counters[name] = made
-      return made
-    }
-  }
+  public func counter(_ name: String) -> Counter { known(name, \.counters, or: Counter()) }
 
   /// The gauge of a name, made when first asked for.
-  public func gauge(_ name: String) -> Gauge {
-    named.withLock { named in
-      if let known = named.gauges[name] { return known }
-      let made = Gauge()
-      named.gauges[name] = made
-      return made
-    }
-  }
+  public func gauge(_ name: String) -> Gauge { known(name, \.gauges, or: Gauge()) }
 
   /// The counters of a name, one for each value of a label, made when first asked for.
-  public func labelled(_ name: String) -> LabelledCounter {
-    named.withLock { named in
-      if let known = named.labelled[name] { return known }
-      let made = LabelledCounter()
-      named.labelled[name] = made
-      return made
-    }
-  }
+  public func labelled(_ name: String) -> LabelledCounter { known(name, \.labelled, or: LabelledCounter()) }
 
   /// The histogram of a name, made when first asked for.
-  public func histogram(_ name: String) -> Histogram {
+  public func histogram(_ name: String) -> Histogram { known(name, \.histograms, or: Histogram()) }
+
+  private func known<Meter: Sendable>(
+    _ name: String, _ meters: any WritableKeyPath<Named, [String: Meter]> & Sendable,
+    or make: @autoclosure () -> Meter
+  ) -> Meter {
     named.withLock { named in
-      if let known = named.histograms[name] { return known }
-      let made = Histogram()
-      named.histograms[name] = made
+      if let known = named[keyPath: meters][name] { return known }
+      let made = make()
+      named[keyPath: meters][name] = made
       return made
     }
   }

@@ -16,13 +16,13 @@ public struct AnalysisWorker: Sendable {
   let loop: EventLoop
   let log: Log
   let meters: Meters
-  /// What a monitoring system is told of it.
+  /// What its metrics show.
   public let monitor: WorkerMonitor
   let identity: WorkerIdentity
   /// Under whose account it runs, for the audit.
   let actor: AuditActor
   let failpoints: Failpoints
-  /// The jobs that have ended, where somebody is to be told.
+  /// The jobs that have ended, where somebody is to be notified.
   let ended: EndedJobs?
   /// Who is logged in at the database, once that is known.
   let login = LoginCell()

@@ -41,19 +41,24 @@ actor KeyCache {
 
   /// The keys, that of this number among them; nil when there is none of this number.
   func keys(with id: KeyID?, _ number: Int64) async -> KeyRing? {
-    if let ring = keys(with: id) { return ring }
-    if let read, reading == nil, EventLoop.now >= readAgainAt {
-      readAgainAt = EventLoop.now + Self.interval
-      reading = Task { await self.readAgain(read) }
-    }
-    await reading?.value
-    if let ring = keys(with: id) { return ring }
+    if let ring = await found(id) { return ring }
     if missing.insert(number).inserted {
       log.error(
         "Images are encrypted under a key that this worker has not; their jobs wait and none is failed",
         ["key_id": .string(id?.description ?? "\(number)"), "key_file": .string(Self.advice(hasFile))])
     }
     return nil
+  }
+
+  /// The same for what is no image: nothing is logged where there is none.
+  func found(_ id: KeyID?) async -> KeyRing? {
+    if let ring = keys(with: id) { return ring }
+    if let read, reading == nil, EventLoop.now >= readAgainAt {
+      readAgainAt = EventLoop.now + Self.interval
+      reading = Task { await self.readAgain(read) }
+    }
+    await reading?.value
+    return keys(with: id)
   }
 
   private func keys(with id: KeyID?) -> KeyRing? {

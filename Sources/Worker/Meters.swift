@@ -35,6 +35,8 @@ struct Meters: Sendable {
   let lastSuccess: Gauge
   let inFlight: Gauge
   let waiting: Gauge
+  /// Events that webhooks were sent, by what came of them: `delivered`, `failed` or `gone`.
+  let deliveries: LabelledCounter
   /// Endpoints that are not called at present, or only by a probe.
   let endpointsShut: Gauge
   private let counters: Counters
@@ -63,6 +65,7 @@ struct Meters: Sendable {
     lastSuccess = counters.gauge("last_success")
     inFlight = counters.gauge("calls_in_flight")
     waiting = counters.gauge("jobs_waiting_here")
+    deliveries = counters.labelled("webhook_deliveries")
     endpointsShut = counters.gauge("endpoints_shut")
   }
 

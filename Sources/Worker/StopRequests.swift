@@ -20,6 +20,9 @@ final class StopRequests: Sendable {
     }
   }
 
+  /// Whether a stop was asked for.
+  var isStopped: Bool { count.withLock { $0 } > 0 }
+
   /// Returns when there were more requests than `seen`, or when the task is cancelled.
   func wait(after seen: Int) async {
     while !Task.isCancelled, count.withLock({ $0 }) <= seen { await bell.wait() }

@@ -46,7 +46,7 @@ public struct WorkerConfiguration: Sendable {
   /// Whether to listen for wake-ups; behind a pooler in transaction mode they are not heard, and polling
   /// alone remains.
   public var listens = true
-  /// Whether whoever listens is told which jobs have ended.
+  /// Whether whoever listens is notified of ended jobs.
   public var notifiesEnded = false
   /// Stop when nothing can run within this time; nil to run until told to stop.
   public var drainHorizon: Duration?
@@ -58,6 +58,8 @@ public struct WorkerConfiguration: Sendable {
   public var keyWait: Duration = .seconds(60)
   /// What cleans images that came in by SQL.
   public var imageDecoders = ImageDecoders()
+  /// How webhooks receive ended jobs; it needs the image keys, under which their secrets are.
+  public var webhooks = WebhookSettings()
   /// When and how failed attempts are tried again.
   public var retryPolicy = RetryPolicy()
 

@@ -65,6 +65,7 @@ struct WorkerRun {
     if let ended = worker.ended {
       await EndedNotifier(worker: worker, ended: ended, databases: databases).tell()
     }
+    if worker.configuration.drainHorizon != nil, !requests.isStopped { await courier?.deliverLast() }
     await publishMarks()
     let summary = await summary(drain)
     await ReaderRecord(worker: worker, databases: databases).stop()
@@ -78,6 +79,14 @@ struct WorkerRun {
 
   private var counts: CountKeeper {
     CountKeeper(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
+  }
+
+  /// Tells webhooks; nil where there are no keys for their secrets.
+  private var courier: WebhookCourier? {
+    guard worker.configuration.imageKeys != nil else { return nil }
+    return WebhookCourier(
+      worker: worker, pipeline: pipeline, databases: databases, shards: shards, keys: opener.keys,
+      settings: worker.configuration.webhooks)
   }
 
   private func addLoops(to group: inout TaskGroup<Ended>) {
@@ -119,6 +128,12 @@ struct WorkerRun {
     group.addTask {
       await counts.run()
       return .other
+    }
+    if let courier {
+      group.addTask {
+        await courier.run()
+        return .other
+      }
     }
     if let ended = worker.ended {
       group.addTask {

@@ -99,6 +99,10 @@ public enum WorkerOptions {
   public static let notifyEnded = Flag(
     "notify-ended", key: "notify-ended",
     help: "Notify whoever listens on analysis_ended of the jobs that have ended: their numbers alone.")
+  /// `--webhooks-to-private`.
+  public static let webhooksToPrivate = Flag(
+    "webhooks-to-private", environment: "ANALYSIS_WEBHOOKS_TO_PRIVATE", key: "webhooks-to-private",
+    help: "Send to webhooks at private addresses too: this machine's own and those of its network.")
   /// `--ca-file`.
   public static let authorities = Option(
     "ca-file", .path, environment: "ANALYSIS_CA_FILE", key: "ca-file",
@@ -142,7 +146,7 @@ public enum WorkerOptions {
   public static let inputs: [any Input] = [
     config, database, SharedOptions.databaseProof, endpoint, endpointFor, dialect, credentials, keyFile,
     requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,
-    poll, grace, drain, horizon, listen, notifyEnded,
+    poll, grace, drain, horizon, listen, notifyEnded, webhooksToPrivate,
     authorities,
     pins, certificate, plainHTTP, normalIDs, metrics, metricsFromAnywhere, logLevel,
   ]

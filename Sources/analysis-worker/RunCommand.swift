@@ -82,6 +82,7 @@ struct RunCommand {
     configuration.grace = try values[WorkerOptions.grace]
     configuration.listens = try values[WorkerOptions.listen]
     configuration.notifiesEnded = try values[WorkerOptions.notifyEnded]
+    configuration.webhooks.allowsPrivateAddresses = try values[WorkerOptions.webhooksToPrivate]
     configuration.imageKeys = try imageKeys()
     configuration.requiresEncryption = try values[WorkerOptions.requireEncryption]
     guard !configuration.requiresEncryption || configuration.imageKeys != nil else {

@@ -20,7 +20,9 @@ struct Sockets {
     // Whoever reads the metrics, however many, takes no socket from a call.
     let listener =
       try context.values[WorkerOptions.metrics] == nil ? 0 : HTTPServer.Bounds().daemon.descriptors
-    let limit = DescriptorLimit.raise() - listener
+    // Only a worker with keys tells webhooks.
+    let webhooks = try context.values[WorkerOptions.keyFile] == nil ? 0 : WebhookSettings().connections
+    let limit = DescriptorLimit.raise() - listener - webhooks
     do throws(WorkerError) {
       let room = try DescriptorBudget.calls(limit: limit)
       concurrency = min(wished, room)

@@ -41,7 +41,8 @@ struct CoverageTests {
     // What every login tries in turn counts once.
     let count =
       Set(SQLAttack.all.map(\.sql)).count + AnswerAttack.all.count + AddressAttackTests.attacks.count
-      + RouteAttack.all.count + MonitoringAttack.all.count + PictureAttack.all.count
+      + RouteAttack.all.count + MonitoringAttack.all.count + DashboardAttack.onLoopback.count
+      + DashboardAttack.withoutToken.count + PictureAttack.all.count
       + KeptEndTamperingTests.tamperings.count
     #expect(count >= 120, "\(count)")
   }

@@ -62,11 +62,11 @@ struct CompletionTests {
 
   @Test("the manual page holds every section, each command, and no hidden one")
   func manual() throws {
-    guard case .show(.manual) = try Sample.tool.parse(["help", "--man"]) else {
+    guard case .show(.manual(["shop"])) = try Sample.tool.parse(["help", "--man"]) else {
       Issue.record("nothing is shown")
       return
     }
-    let page = Sample.tool.text(of: .manual)
+    let page = Sample.tool.text(of: .manual(["shop"]))
     for part in [
       ".TH \"SHOP\" 1", ".SH NAME\nshop \\- Submit images", ".SH SYNOPSIS", ".SH EXAMPLES", ".SH DESCRIPTION",
       ".SH OPTIONS", ".SH COMMANDS", ".SS \"shop jobs list\"", ".SH ENVIRONMENT", "\\fBSHOP_WINDOW\\fR",
@@ -75,7 +75,30 @@ struct CompletionTests {
       #expect(page.contains(part), "\(part)")
     }
     #expect(!page.contains("rehearse"))
-    #expect(page == Sample.tool.text(of: .manual))
+    #expect(page == Sample.tool.text(of: .manual(["shop"])))
+  }
+
+  @Test(
+    "each command has a manual page of its own, with the options of those above it",
+    arguments: [["jobs", "list", "--man"], ["help", "jobs", "list", "--man"]])
+  func manualOfACommand(words: [String]) throws {
+    guard case .show(let page) = try Sample.tool.parse(words) else {
+      Issue.record("nothing is shown")
+      return
+    }
+    #expect(page == .manual(["shop", "jobs", "list"]))
+    let text = Sample.tool.text(of: page)
+    for part in [
+      ".TH \"SHOP\\-JOBS\\-LIST\" 1", ".SH NAME\nshop\\-jobs\\-list \\- ",
+      "\\fBshop jobs list\\fR [options]", "\\-\\-plan", ".SH OPTIONS OF EVERY SUBCOMMAND", "\\-\\-config",
+      ".SH SEE ALSO\n\\fBshop\\-jobs\\fR(1)\n",
+    ] {
+      #expect(text.contains(part), "\(part)")
+    }
+    #expect(!text.contains(".SH COMMANDS") && !text.contains("\\-\\-window"))
+    #expect(
+      Sample.tool.text(of: .manual(["shop", "jobs"])).contains(
+        ".SH SEE ALSO\n\\fBshop\\fR(1),\n\\fBshop\\-jobs\\-list\\fR(1),\n"))
   }
 
   @Test("text in the manual page cannot be taken for a command of roff")
@@ -84,7 +107,7 @@ struct CompletionTests {
       Command(
         "x", abstract: "A \\fBback\\fR.", discussion: ".so /etc/passwd\n\n'quoted'", run: { _ in .done }),
       version: "1")
-    let page = tool.text(of: .manual)
+    let page = tool.text(of: .manual(["x"]))
     #expect(
       page.contains("\\&.so /etc/passwd") && page.contains("\\&'quoted'") && page.contains("\\efBback\\efR"))
   }

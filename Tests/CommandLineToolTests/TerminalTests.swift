@@ -37,6 +37,26 @@ struct TerminalTests {
     #expect(tiny.last == "17  a very …  3")
   }
 
+  @Test("what names a row goes on in the next line, after what may be cut or left out")
+  func wrapped() {
+    var table = Table([
+      .init("user", wraps: true), .init("zone", shrinks: true), .init("note", mayGo: true), .init("n"),
+    ])
+    table.add([Cell("a-very-long-user-of-thirty-char", .red), "Asia/Jakarta", "x", Cell(3)])
+    table.add(["u1", "UTC", "", Cell(4)])
+    #expect(
+      table.render(width: 26) == """
+        user           zone      n
+        a-very-long-u  Asia/Ja…  3
+        ser-of-thirty
+        -char
+        u1             UTC       4
+
+        """)
+    #expect(table.render(width: 26, paint: Paint(true)).contains("\n\u{1B}[31m-char\u{1B}[0m\n"))
+    #expect(table.render().split(separator: "\n").count == 3)
+  }
+
   @Test("colours come round the text, and only where they are wanted")
   func colours() {
     var table = Table([.init("band"), .init("n")])

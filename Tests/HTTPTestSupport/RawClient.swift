@@ -130,3 +130,29 @@ public final class RawClient {
     }
   }
 }
+
+extension RawClient {
+  /// Reads until a text has come, as one of an answer that does not end.
+  public func expect(_ text: String) throws {
+    var read: [UInt8] = []
+    while !String(decoding: read, as: UTF8.self).contains(text) {
+      guard let bytes = more() else {
+        throw Failure(what: "closed after \(String(decoding: read, as: UTF8.self))")
+      }
+      read += bytes
+    }
+  }
+
+  /// All that comes until the other side closes the connection.
+  public func untilClosed() -> String {
+    var read: [UInt8] = []
+    while let bytes = more() { read += bytes }
+    return String(decoding: read, as: UTF8.self)
+  }
+
+  private func more() -> [UInt8]? {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    return count > 0 ? Array(buffer[..<count]) : nil
+  }
+}

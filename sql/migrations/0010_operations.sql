@@ -54,6 +54,25 @@ CREATE TABLE analysis.queue_history (
 -- Dead jobs by the time of their end, for whoever looks for the last failures.
 CREATE INDEX dead_ended ON analysis.dead (shard, failed_at, job_id);
 
+-- The HTTP status of the last failure, by which causes are told apart. NULL: there was no answer, or it died
+-- under version 1.0.
+ALTER TABLE analysis.dead ADD COLUMN status smallint;
+
+-- Entries of the audit by what and whom they concern: by their object, or by the numbers in their detail; and
+-- by what was done and by whom, so that a search for what never happened does not read all of them.
+-- Entries are added to it in the background, from those that every action only drafts.
+CREATE INDEX audit_object ON analysis.audit (object, id);
+CREATE INDEX audit_action ON analysis.audit (action, id);
+CREATE INDEX audit_role ON analysis.audit (role, id);
+CREATE INDEX audit_os_user ON analysis.audit (os_user, id);
+CREATE INDEX audit_users ON analysis.audit USING gin ((detail -> 'users') jsonb_path_ops);
+CREATE INDEX audit_jobs ON analysis.audit USING gin ((detail -> 'jobs') jsonb_path_ops);
+
+-- The users of a clinic, for whoever sees those of some clinics alone.
+CREATE INDEX account_clinic ON analysis.account (shard, clinic_id, user_id) WHERE clinic_id IS NOT NULL;
+-- Users by their references, in the order in which lists and pages go on.
+CREATE INDEX account_reference ON analysis.account (shard, user_ref COLLATE "C");
+
 -- Batches: the jobs that a person submits together. And what a submitter calls a job.
 --
 -- Both stand in a table beside the jobs. A submit without them writes what it wrote before, a worker never
@@ -99,5 +118,66 @@ ALTER TABLE analysis.batch ALTER COLUMN name SET STATISTICS 0;
 
 ALTER TABLE analysis.job_label ENABLE ROW LEVEL SECURITY;
 CREATE POLICY clinic ON analysis.job_label FOR SELECT USING (
+  (SELECT analysis.clinics_seen(current_user)) IS NULL OR (shard, user_id) IN (
+    SELECT u.o_shard, u.o_user FROM analysis.users_seen(current_user) u));
+
+-- Webhooks: addresses that receive how the jobs of a clinic or of a user end. Few, and of all shards:
+-- like the clinics they belong to none. No role reads this table; functions give each what it needs.
+CREATE TABLE analysis.webhook (
+  id              int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  clinic_id       int REFERENCES analysis.clinic (id),          -- whose: a clinic's,
+  shard           smallint,                                     -- or a user's
+  has_findings    boolean NOT NULL,           -- whether what was found is sent too
+  user_id         bigint,
+  failures        int NOT NULL DEFAULT 0,     -- since the last delivery that succeeded, as far as they count
+  created_at      timestamptz NOT NULL,
+  last_success_at timestamptz,
+  last_failure_at timestamptz,
+  retry_at        timestamptz,                -- after failures: nothing is sent before
+  off_at          timestamptz,                -- since when nothing is sent; NULL: it is on
+  off_reason      text CHECK (off_reason IN ('failed', 'gone')),
+  last_failure    text CHECK (length(last_failure) <= 200),
+  host            text NOT NULL CHECK (length(host) BETWEEN 1 AND 300),
+  url             text NOT NULL CHECK (length(url) BETWEEN 9 AND 2000),   -- all of it may be a secret
+  -- For signing, encrypted under a key of the key file, with whose number it begins.
+  secret          bytea NOT NULL CHECK (octet_length(secret) BETWEEN 121 AND 400),
+  CHECK ((clinic_id IS NULL) <> (user_id IS NULL) AND (shard IS NULL) = (user_id IS NULL)),
+  CHECK ((off_at IS NULL) = (off_reason IS NULL)));
+CREATE INDEX webhook_clinic ON analysis.webhook (clinic_id) WHERE clinic_id IS NOT NULL;
+CREATE INDEX webhook_user ON analysis.webhook (shard, user_id) WHERE user_id IS NOT NULL;
+
+-- What is sent to them: a row for each job that ended while there was a webhook for it, in the job's shard.
+CREATE SEQUENCE analysis.webhook_event_id AS bigint CACHE 16;
+CREATE TABLE analysis.webhook_event (
+  shard        smallint NOT NULL,
+  state        smallint NOT NULL CHECK (state BETWEEN 0 AND 3),  -- test, succeeded, cancelled, dead
+  period       smallint,                      -- the job's; NULL: a test
+  attempts     smallint NOT NULL DEFAULT 0,
+  webhook_id   int NOT NULL,
+  id           bigint NOT NULL DEFAULT nextval('analysis.webhook_event_id'),
+  job_id       bigint,
+  user_id      bigint,
+  worker_id    bigint,                        -- who delivers it now
+  at           timestamptz NOT NULL,          -- when the job ended
+  due_at       timestamptz,                   -- NULL: it was delivered or given up
+  tried_at     timestamptz,                   -- first
+  delivered_at timestamptz,
+  failed_at    timestamptz,                   -- given up
+  PRIMARY KEY (shard, id),
+  CHECK ((due_at IS NOT NULL)::int + (delivered_at IS NOT NULL)::int + (failed_at IS NOT NULL)::int = 1))
+  WITH (fillfactor = 80, autovacuum_vacuum_threshold = 100);
+CREATE INDEX webhook_event_due ON analysis.webhook_event (shard, webhook_id, due_at);
+CREATE INDEX webhook_event_user ON analysis.webhook_event (shard, user_id);
+CREATE INDEX webhook_event_at ON analysis.webhook_event (shard, at);
+
+ALTER TABLE analysis.webhook ALTER COLUMN url SET STATISTICS 0, ALTER COLUMN secret SET STATISTICS 0;
+
+ALTER TABLE analysis.webhook ENABLE ROW LEVEL SECURITY;
+CREATE POLICY clinic ON analysis.webhook FOR SELECT USING (
+  (SELECT analysis.clinics_seen(current_user)) IS NULL
+  OR clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)))
+  OR (shard, user_id) IN (SELECT u.o_shard, u.o_user FROM analysis.users_seen(current_user) u));
+ALTER TABLE analysis.webhook_event ENABLE ROW LEVEL SECURITY;
+CREATE POLICY clinic ON analysis.webhook_event FOR SELECT USING (
   (SELECT analysis.clinics_seen(current_user)) IS NULL OR (shard, user_id) IN (
     SELECT u.o_shard, u.o_user FROM analysis.users_seen(current_user) u));

@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 import JobQueue
 import PostgreSQL
 import SQLFiles
@@ -38,6 +39,20 @@ extension BatchStatus {
       id: BatchID(try row.int64("o_batch")), name: try row.stringIfPresent("o_name"),
       createdAt: try row.seconds("o_created_at"), login: try row.stringIfPresent("o_login"),
       refused: try row.int32IfPresent("o_refused").map(Int.init), counts: BatchCounts())
+  }
+}
+
+extension BatchStatus {
+  /// What the batch is called: its name, else the day on which it was made.
+  public var shownName: String { name ?? String(Moment.short(createdAt).prefix(10)) }
+
+  /// How many of its jobs end in a second: `2.5/s`.
+  public var shownRate: String? { counts.rate.map { "\(($0 * 10).rounded() / 10)/s" } }
+
+  /// How long the rest takes; nil where nothing is left, and a question mark where nothing ended lately.
+  public var shownTimeLeft: String? {
+    guard counts.open > 0 else { return nil }
+    return counts.secondsLeft.map { Moment.age($0.rounded(.up)) } ?? "?"
   }
 }
 

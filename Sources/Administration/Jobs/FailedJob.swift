@@ -12,12 +12,17 @@ public struct FailedJob: Sendable, Equatable {
   public let failureClass: String
   /// The endpoint's code.
   public let code: String?
+  /// The HTTP status; nil when there was no answer, or when it died under version 1.0.
+  public let status: Int?
   /// What happened.
   public let message: String
   /// The number of the worker that had it last; nil where that is not known.
   public let worker: Int64?
   /// That worker's machine and process; nil when it has been gone for a day.
   public let workerName: String?
+
+  /// The class, the HTTP status and the endpoint's code.
+  public var cause: FailureCause { FailureCause(failureClass, status: status, code: code) }
 
   /// Its position in a list.
   var cursor: FailedJobCursor { FailedJobCursor(endedAt: summary.finishedAt ?? 0, job: summary.id) }
@@ -54,8 +59,9 @@ public struct FailedJobPage: Sendable, Equatable {
 
 extension FailedJob {
   static let function = SQLFunction(
-    "list_dead", 7, "o_job", "o_ended_at", "o_user", "o_kind", "o_period", "o_lane", "o_created_at",
-    "o_attempts", "o_class", "o_code", "o_message", "o_source_name", "o_worker", "o_host", "o_pid")
+    "list_dead", 13, "o_job", "o_ended_at", "o_user", "o_kind", "o_period", "o_lane", "o_created_at",
+    "o_attempts", "o_class", "o_code", "o_status", "o_message", "o_source_name", "o_worker", "o_host", "o_pid"
+  )
 
   /// Reads a row of it.
   init(_ row: Row, shard: Int16) throws {
@@ -67,6 +73,7 @@ extension FailedJob {
       sourceName: try row.stringIfPresent("o_source_name"))
     failureClass = try row.string("o_class")
     code = try row.stringIfPresent("o_code")
+    status = try row.int16IfPresent("o_status").map(Int.init)
     message = try row.string("o_message")
     worker = try row.int64IfPresent("o_worker")
     let host = try row.stringIfPresent("o_host")
@@ -114,7 +121,10 @@ extension JobDirectory {
       FailedJob.function,
       [
         .int16(shard), .text(filter.user), .int16(filter.kind?.code), .int16(filter.month?.label),
-        .timestamp(timestamp(after?.endedAt)), .int64(after?.job.value), .int32(Int32(clamping: limit)),
+        .int64(filter.batch?.value), .text(filter.reference), .text(filter.cause?.failureClass),
+        .text(filter.cause?.code), .int16(filter.cause?.status.map { Int16(clamping: $0) }),
+        .text(filter.cause?.messageStart), .timestamp(timestamp(after?.endedAt)), .int64(after?.job.value),
+        .int32(Int32(clamping: limit)),
       ], while: "listing failed jobs"
     ) { rows in
       var part = FailedPart()

@@ -181,11 +181,13 @@ public struct JobDeath: Sendable, Equatable {
   public let failedAt: Double
   /// Calls of the endpoint in all.
   public let calls: Int
+  /// The HTTP status of the last failure; nil when there was no answer.
+  public let status: Int?
 }
 
 extension JobDeath {
   static let function = SQLFunction(
-    "job_death", 2, "attempts", "class", "code", "message", "failed_at", "calls")
+    "job_death", 2, "attempts", "class", "code", "message", "failed_at", "calls", "status")
 
   /// Reads a row of it.
   init(_ row: Row) throws {
@@ -195,5 +197,6 @@ extension JobDeath {
     message = try row.stringIfPresent("message")
     failedAt = try row.seconds("failed_at")
     calls = try row.int("calls")
+    status = try row.int16IfPresent("status").map(Int.init)
   }
 }

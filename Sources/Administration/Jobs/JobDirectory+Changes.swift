@@ -56,8 +56,14 @@ public enum UncancelOutcome: Sendable, Equatable {
 }
 
 extension JobDirectory {
-  /// For how long a cancellation can be undone, in seconds.
-  public static let uncancelTime: Double = 86_400
+  /// Since when cancellations can be undone, by the server's clock, in seconds since 1970.
+  public func uncancelFrom() async throws(JobQueueError) -> Double {
+    try await Statement(
+      SQLFunction("uncancel_from", 0), [], while: "asking which cancellations can be undone"
+    ) { rows in
+      try rows.single().seconds("uncancel_from")
+    }.run(on: database)
+  }
 
   /// Cancels jobs and gives their quota units back. A running job is cancelled too: what its worker brings
   /// is not stored.

@@ -45,8 +45,12 @@ extension JobDirectory {
   /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
   /// recorded first.
   ///
-  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
-  public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
+  /// - Parameters:
+  ///   - readsResult: Whether what was found is read too.
+  ///   - actor: who reads it, for the audit; nil for what the server knows itself.
+  public func show(
+    _ job: JobID, readsResult: Bool = true, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) -> JobDetail? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
     guard let summary = try await summaries([job], at: location).first else { return nil }
     let key: [Parameter] = [.int16(location.shard), .int64(job.value)]
@@ -57,7 +61,7 @@ extension JobDirectory {
     }.run(on: database)
     var result: StoredResult?
     var isHidden = false
-    if summary.state == .succeeded {
+    if readsResult, summary.state == .succeeded {
       do {
         result = try await results(of: [job], user: summary.user, by: actor)[job]
       } catch {
@@ -78,11 +82,12 @@ extension JobDirectory {
         )
       }
     }.run(on: database)
-    let death = try await Statement(
-      JobDeath.function, key, while: "reading why job \(job) is dead"
-    ) { rows in
-      try rows.first.map { try JobDeath($0) }
-    }.run(on: database)
+    let death =
+      summary.state != .dead
+      ? nil
+      : try await Statement(JobDeath.function, key, while: "reading why job \(job) is dead") { rows in
+        try rows.first.map { try JobDeath($0) }
+      }.run(on: database)
     let holder =
       summary.state != .running
       ? nil
@@ -121,7 +126,7 @@ extension JobDirectory {
     return results
   }
 
-  /// How many results one entry of the audit tells of.
+  /// How many results one entry of the audit names.
   private static let resultsAtOnce = 1000
 
   /// The state of each of some jobs; jobs that are unknown are left out.

@@ -68,12 +68,15 @@ public struct JobFilter: Sendable, Equatable {
   public var batch: BatchID?
   /// With which reference.
   public var reference: String?
+  /// Dead of which cause; jobs in other states have none.
+  public var cause: FailureCause?
 
   /// A filter; without arguments, of all jobs.
   public init(
     user: String? = nil, state: JobState? = nil, month: Period? = nil, kind: AnalysisKind? = nil,
-    batch: BatchID? = nil, reference: String? = nil
+    batch: BatchID? = nil, reference: String? = nil, cause: FailureCause? = nil
   ) {
+    self.cause = cause
     self.user = user
     self.state = state
     self.month = month

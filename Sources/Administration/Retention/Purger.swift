@@ -56,8 +56,6 @@ public struct Purger: Sendable {
   /// The moment that counts as now for the whole run.
   private func moment() async throws(JobQueueError) -> Timestamp {
     if let given = settings.moment { return Timestamp(secondsSince1970: given) }
-    return try await Statement(file: "server/clock.sql", while: "asking for the server's time") { rows in
-      try rows.single().timestamp("at")
-    }.run(on: database)
+    return try await Statement.serverTime.run(on: database)
   }
 }

@@ -2,7 +2,7 @@ public import JobQueue
 public import PostgreSQL
 import SQLFiles
 
-/// What a monitoring system is told beside the status: sums over all users, which change slowly and cost more than the
+/// What metrics show beside the status: sums over all users, which change slowly and cost more than the
 /// status does. Ask once a minute at most.
 public struct QueueTotals: Sendable, Equatable {
   /// Submits that the limits of the present month have refused; it begins anew with each month.

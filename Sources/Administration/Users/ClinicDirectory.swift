@@ -13,6 +13,18 @@ public struct Clinic: Sendable, Equatable {
   public let users: Int
 }
 
+/// What the users of a clinic have used of the running month.
+public struct ClinicUsage: Sendable, Equatable {
+  /// The clinic's name.
+  public let clinic: String
+  /// How many users it has.
+  public let users: Int
+  /// Units that they have taken.
+  public let used: Int64
+  /// Submits that their limits have refused.
+  public let refused: Int64
+}
+
 /// A database role that sees the users of some clinics only.
 public struct ClinicViewer: Sendable, Equatable {
   /// The role's name.
@@ -37,6 +49,20 @@ public struct ClinicDirectory: Sendable {
     ) { rows in
       try rows.map {
         Clinic(id: try $0.int("o_clinic"), name: try $0.string("o_name"), users: try $0.int("o_users"))
+      }
+    }.run(on: database)
+  }
+
+  /// What the clinics' users have used of the running month: the hundred that have used most.
+  public func usage() async throws(JobQueueError) -> [ClinicUsage] {
+    try await Statement(
+      SQLFunction("clinic_usage", 0, "o_clinic", "o_users", "o_used", "o_refused"), [],
+      while: "reading what the clinics have used"
+    ) { rows in
+      try rows.map {
+        ClinicUsage(
+          clinic: try $0.string("o_clinic"), users: try $0.int("o_users"), used: try $0.int64("o_used"),
+          refused: try $0.int64("o_refused"))
       }
     }.run(on: database)
   }

@@ -48,7 +48,7 @@ struct Matcher {
     }
     switch name {
     case "help": try matchHelp()
-    case "man": page = .manual
+    case "man": page = .manual(scope.path)
     case "version" where scope.commands.count == 1: page = .version
     default:
       let typed = "--\(name)"
@@ -95,7 +95,7 @@ struct Matcher {
   /// `help jobs list` and `--help` alike: the words that follow lead to the command that is asked about.
   private mutating func matchHelp() throws(UsageError) {
     for token in tokens {
-      if token == .long(name: "man", value: nil) { return page = .manual }
+      if token == .long(name: "man", value: nil) { return page = .manual(scope.path) }
       if case .bare(let word) = token, !scope.command.subcommands.isEmpty {
         scope.enter(try scope.subcommand(word))
       }

@@ -15,23 +15,30 @@ public struct Table: Sendable {
     let title: String
     let alignment: Alignment
     let shrinks: Bool
+    let wraps: Bool
     let mayGo: Bool
 
-    /// Makes a column. One that `shrinks` is cut where the table is wider than the terminal; one that `mayGo` is left
-    /// out where that is not enough, the last first.
-    public init(_ title: String, alignment: Alignment = .left, shrinks: Bool = false, mayGo: Bool = false) {
+    /// Makes a column. One that `shrinks` is cut where the table is wider than the terminal. One that `wraps` goes on
+    /// in the next line instead: it names the row, and is never cut. One that `mayGo` is left out where that is not
+    /// enough, the last first.
+    public init(
+      _ title: String, alignment: Alignment = .left, shrinks: Bool = false, wraps: Bool = false,
+      mayGo: Bool = false
+    ) {
       self.title = printable(title)
       self.alignment = alignment
       self.shrinks = shrinks
+      self.wraps = wraps
       self.mayGo = mayGo
     }
+
+    /// How narrow it may become, so that something of it can still be read; nil where it keeps its width.
+    var narrowest: Int? { wraps ? 10 : shrinks ? 8 : nil }
   }
 
   private let columns: [Column]
   private var rows: [[Cell]] = []
   private static let gap = 2
-  /// A column is never cut below this, so that something of it can still be read.
-  private static let narrowest = 8
 
   /// Makes an empty table.
   public init(_ columns: [Column]) {
@@ -76,25 +83,53 @@ public struct Table: Sendable {
     guard let width else { return widths }
     var excess = widths.reduce(0, +) + Self.gap * max(0, columns.count - 1) - width
     while excess > 0 {
-      let shrinkable = columns.indices.filter { columns[$0].shrinks && widths[$0] > Self.narrowest }
-      guard let widest = shrinkable.max(by: { widths[$0] < widths[$1] }) else { break }
+      let narrowable = columns.indices.filter { widths[$0] > columns[$0].narrowest ?? .max }
+      // What names the row is the last to be broken.
+      let cut = narrowable.filter { !columns[$0].wraps }
+      guard let widest = (cut.isEmpty ? narrowable : cut).max(by: { widths[$0] < widths[$1] }) else { break }
       widths[widest] -= 1
       excess -= 1
     }
     return widths
   }
 
+  /// A row: a line, or more where a cell goes on in the next.
   private func line(_ cells: [Cell], _ widths: [Int], _ paint: Paint) -> String {
-    let last = cells.count - 1
-    return cells.indices.map { index in
-      let text = truncated(cells[index].text, to: widths[index])
-      let space = String(repeating: " ", count: max(0, widths[index] - displayWidth(text)))
-      let painted = cells[index].colour.map { paint(text, $0) } ?? text
-      switch columns[index].alignment {
-      case .right: return space + painted
-      case .left: return index == last ? painted : painted + space
+    let parts = cells.indices.map { index in
+      columns[index].wraps
+        ? Self.broken(cells[index].text, to: widths[index])
+        : [truncated(cells[index].text, to: widths[index])]
+    }
+    return (0..<(parts.map(\.count).max() ?? 0)).map { row in
+      let texts = parts.map { row < $0.count ? $0[row] : "" }
+      // No blanks behind what goes on.
+      let last = row == 0 ? cells.count - 1 : texts.lastIndex { !$0.isEmpty } ?? 0
+      return (0...last).map { index in
+        let text = texts[index]
+        let space = String(repeating: " ", count: max(0, widths[index] - displayWidth(text)))
+        let painted = text.isEmpty ? text : cells[index].colour.map { paint(text, $0) } ?? text
+        switch columns[index].alignment {
+        case .right: return space + painted
+        case .left: return index == last ? painted : painted + space
+        }
+      }.joined(separator: String(repeating: " ", count: Self.gap))
+    }.joined(separator: "\n")
+  }
+
+  /// A text in parts that are not wider than that; one part at least.
+  private static func broken(_ text: String, to width: Int) -> [String] {
+    var parts = [""]
+    var used = 0
+    for character in text {
+      let wide = displayWidth(String(character))
+      if used + wide > width, used > 0 {
+        parts.append("")
+        used = 0
       }
-    }.joined(separator: String(repeating: " ", count: Self.gap))
+      parts[parts.count - 1].append(character)
+      used += wide
+    }
+    return parts
   }
 }
 

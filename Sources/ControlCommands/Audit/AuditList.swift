@@ -81,7 +81,8 @@ struct AuditListResponse: Presentable {
     guard !entries.isEmpty else { return "No entries.\n" }
     var table = Table([
       .init("ENTRY", alignment: .right), .init("AT"), .init("ROLE", shrinks: true),
-      .init("USER AND HOST", shrinks: true), .init("ADDRESS", shrinks: true), .init("ACTION"),
+      .init("USER AND HOST", shrinks: true, mayGo: true),
+      .init("ADDRESS", shrinks: true, mayGo: true), .init("ACTION"),
       .init("OBJECT", shrinks: true), .init("REASON", shrinks: true),
     ])
     for entry in entries {

@@ -50,18 +50,6 @@ extension ValueFormat where Value == BatchID {
 }
 
 extension BatchStatus {
-  /// What the batch is called: its name, else the day on which it was made.
-  var shownName: String { name ?? String(Moment.short(createdAt).prefix(10)) }
-
-  /// How many of its jobs end in a second: `2.5/s`.
-  var shownRate: String? { counts.rate.map { "\(($0 * 10).rounded() / 10)/s" } }
-
-  /// How long the rest takes; nil where nothing is left, and a question mark where nothing ended lately.
-  var shownTimeLeft: String? {
-    guard counts.open > 0 else { return nil }
-    return counts.secondsLeft.map { Moment.age($0.rounded(.up)) } ?? "?"
-  }
-
   /// `B17: 40 of 100 done, 1 failed, 2.0/s, 30 s left`.
   var line: String {
     var parts = ["\(counts.succeeded) of \(counts.jobs) done"]

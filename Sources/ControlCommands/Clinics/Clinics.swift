@@ -69,10 +69,10 @@ struct ClinicsResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !clinics.isEmpty else { return "No clinics.\n" }
-    var table = Table([.init("CLINIC", shrinks: true), .init("USERS", alignment: .right)])
+    var table = Table([.init("CLINIC", wraps: true), .init("USERS", alignment: .right)])
     for clinic in clinics { table.add([Cell(clinic.name), Cell(clinic.users)]) }
     guard !viewers.isEmpty else { return table.render(width: width, paint: paint) }
-    var restricted = Table([.init("ROLE"), .init("SEES ONLY", shrinks: true)])
+    var restricted = Table([.init("ROLE"), .init("SEES ONLY", wraps: true)])
     for viewer in viewers { restricted.add([Cell(viewer.role), Cell(viewer.seen)]) }
     return table.render(width: width, paint: paint) + "\n" + restricted.render(width: width, paint: paint)
   }

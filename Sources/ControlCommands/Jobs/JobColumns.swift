@@ -21,7 +21,8 @@ enum JobColumn: String, CaseIterable, Sendable {
     case .job, .attempts: .init(rawValue.uppercased(), alignment: .right)
     case .month: .init(rawValue.uppercased(), mayGo: true)
     case .file: .init(rawValue.uppercased(), shrinks: true, mayGo: true)
-    case .user, .cause: .init(rawValue.uppercased(), shrinks: true)
+    case .user: .init(rawValue.uppercased(), wraps: true)
+    case .cause, .worker: .init(rawValue.uppercased(), shrinks: true)
     default: .init(rawValue.uppercased())
     }
   }
@@ -38,7 +39,7 @@ enum JobColumn: String, CaseIterable, Sendable {
     case .attempts: Cell(job.attempts)
     case .file: Cell(job.sourceName ?? "")
     case .ended: Cell(Moment.short(job.finishedAt))
-    case .cause: Cell(failure?.cause ?? "")
+    case .cause: Cell(failure?.cause.description ?? "")
     case .worker: Cell(failure?.workerName ?? failure?.worker.map { String($0) } ?? "")
     }
   }
@@ -110,14 +111,12 @@ struct FailedJobsResponse: Sendable, Equatable, Presentable {
 }
 
 extension FailedJob {
-  /// The class of the failure, and the endpoint's code.
-  fileprivate var cause: String { [failureClass, code].compactMap { $0 }.joined(separator: " ") }
-
   fileprivate var json: JSONValue {
     guard case .object(let members) = summary.json else { return .null }
     let more: JSONValue = [
-      "class": .string(failureClass), "code": .text(code), "message": .string(message),
-      "worker": .text(worker.map { String($0) }), "worker_name": .text(workerName),
+      "class": .string(failureClass), "code": .text(code), "status": .count(status),
+      "message": .string(message), "worker": .text(worker.map { String($0) }),
+      "worker_name": .text(workerName),
     ]
     guard case .object(let others) = more else { return .null }
     return .object(members + others)

@@ -38,6 +38,9 @@ enum JobFilterOptions {
   static let reference = Option<String?>(
     "reference", SubmitLimitsOfText.reference, help: "Only those that were submitted with this reference.")
 
+  static let cause = Option<FailureCause?>(
+    "cause", .failureCause, help: "Only dead of this cause: a class, or a class with its status or code.")
+
   static let all: [any Input] = [user, state, month, kind, batch, reference]
 }
 
@@ -49,11 +52,13 @@ struct JobSelection: Sendable, Equatable {
   var kind: AnalysisKind?
   var batch: BatchID?
   var reference: String?
+  var cause: FailureCause?
 
   init(
     user: String? = nil, state: JobState? = nil, month: MonthChoice? = nil, kind: AnalysisKind? = nil,
-    batch: BatchID? = nil, reference: String? = nil
+    batch: BatchID? = nil, reference: String? = nil, cause: FailureCause? = nil
   ) {
+    self.cause = cause
     self.batch = batch
     self.reference = reference
     self.user = user
@@ -78,6 +83,23 @@ struct JobSelection: Sendable, Equatable {
   func filter(_ database: ConnectionPool) async throws -> JobFilter {
     JobFilter(
       user: user, state: state, month: try await month?.period(database), kind: kind, batch: batch,
-      reference: reference)
+      reference: reference, cause: cause)
+  }
+}
+
+extension ValueFormat where Value == FailureCause {
+  /// `server`, or `server 500 SERVER_ERROR`.
+  static var failureCause: Self {
+    ValueFormat(
+      name: "CAUSE",
+      parse: { (given: String) throws(ValueError) -> FailureCause in
+        guard let cause = FailureCause(given) else {
+          let classes = FailureClass.allCases.map(\.rawValue).joined(separator: ", ")
+          throw ValueError(
+            "is no cause, which is a class and perhaps its status and its code; the classes are \(classes)")
+        }
+        return cause
+      },
+      text: \.description)
   }
 }

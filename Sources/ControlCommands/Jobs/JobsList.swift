@@ -37,11 +37,12 @@ enum JobsListCommand {
       Example(
         "analysisctl jobs list --failed --columns job,user,cause,ended,worker",
         "The same, with the columns named."),
+      Example("analysisctl jobs list --failed --cause server", "What died of one cause."),
       Example("analysisctl jobs list --user u1 --month 2026-10 --json", "One user's month, for a program."),
       Example("analysisctl jobs list --reference visit-4711", "What was submitted for a visit."),
       Example("analysisctl jobs list --batch B17 --state dead", "What died of a batch."),
     ],
-    inputs: JobFilterOptions.all + [failed, sort, columns, limit, after],
+    inputs: JobFilterOptions.all + [JobFilterOptions.cause, failed, sort, columns, limit, after],
     exitCodes: [.done, .cutShort, .usage, .unreachable, .tryLater]
   ) { context in
     let list = try JobList(context)
@@ -51,7 +52,7 @@ enum JobsListCommand {
 
 /// Which list is asked for.
 private struct JobList: Sendable {
-  let selection: JobSelection
+  private(set) var selection: JobSelection
   let isOfFailed: Bool
   let columns: [JobColumn]
   let limit: Int
@@ -59,6 +60,7 @@ private struct JobList: Sendable {
 
   init(_ context: ControlContext) throws {
     selection = try JobSelection(context)
+    selection.cause = try context[JobFilterOptions.cause]
     isOfFailed = try context[JobsListCommand.failed]
     limit = try context[JobsListCommand.limit]
     after = try context[JobsListCommand.after]
@@ -70,6 +72,9 @@ private struct JobList: Sendable {
       }
       if order == .submitted { throw CommandFailure.usage("--failed is sorted by the end") }
     } else {
+      if selection.cause != nil {
+        throw CommandFailure.usage("only failed jobs have a cause", advice: "Give --failed too.")
+      }
       if order == .ended {
         throw CommandFailure.usage(
           "only failed jobs can be sorted by their end", advice: "Give --failed too.")
@@ -112,35 +117,6 @@ private struct JobList: Sendable {
           : "There are more: --after \(next.text)")
     }
     return isCutShort ? .cutShort : .done
-  }
-}
-
-/// Where a page of a list ended.
-enum ListPlace: Sendable, Hashable {
-  /// In a list by number.
-  case number(JobCursor)
-  /// In a list by the time of the end.
-  case ended(FailedJobCursor)
-
-  /// `2026-10/123`: the month and the number of the last job; or the microseconds since 1970 of its end, and its
-  /// number.
-  var text: String {
-    switch self {
-    case .number(let cursor): "\(cursor.period)/\(cursor.job)"
-    case .ended(let cursor): "\(Int64((cursor.endedAt * 1e6).rounded()))/\(cursor.job)"
-    }
-  }
-
-  init?(_ text: String) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, let job = JobID(parts[1]) else { return nil }
-    if let period = Period(parts[0]) {
-      self = .number(JobCursor(period: period, job: job))
-    } else if let end = Int64(parts[0]), (1_000_000_000_000...10_000_000_000_000_000).contains(end) {
-      self = .ended(FailedJobCursor(endedAt: Double(end) / 1e6, job: job))
-    } else {
-      return nil
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import Administration
 import CommandLineTool
 
 /// `analysisctl jobs retry`.
@@ -11,8 +12,9 @@ enum JobsRetryCommand {
     examples: [
       Example("analysisctl jobs retry 123", "One job."),
       Example("analysisctl jobs retry --user u1 --month previous", "What failed for a user last month."),
+      Example("analysisctl jobs retry --cause server", "What died since the endpoint failed."),
     ],
-    inputs: JobsChange.inputs,
+    inputs: [JobFilterOptions.cause] + JobsChange.inputs,
     exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]
   ) { context in try await JobsChange.retry.run(context) }
 }

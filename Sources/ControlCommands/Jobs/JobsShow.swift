@@ -2,7 +2,6 @@ import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
-import FoundationEssentials
 import JobQueue
 
 /// `analysisctl jobs show`.
@@ -116,9 +115,10 @@ extension JobDetail: Presentable {
 
   private var attemptTable: Table {
     var table = Table([
-      .init("ATTEMPT", alignment: .right), .init("AT"), .init("CLASS"), .init("CODE"),
-      .init("CALLS", alignment: .right), .init("COUNTS"), .init("ENDPOINT", shrinks: true),
-      .init("ERROR ID", shrinks: true), .init("MESSAGE", shrinks: true),
+      .init("ATTEMPT", alignment: .right), .init("AT"), .init("CLASS"),
+      .init("CODE", shrinks: true), .init("CALLS", alignment: .right), .init("COUNTS"),
+      .init("ENDPOINT", shrinks: true, mayGo: true), .init("ERROR ID", shrinks: true, mayGo: true),
+      .init("MESSAGE", shrinks: true),
     ])
     for attempt in attempts {
       table.add([
@@ -189,30 +189,11 @@ extension ConfidenceBand {
   }
 }
 
-/// A condition as it is stored with a result.
-struct StoredCondition: Sendable, Equatable, Decodable {
-  let id: String
-  let name: String
-  let confidence: Double
-  /// The band's number.
-  let band: Int16?
-  let normal: Bool?
-
-  /// The band that was stored with it.
-  var shownBand: ConfidenceBand? { band.flatMap { ConfidenceBand(code: $0) } }
-
-  /// `78%`.
-  var percentage: String? { Confidence(confidence)?.percentageText }
-
+extension StoredCondition {
   var json: JSONValue {
     [
       "id": .string(id), "name": .string(name), "confidence": .number(confidence),
       "percentage": .text(percentage), "band": .text(shownBand?.rawValue), "normal": .bool(normal ?? false),
     ]
-  }
-
-  /// Reads the stored array; empty where it is not one.
-  static func read(_ json: String) -> [StoredCondition] {
-    (try? JSONDecoder().decode([StoredCondition].self, from: Data(json.utf8))) ?? []
   }
 }

@@ -1,3 +1,4 @@
+import Administration
 import CommandLineTool
 
 /// `analysisctl jobs uncancel`.

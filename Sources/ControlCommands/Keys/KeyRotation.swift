@@ -33,6 +33,18 @@ struct KeyRotation: Sendable {
     }
   }
 
+  /// Puts the secrets of webhooks under the current key; answers of how many webhooks.
+  func rewrapWebhooks() async throws -> Int {
+    let directory = WebhookDirectory(database)
+    var count = 0
+    for secret in try await directory.secrets() where KeyRing.keyID(ofFile: secret.bytes) != keys.currentID {
+      let encrypted = try WebhookSecret(secret.bytes, of: secret.url, keys: keys)
+        .encrypted(for: secret.url, keys: keys)
+      if try await directory.rewrap(secret, to: encrypted) { count += 1 }
+    }
+    return count
+  }
+
   private func pass(_ response: inout KeysRotateResponse, _ advanced: @Sendable (Int) -> Void) async throws {
     let directory = ImageKeyDirectory(database)
     for location in try await directory.locations() {

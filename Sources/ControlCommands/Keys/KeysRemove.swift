@@ -76,6 +76,13 @@ enum KeysRemoveCommand {
         .refused, "\(images) images are under key \(id); without it nobody could read them.",
         advice: "Put them under the current key first: analysisctl keys rotate.")
     }
+    let webhooks = try await WebhookDirectory(database).keys()[id.value] ?? 0
+    guard webhooks == 0 else {
+      throw CommandFailure(
+        .refused,
+        "The secrets of \(webhooks) webhooks are under key \(id); without it nothing could be sent to them.",
+        advice: "Put them under the current key first: analysisctl keys rotate.")
+    }
   }
 }
 

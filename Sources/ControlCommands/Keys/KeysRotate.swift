@@ -5,7 +5,7 @@ import ImageEncryption
 /// `analysisctl keys rotate`.
 enum KeysRotateCommand {
   static let command = ControlCommand(
-    "rotate", abstract: "Put every encrypted image under the current key.",
+    "rotate", abstract: "Put every encrypted image, and the secrets of webhooks, under the current key.",
     discussion: """
       Each image's own key is decrypted here and encrypted under the current key; the images themselves stay as \
       they are, and those in plaintext stay in plaintext. Workers and submits go on meanwhile, if the workers have \
@@ -29,6 +29,10 @@ enum KeysRotateCommand {
       let bar = ProgressBar("images", total: try await rotation.total(), console: session.console)
       let response = try await rotation.run { bar.advance(by: $0) }
       bar.finish()
+      let webhooks = try await rotation.rewrapWebhooks()
+      if webhooks > 0 {
+        session.console.say("The secrets of \(webhooks) webhooks are under the current key.")
+      }
       try session.view.show(response)
       return response.failures.isEmpty ? .done : .refused
     }

@@ -60,7 +60,8 @@ struct PlansResponse: Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     var table = Table([
-      .init("PLAN"), .init("NAME", shrinks: true), .init("LIMIT A MONTH", alignment: .right), .init("FROM"),
+      .init("PLAN", wraps: true), .init("NAME", shrinks: true), .init("LIMIT A MONTH", alignment: .right),
+      .init("FROM"),
       .init("IN FORCE"),
     ])
     for plan in plans {

@@ -38,9 +38,10 @@ public enum ControlProgram {
     inputs: CommonOptions.all,
     subcommands: [
       MigrateCommand.command, RolesCommand.command, SubmitCommand.command, StatusCommand.command,
-      BatchesCommand.command, JobsCommand.command, PauseCommand.command, ResumeCommand.command,
-      UsersCommand.command,
+      WatchCommand.command, BatchesCommand.command, JobsCommand.command, PauseCommand.command,
+      ResumeCommand.command, UsersCommand.command,
       ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
+      WebhooksCommand.command,
       ReportCommand.command,
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,
       DoctorCommand.command, ServeCommand.command,

@@ -40,8 +40,8 @@ struct RunMetrics: Sendable {
     self.successes = successes
   }
 
-  /// Runs the body, and writes how it went to the file that the context names. A file that cannot be written is told of
-  /// and changes nothing of the run.
+  /// Runs the body, and writes how it went to the file that the context names. Where the file cannot be
+  /// written it says so, and the run goes on as if it had been.
   func over(
     _ context: ControlContext, _ body: (ControlContext) async throws -> ExitCode
   ) async throws -> ExitCode {

@@ -54,7 +54,9 @@ enum CommandRoles {
     Entry(command: "report usage", roles: [.reporter, .auditor]),
     Entry(command: "resume", roles: [.operator]),
     Entry(command: "roles check", roles: any),
-    Entry(command: "serve", roles: [.operator, .auditor, .worker]),
+    Entry(
+      command: "serve",
+      roles: [.operator, .auditor, .worker, .clinician, .administrator, .reporter, .submitter]),
     Entry(command: "settings", roles: any),
     Entry(command: "settings list", roles: any),
     Entry(command: "settings set", roles: [.administrator]),
@@ -69,6 +71,12 @@ enum CommandRoles {
     Entry(command: "users set-plan", roles: [.administrator]),
     Entry(command: "users set-zone", roles: [.administrator]),
     Entry(command: "users show", roles: [.administrator]),
+    Entry(command: "watch", roles: [.operator, .clinician]),
+    Entry(command: "webhooks add", roles: [.administrator]),
+    Entry(command: "webhooks list", roles: [.administrator, .operator, .auditor]),
+    Entry(command: "webhooks remove", roles: [.administrator]),
+    Entry(command: "webhooks replay", roles: [.administrator]),
+    Entry(command: "webhooks test", roles: [.administrator]),
   ]
 
   /// The roles of which any may run a command; none where no role helps.

@@ -194,7 +194,7 @@ struct RolesSetupResponse: Sendable, Equatable, Presentable {
           + "\n"
       }.joined() + (database.map { "\($0)\n" } ?? "")
     }
-    var table = Table([.init("LOGIN"), .init("ROLE"), .init("PASSWORD FILE", shrinks: true)])
+    var table = Table([.init("LOGIN"), .init("ROLE"), .init("PASSWORD FILE", wraps: true)])
     for login in logins {
       table.add([
         Cell(login.name), Cell(login.role ?? "its own"),

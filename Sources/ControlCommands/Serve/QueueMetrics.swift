@@ -1,5 +1,7 @@
 import Administration
 import AnalysisCore
+import Dashboard
+import Formatting
 import JobQueue
 import Monitoring
 
@@ -45,8 +47,8 @@ enum QueueMetrics {
   ]
 
   /// What there is to say of a queue; of one that did not answer, only that.
-  static func families(_ status: QueueStatus?, _ totals: QueueTotals?) -> [MetricFamily] {
-    let up = databaseUp.value(status == nil ? 0 : 1)
+  static func families(_ status: QueueStatus?, _ totals: QueueTotals?, answers: Bool) -> [MetricFamily] {
+    let up = databaseUp.value(answers ? 1 : 0)
     return [up] + (status.map(families) ?? []) + (totals.map(families) ?? [])
   }
 
@@ -103,5 +105,32 @@ enum QueueMetrics {
   static func breakers(_ status: QueueStatus) -> [String: Int] {
     let endpoints = status.workers.filter { $0.state == .alive }.flatMap { $0.report?.endpoints ?? [] }
     return Dictionary(endpoints.map { ($0.name, $0.isLeftAlone ? 1 : 0) }, uniquingKeysWith: +)
+  }
+}
+
+extension QueueMonitor {
+  /// The metrics; of a database that does not answer, that it does not.
+  func metrics() async -> [MetricFamily] {
+    let (status, totals, answers) = await known()
+    return QueueMetrics.families(status, totals, answers: answers)
+  }
+
+  /// Whether the database answers, and how the live workers find their endpoints.
+  func readiness() async -> ServiceReadiness {
+    let (status, _, answers) = await known()
+    let alive = status?.workers.filter { $0.state == .alive } ?? []
+    let endpoints = status.map(QueueMetrics.breakers) ?? [:]
+    return ServiceReadiness(
+      isReady: answers,
+      [
+        .init(name: "database", value: answers ? "answers" : "away"),
+        .init(name: "workers", value: .count(alive.count)),
+        .init(
+          name: "endpoints",
+          value: .array(
+            endpoints.sorted { $0.key < $1.key }.map {
+              ["endpoint": .string($0.key), "workers_that_leave_it_alone": .count($0.value)]
+            })),
+      ])
   }
 }

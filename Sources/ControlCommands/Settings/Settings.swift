@@ -55,7 +55,10 @@ struct SettingsResponse: Presentable {
   }
 
   func text(width: Int?, paint: Paint) -> String {
-    var table = Table([.init("SETTING"), .init("VALUE"), .init("DEFAULT"), .init("MEANING", shrinks: true)])
+    var table = Table([
+      .init("SETTING"), .init("VALUE", wraps: true), .init("DEFAULT", shrinks: true),
+      .init("MEANING", shrinks: true),
+    ])
     for setting in settings {
       table.add([
         Cell(setting.name),

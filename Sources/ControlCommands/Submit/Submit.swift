@@ -211,10 +211,7 @@ enum SubmitLimitsOfText {
   }
 
   /// What is kept of a reference.
-  static let reference = ValueFormat<String>.string.refined { reference in
-    guard reference.unicodeScalars.count <= 200 else { return "is longer than 200 characters" }
-    return printable(reference) == reference ? nil : "has characters that cannot be seen"
-  }
+  static let reference = ValueFormat<String>.string.refined(Submission.faultOfReference)
 
   /// What a batch may be called.
   static let batchName = ValueFormat<String>.string.refined { name in

@@ -34,8 +34,8 @@ struct PersonExporter: Sendable {
       try await export.forEachImage(as: actor) { image in
         let line: JSONValue
         do {
-          line = try await folder.add(image, bytes: Self.opened(image, keys))
-        } catch let error as UnreadableImage {
+          line = try await folder.add(image, bytes: StoredPicture.opened(image, keys))
+        } catch let error as StoredPicture.Unreadable {
           // The person gets the rest, and is told of it.
           line = ["image": .integer(image.id), "unreadable": .string(error.reason)]
           unreadable += 1
@@ -51,44 +51,6 @@ struct PersonExporter: Sendable {
       await folder.abandon()
       throw error
     }
-  }
-
-  /// Why one image cannot be read; the others may be.
-  private struct UnreadableImage: Error {
-    let reason: String
-
-    static let changed = UnreadableImage(reason: "It does not have the hash that is stored with it.")
-  }
-
-  /// An image as it was before it was encrypted.
-  @concurrent
-  private static func opened(_ exported: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {
-    let image = exported.image
-    guard let encryption = image.encryption else {
-      let bytes = image.bytes.withUnsafeBytes { Array($0) }
-      guard SHA256.digest(of: bytes) == image.sha256 else { throw UnreadableImage.changed }
-      return bytes
-    }
-    guard let keys else {
-      throw CommandFailure(
-        .unreadableInput, "image \(exported.id) is encrypted, and no key file is named",
-        advice: "Name it with --key-file.")
-    }
-    guard let id = KeyID(encryption.storedKey.keyID) else {
-      throw UnreadableImage(reason: "No key can have the number of its key.")
-    }
-    let plain: [UInt8]
-    do {
-      plain = try image.bytes.withUnsafeBytes { bytes throws(ImageEncryptionError) in
-        try keys.open(
-          bytes, WrappedKey(keyID: id, bytes: encryption.storedKey.wrappedKey),
-          ImageBinding(userSHA256: encryption.userSHA256, sha256: image.sha256))
-      }
-    } catch {
-      throw UnreadableImage(reason: error.message)
-    }
-    guard keys.isHash(image.sha256, of: plain) else { throw UnreadableImage.changed }
-    return plain
   }
 }
 

@@ -52,7 +52,8 @@ struct UsersListResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     guard !users.isEmpty else { return "No users.\n" }
     var table = Table([
-      .init("USER", shrinks: true), .init("PLAN"), .init("ZONE"), .init("MONTH"),
+      .init("USER", wraps: true), .init("PLAN", shrinks: true), .init("ZONE", shrinks: true),
+      .init("MONTH"),
       .init("USED", alignment: .right), .init("LIMIT", alignment: .right),
     ])
     for user in users {

@@ -48,31 +48,31 @@ public struct WaitingJobs: Sendable {
   ) async throws(JobQueueError) -> WaitingJobs {
     let shards = try await ShardDirectory(database).shards()
     var lanes: [Lane: BoundedCount] = [:]
-    for part in try await database.run(shards.map { waiting(in: $0, bound: bound) }) {
-      for (lane, count) in part { lanes[lane] = lanes[lane, default: BoundedCount(0)] + count }
+    var scheduled = BoundedCount(0)
+    for counted in try await database.run(shards.map { counts(in: $0, bound: bound) }).joined() {
+      lanes[counted.lane] = (lanes[counted.lane] ?? BoundedCount(0)) + counted.waiting
+      scheduled = scheduled + counted.scheduled
     }
-    let later = try await database.run(shards.map { scheduled(in: $0, bound: bound) })
     return WaitingJobs(
       lanes: lanes.filter { $0.value.value > 0 }.sorted { $0.key.code < $1.key.code }
         .map { (lane: $0.key, count: $0.value) },
-      scheduled: later.reduce(BoundedCount(0), +))
+      scheduled: scheduled)
   }
 
-  private static func waiting(in shard: Int16, bound: Int) -> Statement<[(Lane, BoundedCount)]> {
+  private static func counts(
+    in shard: Int16, bound: Int
+  ) -> Statement<[(lane: Lane, waiting: BoundedCount, scheduled: BoundedCount)]> {
     Statement(
-      SQLFunction("status_of_lanes", 3, "o_lane", "o_waiting"),
-      [.int16(shard), .array(Lane.codes), .int32(Int32(clamping: bound + 1))], while: "counting what waits"
+      SQLFunction("count_lanes", 4, "o_lane", "o_waiting", "o_scheduled"),
+      [.int16(shard), .array(Lane.codes), .nullArray(of: Int64.self), .int32(Int32(clamping: bound + 1))],
+      while: "counting what waits"
     ) { rows in
-      try rows.map { (try $0.lane("o_lane"), BoundedCount(counted: try $0.int("o_waiting"), bound: bound)) }
-    }
-  }
-
-  private static func scheduled(in shard: Int16, bound: Int) -> Statement<BoundedCount> {
-    Statement(
-      SQLFunction("status_of_shard", 2, "o_scheduled"), [.int16(shard), .int32(Int32(clamping: bound + 1))],
-      while: "counting what is scheduled"
-    ) { rows in
-      BoundedCount(counted: try rows.single().int("o_scheduled"), bound: bound)
+      try rows.map { row in
+        (
+          try row.lane("o_lane"), BoundedCount(counted: try row.int("o_waiting"), bound: bound),
+          BoundedCount(counted: try row.int("o_scheduled"), bound: bound)
+        )
+      }
     }
   }
 }

@@ -54,3 +54,12 @@ public struct ClockComparison: Sendable, Equatable {
     }
   }
 }
+
+extension Statement where Output == Timestamp {
+  /// Asks for the server's clock.
+  package static var serverTime: Statement<Timestamp> {
+    Statement(file: "server/clock.sql", while: "asking for the server's time") { rows in
+      try rows.single().timestamp("at")
+    }
+  }
+}

@@ -33,11 +33,15 @@ public struct WorkerReport: Sendable, Equatable {
     public var inFlight: Int
     /// How many calls may be in flight at present.
     public var window: Int
+    /// Calls that have ended since the worker started; nil from a version that does not say so.
+    public var calls: Int?
+    /// How many seconds they took together.
+    public var callSeconds: Double?
 
     /// An endpoint with its parts.
     public init(
       name: String, kinds: [String], state: State, reason: String? = nil, nextTrySeconds: Double? = nil,
-      inFlight: Int = 0, window: Int = 0
+      inFlight: Int = 0, window: Int = 0, calls: Int? = nil, callSeconds: Double? = nil
     ) {
       self.name = name
       self.kinds = kinds
@@ -46,6 +50,8 @@ public struct WorkerReport: Sendable, Equatable {
       self.nextTrySeconds = nextTrySeconds
       self.inFlight = inFlight
       self.window = window
+      self.calls = calls
+      self.callSeconds = callSeconds
     }
   }
 
@@ -104,7 +110,8 @@ extension WorkerReport.Endpoint: Codable {
     case name, kinds, state, reason
     case nextTrySeconds = "next_try_seconds"
     case inFlight = "in_flight"
-    case window
+    case window, calls
+    case callSeconds = "call_seconds"
   }
 }
 

@@ -1,4 +1,5 @@
 public import AnalysisCore
+import Formatting
 
 /// The image of a job that is submitted.
 public enum SubmittedImage: Sendable, Equatable {
@@ -50,7 +51,8 @@ public struct Submission: Sendable, Equatable {
   public var expiresAt: Double?
   /// What the submitter calls the image; kept for the submitter alone.
   public var sourceName: String?
-  /// What the submitter calls the job, such as the number of a visit: at most 200 characters; it can be looked for.
+  /// What the submitter calls the job, such as the number of a visit; it can be looked for. Only what
+  /// ``faultOfReference(_:)`` finds nothing in is taken.
   public var reference: String?
 
   /// A job with what is known of it.
@@ -68,6 +70,14 @@ public struct Submission: Sendable, Equatable {
     self.expiresAt = expiresAt
     self.sourceName = sourceName
     self.reference = reference
+  }
+
+  /// What is wrong with a reference, such as "is empty"; nil for what `analysis.is_reference` takes: 1 to 200
+  /// characters, and none that cannot be seen.
+  public static func faultOfReference(_ reference: String) -> String? {
+    guard !reference.isEmpty else { return "is empty" }
+    guard reference.unicodeScalars.count <= 200 else { return "is longer than 200 characters" }
+    return printable(reference) == reference ? nil : "has characters that cannot be seen"
   }
 }
 

@@ -84,12 +84,17 @@ public actor Submitter {
       try await Statement(
         SQLFunction("add_refusals", 3),
         [
-          .int64(batch.value), .array(part.map { $0.user.map(storable) }),
-          .array(part.map { $0.key.map(storable) }),
+          .int64(batch.value), .array(part.map { $0.user.map(Self.countable) }),
+          .array(part.map { $0.key.map(Self.countable) }),
         ],
         while: "counting what was refused"
       ) { _ in }.run(on: database, deadline: limits.deadline)
     }
+  }
+
+  /// As much of a user or key as `add_refusals` takes: one that is too long is refused for that, and counts.
+  private static func countable(_ text: String) -> String {
+    String(storable(text).unicodeScalars.prefix(200))
   }
 
   /// Which of some pictures would be paid for again: the user has submitted the same this month, as the same type and
@@ -241,11 +246,11 @@ public actor Submitter {
 
   /// Refuses what the protocol itself cannot carry, so that one such job does not fail a whole call.
   private static func refusalBeforehand(_ item: Submission) -> SubmitOutcome? {
-    let texts = [item.user, item.key ?? "", item.sourceName ?? "", item.reference ?? ""]
+    let texts = [item.user, item.key ?? "", item.sourceName ?? ""]
     let isSound =
       !item.user.isEmpty && item.image.sha256.count == 32 && !texts.contains { $0.contains("\0") }
       && (item.runAt ?? 0).isFinite && !(item.expiresAt ?? 0).isNaN
-      && item.reference.map { (1...200).contains($0.unicodeScalars.count) } ?? true
+      && item.reference.flatMap(Submission.faultOfReference) == nil
     return isSound ? nil : .refused(Refusal(code: "bad_argument", user: storable(item.user)))
   }
 }

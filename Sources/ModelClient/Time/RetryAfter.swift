@@ -1,9 +1,9 @@
 import Formatting
 
 /// The `Retry-After` header: seconds, or a date in one of HTTP's three forms (RFC 9110).
-enum RetryAfter {
+package enum RetryAfter {
   /// Seconds from now; nil for anything that is neither. A date that has passed is zero.
-  static func seconds(_ text: String, now: Double) -> Double? {
+  package static func seconds(_ text: String, now: Double) -> Double? {
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       return Double(text)  // any number of digits: clamped by whoever asks
     }

@@ -41,9 +41,12 @@ public struct ListenRule: Sendable {
   }
 
   /// Starts to serve there.
-  public func serve(_ address: ListenAddress, _ routes: [HTTPRoute]) throws(CommandFailure) -> HTTPServer {
+  public func serve(
+    _ address: ListenAddress, _ routes: [HTTPRoute], bounds: HTTPServer.Bounds = HTTPServer.Bounds(),
+    events: HTTPEvents? = nil
+  ) throws(CommandFailure) -> HTTPServer {
     do throws(HTTPServingError) {
-      return try HTTPServer(address, routes)
+      return try HTTPServer(address, routes, bounds: bounds, events: events)
     } catch {
       throw .usage("\(option): \(error.description).", advice: "Name another address or port.")
     }

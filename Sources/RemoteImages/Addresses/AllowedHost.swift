@@ -1,4 +1,5 @@
 internal import HTTPTransfer
+internal import NetworkAddresses
 
 /// A host, or all hosts below a name, from which images may be fetched, and at which port.
 public struct AllowedHost: Sendable, Hashable, CustomStringConvertible {

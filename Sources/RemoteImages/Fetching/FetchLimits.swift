@@ -1,5 +1,6 @@
 public import AnalysisCore
 import Formatting
+public import NetworkAddresses
 
 /// What a fetch may take.
 public struct FetchLimits: Sendable, Equatable {
@@ -53,8 +54,10 @@ public struct NetworkDependencies: Sendable {
     resolver: .system,
     now: { UnixTime.now.secondsSince1970 })
 
-  /// Why an address is refused; nil when it is not.
-  func refusal(of address: IPAddress) -> String? {
-    exempt.contains(address) ? nil : AddressRules.refusal(of: address)
+  /// Finds out where a host is, and refuses what is not public.
+  var lookup: HostLookup {
+    HostLookup(resolver) { [exempt] address in
+      exempt.contains(address) ? nil : AddressRules.refusal(of: address)
+    }
   }
 }

@@ -1,5 +1,6 @@
 public import EventLoop
 internal import HTTPTransfer
+internal import NetworkAddresses
 
 /// Fetches images from hosts that are allowed, and from nowhere else.
 ///
@@ -17,9 +18,6 @@ public actor RemoteImageFetcher {
   private let client: HTTPClient
   private let line: FetchLine
   private var nextNumber: UInt64 = 0
-
-  /// The most addresses of a host that are tried.
-  private static let mostAddresses = 16
 
   /// A fetcher that opens nothing before its first fetch. Close it before the loop is shut down.
   public init(loop: EventLoop, limits: FetchLimits = FetchLimits(), network: NetworkDependencies = .system) {
@@ -66,10 +64,8 @@ public actor RemoteImageFetcher {
   private func response(
     of address: RemoteAddress, at addresses: [IPAddress], until end: ContinuousClock.Instant
   ) async throws(RemoteImageError) -> Response {
-    let network = network
-    let pin = AddressPin(addresses.map(\.description)) { peer in
-      IPAddress(peer).map { network.refusal(of: $0) == nil } ?? false
-    }
+    let lookup = network.lookup
+    let pin = AddressPin(addresses.map(\.description)) { peer in lookup.permits(peer) }
     let request = Request(.get, address.url, headers: ["Accept": "image/jpeg, image/png"], pin: pin)
     do throws(TransferError) {
       return try await client.send(request, deadline: end - EventLoop.now)
@@ -78,47 +74,18 @@ public actor RemoteImageFetcher {
     }
   }
 
-  // MARK: - Where a host is
-
   /// The addresses of a host, each of them judged.
   private func addresses(of host: String) async throws(RemoteImageError) -> [IPAddress] {
-    let found = if let address = IPAddress(host) { [address] } else { try await lookUp(host) }
-    guard !found.isEmpty else { throw .nowhere(host) }
-    // One refused is enough: whoever owns the name mixes public and private ones for no good reason.
-    for address in found {
-      if let reason = network.refusal(of: address) { throw .refused(host, because: reason) }
-    }
-    return Array(found.prefix(Self.mostAddresses))
-  }
-
-  private func lookUp(_ host: String) async throws(RemoteImageError) -> [IPAddress] {
-    let (loop, limit, resolver) = (loop, limits.connect, network.resolver)
-    let answer = await withTaskGroup(of: Result<[IPAddress], RemoteImageError>.self) { group in
-      group.addTask { await resolver.answer(for: host) }
-      group.addTask {
-        // Ended early only by cancellation: then nobody asks for the answer.
-        do { try await loop.sleep(for: limit) } catch { return .failure(.cancelled) }
-        return .failure(.tooSlow(host))
-      }
-      let first = await group.next() ?? .failure(.cancelled)
-      group.cancelAll()
-      return first
-    }
-    return try answer.get()
-  }
-}
-
-extension NameResolver {
-  /// The addresses, or why there are none, naming the host alone.
-  func answer(for host: String) async -> Result<[IPAddress], RemoteImageError> {
-    do {
-      return .success(try await addresses(host))
-    } catch is CancellationError {
-      return .failure(.cancelled)
-    } catch let failure as Failure {
-      return .failure(.notResolved(host, failure.description))
+    do throws(HostLookup.Failure) {
+      return try await network.lookup.addresses(of: host, within: limits.connect, on: loop)
     } catch {
-      return .failure(.notResolved(host, "the look-up failed"))
+      switch error {
+      case .cancelled: throw .cancelled
+      case .notResolved(let reason): throw .notResolved(host, reason)
+      case .tooSlow: throw .tooSlow(host)
+      case .nowhere: throw .nowhere(host)
+      case .refused(let reason): throw .refused(host, because: reason)
+      }
     }
   }
 }

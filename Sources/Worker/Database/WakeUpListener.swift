@@ -8,9 +8,6 @@ internal import System
 ///
 /// Only a help: without it, for instance behind a pooler in transaction mode, polling finds every job.
 struct WakeUpListener {
-  /// The channel on which submitters notify.
-  static let channel = "analysis_jobs"
-
   let worker: AnalysisWorker
   let pipeline: Pipeline
 
@@ -22,13 +19,13 @@ struct WakeUpListener {
     while !Task.isCancelled, await pipeline.stage == .running {
       do {
         let connection = try await Connection.connect(database, on: worker.loop)
-        guard try await Self.isDirect(connection) else {
+        guard try await connection.isDirect() else {
           worker.log.notice(
             "Wake-ups are not heard through a pooler; polling finds every job")
           await connection.close()
           return
         }
-        let notifications = try await connection.listen(Self.channel)
+        let notifications = try await connection.listen(QueueChannel.jobs.rawValue)
         attempt = 0
         for await notification in notifications {
           // The shard; whoever notifies by other means may say nothing.
@@ -46,11 +43,5 @@ struct WakeUpListener {
       await pipeline.absence.wait(
         orPauseFor: backoff.delay(attempt: attempt, using: &generator) + .milliseconds(50))
     }
-  }
-
-  /// Whether the server's process is the one that the connection was promised. A pooler promises a number of its
-  /// own, and what listens there is a connection that others get next.
-  private static func isDirect(_ connection: Connection) async throws -> Bool {
-    try await connection.query(.serverProcess).single().int32(0) == connection.backendPID
   }
 }

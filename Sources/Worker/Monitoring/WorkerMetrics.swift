@@ -40,6 +40,9 @@ public enum WorkerMetrics {
   static let imagesRefused = MetricDefinition(
     "analysis_worker_images_refused_total", .counter, labels: ["reason"],
     help: "Images that were not sent, by the reason")
+  static let deliveries = MetricDefinition(
+    "analysis_worker_webhook_deliveries_total", .counter, labels: ["outcome"],
+    help: "Events that this worker has sent to webhooks, by what came of them")
   static let databaseErrors = MetricDefinition(
     "analysis_worker_database_errors_total", .counter, help: "Statements that failed and were tried again")
   static let connects = MetricDefinition(
@@ -54,8 +57,8 @@ public enum WorkerMetrics {
   /// All of them, in the order in which they are shown.
   public static let all = [
     info, claimed, attempts, calls, answers, callDuration, claimDuration, storeDuration, callsInFlight,
-    window, breakerOpen, waiting, rescued, leasesLost, imagesRefused, databaseErrors, connects,
-    connectFailures, lastSuccess,
+    window, breakerOpen, waiting, rescued, leasesLost, imagesRefused, deliveries, databaseErrors,
+    connects, connectFailures, lastSuccess,
   ]
 
   /// What one worker has to say.
@@ -81,7 +84,8 @@ public enum WorkerMetrics {
       each(callsInFlight, \.inFlight), each(window, \.window),
       each(breakerOpen) { $0.isLeftAlone ? 1 : 0 }, waiting.value(meters.waiting.value),
       rescued.value(meters.rescued.value), leasesLost.value(meters.leasesLost.value),
-      imagesRefused.values(meters.imagesRefused.values), databaseErrors.value(meters.databaseErrors.value),
+      imagesRefused.values(meters.imagesRefused.values),
+      deliveries.values(meters.deliveries.values), databaseErrors.value(meters.databaseErrors.value),
       connects.value(meters.connects.value), connectFailures.value(meters.connectFailures.value),
       self.lastSuccess.value(lastSuccess == 0 ? nil : Double(lastSuccess)),
     ]

@@ -3,6 +3,7 @@ internal import EventLoop
 import Formatting
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 
 /// What is not called, whether by an operator's wish or because the endpoint does not answer, and what is told
 /// of it.
@@ -90,6 +91,8 @@ extension Pipeline {
       var report = WorkerReport.Endpoint(
         name: gate.name, kinds: kinds.map(\.rawValue), state: .open, inFlight: gate.inFlight,
         window: gate.window.size)
+      let ended = gate.callDuration.reading
+      (report.calls, report.callSeconds) = (ended.count, ended.sum)
       switch gate.breaker.state {
       case .closed: break
       case .probing: report.state = .probing

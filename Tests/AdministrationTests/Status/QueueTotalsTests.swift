@@ -3,7 +3,7 @@ import PostgreSQL
 import QueueTestSupport
 import Testing
 
-@Suite("What a monitoring system is told of the queue beside its status")
+@Suite("What the metrics of the queue show beside its status")
 struct QueueTotalsTests {
   /// Two clinics with a user each; the one of the south was refused three times this month.
   private func withRefusals(_ body: (QueueFixture) async throws -> Void) async throws {

@@ -74,6 +74,18 @@ struct HeldLockTests {
     "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
     "revoke_clinics": "analysis.revoke_clinics('analysis_clinician', '{north}')",
     "lift_clinics": "analysis.lift_clinics('analysis_clinician')",
+    "add_webhook": """
+    analysis.add_webhook(0::smallint, 'ann', NULL, 'https://r.example.org/', decode(repeat('07', 150), 'hex'), false,
+      false)
+    """,
+    "remove_webhook": "analysis.remove_webhook(job('webhook')::int)",
+    "test_webhook": "analysis.test_webhook(job('webhook')::int)",
+    "replay_webhook": "analysis.replay_webhook(job('webhook')::int, '2000-01-01', NULL, NULL, false)",
+    "claim_deliveries": "analysis.claim_deliveries(0::smallint, \(secret), '{}', 10, 10)",
+    "finish_deliveries": """
+    analysis.finish_deliveries(0::smallint, \(secret), array[job('event')], '{failed}', '{NULL}', '{NULL}')
+    """,
+    "purge_deliveries": "analysis.purge_deliveries(0::smallint, 100)",
     "await_submits": "analysis.await_submits()",
     "audit_key": "analysis.audit_key('remove_key', 77)",
     "set_setting": "analysis.set_setting('zone', 'Asia/Jakarta', 'UTC')",
@@ -82,6 +94,7 @@ struct HeldLockTests {
     "export_user": "analysis.open_export(0::smallint, 'ann')",
     "export_jobs": "analysis.open_export(0::smallint, 'ann')",
     "export_images": "analysis.open_export(0::smallint, 'ann')",
+    "open_picture": "analysis.open_picture(0::smallint, job('done'))",
     "purge_month": "analysis.purge_month((analysis.period_of(now(), 'UTC') - 2)::smallint, now(), true, 0)",
     "purge_images": "analysis.purge_images(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
     "purge_results":
@@ -116,6 +129,8 @@ struct HeldLockTests {
     "analysis.rescue(0::smallint, 100, 0)", "analysis.take_turn(0::smallint, 'sweep', 1000)",
     "analysis.refresh_gauges()", "analysis.refresh_counts('{0}')", "analysis.prepare_months()",
     "analysis.chain_audit(1000, true)",
+    "analysis.due_deliveries('{0}')", "analysis.claim_deliveries(0::smallint, sha256('2'), '{}', 10, 10)",
+    "analysis.purge_deliveries(0::smallint, 100)",
     "analysis.cancel(0::smallint, array[job('other')])",
     "analysis.audit_worker('worker_start', sha256('2'), NULL)",
   ]
@@ -124,7 +139,7 @@ struct HeldLockTests {
   private static let office = [
     "analysis.await_submits()", "analysis.pause('type', 'ear', 'other', NULL)",
     "analysis.resume('type', 'throat')",
-    "analysis.set_setting('zone', 'Europe/Berlin', 'UTC')",
+    "analysis.set_setting('zone', 'Europe/Berlin', 'UTC')", "analysis.test_webhook(job('webhook')::int)",
     "analysis.add_user(0::smallint, 'held', 'free', 'UTC', NULL, NULL)", "analysis.add_clinic('held')",
     "analysis.set_plan_limit('free', 8, NULL)", "analysis.retry_dead(0::smallint, array[job('dead')])",
     "analysis.close_usage((analysis.period_of(now(), 'UTC') - 2)::smallint)",
@@ -156,6 +171,18 @@ struct HeldLockTests {
     _ = try await queue.cancel([jobs["undone"] ?? 0], on: login)
     _ = try await submit("bob", "waiting")
     jobs["batch"] = try await login.query("SELECT analysis.open_batch('before')").single().int64(0)
+    jobs["webhook"] = Int64(
+      try await queue.number(
+        """
+        SELECT analysis.add_webhook(0::smallint, 'ann', NULL, 'https://r.example.org/', decode(repeat('07', 150), 'hex'),
+          false, false)
+        """))
+    let claimed = try await queue.numbers(
+      """
+      INSERT INTO analysis.webhook_event (shard, state, webhook_id, at, due_at)
+      SELECT 0, 0, id, now(), now() FROM analysis.webhook CROSS JOIN generate_series(1, 3) RETURNING id
+      """)
+    jobs["event"] = Int64(claimed[0])
     for user in ["ann", "bob"] { _ = try await submit(user, "later", at: try await queue.now(plus: 3600)) }
     try await queue.execute(
       """

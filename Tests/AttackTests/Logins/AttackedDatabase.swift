@@ -62,6 +62,12 @@ struct AttackedDatabase: Sendable {
       SELECT j.shard, j.period, j.id, j.user_id, b.id, '\(mark)'
       FROM analysis.open_batch('\(mark)') b(id), analysis.job j JOIN analysis.account a USING (shard, user_id)
       WHERE a.user_ref = 'sue-south';
+      SELECT analysis.add_webhook(0::smallint, 'sue-south', NULL, 'https://r.example.org/?\(mark)',
+        decode(repeat('07', 150), 'hex'), false, false);
+      INSERT INTO analysis.webhook_event (shard, state, period, webhook_id, job_id, user_id, worker_id, at, due_at)
+      SELECT j.shard, 1, j.period, w.id, j.id, j.user_id, analysis.worker_number(sha256('7')), now(),
+        now() + interval '1 day'
+      FROM analysis.webhook w JOIN analysis.job j USING (shard, user_id) ORDER BY j.id LIMIT 1;
       """)
   }
 
@@ -75,6 +81,8 @@ struct AttackedDatabase: Sendable {
         FROM analysis.job_status s JOIN analysis.account a ON a.user_ref = s.user_ref GROUP BY 1
       UNION ALL SELECT 'lease', min(id)::text FROM analysis.lease
       UNION ALL SELECT 'batch', min(id)::text FROM analysis.batch
+      UNION ALL SELECT 'webhook', min(id)::text FROM analysis.webhook
+      UNION ALL SELECT 'event', min(id)::text FROM analysis.webhook_event
       UNION ALL SELECT 'jobs', string_agg(id::text, ',' ORDER BY id) FROM analysis.job
       """)
     var facts = try Dictionary(uniqueKeysWithValues: rows.map { (try $0.string(0), try $0.string(1)) })
@@ -99,7 +107,7 @@ struct AttackedDatabase: Sendable {
       "image", "job",
       "lease", "plan", "plan_limit", "profile", "purged_month", "ready", "refund", "result", "scheduled",
       "setting",
-      "statement", "statement_line", "usage",
+      "statement", "statement_line", "usage", "webhook", "webhook_event",
     ] {
       prints[table] = try await queue.text(
         "SELECT md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM analysis.\(table) t")

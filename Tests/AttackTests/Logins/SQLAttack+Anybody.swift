@@ -34,6 +34,9 @@ extension SQLAttack {
         .retention, "asks how a picture is stored", "SELECT * FROM analysis.image_keys(0::smallint)",
         .tellsNothing),
       SQLAttack(
+        .retention, "asks under which keys webhooks' secrets are",
+        "SELECT count(*) FROM analysis.webhook_keys() k WHERE k::text ~ 'confided'", .answers("(0)")),
+      SQLAttack(
         .retention, "asks for a setting that is none", "SELECT analysis.setting_value(repeat('x', 1000000))",
         .nothing),
       SQLAttack(

@@ -61,6 +61,15 @@ extension SQLAttack {
       "SELECT * FROM analysis.export_images(0::smallint, {sue}, '{export}', {month}::smallint, 0, 2147483647)",
       .refused("22023")),
     SQLAttack(
+      .privacy, "looks at a picture by what another opened",
+      "SELECT * FROM analysis.picture_of(0::smallint, {succeeded-south}, '{export}')", .refused("42501")),
+    SQLAttack(
+      .privacy, "looks at a picture in the transaction that opens it",
+      """
+      SELECT p.* FROM (SELECT analysis.open_picture(0::smallint, {succeeded-south}) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.picture_of(0::smallint, {succeeded-south}, o.reading) p
+      """, .refused("42501")),
+    SQLAttack(
       .privacy, "exports in the transaction that opens it",
       """
       SELECT analysis.export_user(0::smallint, o.o_user_id, o.o_export)

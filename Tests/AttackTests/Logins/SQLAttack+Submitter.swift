@@ -2,6 +2,10 @@ extension SQLAttack {
   /// What a back-end tries.
   static let ofSubmitters: [SQLAttack] = [
     SQLAttack(
+      .submitter, "reads where webhooks are", "SELECT * FROM analysis.list_webhooks()", .refused("42501")),
+    SQLAttack(
+      .submitter, "reads the events of webhooks", "SELECT * FROM analysis.webhook_event", .refused("42501")),
+    SQLAttack(
       .submitter, "submits for a person whom nobody added",
       "SELECT o_outcome FROM (SELECT outcome AS o_outcome FROM analysis.submit_image('mallory', 'throat', '\\xffd8ff'::bytea)) t",
       .answers("(refused)")),

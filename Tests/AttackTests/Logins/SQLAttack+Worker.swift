@@ -16,6 +16,35 @@ extension SQLAttack {
       SELECT analysis.notify_ended(array_fill(0::smallint, ARRAY[10001]), array_fill(1::bigint, ARRAY[10001]))
       """, .refused("22023")),
     SQLAttack(
+      .worker, "looks for events of webhooks in shards without end",
+      "SELECT * FROM analysis.due_deliveries(array_fill(0::smallint, ARRAY[1025]))", .refused("22023")),
+    SQLAttack(
+      .worker, "takes all events of webhooks",
+      "SELECT * FROM analysis.claim_deliveries(0::smallint, sha256('mine'), '{}', 10, 2147483647)",
+      .refused("22023")),
+    SQLAttack(
+      .worker, "says that another worker's event was delivered",
+      """
+      SELECT * FROM analysis.finish_deliveries(0::smallint, sha256('mine'), ARRAY[{event}]::bigint[], '{delivered}',
+        '{NULL}', '{NULL}')
+      """, .nothing),
+    SQLAttack(
+      .worker, "switches a webhook off by an event that another worker has",
+      """
+      SELECT * FROM analysis.finish_deliveries(0::smallint, sha256('7'), ARRAY[{event}]::bigint[], '{gone}',
+        '{NULL}', '{NULL}')
+      """, .nothing),
+    SQLAttack(
+      .worker, "removes sent events of webhooks, without end",
+      "SELECT analysis.purge_deliveries(0::smallint, 2147483647)", .refused("22023")),
+    SQLAttack(
+      .worker, "removes events of webhooks that are still to be sent",
+      "SELECT analysis.purge_deliveries(0::smallint, 100)",
+      .answers("(0)")),
+    SQLAttack(
+      .worker, "reads the webhooks' addresses and secrets", "SELECT url, secret FROM analysis.webhook",
+      .refused("42501")),
+    SQLAttack(
       .worker, "completes another worker's jobs with a secret of its own",
       """
       SELECT c.* FROM analysis.complete(0::smallint, sha256('mine'), '{{lease}}', ARRAY[{running-south}]::bigint[], '{a}', NULL,

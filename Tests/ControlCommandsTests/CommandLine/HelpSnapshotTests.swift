@@ -42,6 +42,7 @@ struct HelpSnapshotTests {
                        do.
           submit       Submit images to be analysed.
           status       Show what waits in the queue and who works on it.
+          watch        Show what happens in the queue, as it happens.
           batches      See how far what was submitted together is, wait for it, cancel
                        or retry it.
           jobs         List jobs, look at one, retry, cancel or uncancel some.
@@ -55,6 +56,8 @@ struct HelpSnapshotTests {
           settings     Show the settings of the installation, and change them.
           keys         Make, list, change and remove the keys under which images are
                        encrypted.
+          webhooks     Send a message to an address when an analysis of a clinic or user
+                       has ended.
           report       Print a month's usage, analyses, conditions or totals.
           reconcile    Recount everybody's use from the jobs themselves.
           audit        Show who did what, and verify that nothing of it was changed.
@@ -62,8 +65,8 @@ struct HelpSnapshotTests {
           erase        Remove everything that is kept of a person.
           doctor       Look for what is wrong with the database, the workers and the
                        endpoint.
-          serve        Serve the queue's metrics and its health by HTTP, until it is
-                       stopped.
+          serve        Serve the dashboard, the queue's metrics and its health by HTTP,
+                       until it is stopped.
           completions  Print a completion script for bash, zsh or fish.
           help         Show the help of a subcommand.
 

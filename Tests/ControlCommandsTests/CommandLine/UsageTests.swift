@@ -12,7 +12,7 @@ struct UsageTests {
   @Test(
     "with code 64 and words that help",
     arguments: [
-      ("", "'analysisctl' needs a subcommand: migrate, roles, submit, status, batches, jobs"),
+      ("", "'analysisctl' needs a subcommand: migrate, roles, submit, status, watch, batches, jobs"),
       ("sumbit", "unknown subcommand 'sumbit': did you mean 'submit'?"),
       ("migrate --dryrun", "unknown option '--dryrun': did you mean '--dry-run'?"),
       ("migrate now", "unexpected argument 'now'"),
@@ -47,6 +47,9 @@ struct UsageTests {
       ("jobs list --month 2026-13", "--month: '2026-13' is not a month"),
       ("jobs list --after 5", "--after: '5' is not a position in a list"),
       ("jobs list --limit 0", "--limit: '0' is outside the range"),
+      ("jobs list --cause server", "only failed jobs have a cause"),
+      ("jobs list --failed --cause nothing", "--cause: 'nothing' is no cause"),
+      ("jobs cancel --cause server", "--cause"),
       ("jobs show", "<job> is missing"),
       ("jobs show -5", "-5"),
       ("jobs show abc", "<job>: 'abc' is not a job's number"),

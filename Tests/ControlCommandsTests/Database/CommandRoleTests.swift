@@ -199,7 +199,9 @@ struct CommandRoleTests {
       "users prefetch-photos": ["--url-cache", files.path("cache"), "--url-hosts", "x.example.org"] + keys,
       "users set-photo": ["u1", "--remove"], "users set-plan": ["u1", "premium"],
       "users set-zone": ["u1", "UTC"],
-      "users show": ["u1"],
+      "users show": ["u1"], "watch": ["--since", "1h", "--count", "1"],
+      "webhooks add": ["https://r.example.org/", "--user", "u1"] + keys, "webhooks remove": ["W1", "--yes"],
+      "webhooks replay": ["W1", "--failed"], "webhooks test": ["W1", "--timeout", "0s"],
     ]
     return command.split(separator: " ").map(String.init) + (rest[command] ?? [])
   }

@@ -73,6 +73,23 @@ struct PaidBeforeTests {
     }
   }
 
+  @Test("an address is fetched once, so what it shows is not asked about, though its picture is paid for")
+  func addresses() async throws {
+    try await withPaid { (queue, _) async throws in
+      let server = try ImageServer()
+      var control = queue.control
+      control.network = server.network
+      let submit = [
+        "submit", "--user", "u1", "--type", "throat", "--url-hosts", server.host, "--url",
+        server.url("/1.png"),
+      ]
+      #expect(await control.run(submit + ["--key", "one"]).code == .done)
+      let again = await control.run(submit + ["--key", "two"])
+      #expect(again.code == .done && again.messages == "1 submitted.\n", "\(again.messages)")
+      #expect(try await jobs(queue) == 5)
+    }
+  }
+
   @Test("pictures of jobs that died or were cancelled are free again")
   func free() async throws {
     try await withPaid { (queue, submit) async throws in

@@ -224,6 +224,7 @@ struct RolesTests {
             analysisctl report summary
             analysisctl report usage
             analysisctl roles check
+            analysisctl serve
             analysisctl settings
             analysisctl settings list
             analysisctl users list

@@ -1,5 +1,6 @@
 import Administration
 import AnalysisCore
+import Dashboard
 import EventLoop
 import Formatting
 import JobQueue
@@ -12,7 +13,7 @@ import Testing
 
 @testable import ControlCommands
 
-@Suite("What serve tells of the queue")
+@Suite("What serve shows of the queue")
 struct ServeTests {
   private func text(_ monitor: QueueMonitor) async -> MetricsText {
     MetricsText(Exposition.text(await monitor.metrics()))

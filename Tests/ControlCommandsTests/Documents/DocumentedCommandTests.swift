@@ -118,7 +118,7 @@ struct DocumentedCommandTests {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
       $0.hasSuffix(".service") || $0.hasSuffix(".cron")
     }
-    #expect(files.count == 7)
+    #expect(files.count == 8)
     for file in files {
       let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
@@ -128,19 +128,18 @@ struct DocumentedCommandTests {
     }
   }
 
-  @Test("of the installation are sound bash, and install every file of jobs")
+  @Test("of the installation are sound bash, and take examples that are installed")
   func installation() async throws {
     let page = try #require(MarkdownFile.named("docs/install.md"))
     let script = page.codeBlocks.filter { $0.language == "sh" }.flatMap(\.lines).joined(separator: "\n")
     let ended = await (try RunningProgram("/bin/bash", ["-n", "-c", script])).ended()
     #expect(ended.status == 0, "\(ended.errors)")
-    let files = try FileManager.default.contentsOfDirectory(atPath: packagePath("jobs")).filter {
-      $0 != "README.md"
+    let files = try FileManager.default.subpathsOfDirectory(atPath: packagePath("jobs")).map {
+      ($0 as NSString).lastPathComponent
     }
-    let shown = page.commandLines.joined(separator: "\n")
-    for file in files { #expect(shown.contains("jobs/\(file)"), "\(file)") }
-    for named in shown.matches(of: #/jobs\/([a-z_.-]+)/#) {
-      #expect(files.contains(String(named.output.1)), "\(named.output.0)")
-    }
+    let taken = page.commandLines.joined(separator: "\n").matches(of: #/([a-z-]+\.cron|examples\/[a-z.-]+)/#)
+      .map { String($0.output.1).replacing("examples/", with: "") }
+    #expect(taken.count == 4)
+    for file in taken { #expect(files.contains(file), "\(file)") }
   }
 }

@@ -2,6 +2,7 @@ import AnalysisCore
 import EventLoop
 import Images
 import JobQueue
+import NetworkAddresses
 import System
 import TestSupport
 import Testing

@@ -29,12 +29,14 @@ struct HostileViewTests {
       endpointAdvisesConsultation: true,
       calls: 1, callMilliseconds: 52, model: text, endpoint: text, version: text, attempt: 2)
     let death = JobDeath(
-      attempts: 1, failureClass: text, code: text, message: text, failedAt: Fixed.moment, calls: 1)
+      attempts: 1, failureClass: text, code: text, message: text, failedAt: Fixed.moment, calls: 1,
+      status: 503)
     check(
       JobsListResponse(
         page: JobPage(jobs: [summary], next: nil, isCutShort: false), columns: JobColumn.usual))
     let failed = FailedJob(
-      summary: summary, failureClass: text, code: text, message: text, worker: 7, workerName: text)
+      summary: summary, failureClass: text, code: text, status: 400, message: text, worker: 7,
+      workerName: text)
     check(
       FailedJobsResponse(
         page: FailedJobPage(jobs: [failed], next: nil, isCutShort: false), columns: JobColumn.allCases))

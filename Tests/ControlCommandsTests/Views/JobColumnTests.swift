@@ -14,7 +14,8 @@ struct JobColumnTests {
         id: JobID(id), shard: 0, user: user, kind: .throat, lane: Lane(.throat, .urgent), state: .dead,
         period: try Fixed.month(), createdAt: Fixed.moment, runAt: nil, expiresAt: nil,
         finishedAt: Fixed.moment + 2, attempts: 3, sourceName: "photo.jpg"),
-      failureClass: "permanent", code: code, message: "HTTP 400", worker: 77, workerName: "w1 42")
+      failureClass: "permanent", code: code, status: nil, message: "HTTP 400", worker: 77, workerName: "w1 42"
+    )
   }
 
   private func page(_ jobs: [FailedJob]) -> FailedJobPage {
@@ -34,7 +35,7 @@ struct JobColumnTests {
         """)
     #expect(
       Fixed.json(response).hasSuffix(
-        #""class":"permanent","code":"INVALID_IMAGE_FORMAT","message":"HTTP 400","worker":"77","#
+        #""class":"permanent","code":"INVALID_IMAGE_FORMAT","status":null,"message":"HTTP 400","worker":"77","#
           + #""worker_name":"w1 42"}],"next":"1700000000000001/5","cut_short":false}"#))
   }
 

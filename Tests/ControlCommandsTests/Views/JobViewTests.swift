@@ -147,7 +147,7 @@ struct JobViewTests {
   func deadJob() throws {
     let death = JobDeath(
       attempts: 1, failureClass: "permanent", code: "INVALID_IMAGE_FORMAT", message: "no picture",
-      failedAt: Fixed.moment + 2, calls: 1)
+      failedAt: Fixed.moment + 2, calls: 1, status: 400)
     let detail = JobDetail(summary: try summary(state: .dead), attempts: [], result: nil, death: death)
     let text = Fixed.text(detail)
     #expect(text.contains("state      dead\n"))

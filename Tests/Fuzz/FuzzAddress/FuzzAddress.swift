@@ -1,5 +1,6 @@
 import FuzzSupport
 import HTTPTransfer
+import NetworkAddresses
 
 @testable import RemoteImages
 

@@ -67,6 +67,35 @@ struct SubmitterTests {
     }
   }
 
+  @Test("refuses a job whose reference the database does not take, and submits the others")
+  func references() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let references = ["visit-1", "", "turned\u{202E}round", String(repeating: "ü", count: 201), "visit 2"]
+      let items = references.enumerated().map { index, reference in
+        var item = queue.submission("clinic", index)
+        item.reference = reference
+        return item
+      }
+      let outcomes = try await Submitter(queue.pool).submit(items)
+      #expect(outcomes.map { $0.job != nil } == [true, false, false, false, true])
+      #expect(
+        try await queue.texts("SELECT reference FROM analysis.job_label ORDER BY job_id")
+          == ["visit-1", "visit 2"])
+    }
+  }
+
+  @Test("counts for a batch a refused job whose user or key is longer than any can be")
+  func longRefusals() async throws {
+    try await withQueue { queue async throws in
+      let submitter = Submitter(queue.pool)
+      let batch = try await submitter.openBatch(name: nil, key: nil)
+      let long = String(repeating: "u", count: 300)
+      try await submitter.addRefusals([(long, nil), ("u1", long), ("u2", "key")], to: batch)
+      #expect(try await queue.count("batch_refusal") == 3)
+    }
+  }
+
   @Test("tells each outcome as soon as it has ended, so that an error later does not hide it")
   func ended() async throws {
     try await withQueue { queue async throws in

@@ -1,4 +1,5 @@
 import Glibc
+import NetworkAddresses
 import Synchronization
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import NetworkAddresses
 import Synchronization
 
 @testable import RemoteImages

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import NetworkAddresses
 import TestSupport
 import Testing
 

@@ -34,9 +34,13 @@ struct ReportTests {
         $0.counters["jobs_completed"] == 3 && $0.clockAhead != nil
       }
       #expect(report.counters["endpoint_calls"] == 3 && report.counters["outcomes_stale"] == 0)
+      let seconds = try #require(report.endpoints.first?.callSeconds)
+      #expect(seconds > 0)
       #expect(
         report.endpoints == [
-          .init(name: backend.url, kinds: ["throat", "ear"], state: .open, inFlight: 0, window: 4)
+          .init(
+            name: backend.url, kinds: ["throat", "ear"], state: .open, inFlight: 0, window: 4, calls: 3,
+            callSeconds: seconds)
         ])
       // The same machine has one clock.
       let (ahead, uncertainty) = (try #require(report.clockAhead), try #require(report.clockUncertainty))

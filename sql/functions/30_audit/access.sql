@@ -84,7 +84,18 @@ BEGIN
       SELECT coalesce(jsonb_agg(jsonb_build_object(
         'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused)
           ORDER BY u.period), '[]')
-      FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id))
+      FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id),
+    'webhooks', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'url', w.url, 'findings', w.has_findings, 'added_at', w.created_at, 'off_at', w.off_at)
+          ORDER BY w.id), '[]')
+      FROM analysis.webhook w WHERE w.shard = a.shard AND w.user_id = a.user_id),
+    'told', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'webhook', w.host, 'job', e.job_id::text, 'at', e.at, 'delivered_at', e.delivered_at)
+          ORDER BY e.id), '[]')
+      FROM analysis.webhook_event e JOIN analysis.webhook w ON w.id = e.webhook_id
+      WHERE e.shard = a.shard AND e.user_id = a.user_id AND e.job_id IS NOT NULL))
   FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id);
 END $$;
 COMMENT ON FUNCTION analysis.export_user IS

@@ -11,7 +11,8 @@ RETURNS TABLE (
   o_id bigint, o_at timestamptz, o_role text, o_os_user text, o_host text, o_address text, o_action text,
   o_object text,
   o_reason text, o_detail jsonb, o_hash text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_user bigint
     := (SELECT a.user_id FROM analysis.account a
@@ -31,7 +32,7 @@ BEGIN
   FROM analysis.audit a
   WHERE (p_since IS NULL OR a.at >= p_since) AND (p_until IS NULL OR a.at < p_until)
     AND (p_action IS NULL OR a.action = p_action)
-    AND (p_by IS NULL OR p_by IN (a.role, a.os_user))
+    AND (p_by IS NULL OR a.role = p_by OR a.os_user = p_by)
     AND (p_role IS NULL OR a.role = p_role)
     AND (p_before IS NULL OR a.id < p_before)
     AND (p_object IS NULL OR a.object = p_object OR a.detail -> 'jobs' @> to_jsonb(v_job))

@@ -145,6 +145,30 @@ $$;
 COMMENT ON FUNCTION analysis.list_clinics IS
   'Answers the clinics with the number of their users.';
 
+-- What the users of each clinic have used of the running month, by UTC: the 100 clinics that have used most.
+-- Of users whom the caller does not see nothing is counted.
+CREATE OR REPLACE FUNCTION analysis.clinic_usage()
+RETURNS TABLE (o_clinic text, o_users int, o_used bigint, o_refused bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_period smallint := analysis.period_of(clock_timestamp(), 'UTC');
+BEGIN
+  RETURN QUERY
+  SELECT c.name, coalesce(n.users, 0)::int, coalesce(n.used, 0)::bigint, coalesce(n.refused, 0)::bigint
+  FROM analysis.clinic c
+  LEFT JOIN (
+    SELECT a.clinic_id, count(*) AS users, sum(u.used) AS used, sum(u.refused) AS refused
+    FROM analysis.account a
+    LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = v_period
+    WHERE a.clinic_id IS NOT NULL AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+    GROUP BY a.clinic_id) n ON n.clinic_id = c.id
+  ORDER BY 3 DESC, c.name COLLATE "C"
+  LIMIT 100;
+END $$;
+COMMENT ON FUNCTION analysis.clinic_usage IS
+  'Answers what the users of each clinic have used of the running month.';
+
 -- The roles that are restricted to clinics, with the names of those that they see.
 CREATE OR REPLACE FUNCTION analysis.list_clinic_viewers() RETURNS TABLE (o_role text, o_clinics text[])
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

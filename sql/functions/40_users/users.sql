@@ -1,23 +1,30 @@
--- Reading users and plans. Each function runs with its caller's rights.
+-- Reading users and plans. But for the list of users each function runs with its caller's rights.
 
 -- A page of one shard's users by the bytes of their references, so that pages of several shards can be put
--- together.
+-- together. What the caller sees and what time it is are asked once, not for each user: a variable also lets
+-- limit_of become a part of the statement.
 CREATE OR REPLACE FUNCTION analysis.list_users(p_shard smallint, p_after text, p_limit int)
 RETURNS TABLE (o_user text, o_zone text, o_plan text, o_limit int, o_used int, o_period smallint)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  RETURN QUERY
   SELECT a.user_ref, a.zone, p.name, l.monthly_limit, coalesce(u.used, 0), m.period
   FROM (
     SELECT k.shard, k.user_id, k.user_ref, k.zone
     FROM analysis.account k
     WHERE k.shard = p_shard AND k.user_ref > p_after COLLATE "C"
+      AND (v_seen IS NULL OR k.clinic_id = ANY (v_seen))
     ORDER BY k.user_ref COLLATE "C"
     LIMIT least(p_limit, 100000)) a
-  CROSS JOIN LATERAL (SELECT analysis.period_of(clock_timestamp(), a.zone) AS period) m
-  LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, clock_timestamp()) l ON true
+  CROSS JOIN LATERAL (SELECT analysis.period_of(v_now, a.zone) AS period OFFSET 0) m
+  LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, v_now) l ON true
   LEFT JOIN analysis.plan p ON p.id = l.plan_id
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = m.period
-  ORDER BY a.user_ref COLLATE "C"
-$$;
+  ORDER BY a.user_ref COLLATE "C";
+END $$;
 COMMENT ON FUNCTION analysis.list_users IS
   'Answers a page of the users of one shard, by reference.';
 

@@ -39,6 +39,7 @@ DECLARE
   v_rule text;
   v_column text;
   v_from float8 := (SELECT s.value::float8 FROM analysis.setting s WHERE s.name = 'consult_from');
+  v_is_told boolean;                   -- whether there is a webhook
 BEGIN
   IF (cardinality(p_jobs) <= 100000 AND p_shard IS NOT NULL AND octet_length(p_worker) = 32
       AND (('[1:' || cardinality(p_jobs) || ']') = ALL (ARRAY[
@@ -133,7 +134,8 @@ BEGIN
         JOIN analysis.leased_jobs(p_shard, v_held) h ON h.job_id = g.job_id AND h.lease_id = g.lease_id
         ORDER BY h.job_id
         RETURNING job_id)
-      SELECT coalesce(array_agg(s.job_id), '{}') INTO o_stored FROM stored s;
+      SELECT coalesce(array_agg(s.job_id), '{}'), EXISTS (SELECT FROM analysis.webhook)
+      INTO o_stored, v_is_told FROM stored s;
       EXIT;
     EXCEPTION WHEN unique_violation OR lock_not_available OR deadlock_detected THEN
       -- It was no job's row that was waited for; or nothing new is known: it was another key, and would be
@@ -151,7 +153,12 @@ BEGIN
     END;
   END LOOP;
 
-  -- 2. What was given leaves the leases, also what a cancellation had ended first.
+  -- 2. The events for webhooks, where there is one.
+  IF v_is_told THEN
+    PERFORM analysis.note_results(p_shard, v_now, v_held, o_stored);
+  END IF;
+
+  -- 3. What was given leaves the leases, also what a cancellation had ended first.
   PERFORM analysis.end_leases(p_shard, v_held, p_leases, p_jobs, o_busy);
 END $$;
 COMMENT ON FUNCTION analysis.complete IS

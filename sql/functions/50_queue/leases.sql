@@ -158,9 +158,9 @@ BEGIN
   IF EXISTS (SELECT 1 FROM unnest(p_ended) e WHERE e.outcome = 'dead') THEN
     WITH buried AS (
       INSERT INTO analysis.dead (
-        shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, calls)
+        shard, period, job_id, user_id, kind, attempts, class, code, message, failed_at, status, calls)
       SELECT p_shard, e.period, e.job_id, e.user_id, e.kind, e.attempts, e.class, e.code, e.message, v_now,
-             (SELECT coalesce(sum(h.calls), 0) FROM analysis.attempts_of(p_shard, e.job_id) h)
+             e.status, (SELECT coalesce(sum(h.calls), 0) FROM analysis.attempts_of(p_shard, e.job_id) h)
       FROM unnest(p_ended) e
       WHERE e.outcome = 'dead'
       ORDER BY e.job_id
@@ -168,6 +168,16 @@ BEGIN
       RETURNING period, user_id, job_id, class)
     INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
     SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
+    IF EXISTS (SELECT FROM analysis.webhook) THEN
+      PERFORM analysis.note_endings(
+        p_shard, 3::smallint, v_now, array_agg(e.job_id), array_agg(e.period), array_agg(e.user_id))
+      FROM unnest(p_ended) e
+      CROSS JOIN LATERAL (
+        SELECT FROM analysis.dead d
+        WHERE d.shard = p_shard AND d.job_id = e.job_id AND d.failed_at = v_now OFFSET 0) d
+      WHERE e.outcome = 'dead'
+      HAVING count(*) > 0;
+    END IF;
   END IF;
 
   -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now.

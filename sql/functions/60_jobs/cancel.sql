@@ -141,6 +141,12 @@ BEGIN
       (SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, v_now) l), 1000) AS cost OFFSET 0) c;
   IF v_cancelled IS NOT NULL THEN
     PERFORM analysis.audit_jobs('cancel', p_shard, v_cancelled, v_owner);
+    IF EXISTS (SELECT FROM analysis.webhook) THEN
+      PERFORM analysis.note_endings(
+        p_shard, 2::smallint, v_now, array_agg(t.id), array_agg(t.period), array_agg(t.user_id))
+      FROM unnest(v_job, v_period, v_user) t(id, period, user_id)
+      WHERE t.id = ANY (v_cancelled);
+    END IF;
   END IF;
 
   RETURN QUERY

@@ -1,5 +1,70 @@
 -- Lists of jobs.
 
+-- Those of some jobs of a month that are meant, in the order in which they are named. Called by functions,
+-- which know what their caller may see: users of p_clinics, NULL for all. p_leased: the jobs that run.
+--
+-- The statement names its month's tables: to plan and to open those of all months would take longer than the
+-- answer.
+CREATE OR REPLACE FUNCTION analysis.meant_jobs(
+  p_shard smallint, p_month smallint, p_jobs bigint[], p_limit int, p_user bigint, p_state text,
+  p_kind smallint, p_clinics int[], p_leased bigint[])
+RETURNS TABLE (
+  o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
+  o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
+  o_attempts int, o_source_name text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
+SET enable_mergejoin = off
+AS $$
+BEGIN
+  -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that
+  -- run.
+  RETURN QUERY EXECUTE format($meant$
+    SELECT p.id, $2, a.user_ref, p.kind, p.lane, p.state, p.created_at, p.run_at, p.expires_at, p.finished_at,
+      -- Attempts that count: the one that gave the result, or those consumed so far.
+      coalesce(p.attempts, (
+        SELECT count(*) FROM analysis.attempt_error_p%1$s e
+        WHERE e.shard = $1 AND e.period = $2 AND e.job_id = p.id AND e.consumed))::int,
+      p.source_name
+    FROM (
+      SELECT s.* FROM (
+        SELECT g.position, j.id, j.user_id, j.kind, j.lane, j.created_at,
+          coalesce(n.run_at, j.run_at) AS run_at, j.expires_at, j.source_name,
+          coalesce(r.finished_at, d.failed_at) AS finished_at,
+          CASE r.outcome WHEN 1 THEN r.attempt ELSE d.attempts END AS attempts,
+          CASE WHEN r.outcome = 1 THEN 'succeeded'
+               WHEN r.outcome = 2 THEN 'cancelled'
+               WHEN d.failed_at IS NOT NULL THEN 'dead'
+               WHEN j.id IN (SELECT unnest($9)) THEN 'running'
+               WHEN n.run_at IS NOT NULL THEN 'scheduled'
+               ELSE 'waiting' END AS state
+        FROM unnest($3) WITH ORDINALITY g(id, position)
+        CROSS JOIN LATERAL (
+          SELECT k.id, k.user_id, k.kind, k.lane, k.created_at, k.run_at, k.expires_at, k.source_name
+          FROM analysis.job_p%1$s k WHERE k.shard = $1 AND k.period = $2 AND k.id = g.id OFFSET 0) j
+        LEFT JOIN LATERAL (
+          SELECT f.outcome, f.attempt, f.finished_at FROM analysis.result_p%1$s f
+          WHERE f.shard = $1 AND f.period = $2 AND f.job_id = j.id OFFSET 0) r ON true
+        LEFT JOIN LATERAL (
+          SELECT x.attempts, x.failed_at FROM analysis.dead x
+          WHERE r.outcome IS NULL AND x.shard = $1 AND x.job_id = j.id OFFSET 0) d ON true
+        LEFT JOIN LATERAL (
+          SELECT q.run_at FROM analysis.scheduled q
+          WHERE r.outcome IS NULL AND q.shard = $1 AND q.period = $2 AND q.job_id = j.id OFFSET 0) n ON true
+        WHERE ($7 IS NULL OR j.kind = $7) AND ($5 IS NULL OR j.user_id = $5)
+          AND ($8 IS NULL OR (
+            SELECT c.clinic_id FROM analysis.account c WHERE c.shard = $1 AND c.user_id = j.user_id)
+              = ANY ($8))) s
+      WHERE $6 IS NULL OR s.state = $6
+      ORDER BY s.position LIMIT $4) p
+    CROSS JOIN LATERAL (
+      SELECT k.user_ref FROM analysis.account k WHERE k.shard = $1 AND k.user_id = p.user_id OFFSET 0) a
+    ORDER BY p.position
+    $meant$, p_month)
+  USING p_shard, p_month, p_jobs, p_limit, p_user, p_state, p_kind, p_clinics, p_leased;
+END $$;
+
 -- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller
 -- may see.
 --
@@ -10,9 +75,6 @@
 -- state: all jobs up to it, and the one there, were looked at.
 --
 -- p_period NULL: of all months. The page begins behind p_before_period and p_before_job, if they are given.
---
--- Each statement names its month's tables: to plan and to open those of all months would take longer than
--- the answer.
 CREATE OR REPLACE FUNCTION analysis.list_jobs(
   p_shard smallint, p_user text, p_state text, p_kind smallint, p_period smallint, p_before_period smallint,
   p_before_job bigint, p_limit int, p_looks int)
@@ -39,7 +101,6 @@ DECLARE
   v_set bigint[];
   v_set_in smallint[];
   v_next text;                         -- finds the jobs to look at next, the latest first
-  v_meant text;                        -- finds those of them that are meant
   v_month smallint;
   v_before bigint;
   v_job bigint[];
@@ -98,51 +159,6 @@ BEGIN
       'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3 ORDER BY j.id DESC' END;
   v_next := 'SELECT ARRAY(' || v_next || ' LIMIT $4)';
 
-  -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that
-  -- run.
-  v_meant := $meant$
-    SELECT p.id, $2, a.user_ref, p.kind, p.lane, p.state, p.created_at, p.run_at, p.expires_at, p.finished_at,
-      -- Attempts that count: the one that gave the result, or those consumed so far.
-      coalesce(p.attempts, (
-        SELECT count(*) FROM analysis.attempt_error_p%1$s e
-        WHERE e.shard = $1 AND e.period = $2 AND e.job_id = p.id AND e.consumed))::int,
-      p.source_name
-    FROM (
-      SELECT s.* FROM (
-        SELECT g.position, j.id, j.user_id, j.kind, j.lane, j.created_at,
-          coalesce(n.run_at, j.run_at) AS run_at, j.expires_at, j.source_name,
-          coalesce(r.finished_at, d.failed_at) AS finished_at,
-          CASE r.outcome WHEN 1 THEN r.attempt ELSE d.attempts END AS attempts,
-          CASE WHEN r.outcome = 1 THEN 'succeeded'
-               WHEN r.outcome = 2 THEN 'cancelled'
-               WHEN d.failed_at IS NOT NULL THEN 'dead'
-               WHEN j.id IN (SELECT unnest($9)) THEN 'running'
-               WHEN n.run_at IS NOT NULL THEN 'scheduled'
-               ELSE 'waiting' END AS state
-        FROM unnest($3) WITH ORDINALITY g(id, position)
-        CROSS JOIN LATERAL (
-          SELECT k.id, k.user_id, k.kind, k.lane, k.created_at, k.run_at, k.expires_at, k.source_name
-          FROM analysis.job_p%1$s k WHERE k.shard = $1 AND k.period = $2 AND k.id = g.id OFFSET 0) j
-        LEFT JOIN LATERAL (
-          SELECT f.outcome, f.attempt, f.finished_at FROM analysis.result_p%1$s f
-          WHERE f.shard = $1 AND f.period = $2 AND f.job_id = j.id OFFSET 0) r ON true
-        LEFT JOIN LATERAL (
-          SELECT x.attempts, x.failed_at FROM analysis.dead x
-          WHERE r.outcome IS NULL AND x.shard = $1 AND x.job_id = j.id OFFSET 0) d ON true
-        LEFT JOIN LATERAL (
-          SELECT q.run_at FROM analysis.scheduled q
-          WHERE r.outcome IS NULL AND q.shard = $1 AND q.period = $2 AND q.job_id = j.id OFFSET 0) n ON true
-        WHERE ($7 IS NULL OR j.kind = $7) AND ($5 IS NULL OR j.user_id = $5)
-          AND ($8 IS NULL OR (
-            SELECT c.clinic_id FROM analysis.account c WHERE c.shard = $1 AND c.user_id = j.user_id)
-              = ANY ($8))) s
-      WHERE $6 IS NULL OR s.state = $6
-      ORDER BY s.position LIMIT $4) p
-    CROSS JOIN LATERAL (
-      SELECT k.user_ref FROM analysis.account k WHERE k.shard = $1 AND k.user_id = p.user_id OFFSET 0) a
-    ORDER BY p.position
-    $meant$;
-
   -- 3. The months in which there can be any.
   FOR v_month IN
     SELECT m.period FROM analysis.partition_made m
@@ -165,8 +181,9 @@ BEGIN
       EXECUTE format(v_next, v_month)
       INTO v_job USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
       EXIT WHEN cardinality(v_job) = 0;
-      RETURN QUERY EXECUTE format(v_meant, v_month)
-        USING p_shard, v_month, v_job, v_limit, v_user, p_state, p_kind, v_clinic, v_leased;
+      RETURN QUERY
+      SELECT m.* FROM analysis.meant_jobs(
+        p_shard, v_month, v_job, v_limit, v_user, p_state, p_kind, v_clinic, v_leased) m;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_limit := v_limit - v_found;
       IF v_limit <= 0 THEN
@@ -189,19 +206,29 @@ END $$;
 COMMENT ON FUNCTION analysis.list_jobs IS
   'Answers a page of the jobs of one shard, the latest first.';
 
+-- What a failure's message has in common with those of other jobs: what stands before the first digit.
+CREATE OR REPLACE FUNCTION analysis.message_start(p_message text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT left(substring(p_message FROM '^[^0-9]*'), 100)
+$$;
+
 -- A page of one shard's dead jobs, those that died last first, of those users whom the caller may see, each
 -- with its cause and the worker of its last attempt. The page begins behind p_before and p_before_job, if
 -- they are given.
 --
+-- The cause is a class, and of its code, HTTP status and message's start those that are given; '' and 0 mean
+-- that there is none.
+--
 -- 2,500 dead jobs are looked at. If the page is not full then, its last row has a position and no user: all
 -- up to there were looked at.
 CREATE OR REPLACE FUNCTION analysis.list_dead(
-  p_shard smallint, p_user text, p_kind smallint, p_period smallint, p_before timestamptz,
-  p_before_job bigint, p_limit int)
+  p_shard smallint, p_user text, p_kind smallint, p_period smallint, p_batch bigint, p_reference text,
+  p_class text, p_code text, p_status smallint, p_message text, p_before timestamptz, p_before_job bigint,
+  p_limit int)
 RETURNS TABLE (
   o_job bigint, o_ended_at timestamptz, o_user text, o_kind smallint, o_period smallint, o_lane smallint,
-  o_created_at timestamptz, o_attempts smallint, o_class text, o_code text, o_message text,
-  o_source_name text, o_worker bigint, o_host text, o_pid int)
+  o_created_at timestamptz, o_attempts smallint, o_class text, o_code text, o_status smallint,
+  o_message text, o_source_name text, o_worker bigint, o_host text, o_pid int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
 SET enable_hashjoin = off SET enable_mergejoin = off
@@ -222,19 +249,32 @@ BEGIN
     END IF;
   END IF;
   FOR v_dead IN
-    SELECT d.* FROM analysis.dead d
+    SELECT d.*,
+      (v_user IS NULL OR d.user_id = v_user) AND (p_kind IS NULL OR d.kind = p_kind)
+      AND (p_period IS NULL OR d.period = p_period) AND (p_class IS NULL OR d.class = p_class)
+      AND (p_code IS NULL OR coalesce(d.code, '') = p_code)
+      AND (p_status IS NULL OR coalesce(d.status, 0) = p_status)
+      AND (p_message IS NULL OR analysis.message_start(d.message) = p_message)
+      AND (num_nonnulls(p_batch, p_reference) = 0 OR EXISTS (
+        SELECT FROM analysis.job_label l
+        WHERE l.shard = p_shard AND l.period = d.period AND l.job_id = d.job_id
+          AND (p_batch IS NULL OR l.batch_id = p_batch)
+          AND (p_reference IS NULL OR l.reference = p_reference)))
+      AND (v_seen IS NULL OR d.user_id IN (
+        SELECT a.user_id FROM analysis.account a
+        WHERE a.shard = p_shard AND a.clinic_id = ANY (v_seen))) AS is_meant
+    FROM analysis.dead d
     WHERE d.shard = p_shard
       AND (d.failed_at, d.job_id)
         < (coalesce(p_before, 'infinity'), coalesce(p_before_job, 9223372036854775807))
     ORDER BY d.shard DESC, d.failed_at DESC, d.job_id DESC
     LIMIT v_looks + v_limit
   LOOP
-    IF (v_user IS NULL OR v_dead.user_id = v_user) AND (p_kind IS NULL OR v_dead.kind = p_kind)
-        AND (p_period IS NULL OR v_dead.period = p_period)
-        AND analysis.is_seen(v_seen, p_shard, v_dead.user_id) THEN
+    IF v_dead.is_meant THEN
       RETURN QUERY
       SELECT v_dead.job_id, v_dead.failed_at, a.user_ref, v_dead.kind, v_dead.period, j.lane, j.created_at,
-        v_dead.attempts, v_dead.class, v_dead.code, v_dead.message, j.source_name, e.worker_id, w.host, w.pid
+        v_dead.attempts, v_dead.class, v_dead.code, v_dead.status, v_dead.message, j.source_name,
+        e.worker_id, w.host, w.pid
       FROM analysis.job j
       JOIN analysis.account a ON a.shard = p_shard AND a.user_id = j.user_id
       LEFT JOIN LATERAL (
@@ -261,6 +301,102 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.list_dead IS
   'Answers a page of the dead jobs of one shard with their causes, those that died last first.';
+
+-- Why some jobs of one shard are dead, where the caller may see them.
+CREATE OR REPLACE FUNCTION analysis.deaths_of(p_shard smallint, p_jobs bigint[])
+RETURNS TABLE (o_job bigint, o_class text, o_code text, o_status smallint, o_start text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  PERFORM analysis.require_argument(
+    coalesce(cardinality(p_jobs), 0) <= 10000, 'at most 10000 dead jobs are named in a call');
+  RETURN QUERY
+  SELECT d.job_id, d.class, d.code, d.status, analysis.message_start(d.message)
+  FROM analysis.dead d
+  WHERE d.shard = p_shard AND d.job_id = ANY (p_jobs) AND analysis.is_seen(v_seen, p_shard, d.user_id);
+END $$;
+COMMENT ON FUNCTION analysis.deaths_of IS
+  'Answers why some jobs of one shard are dead.';
+
+-- Jobs of one shard that failed, grouped by their causes: the dead, and those that are to be tried again,
+-- with the cause of their last attempt. p_looks dead jobs are looked at, those that died last, and a tenth
+-- of that of those to be tried again, the next ones of each lane; o_is_all says whether that is all of them.
+-- One row at least comes for each of the two.
+CREATE OR REPLACE FUNCTION analysis.failure_groups(p_shard smallint, p_looks int)
+RETURNS TABLE (
+  o_state text, o_is_all boolean, o_class text, o_code text, o_status smallint, o_start text, o_count int,
+  o_first_at timestamptz, o_last_at timestamptz, o_job bigint, o_message text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_few int := greatest(p_looks / 80, 1);        -- of each of the eight lanes
+BEGIN
+  PERFORM analysis.require_argument(
+    p_looks BETWEEN 1 AND 100000, 'from 1 to 100000 jobs that failed are looked at');
+  RETURN QUERY
+  WITH looked AS MATERIALIZED (
+    SELECT d.job_id, d.user_id, d.failed_at, d.class, d.code, d.status, d.message
+    FROM analysis.dead d
+    WHERE d.shard = p_shard
+    ORDER BY d.shard DESC, d.failed_at DESC, d.job_id DESC
+    LIMIT p_looks),
+  groups AS (
+    SELECT m.class, m.code, m.status, analysis.message_start(m.message) AS start, sum(m.count)::int AS count,
+      min(m.first_at) AS first_at, max(m.last_at) AS last_at, max(m.job) AS job
+    FROM (
+      -- Most have one of a few messages: their starts are looked for after this.
+      SELECT l.class, l.code, l.status, l.message, count(*) AS count, min(l.failed_at) AS first_at,
+        max(l.failed_at) AS last_at, max(l.job_id) AS job
+      FROM looked l
+      WHERE v_seen IS NULL OR l.user_id IN (
+        SELECT a.user_id FROM analysis.account a WHERE a.shard = p_shard AND a.clinic_id = ANY (v_seen))
+      GROUP BY 1, 2, 3, 4 OFFSET 0) m
+    GROUP BY 1, 2, 3, 4)
+  SELECT 'dead', (SELECT count(*) FROM looked) < p_looks, g.class, g.code, g.status, g.start, g.count,
+    g.first_at, g.last_at, g.job, d.message
+  FROM (SELECT) one
+  LEFT JOIN groups g ON true
+  LEFT JOIN LATERAL (
+    SELECT k.message FROM analysis.dead k
+    WHERE k.shard = p_shard AND k.job_id = g.job OFFSET 0) d ON true;
+
+  RETURN QUERY
+  WITH next AS MATERIALIZED (
+    SELECT n.lane, k.job_id, k.user_id, k.period
+    FROM generate_series(4, 11) n(lane)
+    CROSS JOIN LATERAL (
+      SELECT s.job_id, s.user_id, s.period
+      FROM analysis.scheduled s
+      WHERE s.shard = p_shard AND s.lane = n.lane
+      ORDER BY s.shard, s.lane, s.run_at, s.job_id
+      LIMIT v_few) k),
+  failed AS MATERIALIZED (
+    SELECT n.job_id, e.at, e.class, e.code, e.status, e.message
+    FROM next n
+    CROSS JOIN LATERAL (
+      SELECT a.at, a.class, a.code, a.status, a.message
+      FROM analysis.attempt_error a
+      WHERE a.shard = p_shard AND a.period = n.period AND a.job_id = n.job_id
+      ORDER BY a.at DESC, a.attempt DESC
+      LIMIT 1) e
+    WHERE analysis.is_seen(v_seen, p_shard, n.user_id)),
+  groups AS (
+    SELECT f.class, f.code, f.status, analysis.message_start(f.message) AS start, count(*)::int AS count,
+      min(f.at) AS first_at, max(f.at) AS last_at, max(f.job_id) AS job
+    FROM failed f
+    GROUP BY 1, 2, 3, 4)
+  SELECT 'scheduled', NOT EXISTS (SELECT FROM next n GROUP BY n.lane HAVING count(*) >= v_few), g.class,
+    g.code, g.status, g.start, g.count,
+    g.first_at, g.last_at, g.job, (SELECT f.message FROM failed f WHERE f.job_id = g.job LIMIT 1)
+  FROM (SELECT) one
+  LEFT JOIN groups g ON true;
+END $$;
+COMMENT ON FUNCTION analysis.failure_groups IS
+  'Answers the jobs of one shard that failed, grouped by their causes, up to a bound.';
 
 -- Who holds a running job: its worker, until when its lease lasts unless it is moved on, and the endpoints
 -- that the worker calls for jobs of its type, as it last said.

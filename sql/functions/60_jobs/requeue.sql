@@ -139,6 +139,14 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT interval '1 day'
 $$;
 
+-- Since when cancellations can be undone now.
+CREATE OR REPLACE FUNCTION analysis.uncancel_from() RETURNS timestamptz
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT clock_timestamp() - analysis.uncancel_time()
+$$;
+COMMENT ON FUNCTION analysis.uncancel_from IS
+  'Answers since when cancellations can be undone now.';
+
 -- Gives cancelled jobs another life in the present month, for a day after the cancellation: a unit of that
 -- month is taken, the job's row and its key move there, the cancellation's row goes, the history stays. It
 -- runs at once, also where it was to run later or had an expiry: who undoes a cancellation wants it run. A

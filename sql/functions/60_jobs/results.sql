@@ -14,7 +14,7 @@ DECLARE
   v_jobs bigint[];
 BEGIN
   IF cardinality(p_jobs) > 1000 THEN
-    RAISE EXCEPTION 'results of % jobs are more than one entry of the audit tells of', cardinality(p_jobs)
+    RAISE EXCEPTION 'results of % jobs are more than one entry of the audit names', cardinality(p_jobs)
       USING ERRCODE = '22023', HINT = 'Open at most 1000 at a time.';
   END IF;
   SELECT a.user_id INTO v_user FROM analysis.account a

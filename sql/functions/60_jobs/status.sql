@@ -1,34 +1,14 @@
 -- What there is in the queue, and who works on it. Every count is bounded or kept by workers. Each function
 -- runs with its caller's rights, but for those that count the dead and the refusals.
 
--- What waits and runs in each lane of one shard. Counting stops at p_limit.
+-- What waits and runs in each lane of one shard, up to p_limit; programs of 1.0.0 ask for it.
 CREATE OR REPLACE FUNCTION analysis.status_of_lanes(p_shard smallint, p_lanes smallint[], p_limit int)
 RETURNS TABLE (o_lane smallint, o_waiting int, o_in_flight int, o_oldest_seconds float8)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT l.lane, w.waiting, f.in_flight, h.oldest
-  FROM unnest(p_lanes[1:100]) l(lane)
-  CROSS JOIN LATERAL (
-    SELECT count(*)::int AS waiting
-    FROM (
-      SELECT
-      FROM analysis.ready r
-      WHERE r.shard = p_shard AND r.lane = l.lane
-      LIMIT least(p_limit, 1000001)) g) w
-  CROSS JOIN LATERAL (
-    SELECT coalesce(sum(cardinality(b.job_ids)), 0)::int AS in_flight
-    FROM analysis.lease b
-    WHERE b.shard = p_shard AND b.lane = l.lane) f
-  -- The head of the lane stands for the one that has waited longest.
-  LEFT JOIN LATERAL (
-    SELECT extract(epoch FROM clock_timestamp() - greatest(j.created_at, j.run_at))::float8 AS oldest
-    FROM (
-      SELECT r.job_id, r.period
-      FROM analysis.ready r
-      WHERE r.shard = p_shard AND r.lane = l.lane
-      ORDER BY r.vt, r.job_id
-      LIMIT 1) r
-    JOIN analysis.job j ON j.shard = p_shard AND j.period = r.period AND j.id = r.job_id) h ON true
-  ORDER BY l.lane
+  SELECT l.o_lane, l.o_waiting, l.o_in_flight,
+    extract(epoch FROM clock_timestamp() - l.o_waiting_since)::float8
+  FROM analysis.count_lanes(p_shard, p_lanes, NULL, p_limit) l
+  ORDER BY l.o_lane
 $$;
 COMMENT ON FUNCTION analysis.status_of_lanes IS
   'Answers how many jobs wait and run in each lane of a shard, up to a bound.';
@@ -146,7 +126,37 @@ $$;
 COMMENT ON FUNCTION analysis.done_rates IS
   'Answers how many results were stored a second over ten seconds, a minute and five minutes.';
 
--- What else a monitoring system is told: how many submits the limits of the present month have refused, and
+-- How the queue was in the last p_seconds (two days at most), in p_parts (200 at most) of equal length, the
+-- oldest first: the mean of what waited and ran, and how much came to an end a second. NULL for a part of
+-- which nothing was kept, since no worker lived.
+CREATE OR REPLACE FUNCTION analysis.queue_past(p_seconds int, p_parts int)
+RETURNS TABLE (
+  o_at timestamptz, o_waiting float8, o_in_flight float8, o_done float8, o_dead float8, o_retried float8)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+  WITH asked AS MATERIALIZED (
+    SELECT date_bin('1 minute', clock_timestamp(), '2000-01-01 00:00:00+00') AS now, a.parts,
+      greatest(least(p_seconds, 172800), 60)::float8 / a.parts AS width
+    FROM (SELECT greatest(least(p_parts, 200), 1) AS parts) a),
+  kept AS (
+    SELECT a.parts - floor(extract(epoch FROM a.now - h.at)::float8 / a.width)::int AS part,
+      avg(h.waiting)::float8 AS waiting, avg(h.in_flight)::float8 AS in_flight,
+      (avg(h.done) / 60)::float8 AS done, (avg(h.dead) / 60)::float8 AS dead,
+      (avg(h.retried) / 60)::float8 AS retried
+    FROM asked a
+    JOIN analysis.queue_history h
+      ON h.step = 60 AND h.at > a.now - make_interval(secs => a.width * a.parts) AND h.at <= a.now
+    GROUP BY 1)
+  SELECT a.now - make_interval(secs => a.width * (a.parts - p.part)), k.waiting, k.in_flight, k.done, k.dead,
+    k.retried
+  FROM asked a
+  CROSS JOIN LATERAL generate_series(1, a.parts) p(part)
+  LEFT JOIN kept k ON k.part = p.part
+  ORDER BY p.part
+$$;
+COMMENT ON FUNCTION analysis.queue_past IS
+  'Answers how the queue was until now, in parts of equal length.';
+
+-- What metrics show beside: how many submits the limits of the present month have refused, and
 -- when the last statement was closed. It reads the counters of all users: to be asked once a minute at most.
 CREATE OR REPLACE FUNCTION analysis.month_totals() RETURNS TABLE (o_refused bigint, o_closed_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$

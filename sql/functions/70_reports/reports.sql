@@ -13,13 +13,13 @@ COMMENT ON FUNCTION analysis.statement_due IS
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
 -- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of
--- users of p_clinics; NULL: of all.
+-- users of p_clinics; NULL: of all. Safe to run in parallel, or none of the report that reads it would.
 CREATE OR REPLACE FUNCTION analysis.usage_of(p_period smallint, p_now timestamptz, p_clinics int[])
 RETURNS TABLE (
   shard smallint, user_id bigint, user_ref text, zone text, plan text, plan_name text, monthly_limit bigint,
   used bigint, over bigint, analysed bigint, failed bigint, cancelled bigint, refunded bigint,
   refused bigint, calls bigint, last_reset timestamptz, last_reset_local timestamp)
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT a.shard, a.user_id, a.user_ref, a.zone, p.name, p.display_name, l.monthly_limit::bigint,
     n.used, CASE WHEN l.monthly_limit IS NULL THEN 0 ELSE greatest(n.used - l.monthly_limit, 0) END,
     coalesce(r.analysed, 0), coalesce(d.failed, 0), coalesce(r.cancelled, 0),

@@ -186,7 +186,9 @@ BEGIN
     o_open := 0;
   END IF;
 
-  -- 2. Who they are.
+  -- 2. Who they are, and the webhooks that receive their jobs; events first, as finish_deliveries locks them.
+  DELETE FROM analysis.webhook_event e WHERE e.shard = p_shard AND e.user_id = o_user;
+  DELETE FROM analysis.webhook w WHERE w.shard = p_shard AND w.user_id = o_user;
   SELECT i.* INTO v_is_first, o_profile, o_keys, o_lines, o_photo
   FROM analysis.erase_identity(p_shard, o_user) i;
 

@@ -25,10 +25,10 @@ COMMENT ON FUNCTION analysis.role_prefix IS
 --   clinician      jobs with their results and failures, and the report of analyses
 --   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts;
 --                  no diagnosis
---   administrator  users, plans, clinics and settings
+--   administrator  users, plans, clinics, webhooks and settings
 --   auditor        looks at the queue, at usage, users, plans and clinics, recounts, and reads the audit;
 --                  no picture, no diagnosis, no name
---   privacy        erases persons, and exports what is kept of one, with the images
+--   privacy        erases persons, exports what is kept of one, with the images, and sees a job's picture
 --   retention      removes what is past its time
 CREATE OR REPLACE FUNCTION analysis.role_rights()
 RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
@@ -38,7 +38,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'dead_counts', 'dead_causes', 'pauses_in_force', 'status_of_lanes', 'status_of_shard',
         'status_of_workers', 'status_of_queue', 'status_of_deaths', 'count_lanes', 'done_rates',
-        'queue_overview', 'gauges', 'month_totals'
+        'queue_overview', 'queue_past', 'gauges', 'month_totals'
       ] AS functions,
       ARRAY[
         'ready', 'lease', 'scheduled', 'worker', 'gauge', 'pause', 'job(shard,period,id,created_at,run_at)',
@@ -47,7 +47,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   jobs AS (
     SELECT ARRAY[
       'list_jobs', 'list_dead', 'job_holder', 'locate', 'jobs_shown', 'jobs_ended', 'job_attempts',
-      'job_death', 'period_text', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs', 'job_label_of'
+      'job_death', 'deaths_of', 'failure_groups', 'period_text', 'list_batches', 'batch_counts',
+      'batch_causes', 'find_jobs', 'job_label_of', 'watch'
     ] AS functions),
   usage AS (
     SELECT
@@ -61,8 +62,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   given (role, functions, tables) AS (
     SELECT 'submitter',
       ARRAY[
-        'submit', 'submit_image', 'submit_images', 'notify_workers', 'cancel', 'uncancel', 'locate',
-        'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
+        'submit', 'submit_image', 'submit_images', 'notify_workers', 'cancel', 'uncancel', 'uncancel_from',
+        'locate', 'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
         'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
         'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
       '{}'::text[]
@@ -73,7 +74,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
         'release',
         'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
-        'refresh_counts', 'notify_ended',
+        'refresh_counts', 'notify_ended', 'due_deliveries', 'claim_deliveries', 'finish_deliveries',
+        'purge_deliveries',
         'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],
       s.tables
     FROM status s
@@ -92,8 +94,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'operator',
       s.functions || j.functions || ARRAY[
-        'pause', 'resume', 'cancel', 'uncancel', 'retry_dead', 'lost_jobs', 'notify_workers',
-        'usage_differences'],
+        'pause', 'resume', 'cancel', 'uncancel', 'uncancel_from', 'retry_dead', 'lost_jobs',
+        'notify_workers', 'usage_differences', 'list_webhooks'],
       s.tables
     FROM status s, jobs j
     UNION ALL
@@ -101,8 +103,10 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
         'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
-        'list_clinics', 'list_clinic_viewers', 'add_clinic', 'assign_clinic', 'grant_clinics',
-        'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key', 'preview_setting', 'set_setting'],
+        'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'add_clinic', 'assign_clinic', 'grant_clinics',
+        'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key', 'preview_setting', 'set_setting',
+        'add_webhook', 'remove_webhook', 'test_webhook', 'webhook_event_state', 'replay_webhook',
+        'list_webhooks'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']
@@ -110,13 +114,15 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'auditor',
       u.functions || s.functions || ARRAY[
         'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
-        'list_clinics', 'list_clinic_viewers'],
+        'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'list_webhooks'],
       u.tables || s.tables || ARRAY[
         'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
     FROM usage u, status s
     UNION ALL
     SELECT 'privacy',
-      ARRAY['erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images'],
+      ARRAY[
+        'erase_user', 'erasure_of', 'open_export', 'export_user', 'export_jobs', 'export_images',
+        'open_picture', 'picture_of'],
       '{}'
     UNION ALL
     SELECT 'retention',
@@ -128,7 +134,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT g.role,
     g.functions || ARRAY[
       'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'image_keys',
-      'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'audit_ends',
+      'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'audit_ends',
       'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g

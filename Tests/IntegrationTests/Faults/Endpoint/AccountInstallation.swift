@@ -65,8 +65,11 @@ final class AccountInstallation: Sendable {
     let plain = ["--endpoint", url, "--log-level", "debug"]
     guard account else { return plain }
     let file = folder.path("endpoint.credentials")
-    try Data("email = \(Self.email)\npassword = \(Self.password)\n".utf8).write(to: URL(filePath: file))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    // Written once: another worker may be reading it.
+    if !FileManager.default.fileExists(atPath: file) {
+      try Data("email = \(Self.email)\npassword = \(Self.password)\n".utf8).write(to: URL(filePath: file))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    }
     return plain + ["--credentials", file]
   }
 

@@ -1,0 +1,141 @@
+import Administration
+import AnalysisCore
+import Formatting
+import HTTPServing
+import JobQueue
+
+/// The batches, the newest first.
+enum BatchesPage {
+  static let page = DashboardPage(
+    path: "/batches", section: .batches, roles: [.operator, .clinician, .submitter],
+    render: { request, context in try await render(request, context) })
+
+  /// How many batches a page has.
+  private static let size = 20
+
+  private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
+    let before = request.query["before"].flatMap { BatchID($0) }
+    if request.query["before"] != nil, before == nil {
+      throw PageFailure.invalid("The list does not go on there.")
+    }
+    let batches = try await context.cached("batches \(before?.description ?? "")") { database in
+      try await BatchDirectory(database).list(before: before, limit: size + 1)
+    }
+    var table = DataTable(
+      "Batches, the newest first",
+      [
+        .init("Batch"), .init("Name"), .init("Made"), .init("By"), .init("Progress"),
+        .init("Done", isNumber: true), .init("Failed", isNumber: true), .init("Refused", isNumber: true),
+        .init("Rate", isNumber: true), .init("Time left", isNumber: true),
+      ], empty: before == nil ? "No batches." : "No more batches.")
+    for batch in batches.prefix(size) { table.add(row(batch)) }
+    let next: HTML? =
+      batches.count > size
+      ? "<p><a rel=\"next\" href=\"/batches?before=\(batches[size - 1].id.description)\">Older batches</a></p>"
+      : nil
+    return Page(
+      title: Section.batches.title, content: .live("list", "\(table.html)\(next)"), isLive: before == nil)
+  }
+
+  private static func row(_ batch: BatchStatus) -> [HTML] {
+    let counts = batch.counts
+    return [
+      "<a href=\"/batches/\(batch.id.description)\">\(batch.id.description)</a>",
+      "\(batch.shownName.shortened(to: JobsPage.nameLength))", .time(batch.createdAt),
+      "\(batch.login ?? "")", progress(counts), "\(counts.succeeded)", failed(counts.dead),
+      "\(batch.refused.map(String.init) ?? "")", "\(batch.shownRate ?? "")", "\(batch.shownTimeLeft ?? "")",
+    ]
+  }
+
+  /// How many jobs failed, in red where there are any.
+  static func failed(_ count: Int) -> HTML {
+    count == 0 ? "0" : "<span class=\"bad\">\(count)</span>"
+  }
+
+  /// How far it is: a bar, and the same in words.
+  static func progress(_ counts: BatchCounts) -> HTML {
+    let text = "\(counts.ended) of \(counts.jobs)"
+    return """
+      <progress max="\(max(1, counts.jobs))" value="\(counts.ended)" aria-label="\(text) ended"></progress> \(text)
+      """
+  }
+}
+
+/// A batch: how far it is, why jobs of it failed, and what can be done.
+enum BatchPage {
+  static let page = DashboardPage(
+    path: "/batches/*", section: .batches, roles: [.operator, .clinician, .submitter],
+    render: { request, context in try await render(request, context) })
+
+  private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
+    guard let id = request.parameters.first.flatMap({ BatchID($0) }) else {
+      throw PageFailure.invalid("A batch is found by its number, such as B17.")
+    }
+    let read = try await context.cached("batch \(id)") { database in
+      let directory = BatchDirectory(database)
+      let status = try await directory.status(of: id)
+      return (
+        status: status, causes: (status?.counts.dead ?? 0) > 0 ? try await directory.causes(of: id) : []
+      )
+    }
+    guard let batch = read.status else {
+      throw PageFailure.missing("There is no batch \(id), or none that login \(context.login) may see.")
+    }
+    return Page(
+      title: "Batch \(id)",
+      content: .live(
+        "batch",
+        """
+        \(facts(batch))
+        \(links(batch))
+        \(causes(read.causes, of: id))
+        """),
+      isLive: batch.counts.open > 0)
+  }
+
+  private static func facts(_ batch: BatchStatus) -> HTML {
+    let counts = batch.counts
+    let facts: [(HTML, HTML?)] = [
+      ("Name", batch.name.map { "\($0)" }), ("Made", .time(batch.createdAt)),
+      ("By", batch.login.map { "\($0)" }), ("Progress", BatchesPage.progress(counts)),
+      ("Done", "\(counts.succeeded)"), ("Failed", BatchesPage.failed(counts.dead)),
+      ("Cancelled", "\(counts.cancelled)"), ("Refused", batch.refused.map { "\($0)" }),
+      ("Open", "\(counts.open)"), ("Rate, by the last minute", batch.shownRate.map { "\($0)" }),
+      ("Time left", batch.shownTimeLeft.map { "\($0)" }),
+      ("Last ended", counts.lastAt.map { .time($0) }),
+    ]
+    let lines = facts.compactMap { name, value in
+      value.map { value in "<dt>\(name)</dt><dd>\(value)</dd>\n" as HTML }
+    }
+    return "<dl class=\"facts\">\n\(lines)</dl>"
+  }
+
+  private static func links(_ batch: BatchStatus) -> HTML {
+    let question = JobQuestion(batch: batch.id)
+    let cancel: HTML? =
+      batch.counts.open > 0
+      ? "<a class=\"button\" href=\"\(MatchingJobs.path(.cancel, question))\">Cancel what is left…</a> " : nil
+    let retry: HTML? =
+      batch.counts.dead > 0
+      ? "<a class=\"button\" href=\"\(MatchingJobs.path(.retry, question))\">Retry the dead ones…</a> " : nil
+    return """
+      <p class="buttons"><a class="button" href="\(question.address("/jobs"))">Its jobs</a> \(cancel)\(retry)</p>
+      """
+  }
+
+  private static func causes(_ causes: [BatchCause], of batch: BatchID) -> HTML? {
+    guard !causes.isEmpty else { return nil }
+    var table = DataTable(
+      "Why jobs of it are dead", [.init("Cause"), .init("Jobs", isNumber: true), .init("Last job")], empty: ""
+    )
+    for cause in causes {
+      let job = cause.lastJob.description
+      table.add([
+        "\(FailureCause(cause.failureClass, code: cause.code).description.shortened(to: 100))",
+        "\(cause.count)",
+        "<a href=\"/jobs/\(job)\">\(job)</a>",
+      ])
+    }
+    return "<h2>Failures</h2>\n\(table.html)"
+  }
+}

@@ -1,0 +1,196 @@
+public import HTTPServing
+import JobQueue
+
+/// The pages of `analysisctl serve` for a person at a browser.
+public struct Dashboard: Sendable {
+  /// What a page may load and send: this program's own, and nothing that stands in the page itself.
+  static let policy =
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+  /// How many browsers receive changes at once; a further one asks by itself.
+  static let listeners = 32
+
+  private let context: DashboardContext
+  private let door: Door
+  private let feed: LiveFeed
+  let pages: [DashboardPage]
+  let actions: [DashboardAction]
+
+  /// The dashboard of a queue.
+  public init(_ context: DashboardContext, _ rule: Door.Rule) {
+    self.init(context, rule, pages: DashboardPage.all, actions: DashboardAction.all)
+  }
+
+  init(
+    _ context: DashboardContext, _ rule: Door.Rule, pages: [DashboardPage], actions: [DashboardAction],
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+  ) {
+    self.context = context
+    self.pages = pages
+    self.actions = actions
+    door = Door(rule, now: now)
+    feed = LiveFeed(
+      atMost: Self.listeners, pause: { try await Task.sleep(for: QueueMonitor.statusAge) },
+      refresh: { await context.refresh() })
+  }
+
+  /// The events of `routes`, for the server to end them when it stops.
+  public var events: HTTPEvents { feed.events }
+
+  /// How much its browsers may take: each holds a connection for events beside those by which it loads.
+  public static var bounds: HTTPServer.Bounds {
+    var bounds = HTTPServer.Bounds()
+    bounds.daemon.connections = listeners + 64
+    return bounds
+  }
+
+  /// What serves it.
+  public var routes: [HTTPRoute] {
+    let files = [
+      HTTPRoute("/style.css") { .file("text/css; charset=utf-8", Stylesheet.css) },
+      HTTPRoute("/icon.svg") { .file("image/svg+xml", Stylesheet.icon) },
+      HTTPRoute("/live.js") { .file("text/javascript; charset=utf-8", LiveScript.javaScript) },
+      HTTPRoute(.get, JobPicture.path) { request in
+        await answer(request, .jobs, JobPicture.roles) { _ in try await JobPicture.answer(request, context) }
+      },
+      HTTPRoute(.get, "/events") { request in await answer(request, nil) { _ in feed.answer() } },
+    ]
+    let routes = files + doorRoutes + pages.map(route) + actions.flatMap(routes)
+    guard door.asksForToken else { return routes }
+    return routes.map { route in
+      var route = route
+      route.answersAnyName = true
+      return route
+    }
+  }
+
+  private func route(_ page: DashboardPage) -> HTTPRoute {
+    HTTPRoute(.get, page.path) { request in
+      await answer(request, page.section, page.roles) { session in
+        // What brings a page up to date takes no message away.
+        let message = request.headers["x-live"] == nil ? door.takeMessage(of: session) : nil
+        return show(try await page.render(request, context), page.section, message)
+      }
+    }
+  }
+
+  private func routes(_ action: DashboardAction) -> [HTTPRoute] {
+    let form = HTTPRoute(.get, action.path) { request in
+      await answer(request, action.section, action.roles) { session in
+        let confirmation = try await action.confirm(request, context)
+        let address = HTML.address(request.path, request.query.pairs.map { ($0.name, $0.value) })
+        let html = confirmation.form(at: address, token: session.token)
+        return show(Page(title: confirmation.title, content: html), action.section)
+      }
+    }
+    let done = HTTPRoute(.post, action.path) { request in
+      await answer(request, action.section, action.roles) { session in
+        try door.checkForm(request, of: session)
+        let confirmation = try await action.confirm(request, context)
+        if let typed = confirmation.typed, request.form["typed"] != typed {
+          throw PageFailure.invalid("Nothing was changed, since something else was typed than \(typed).")
+        }
+        let outcome = try await action.perform(request, context)
+        await context.forget()
+        door.keep(outcome.message, for: session)
+        return .redirect(to: outcome.path)
+      }
+    }
+    return [form, done]
+  }
+
+  // MARK: - Answers
+
+  /// Answers a request of somebody who may read; of anybody else it asks for the token.
+  private func answer(
+    _ request: HTTPRequest, _ section: Section?, _ roles: [DatabaseRole] = [],
+    _ make: (Door.Session) async throws -> HTTPAnswer
+  ) async -> HTTPAnswer {
+    do {
+      guard let session = try door.session(request) else { return .redirect(to: Self.logInPath) }
+      var answer: HTTPAnswer
+      do {
+        answer = try await make(session)
+      } catch {
+        answer = await show(failure: error, section, roles)
+      }
+      if let cookie = session.setCookie { answer.headers.append(cookie) }
+      return answer
+    } catch {
+      return show(error.page, nil)
+    }
+  }
+
+  private func show(_ page: Page, _ section: Section?, _ message: String? = nil) -> HTTPAnswer {
+    let sections = Section.allCases.filter { entry in pages.contains { $0.section == entry } }
+    let frame = Frame(section: section, sections: sections, foot: foot, message: message)
+    return .page(frame.html(page), page.status)
+  }
+
+  private func show(failure: any Error, _ section: Section?, _ roles: [DatabaseRole]) async -> HTTPAnswer {
+    show(await PageFailure(failure, needing: roles, context).page, section)
+  }
+
+  private var foot: HTML {
+    var foot: HTML = "<p>Shown as login \(context.login) in database \(context.databaseName).</p>"
+    if door.asksForToken { foot += "<p><a href=\"\(Self.logOutPath)\">Log out</a></p>" }
+    return foot
+  }
+
+  // MARK: - Logging in
+
+  private static let logInPath = "/log-in"
+  private static let logOutPath = "/log-out"
+
+  private var doorRoutes: [HTTPRoute] {
+    guard door.asksForToken else { return [] }
+    return [
+      HTTPRoute(.get, Self.logInPath) { _ in outside(LogInPage.page) },
+      HTTPRoute(.post, Self.logInPath) { request in
+        do throws(PageFailure) {
+          var answer = HTTPAnswer.redirect(to: Section.overview.path)
+          answer.headers.append(try door.logIn(request))
+          return answer
+        } catch {
+          return outside(error.page)
+        }
+      },
+      HTTPRoute(.get, Self.logOutPath) { request in
+        await answer(request, nil) { session in show(LogInPage.logOut(session.token), nil) }
+      },
+      HTTPRoute(.post, Self.logOutPath) { request in
+        await answer(request, nil) { session in
+          try door.checkForm(request, of: session)
+          var answer = HTTPAnswer.redirect(to: Self.logInPath)
+          answer.headers.append(door.logOut(session))
+          return answer
+        }
+      },
+    ]
+  }
+
+  /// A page for somebody who has not shown the token: it says nothing of the database.
+  private func outside(_ page: Page) -> HTTPAnswer {
+    .page(Frame(foot: "").html(page), page.status)
+  }
+}
+
+extension HTTPAnswer {
+  /// A page. What a browser is told of the address that a link was on stays within the dashboard.
+  static func page(_ html: HTML, _ status: Int) -> HTTPAnswer {
+    var answer = HTTPAnswer(status, contentType: "text/html; charset=utf-8", body: Array(html.markup.utf8))
+    answer.policy = Dashboard.policy
+    answer.headers = [
+      // Without it a browser would send no origin with a form, by which its site is known.
+      ("Referrer-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin"),
+      ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+    return answer
+  }
+
+  fileprivate static func file(_ type: String, _ text: String) -> HTTPAnswer {
+    var answer = HTTPAnswer(contentType: type, body: Array(text.utf8))
+    answer.headers = [("Cross-Origin-Resource-Policy", "same-origin")]
+    return answer
+  }
+}

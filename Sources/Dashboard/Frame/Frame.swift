@@ -1,0 +1,65 @@
+/// What stands around every page: title, menu, who reads it, and the links to the stylesheet and the script.
+struct Frame {
+  /// The part of the dashboard to which the page belongs; nil for the page that asks for the token.
+  var section: Section?
+  /// The parts that the menu leads to.
+  var sections: [Section] = []
+  /// As whom the page was read, and where.
+  var foot: HTML
+  /// What was done a moment ago.
+  var message: String?
+
+  /// How often a page without the script loads itself anew, in seconds.
+  private static let reloadSeconds = 10
+
+  /// The whole page.
+  func html(_ page: Page) -> HTML {
+    """
+    <!DOCTYPE html>
+    <html lang="en">
+    <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>\(page.title) – analysis queue</title>
+    <link rel="stylesheet" href="/style.css">
+    <link rel="icon" href="/icon.svg" type="image/svg+xml">
+    \(page.isLive ? Self.reload : "" as HTML)</head>
+    <body>
+    <a class="skip" href="#content">To the content</a>
+    <header>
+    <p class="product">Analysis queue</p>
+    \(menu)</header>
+    <main id="content" tabindex="-1"\(page.isLive ? " data-live" : "" as HTML)>
+    <h1>\(page.title)</h1>
+    \(notice)<p id="live-state" class="notice" role="status" hidden></p>
+    \(page.content)
+    </main>
+    <footer>\(foot)</footer>
+    </body>
+    </html>
+
+    """
+  }
+
+  private static let reload: HTML = """
+    <script src="/live.js" defer></script>
+    <noscript><meta http-equiv="refresh" content="\(reloadSeconds)"></noscript>
+
+    """
+
+  private var menu: HTML {
+    guard !sections.isEmpty else { return "" }
+    return "<nav aria-label=\"Pages\"><ul>\(sections.map(entry))</ul></nav>\n"
+  }
+
+  private var notice: HTML {
+    guard let message else { return "" }
+    return "<p class=\"notice good\" role=\"status\">\(message)</p>\n"
+  }
+
+  private func entry(_ entry: Section) -> HTML {
+    let current: HTML = entry == section ? " aria-current=\"page\"" : ""
+    return "<li><a href=\"\(entry.path)\"\(current)>\(entry.title)</a></li>"
+  }
+}

@@ -1,0 +1,180 @@
+import Administration
+import AnalysisCore
+import Formatting
+import HTTPServing
+import JobQueue
+
+/// A job: what is kept of it, what happened to it, and what was found.
+enum JobPage {
+  static let page = DashboardPage(
+    path: "/jobs/*", section: .jobs, roles: [.operator, .clinician],
+    render: { request, context in try await render(request, context) })
+
+  /// The job that an address names.
+  static func job(_ request: HTTPRequest) throws(PageFailure) -> JobID {
+    guard let job = request.parameters.first.flatMap({ JobID($0) }) else {
+      throw .invalid("A job is found by its number.")
+    }
+    return job
+  }
+
+  private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
+    let job = try job(request)
+    guard let detail = try await detail(job, isUpdate: request.headers["x-live"] != nil, context) else {
+      throw PageFailure.missing("There is no job \(job), or none that login \(context.login) may see.")
+    }
+    return Page(
+      title: "Job \(job)",
+      content: .live(
+        "job",
+        """
+        \(facts(detail))
+        \(changes(detail))
+        <h2>What happened</h2>
+        \(JobTimeline(detail).html)
+        \(result(detail))
+        \(attempts(detail))
+        """),
+      isLive: detail.summary.finishedAt == nil)
+  }
+
+  /// The job. Who reads a result is recorded each time: it is never shown from what was read for somebody else, and not
+  /// read where a page only brings itself up to date.
+  private static func detail(
+    _ job: JobID, isUpdate: Bool, _ context: DashboardContext
+  ) async throws -> JobDetail? {
+    guard isUpdate else {
+      return try await JobDirectory(context.database).show(job, by: context.actor(reason: nil))
+    }
+    return try await context.cached("job \(job)") { database in
+      try await JobDirectory(database).show(job, readsResult: false)
+    }
+  }
+
+  private static func facts(_ detail: JobDetail) -> HTML {
+    let job = detail.summary
+    return """
+      <dl class="facts">
+      \(fact("State", job.state.html))
+      \(fact("User", "\(job.user)"))
+      \(fact("Lane", "\(job.lane.description)"))
+      \(fact("Month", "\(job.period.description)"))
+      \(job.sourceName.map { fact("File", "\($0)") })
+      \(detail.reference.map { fact("Reference", "\($0)") })
+      \(detail.batch.map { fact("Batch", "<a href=\"/batches/\($0.description)\">\($0.description)</a>") })
+      \(job.expiresAt.map { fact("Expires", .time($0)) })
+      \(fact("Attempts that count", "\(job.attempts)"))
+      \(detail.death.map { fact("Cause", cause($0)) })
+      \(detail.holder.map(holder))
+      </dl>
+      <p><a href="/jobs/\(job.id.description)/picture">The picture</a>, for who may see pictures; the audit records it.</p>
+      """
+  }
+
+  private static func fact(_ name: HTML, _ value: HTML) -> HTML {
+    "<dt>\(name)</dt><dd>\(value)</dd>\n"
+  }
+
+  private static func cause(_ death: JobDeath) -> HTML {
+    let cause = FailureCause(death.failureClass, status: death.status, code: death.code)
+    return "<span class=\"bad\">\(cause.description)</span>: \(death.message ?? "")"
+  }
+
+  private static func holder(_ holder: JobHolder) -> HTML {
+    """
+    \(fact("Worker", "\(holder.name ?? "") (\(String(holder.worker)))"))\
+    \(fact("Heard of", "\(holder.heartbeatAgo.map { Moment.age($0) + " ago" } ?? "not yet")"))\
+    \(fact("Held until", "\(Moment.short(holder.deadline)), unless the worker moves that on"))\
+    \(fact("Endpoint", "\(holder.endpoints.joined(separator: ", "))"))
+    """
+  }
+
+  /// What can be done to it.
+  private static func changes(_ detail: JobDetail) -> HTML {
+    let job = detail.summary
+    let links = JobChange.allCases.filter { $0.states.contains(job.state) }.map { change -> HTML in
+      "<a class=\"button\" href=\"/jobs/\(job.id.description)/\(change.rawValue)\">\(title(change))</a> "
+    }
+    let alike: HTML? =
+      job.state == .dead
+      ? "<a class=\"button\" href=\"\(JobQuestion(like: job.id).address("/jobs"))\">Jobs that died of the same cause</a>"
+      : nil
+    return links.isEmpty ? "" : "<p class=\"buttons\">\(links)\(alike)</p>"
+  }
+
+  private static func title(_ change: JobChange) -> String {
+    switch change {
+    case .retry: "Retry…"
+    case .cancel: "Cancel…"
+    case .uncancel: "Queue again…"
+    }
+  }
+
+  // MARK: - The result
+
+  private static func result(_ detail: JobDetail) -> HTML {
+    if detail.isResultHidden {
+      return """
+        <h2>Result</h2>
+        <p>There is an analysis. It is not shown: only a clinician's role may read it.</p>
+        """
+    }
+    guard let result = detail.result else {
+      guard detail.summary.state == .succeeded else { return "" }
+      return
+        "<h2>Result</h2>\n<p>Load the page anew to see what was found; the audit records that it is read.</p>"
+    }
+    var table = DataTable(
+      "What was found", [.init("Condition"), .init("Confidence", isNumber: true), .init("Band")],
+      empty: "No condition was found.")
+    for condition in StoredCondition.read(result.conditionsJSON) {
+      let band = condition.normal == true ? "normal" : condition.shownBand?.rawValue ?? ""
+      table.add([
+        "\(condition.name.shortened(to: 200))", "\(condition.percentage ?? "")",
+        "<span class=\"band \(band)\">\(band)</span>",
+      ])
+    }
+    return """
+      <h2>Result</h2>
+      \(table.html)
+      <dl class="facts">
+      \(flag("Serious", result.isSerious))
+      \(flag("Consultation advised", result.advisesConsultation))
+      \(flag("Serious, says the endpoint", result.endpointSaysSerious))
+      \(flag("Consultation advised, says the endpoint", result.endpointAdvisesConsultation))
+      \(fact("Analysis", "\(result.analysisID)"))
+      \(result.model.map { fact("Model", "\($0)") })
+      </dl>
+      """
+  }
+
+  private static func flag(_ name: HTML, _ flag: Bool?) -> HTML? {
+    flag.map { fact(name, $0 ? "yes" : "no") }
+  }
+
+  // MARK: - The attempts
+
+  private static func attempts(_ detail: JobDetail) -> HTML {
+    guard !detail.attempts.isEmpty else { return "" }
+    let shown = detail.attempts.suffix(JobTimeline.mostAttempts)
+    let caption =
+      shown.count < detail.attempts.count
+      ? "The last \(shown.count) of \(detail.attempts.count) attempts that failed" : "Attempts that failed"
+    var table = DataTable(
+      caption,
+      [
+        .init("Attempt"), .init("Ended"), .init("Cause"), .init("Calls", isNumber: true),
+        .init("Counts"), .init("Worker"), .init("Endpoint"), .init("Error id"),
+      ], empty: "")
+    for attempt in shown {
+      let cause = FailureCause(attempt.failureClass, status: attempt.status, code: attempt.code)
+      table.add([
+        "\(attempt.attempt)", .time(attempt.at), "\(cause.description.shortened(to: 100))",
+        "\(attempt.calls)\(attempt.maybeCounted && attempt.calls > 0 ? "?" : "")",
+        attempt.consumed ? "yes" : "no", "\(String(attempt.worker))",
+        "\((attempt.endpoint ?? "").shortened(to: 100))", "\((attempt.errorID ?? "").shortened(to: 100))",
+      ])
+    }
+    return "<h2>Attempts</h2>\n\(table.html)"
+  }
+}

@@ -1,0 +1,88 @@
+import Administration
+import AnalysisCore
+import HTTPServing
+import JobQueue
+
+extension DashboardPage {
+  /// What users and clinics have used of the running month.
+  static let usage = DashboardPage(
+    path: "/usage", section: .usage, roles: [.auditor, .administrator, .reporter]
+  ) { request, context in
+    let after = request.query["after"]
+    let users = try await context.cached("users \(after ?? "")") { database in
+      try await UserDirectory(database).list(after: after, limit: UsageList.most)
+    }
+    return Page(
+      title: "Usage",
+      content: """
+        \(UsageList(users: users, isFirst: after == nil).html)
+        <h2>Clinics</h2>
+        \(try await clinics(context))
+        """)
+  }
+
+  /// The clinics' sums, for those who may read them: a reporter may read users only.
+  private static func clinics(_ context: DashboardContext) async throws -> HTML {
+    do {
+      let clinics = try await context.cached("clinics", noOlderThan: .seconds(60)) { database in
+        try await ClinicDirectory(database).usage()
+      }
+      return UsageList.table(of: clinics)
+    } catch let error as JobQueueError where error.lacksRole {
+      let failure = await PageFailure(error, needing: [.auditor, .administrator], context)
+      return "<p class=\"empty\">\(failure.message)</p>"
+    }
+  }
+}
+
+/// A page of users, by their references.
+struct UsageList {
+  static let most = 50
+
+  let users: [UserSummary]
+  let isFirst: Bool
+
+  var html: HTML {
+    var table = DataTable(
+      "Each user's running month, by the user's own zone",
+      [
+        .init("User"), .init("Month"), .init("Plan"), .init("Used", isNumber: true),
+        .init("Limit", isNumber: true), .init("Of the limit", isNumber: true),
+      ], empty: isFirst ? "There are no users." : "There are no more users.")
+    for user in users {
+      table.add([
+        "\(user.reference)", "\(user.period.description)", "\(user.plan ?? "none")", "\(user.used)",
+        user.limit.map { limit in "\(limit)" } ?? "none", Self.share(user),
+      ])
+    }
+    return "\(table.html)\(paging)"
+  }
+
+  /// `85 %`, marked where nothing is left.
+  private static func share(_ user: UserSummary) -> HTML {
+    guard let limit = user.limit else { return "–" }
+    guard user.used < limit else { return "<strong class=\"bad\">used up</strong>" }
+    return "\(user.used * 100 / limit) %"
+  }
+
+  private var paging: HTML {
+    let first: HTML = isFirst ? "" : "<a href=\"/usage\">First users</a> "
+    let next: HTML =
+      users.count == Self.most
+      ? .link("/usage", [("after", users.last?.reference)], "Next users") : ""
+    return "<p class=\"paging\">\(first)\(next)</p>"
+  }
+
+  static func table(of clinics: [ClinicUsage]) -> HTML {
+    var table = DataTable(
+      "What the users of each clinic have used of the running month, by UTC; a clinic has no limit of its own",
+      [
+        .init("Clinic"), .init("Users", isNumber: true), .init("Used", isNumber: true),
+        .init("Refused", isNumber: true),
+      ], empty: "There are no clinics.")
+    for clinic in clinics {
+      table.add(["\(clinic.clinic)", "\(clinic.users)", "\(clinic.used)", "\(clinic.refused)"])
+    }
+    return table.html
+  }
+}

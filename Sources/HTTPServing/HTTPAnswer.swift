@@ -1,0 +1,62 @@
+public import Formatting
+
+/// What goes back to a client.
+public struct HTTPAnswer: Sendable {
+  /// The status.
+  public var status: Int
+  /// The body's type.
+  public var contentType: String
+  /// The body.
+  public var body: [UInt8]
+  /// What the answer may load and send where a browser shows it (`Content-Security-Policy`).
+  public var policy = "default-src 'none'"
+  /// Further headers. Whoever puts something of a request in here has looked at it: a value with a line break is left
+  /// out.
+  public var headers: [(name: String, value: String)] = []
+  /// Where the body is events that come as they happen, and what is called when somebody listens; `body` is not sent then.
+  var events: (source: HTTPEvents, opened: @Sendable () -> Void)?
+
+  /// An answer with its parts.
+  public init(_ status: Int = 200, contentType: String, body: [UInt8]) {
+    self.status = status
+    self.contentType = contentType
+    self.body = body
+  }
+
+  /// A line of text.
+  public static func text(_ status: Int, _ line: String) -> HTTPAnswer {
+    HTTPAnswer(status, contentType: "text/plain; charset=utf-8", body: Array((line + "\n").utf8))
+  }
+
+  /// A JSON value.
+  public static func json(_ status: Int, _ value: JSONValue) -> HTTPAnswer {
+    HTTPAnswer(status, contentType: "application/json", body: value.bytes + Array("\n".utf8))
+  }
+
+  /// Sends a browser to another page of this server, by GET, as after a form.
+  public static func redirect(to path: String) -> HTTPAnswer {
+    var answer = text(303, "The page is at \(path).")
+    answer.headers.append(("Location", path))
+    return answer
+  }
+
+  /// Events as they happen, until the client goes or the server stops.
+  ///
+  /// - Parameter opened: Called when the client is among the listeners.
+  public static func events(
+    _ source: HTTPEvents, opened: @escaping @Sendable () -> Void = {}
+  ) -> HTTPAnswer {
+    var answer = HTTPAnswer(contentType: "text/event-stream", body: [])
+    answer.events = (source, opened)
+    // A proxy that keeps an answer until it is whole would never pass this one on.
+    answer.headers = [("X-Accel-Buffering", "no")]
+    return answer
+  }
+
+  var allHeaders: [(name: String, value: String)] {
+    [
+      ("Content-Type", contentType), ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+      ("Content-Security-Policy", policy),
+    ] + headers.filter { $0.value.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+  }
+}

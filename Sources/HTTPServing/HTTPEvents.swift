@@ -1,0 +1,136 @@
+internal import Synchronization
+
+/// Events for the browsers that listen, each for all of them (`text/event-stream`).
+///
+/// Their number is bounded, and so is what is kept for one that does not read: it is let go, and comes again.
+public final class HTTPEvents: Sendable {
+  private struct State {
+    var isClosed = false
+    var listeners: [ObjectIdentifier: EventQueue] = [:]
+  }
+
+  private let most: Int
+  private let state = Mutex(State())
+
+  /// Events without a listener.
+  ///
+  /// - Parameter most: How many may listen at once.
+  public init(atMost most: Int) {
+    self.most = most
+  }
+
+  /// How many listen.
+  public var listeners: Int { state.withLock { $0.listeners.count } }
+
+  /// Tells all of an event. Neither its name nor its data has a line break.
+  public func send(_ name: String, _ data: String = "") {
+    send(text: "event: \(name)\ndata: \(data)\n\n")
+  }
+
+  /// Sends all a line that means nothing, by which those are found that have gone.
+  public func beat() { send(text: ":\n\n") }
+
+  private func send(text: String) {
+    for queue in state.withLock({ Array($0.listeners.values) }) { queue.add(Array(text.utf8)) }
+  }
+
+  /// A listener's body; nil where there are too many already, or the server stops.
+  func open(_ connection: HTTPConnection) -> HTTPBodyReader? {
+    let queue = EventQueue(connection)
+    let isOpen = state.withLock { state in
+      guard !state.isClosed, state.listeners.count < most else { return false }
+      state.listeners[ObjectIdentifier(queue)] = queue
+      return true
+    }
+    guard isOpen else { return nil }
+    // The browser hears at once that it listens, and comes again after so many milliseconds if it is let go.
+    queue.add(Array("retry: 3000\n\n".utf8))
+    return EventBody(queue) { [weak self] in self?.remove(queue) }
+  }
+
+  private func remove(_ queue: EventQueue) {
+    _ = state.withLock { $0.listeners.removeValue(forKey: ObjectIdentifier(queue)) }
+  }
+
+  /// Ends all of them, and opens none from now on.
+  func close() {
+    let queues = state.withLock { state in
+      state.isClosed = true
+      return Array(state.listeners.values)
+    }
+    for queue in queues { queue.end() }
+  }
+}
+
+/// What is still to be sent to one listener.
+private final class EventQueue: Sendable {
+  private struct State {
+    var pending: [UInt8] = []
+    var isSuspended = false
+    var isOver = false
+  }
+
+  private static let largest = 64 << 10
+
+  private let connection: HTTPConnection
+  private let state = Mutex(State())
+
+  init(_ connection: HTTPConnection) {
+    self.connection = connection
+  }
+
+  func add(_ bytes: [UInt8]) {
+    change { state in
+      state.pending += bytes
+      if state.pending.count > Self.largest { state.isOver = true }
+    }
+  }
+
+  func end() { change { $0.isOver = true } }
+
+  /// Changes what there is to be sent, and has the connection go on if it waits for that.
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { state in
+      guard !state.isOver else { return }
+      body(&state)
+      // Under the lock, so that each `suspend` is followed by one `resume`.
+      if state.isSuspended { connection.resume() }
+      state.isSuspended = false
+    }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> HTTPBodyReader.Step {
+    state.withLock { state in
+      if state.isOver { return .end }
+      let count = min(buffer.count, state.pending.count)
+      guard count > 0 else {
+        state.isSuspended = true
+        connection.suspend()
+        return .bytes(0)
+      }
+      buffer.copyBytes(from: state.pending.prefix(count))
+      state.pending.removeFirst(count)
+      return .bytes(count)
+    }
+  }
+}
+
+/// Reads what is in a listener's queue.
+private final class EventBody: HTTPBodyReader {
+  private let queue: EventQueue
+  private let ended: @Sendable () -> Void
+
+  init(_ queue: EventQueue, ended: @escaping @Sendable () -> Void) {
+    self.queue = queue
+    self.ended = ended
+  }
+
+  deinit {
+    queue.end()
+    ended()
+  }
+
+  override func read(at position: Int, into buffer: UnsafeMutableRawBufferPointer) -> Step {
+    queue.read(into: buffer)
+  }
+}

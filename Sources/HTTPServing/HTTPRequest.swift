@@ -1,0 +1,110 @@
+/// What a client asks for.
+public struct HTTPRequest: Sendable {
+  /// What may be done with a page.
+  public enum Method: String, Sendable {
+    /// It is read; HEAD is answered by the same page.
+    case get = "GET"
+    /// A form is sent to it.
+    case post = "POST"
+  }
+
+  /// What is done.
+  public let method: Method
+  /// The path, decoded.
+  public let path: String
+  /// What stands in the path for each `*` of the route's.
+  public let parameters: [String]
+  /// What stands behind the path's question mark.
+  public let query: FormValues
+  /// The fields of the form that was sent.
+  public let form: FormValues
+  /// The cookies.
+  public let cookies: FormValues
+  /// The headers, by their names in lower case.
+  public let headers: FormValues
+
+  /// A request with its parts, as a test makes one.
+  public init(
+    _ method: Method = .get, _ path: String, parameters: [String] = [], query: FormValues = FormValues(),
+    form: FormValues = FormValues(), cookies: FormValues = FormValues(), headers: FormValues = FormValues()
+  ) {
+    self.method = method
+    self.path = path
+    self.parameters = parameters
+    self.query = query
+    self.form = form
+    self.cookies = cookies
+    self.headers = headers
+  }
+
+  /// Reads a request whose body is there.
+  static func read(
+    _ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, _ body: [UInt8]
+  ) -> Result<HTTPRequest, RefusedRequest> {
+    let headers = connection.headers
+    var form = FormValues()
+    if match.route.method == .post {
+      let type = headers["content-type"].flatMap { $0.split(separator: ";").first }?.lowercased()
+      guard type == "application/x-www-form-urlencoded" else {
+        return .failure(RefusedRequest(.text(415, "A form is sent as application/x-www-form-urlencoded.")))
+      }
+      guard let read = FormValues(encoded: body) else {
+        return .failure(RefusedRequest(.text(400, "The form is not UTF-8, or not encoded as a form.")))
+      }
+      form = read
+    }
+    return .success(
+      HTTPRequest(
+        match.route.method, path, parameters: match.parameters, query: connection.query, form: form,
+        cookies: connection.cookies, headers: headers))
+  }
+}
+
+/// Names with their values, in the order in which they came; a name may come more than once.
+public struct FormValues: Sendable {
+  /// What came.
+  public let pairs: [(name: String, value: String)]
+
+  /// Values with their names.
+  public init(_ pairs: [(String, String)] = []) {
+    self.pairs = pairs.map { (name: $0.0, value: $0.1) }
+  }
+
+  /// Reads `a=1&b=two+words`; nil where an escape is broken or what it stands for is not UTF-8.
+  init?(encoded body: [UInt8]) {
+    var pairs: [(String, String)] = []
+    for part in body.split(separator: UInt8(ascii: "&")) {
+      let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard let name = Self.decoded(sides[0]), let value = Self.decoded(sides.count > 1 ? sides[1] : [])
+      else {
+        return nil
+      }
+      pairs.append((name, value))
+    }
+    self.init(pairs)
+  }
+
+  private static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
+    var (decoded, rest): ([UInt8], ArraySlice<UInt8>) = ([], bytes)
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "+"): decoded.append(UInt8(ascii: " "))
+      case UInt8(ascii: "%"):
+        let digits = rest.prefix(2)
+        guard digits.count == 2, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+          let escaped = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { return nil }
+        decoded.append(escaped)
+        rest = rest.dropFirst(2)
+      default: decoded.append(byte)
+      }
+    }
+    return String(validating: decoded, as: UTF8.self)
+  }
+
+  /// The first value of a name; nil where there is none.
+  public subscript(_ name: String) -> String? { pairs.first { $0.name == name }?.value }
+
+  /// All values of a name.
+  public func all(_ name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }
+}

@@ -1,0 +1,232 @@
+internal import EventLoop
+internal import Formatting
+internal import ImageEncryption
+internal import JobQueue
+internal import Logging
+internal import Monitoring
+internal import PostgreSQL
+internal import Synchronization
+
+/// Tells webhooks which jobs have ended: takes what is due, sends it and stores what came of it.
+///
+/// Each receiver has a task of its own with a few messages at once, so that a slow or dead one holds up no other, and
+/// no job: nothing of the pipeline waits for it.
+struct WebhookCourier: Sendable {
+  let worker: AnalysisWorker
+  let pipeline: Pipeline
+  let databases: WorkerDatabases
+  let shards: [Int16]
+  let keys: KeyCache
+  let settings: WebhookSettings
+
+  /// How many events of a receiver are taken at once.
+  private static let batch = 32
+  /// For how long a receiver is sent events before others are taken: half of the two minutes for which they are held.
+  private static let batchTime: Duration = .seconds(60)
+  /// How long what came of them is tried to be stored: until they would come back anyway.
+  private static let storingTime: Duration = .seconds(40)
+  /// How long to leave alone what the role's rights do not allow, and what an older schema does not have.
+  private static let refusedFor: Duration = .seconds(60)
+  private static let purgeEvery: Duration = .seconds(3600)
+  private static let purgeSize = 10_000
+  /// How long a draining worker goes on at its end.
+  private static let lastTime: Duration = .seconds(60)
+
+  private var deadline: Duration { worker.configuration.statementDeadline }
+
+  /// Runs until the worker stops.
+  func run() async {
+    await deliver(until: nil)
+  }
+
+  /// Delivers what is due, for a worker that ends when nothing is left to do.
+  ///
+  /// Apart from the caller's task, which may be cancelled by then.
+  func deliverLast() async {
+    await Task(executorPreference: worker.loop) {
+      await deliver(until: EventLoop.now + Self.lastTime)
+    }.value
+  }
+
+  /// - Parameter end: Nil to go on until the worker stops; else until nothing is due, and no longer than then.
+  private func deliver(until end: ContinuousClock.Instant?) async {
+    let sender = WebhookSender(settings, loop: worker.loop)
+    let busy = BusyReceivers()
+    await withDiscardingTaskGroup { group in
+      var retries = Retries(worker: worker, what: "sending to webhooks", pipeline: pipeline)
+      var purgeAt = EventLoop.now
+      while !Task.isCancelled {
+        if let end {
+          guard EventLoop.now < end else { break }
+        } else {
+          guard await pipeline.stage == .running else { break }
+        }
+        var rest = settings.every
+        do throws(JobQueueError) {
+          let due = try await WorkerStatements.dueDeliveries(in: shards)
+            .run(on: databases.control, deadline: deadline)
+          // Not always the same first: a receiver is sent events of one shard at a time.
+          for shard in due.shuffled() {
+            for batch in try await claim(shard, busy) {
+              busy.add(batch[0].webhook)
+              group.addTask {
+                await deliver(batch, shard, sender)
+                busy.remove(batch[0].webhook)
+              }
+            }
+          }
+          if end != nil {
+            guard !due.isEmpty || !busy.all.isEmpty else { break }
+            rest = .milliseconds(20)
+          } else if EventLoop.now >= purgeAt {
+            purgeAt = EventLoop.now + Self.purgeEvery
+            try await purge()
+          }
+          retries.succeeded()
+        } catch {
+          if error.code == .permission || (error.underlying as? PostgreSQLError)?.isSchemaLacking == true {
+            guard end == nil else { break }
+            rest = Self.refusedFor
+          } else {
+            guard await retries.pause(after: error) else { break }
+          }
+        }
+        do { try await worker.loop.sleep(for: rest) } catch { break }
+      }
+      // What is on its way arrives; nothing more is begun.
+      if end == nil { group.cancelAll() }
+    }
+    await sender.close()
+  }
+
+  private func statements(_ shard: Int16) -> WorkerStatements {
+    WorkerStatements(shard: shard, worker: worker.identity)
+  }
+
+  /// What is due in a shard, by receivers, as far as there is room for more of them.
+  private func claim(_ shard: Int16, _ busy: BusyReceivers) async throws(JobQueueError) -> [[Delivery]] {
+    let taken = busy.all
+    let room = settings.receivers - taken.count
+    guard room > 0 else { return [] }
+    let deliveries = try await statements(shard).claimDeliveries(
+      busy: taken, webhooks: room, each: Self.batch
+    ).run(on: databases.control, deadline: deadline)
+    return Dictionary(grouping: deliveries, by: \.webhook).values.map { $0 }
+  }
+
+  private func purge() async throws(JobQueueError) {
+    for shard in shards {
+      while try await statements(shard).purgeDeliveries(limit: Self.purgeSize)
+        .run(on: databases.control, deadline: deadline) >= Self.purgeSize
+      {}
+    }
+  }
+
+  // MARK: One receiver
+
+  private func deliver(_ batch: [Delivery], _ shard: Int16, _ sender: WebhookSender) async {
+    let outcomes: [DeliveryOutcome]
+    switch await secret(of: batch[0]) {
+    case .success(let secret): outcomes = await send(batch, shard, secret, sender)
+    case .failure(let problem):
+      outcomes = batch.enumerated().map { index, delivery in
+        index == 0
+          ? DeliveryOutcome(delivery.event, .failed, failure: problem.message)
+          : DeliveryOutcome(delivery.event, .released)
+      }
+    }
+    for outcome in outcomes where outcome.kind != .released {
+      worker.meters.deliveries.add(outcome.kind.rawValue)
+    }
+    await store(outcomes, of: batch[0].webhook, shard)
+  }
+
+  private struct SecretProblem: Error {
+    let message: String
+  }
+
+  private func secret(of delivery: Delivery) async -> Result<WebhookSecret, SecretProblem> {
+    let id = KeyRing.keyID(ofFile: delivery.secret)
+    guard let ring = await keys.found(id) else {
+      return .failure(SecretProblem(message: "this worker's key file lacks key \(id?.description ?? "?")"))
+    }
+    do throws(ImageEncryptionError) {
+      return .success(try WebhookSecret(delivery.secret, of: delivery.url, keys: ring))
+    } catch {
+      return .failure(SecretProblem(message: "the secret does not open: it or the address was changed"))
+    }
+  }
+
+  /// Sends a receiver its events, a few at once. After a failure, when its time is over and when the worker stops, the
+  /// others are given back; those that are on their way arrive.
+  private func send(
+    _ batch: [Delivery], _ shard: Int16, _ secret: WebhookSecret, _ sender: WebhookSender
+  ) async -> [DeliveryOutcome] {
+    let end = EventLoop.now + Self.batchTime
+    let loop = worker.loop
+    return await withTaskGroup(of: DeliveryOutcome.self) { group in
+      func add(_ delivery: Delivery) {
+        group.addTask {
+          await Task(executorPreference: loop) {
+            await sender.send(delivery, shard: shard, secret: secret)
+          }.value
+        }
+      }
+      var rest = batch[...]
+      var outcomes: [DeliveryOutcome] = []
+      for delivery in rest.prefix(settings.atOnce) { add(delivery) }
+      rest = rest.dropFirst(settings.atOnce)
+      for await outcome in group {
+        outcomes.append(outcome)
+        if outcome.kind != .delivered || EventLoop.now >= end || Task.isCancelled {
+          outcomes += rest.map { DeliveryOutcome($0.event, .released) }
+          rest = []
+        }
+        if let next = rest.popFirst() { add(next) }
+      }
+      return outcomes
+    }
+  }
+
+  /// Stores what came of a batch. What cannot be stored comes back in two minutes, and is sent once more.
+  ///
+  /// Apart from the caller's task: one that is cancelled has sent what it has sent.
+  private func store(_ outcomes: [DeliveryOutcome], of webhook: Int32, _ shard: Int16) async {
+    await Task(executorPreference: worker.loop) {
+      let end = EventLoop.now + Self.storingTime
+      var retries = Retries(worker: worker, what: "storing what was sent to webhooks", pipeline: pipeline)
+      while EventLoop.now < end {
+        do throws(JobQueueError) {
+          let off = try await statements(shard).finishDeliveries(outcomes)
+            .run(on: databases.control, deadline: deadline)
+          log(outcomes, of: webhook, isOff: off.contains(webhook))
+          return
+        } catch {
+          guard await retries.pause(after: error) else { return }
+        }
+      }
+    }.value
+  }
+
+  private func log(_ outcomes: [DeliveryOutcome], of webhook: Int32, isOff: Bool) {
+    guard let failure = outcomes.first(where: { $0.kind == .failed || $0.kind == .gone }) else { return }
+    let fields: Log.Fields = [
+      "webhook": .string("W\(webhook)"), "reason": .string(printable(failure.failure ?? "")),
+    ]
+    if isOff {
+      worker.log.error("A webhook was switched off; analysisctl webhooks replay switches it on", fields)
+    } else {
+      worker.log.warning("A webhook has not taken an event, which is sent again later", fields)
+    }
+  }
+}
+
+/// The receivers that are being sent something.
+private final class BusyReceivers: Sendable {
+  private let webhooks = Mutex<Set<Int32>>([])
+
+  var all: [Int32] { webhooks.withLock { $0.sorted() } }
+
+  func add(_ webhook: Int32) { webhooks.withLock { _ = $0.insert(webhook) } }
+  func remove(_ webhook: Int32) { webhooks.withLock { _ = $0.remove(webhook) } }
+}

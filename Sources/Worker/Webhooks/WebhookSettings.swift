@@ -1,0 +1,30 @@
+public import NetworkAddresses
+
+/// How a worker tells webhooks of ended jobs.
+public struct WebhookSettings: Sendable {
+  /// How often what is due is looked for.
+  public var every: Duration = .seconds(1)
+  /// How long a receiver has for its whole answer.
+  public var deadline: Duration = .seconds(15)
+  /// How many receivers are sent something at the same time.
+  public var receivers = 8
+  /// How many events one receiver is sent at the same time.
+  public var atOnce = 4
+  /// Whether receivers may be at addresses that are not public.
+  public var allowsPrivateAddresses = false
+  /// A file of certificate authorities (PEM) in place of the system's.
+  public var certificateAuthorityFile: String?
+  /// Looks the receivers' names up.
+  public var resolver = NameResolver.system
+
+  /// Every default.
+  public init() {}
+
+  /// How many connections to receivers there may be.
+  public var connections: Int { receivers * atOnce }
+
+  /// Finds out where a receiver is.
+  var lookup: HostLookup {
+    allowsPrivateAddresses ? HostLookup(resolver) { _ in nil } : HostLookup(resolver)
+  }
+}

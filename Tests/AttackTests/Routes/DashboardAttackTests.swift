@@ -1,0 +1,199 @@
+import Dashboard
+import EventLoop
+import HTTPServing
+import HTTPTestSupport
+import PostgreSQL
+import QueueTestSupport
+import System
+import TestSupport
+import Testing
+
+/// A request that somebody who reaches the dashboard sends to it, or has a reader's browser send.
+struct DashboardAttack: Sendable {
+  /// What is tried, in words.
+  let tries: String
+  let method: String
+  let path: String
+  var headers: [String: String] = [:]
+  /// `{token}` stands for the token of the reader's own form.
+  var form = ""
+  /// Whether the reader's cookie comes along, as a browser sends it.
+  var hasCookie = false
+  /// What is answered.
+  let statuses: Set<Int>
+
+  private static let verify = "/audit/verify"
+  private static let host = "localhost"
+
+  /// On the loopback, where nobody is asked for a token.
+  static let onLoopback: [DashboardAttack] = [
+    DashboardAttack(
+      tries: "has a reader's browser act from another site", method: "POST", path: verify,
+      headers: ["Sec-Fetch-Site": "cross-site"], form: "token={token}", hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "has it act from another port of this machine", method: "POST", path: verify,
+      headers: ["Origin": "http://localhost:1"], form: "token={token}", hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "has it act from a page in a frame without an origin", method: "POST", path: verify,
+      headers: ["Origin": "null"], form: "token={token}", hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "acts without the token of the form", method: "POST", path: verify, hasCookie: true,
+      statuses: [403]),
+    DashboardAttack(
+      tries: "acts with the token of another reader", method: "POST", path: verify, form: "token={token}",
+      statuses: [403]),
+    DashboardAttack(
+      tries: "acts by a link", method: "GET", path: verify + "?token={token}", hasCookie: true,
+      statuses: [200]),
+    DashboardAttack(
+      tries: "sends a form as JSON, which a page may send elsewhere unasked", method: "POST", path: verify,
+      headers: ["Content-Type": "text/plain"], form: "{\"token\":\"{token}\"}", hasCookie: true,
+      statuses: [415]),
+    DashboardAttack(
+      tries: "sends a form that is too large", method: "POST", path: verify,
+      form: "token={token}&a=" + String(repeating: "x", count: 65_536), hasCookie: true, statuses: [413]),
+    DashboardAttack(
+      tries: "takes the places of those who listen, by a page of another site", method: "GET",
+      path: "/events",
+      headers: ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "cors"], statuses: [403]),
+    DashboardAttack(
+      tries: "reads pages in the background by a page of another site", method: "GET", path: "/audit",
+      headers: ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"], hasCookie: true, statuses: [403]
+    ),
+    DashboardAttack(
+      tries: "has the audit record that a picture is read, by a frame of another site", method: "GET",
+      path: "/jobs/1/picture",
+      headers: [
+        "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe",
+      ], hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "reads pages by a name that was made to stand for this machine", method: "GET", path: "/audit",
+      headers: ["Host": "rebound.example.org"], statuses: [421]),
+    DashboardAttack(
+      tries: "puts a header into the answer by the address of a form", method: "GET",
+      path: verify + "?a=%0d%0aSet-Cookie:%20x=y", statuses: [200]),
+    DashboardAttack(
+      tries: "puts markup into a page by its query", method: "GET",
+      path: "/audit?action=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", statuses: [200]),
+    DashboardAttack(
+      tries: "puts SQL into a search", method: "GET", path: "/audit?action=%27%20OR%20true--", statuses: [200]
+    ),
+    DashboardAttack(
+      tries: "has a reader's browser cancel jobs from another site", method: "POST",
+      path: "/matching/cancel?state=waiting", headers: ["Sec-Fetch-Site": "cross-site"],
+      form: "token={token}&jobs=1", hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "cancels all jobs at once", method: "GET", path: "/matching/cancel", hasCookie: true,
+      statuses: [400]),
+    DashboardAttack(
+      tries: "cancels jobs without end", method: "POST", path: "/matching/cancel?state=waiting",
+      form: "token={token}&jobs=1" + String(repeating: ".1", count: 5000), hasCookie: true,
+      statuses: [400, 404]),
+    DashboardAttack(
+      tries: "changes a job by a link", method: "GET", path: "/jobs/1/cancel?token={token}&jobs=1",
+      hasCookie: true, statuses: [404]),
+    DashboardAttack(
+      tries: "puts SQL into a filter of jobs", method: "GET", path: "/jobs?user=%27%20OR%20true--",
+      statuses: [200]),
+    DashboardAttack(
+      tries: "puts markup into a page by a filter", method: "GET",
+      path: "/jobs?reference=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", statuses: [200]),
+    DashboardAttack(
+      tries: "asks for a list by a position of its own", method: "GET",
+      path: "/jobs?after=2026-11/99999999999999999999", statuses: [400]),
+    DashboardAttack(
+      tries: "puts a header into the answer by a job's number", method: "GET",
+      path: "/jobs/1%0d%0aSet-Cookie:%20x=y", statuses: [400, 404]),
+    DashboardAttack(
+      tries: "asks for the picture of no job", method: "GET", path: "/jobs/99999999/picture",
+      statuses: [404]),
+    DashboardAttack(
+      tries: "pauses all by a link", method: "GET", path: "/pause?token={token}", hasCookie: true,
+      statuses: [200]),
+    DashboardAttack(
+      tries: "logs in where nobody does", method: "POST", path: "/log-in", form: "token=guess",
+      statuses: [404]),
+  ]
+
+  /// Behind TLS, without the token.
+  static let withoutToken: [DashboardAttack] =
+    [
+      "/", "/workers", "/usage", "/audit", "/audit/verification", verify, "/events", "/log-out", "/jobs",
+      "/jobs/1",
+      "/jobs/1/picture", "/jobs/1/cancel", "/failures", "/batches", "/batches/B1",
+      "/matching/retry?state=dead",
+      "/pause", "/resume",
+    ].map {
+      DashboardAttack(tries: "reads \($0) without the token", method: "GET", path: $0, statuses: [303])
+    } + [
+      DashboardAttack(
+        tries: "acts without the token", method: "POST", path: verify, form: "token=guess", statuses: [303]),
+      DashboardAttack(
+        tries: "guesses the token", method: "POST", path: "/log-in", form: "token=guess", statuses: [403]),
+      DashboardAttack(
+        tries: "sends no token", method: "POST", path: "/log-in", statuses: [403]),
+      DashboardAttack(
+        tries: "logs a reader's browser in from another site", method: "POST", path: "/log-in",
+        headers: ["Origin": "https://evil.example.org"], form: "token={secret}", statuses: [403]),
+      DashboardAttack(
+        tries: "sends a token that is too large", method: "POST", path: "/log-in",
+        form: "token=" + String(repeating: "x", count: 65_536), statuses: [413]),
+      DashboardAttack(
+        tries: "brings a session along that it made up", method: "GET", path: "/",
+        headers: ["Cookie": "__Host-analysis_session=" + String(repeating: "a", count: 64)], statuses: [303]),
+      DashboardAttack(
+        tries: "brings a session of the loopback along", method: "GET", path: "/",
+        headers: ["Cookie": "analysis_session=" + String(repeating: "a", count: 64)], statuses: [303]),
+    ]
+}
+
+@Suite("Who reaches the dashboard gets no more than its reader is given", .onOwnThread)
+struct DashboardAttackTests {
+  private static let secret = "correct-horse-battery"
+
+  /// Sends all attacks of a table, and looks at each answer.
+  private func send(_ attacks: [DashboardAttack], _ rule: Door.Rule) async throws {
+    try await withQueue { (queue) async throws in
+      let context = try await DashboardContext(
+        queue.pool, QueueMonitor(queue.pool), owner: ProcessOwner(user: "ops", host: "desk"))
+      let dashboard = Dashboard(context, rule)
+      let server = try HTTPServer(
+        ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, events: dashboard.events)
+      let reader = try RawClient(port: server.address.port).request("GET", "/audit/verify")
+      let cookie = reader.headers["set-cookie"]?.split(separator: ";").first.map(String.init) ?? ""
+      let token = reader.text.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.1) } ?? ""
+      for attack in attacks {
+        var headers = ["Content-Type": "application/x-www-form-urlencoded"].merging(attack.headers) { $1 }
+        if attack.hasCookie { headers["Cookie"] = cookie }
+        func filled(_ text: String) -> String {
+          text.replacing("{token}", with: token).replacing("{secret}", with: Self.secret)
+        }
+        let client = try RawClient(port: server.address.port)
+        if let host = attack.headers["Host"] {
+          // The client would name this machine beside it.
+          try client.send(
+            raw: Array("\(attack.method) \(attack.path) HTTP/1.1\r\nHost: \(host)\r\n\r\n".utf8))
+        } else {
+          try client.send(
+            attack.method, filled(attack.path), headers: headers, body: Array(filled(attack.form).utf8))
+        }
+        let answer = client.receive()
+        #expect(attack.statuses.contains(answer.status), "\(attack.tries): \(answer.status)")
+        #expect(!answer.text.contains("<script>") && !answer.text.contains(Self.secret), "\(attack.tries)")
+        #expect(answer.headers["set-cookie"]?.hasPrefix("x=y") != true, "\(attack.tries)")
+        // A cookie is given where nobody is asked for the token, and to nobody without it.
+        if case .token = rule { #expect(answer.headers["set-cookie"] == nil, "\(attack.tries)") }
+      }
+      // None of them has begun what the form does.
+      let own = try RawClient(port: server.address.port).request("GET", "/audit/verification")
+      #expect(!own.text.contains("The audit is whole") && !own.text.contains("It is being verified"))
+      await server.stop()
+    }
+  }
+
+  @Test("On the loopback, from other sites and from nearby")
+  func loopback() async throws { try await send(DashboardAttack.onLoopback, .thisMachine) }
+
+  @Test("Behind TLS, without the token")
+  func outside() async throws { try await send(DashboardAttack.withoutToken, .token(Secret(Self.secret))) }
+}

@@ -1,0 +1,200 @@
+"""Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: ADDRESS FOLDER."""
+
+import pathlib
+import sys
+
+import axe_playwright_python
+from axe_selenium_python import Axe
+from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+# Every page: its name, its path, its heading, and whether it is brought up to date while it is open.
+PAGES = [
+    ("overview", "/", "Overview", True),
+    ("workers", "/workers", "Workers", True),
+    ("usage", "/usage", "Usage", False),
+    ("audit", "/audit", "Audit", False),
+    ("audit-found", "/audit?object=job:7", "Audit", False),
+    ("audit-misunderstood", "/audit?since=tomorrow", "Not understood", False),
+    ("audit-verification", "/audit/verification", "Verification of the audit", True),
+    ("audit-verify", "/audit/verify", "Verify the audit?", False),
+    ("jobs", "/jobs", "Jobs", True),
+    ("jobs-dead", "/jobs?state=dead", "Jobs: state dead", True),
+    ("jobs-misunderstood", "/jobs?type=nose", "Not understood", False),
+    ("job-waiting", "/jobs/20", "Job 20", True),
+    ("job-dead", "/jobs/1", "Job 1", False),
+    ("job-done", "/jobs/5", "Job 5", False),
+    ("job-cancel", "/jobs/20/cancel", "Cancel job 20?", False),
+    ("failures", "/failures", "Failures", True),
+    ("failures-retry", "/matching/retry?like=1", "Retry 3 jobs?", False),
+    ("batches", "/batches", "Batches", True),
+    ("batch", "/batches/B1", "Batch B1", True),
+    ("batch-cancel", "/matching/cancel?batch=B1", "Cancel 8 jobs?", False),
+    ("pause", "/pause?type=throat", "Pause throat?", False),
+]
+
+# Every action: its name, the path of its form, what is typed into which fields, and what the page says afterwards.
+ACTIONS = [
+    ("verify", "/audit/verify", {}, "The verification has begun."),
+    ("cancel", "/jobs/20/cancel", {"reason": "sent twice"}, "Job 20: cancelled."),
+    ("uncancel", "/jobs/20/uncancel", {}, "Job 20: queued again"),
+    ("cancel-batch", "/matching/cancel?batch=B1", {}, "8 jobs: cancelled."),
+    ("uncancel-batch", "/matching/uncancel?batch=B1", {}, "8 jobs: queued again"),
+    ("pause", "/pause?type=throat", {"reason": "the new model"}, "throat is paused."),
+    ("resume", "/resume?type=throat", {}, "throat is resumed."),
+]
+
+# The rules themselves, of the package that has the newer ones.
+RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
+
+SIZES = [("phone", 390, 844), ("desk", 1440, 900)]
+SCHEMES = ["light", "dark"]
+
+faults = []
+
+
+def fault(where, what):
+    faults.append(f"{where}: {what}")
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options, webdriver.ChromeService("/usr/bin/chromedriver"))
+
+
+def show(driver, width, height, scheme):
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+
+def picture(driver, folder, name):
+    height = driver.execute_script("return document.documentElement.scrollHeight")
+    width = driver.execute_script("return window.innerWidth")
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": min(height, 6000), "deviceScaleFactor": 1, "mobile": width < 600})
+    driver.save_screenshot(f"{folder}/{name}.png")
+
+
+def check_rules(driver, where):
+    axe = Axe(driver, RULES)
+    axe.inject()
+    for violation in axe.run()["violations"]:
+        nodes = "; ".join(node["html"][:120] for node in violation["nodes"][:3])
+        fault(where, f"{violation['id']}: {violation['help']} ({nodes})")
+
+
+def check_width(driver, where):
+    wide = driver.execute_script(
+        "return document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    if wide:
+        fault(where, "it is wider than the window")
+
+
+def check_keyboard(driver, where):
+    """The first key leads to the content, and each further one to what is seen next, with an outline."""
+    body = driver.find_element(By.TAG_NAME, "body")
+    body.send_keys(Keys.TAB)
+    first = driver.switch_to.active_element
+    if first.get_attribute("class") != "skip":
+        fault(where, f"the first key leads to {first.get_attribute('outerHTML')[:80]}")
+    count = driver.execute_script(
+        "return [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), select, .scroll')].length")
+    last = None
+    seen = 1
+    while seen < count + 20:
+        driver.switch_to.active_element.send_keys(Keys.TAB)
+        place = driver.execute_script(
+            "const e = document.activeElement; if (e === document.body) return null;"
+            "const box = e.getBoundingClientRect(), style = getComputedStyle(e);"
+            "const all = [...document.querySelectorAll('*')];"
+            "return [all.indexOf(e), style.outlineStyle !== 'none', e.outerHTML.slice(0, 80)]")
+        if place is None:
+            break
+        seen += 1
+        if last is not None and place[0] < last:
+            break  # around to the beginning
+        last = place[0]
+        if not place[1]:
+            fault(where, f"it is not seen that the focus is on {place[2]}")
+    if seen < count:
+        fault(where, f"{seen} of {count} places are reached by key")
+
+
+def look(driver, address, folder):
+    for name, path, heading, is_live in PAGES:
+        for size, width, height in SIZES:
+            for scheme in SCHEMES:
+                where = f"{name}-{size}-{scheme}"
+                show(driver, width, height, scheme)
+                driver.get(address + path)
+                if driver.find_element(By.TAG_NAME, "h1").text != heading:
+                    fault(where, f"its heading is {driver.find_element(By.TAG_NAME, 'h1').text}")
+                check_width(driver, where)
+                check_rules(driver, where)
+                if scheme == "light":
+                    check_keyboard(driver, where)
+                picture(driver, folder, where)
+        if is_live:
+            driver.execute_script("document.querySelector('main [data-live]').textContent = 'old'")
+            WebDriverWait(driver, 20).until(
+                lambda d: d.find_element(By.CSS_SELECTOR, "main [data-live]").text != "old", f"{name} is not live")
+        for entry in driver.get_log("browser"):
+            # A page that refuses is meant to.
+            if "Failed to load resource" not in entry["message"] or "400" not in entry["message"]:
+                fault(name, entry["message"])
+
+
+def look_without_scripts(driver, address, folder):
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    for name, path, heading, is_live in PAGES:
+        driver.get(address + path)
+        if driver.find_element(By.TAG_NAME, "h1").text != heading:
+            fault(name, "it is another page without scripts")
+        reloads = driver.find_elements(By.CSS_SELECTOR, "meta[http-equiv=refresh]")
+        if bool(reloads) != is_live:
+            fault(name, "it does not load itself anew without scripts, or should not")
+        driver.save_screenshot(f"{folder}/{name}-without-scripts.png")
+    act(driver, address, folder, "-without-scripts")
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def act(driver, address, folder, suffix=""):
+    for name, path, fields, message in ACTIONS:
+        driver.get(address + path)
+        for field, text in fields.items():
+            driver.find_element(By.NAME, field).send_keys(text)
+        driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
+        try:
+            WebDriverWait(driver, 10).until(
+                lambda d: any(message in one.text for one in d.find_elements(By.CSS_SELECTOR, "main > .notice.good")))
+        except TimeoutException:
+            fault(name + suffix, f"it does not say what was done at {driver.current_url}")
+        driver.save_screenshot(f"{folder}/did-{name}{suffix}.png")
+
+
+def main(address, folder):
+    driver = browser()
+    try:
+        look(driver, address, folder)
+        act(driver, address, folder)
+        look_without_scripts(driver, address, folder)
+    finally:
+        driver.quit()
+    for one in faults:
+        print(one)
+    print(f"{len(PAGES)} pages and {len(ACTIONS)} actions looked at, {len(faults)} faults")
+    sys.exit(1 if faults else 0)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,76 @@
+-- What the pages show in scripts/check-dashboard: jobs in every state, workers that live, are lost and have ended, two
+-- days of history, clinics, and an audit.
+SET search_path = analysis, pg_catalog;
+
+SELECT add_clinic('North'), add_clinic('South and <West>');
+UPDATE account_plan SET plan_id = 2;
+UPDATE account SET clinic_id = (SELECT id FROM clinic WHERE name = 'North') WHERE user_ref LIKE 'north-%';
+
+SELECT count(*)
+FROM generate_series(1, 30) g
+CROSS JOIN LATERAL submit_image('north-1', 'throat', '\xffd8ff'::bytea || convert_to(g::text, 'UTF8')) s;
+SELECT count(*)
+FROM generate_series(1, 12) g
+CROSS JOIN LATERAL submit_image('south-1', 'ear', '\xffd8ff'::bytea || convert_to('e' || g, 'UTF8')) s;
+
+-- Jobs 1 to 3 died of one cause and 4 of another, each after two attempts; 5 has an analysis; 11 to 20 are a batch, of
+-- which two have ended.
+DELETE FROM ready WHERE job_id IN (1, 2, 3, 4, 5, 11, 12);
+INSERT INTO attempt_error (
+  shard, period, attempt, calls, job_id, user_id, worker_id, at, status, maybe_counted, consumed, class, code, message,
+  error_id, endpoint)
+SELECT j.shard, j.period, a, 1, j.id, j.user_id, 11, j.created_at + make_interval(secs => 20 * a),
+  CASE WHEN j.id < 4 THEN 500 END, true, true, CASE WHEN j.id < 4 THEN 'server' ELSE 'outcome_unknown' END,
+  CASE WHEN j.id < 4 THEN 'SERVER_ERROR' END,
+  CASE WHEN j.id < 4 THEN 'The model ran out of memory after ' || 7 * j.id || ' s.' ELSE 'Timed out while waiting.' END,
+  '6f1c0c5e-77aa-4d0c-9c6e-0000000000' || 10 + j.id, 'https://model.example.org/v2'
+FROM job j CROSS JOIN generate_series(1, 2) a
+WHERE j.id BETWEEN 1 AND 4;
+INSERT INTO dead (shard, period, kind, attempts, job_id, user_id, failed_at, calls, class, code, status, message)
+SELECT DISTINCT ON (e.job_id) e.shard, e.period, 1, 2, e.job_id, e.user_id, e.at, 2, e.class, e.code, e.status, e.message
+FROM attempt_error e
+ORDER BY e.job_id, e.attempt DESC;
+INSERT INTO result (
+  shard, period, kind, outcome, job_id, user_id, finished_at, answered_at, primary_confidence, call_ms, attempt, calls,
+  condition_count, primary_band, primary_normal, serious, consult, analysis_id, primary_id, primary_name, endpoint, model,
+  version, conditions)
+SELECT j.shard, j.period, 1, 1, j.id, j.user_id, j.created_at + interval '31 seconds', j.created_at + interval '30 seconds',
+  0.83, 412, 1, 1, 1, 4, false, true, true, 'analysis-' || j.id, 'tonsillitis', 'Tonsillitis',
+  'https://model.example.org/v2', 'throat 7', '1.0.0',
+  '[{"id": "tonsillitis", "name": "Tonsillitis", "confidence": 0.83, "band": 4, "normal": false}]'
+FROM job j
+WHERE j.id IN (5, 11, 12);
+UPDATE job SET source_name = 'IMG_' || 4700 + id || '.jpg';
+SELECT open_batch('ward 3 <morning>');
+INSERT INTO job_label (shard, period, job_id, user_id, batch_id, reference)
+SELECT j.shard, j.period, j.id, j.user_id, 1, 'visit-' || 4700 + j.id
+FROM job j
+WHERE j.id BETWEEN 11 AND 20;
+
+INSERT INTO worker (shard, id, host, pid, version, started_at, heartbeat_at, in_flight, reported_at, report)
+SELECT 0, 10 + g, 'worker-' || g || '.hospital.example.org', 4000 + g, '1.0.0', now() - interval '3 hours',
+  now() + interval '1 hour', 6, now(),
+  jsonb_build_object(
+    'counters', jsonb_build_object('jobs_completed', 81234 * g, 'jobs_retried', 31, 'jobs_dead', 4),
+    'endpoints', jsonb_build_array(
+      jsonb_build_object('name', 'https://model.example.org/v2', 'kinds', '["throat"]'::jsonb, 'state', 'open',
+        'in_flight', 5, 'window', 16, 'calls', 9000, 'call_seconds', 1260.5),
+      jsonb_build_object('name', 'https://ear-model.example.org', 'kinds', '["ear"]'::jsonb, 'state',
+        CASE g WHEN 1 THEN 'shut' ELSE 'open' END, 'reason', 'it answers 503 to every call', 'in_flight', 0,
+        'window', 8, 'calls', 120, 'call_seconds', 250.0)))
+FROM generate_series(1, 3) g;
+INSERT INTO worker (shard, id, host, pid, version, started_at, heartbeat_at, in_flight, ended_at)
+VALUES (0, 20, 'worker-9', 991, '1.0.0', now() - interval '1 day', now() - interval '4 minutes', 3, NULL),
+  (0, 21, 'worker-8', 77, '1.0.0', now() - interval '2 days', now() - interval '20 minutes', 0,
+    now() - interval '20 minutes');
+
+INSERT INTO queue_history (step, at, waiting, in_flight, scheduled, done, dead, retried, rate)
+SELECT 60, date_bin('1 minute', now(), '2000-01-01 00:00:00+00') - make_interval(mins => g),
+  400 + 300 * sin(g / 90.0), 12, 3, 700 + 200 * cos(g / 40.0), g % 3, g % 7, 12
+FROM generate_series(0, 1439) g
+WHERE g NOT BETWEEN 300 AND 360;
+
+SELECT * FROM pause('type', 'ear', 'the model is being replaced', NULL);
+SELECT count(*)
+FROM generate_series(1, 70) g
+CROSS JOIN LATERAL audit_add('test', 'job:' || g, NULL, 'what is written here is looked at in pictures') a;

@@ -1,0 +1,63 @@
+-- The picture of a job, for whoever may see the images of persons.
+
+-- Records that the picture of a job is read, and answers what picture_of asks for once that is committed.
+-- NULL: there is no such job, or its user is of no clinic that the caller sees, or its image has been
+-- removed.
+CREATE OR REPLACE FUNCTION analysis.open_picture(p_shard smallint, p_job bigint) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_user bigint;
+  v_image bigint;
+BEGIN
+  SELECT j.user_id, i.id INTO v_user, v_image
+  FROM analysis.locate_of(p_shard, ARRAY[p_job], NULL) l
+  CROSS JOIN LATERAL (
+    SELECT k.user_id, k.image_period, k.image_id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = p_job OFFSET 0) j
+  CROSS JOIN LATERAL (
+    SELECT m.id FROM analysis.image m
+    WHERE m.shard = p_shard AND m.period = j.image_period AND m.id = j.image_id OFFSET 0) i
+  WHERE analysis.is_seen(v_seen, p_shard, j.user_id);
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  RETURN analysis.open_reading(
+    'read_image', 'job:' || p_job,
+    jsonb_build_object(
+      'shard', p_shard, 'jobs', jsonb_build_array(p_job), 'users', jsonb_build_array(v_user),
+      'images', jsonb_build_array(v_image)));
+END $$;
+COMMENT ON FUNCTION analysis.open_picture IS
+  'Records that the picture of a job is read; answers what picture_of asks for.';
+
+-- The picture that a reading has opened, as it is stored, with what is needed to decrypt it. No row: it has
+-- been removed since.
+CREATE OR REPLACE FUNCTION analysis.picture_of(p_shard smallint, p_job bigint, p_reading text)
+RETURNS TABLE (
+  o_image bigint, o_bytes bytea, o_sha256 bytea, o_unsanitized boolean, o_encrypted_by bigint,
+  o_wrapped_key bytea, o_user_sha256 bytea)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET enable_seqscan = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  PERFORM analysis.require_reading('read_image', 'job:' || p_job, p_reading);
+  RETURN QUERY
+  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key,
+    sha256(convert_to(u.user_ref, 'UTF8'))
+  FROM analysis.locate_of(p_shard, ARRAY[p_job], NULL) l
+  CROSS JOIN LATERAL (
+    SELECT k.user_id, k.image_period, k.image_id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = p_job OFFSET 0) j
+  CROSS JOIN LATERAL (
+    SELECT a.user_ref FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_id = j.user_id OFFSET 0) u
+  CROSS JOIN LATERAL (
+    SELECT m.* FROM analysis.image m
+    WHERE m.shard = p_shard AND m.period = j.image_period AND m.id = j.image_id OFFSET 0) i
+  WHERE analysis.is_seen(v_seen, p_shard, j.user_id);
+END $$;
+COMMENT ON FUNCTION analysis.picture_of IS
+  'Answers the picture of a job whose reading open_picture has recorded.';
