@@ -86,10 +86,6 @@ public struct Dashboard: Sendable {
     let done = HTTPRoute(.post, action.path) { request in
       await answer(request, action.section, action.roles) { session in
         try door.checkForm(request, of: session)
-        let confirmation = try await action.confirm(request, context)
-        if let typed = confirmation.typed, request.form["typed"] != typed {
-          throw PageFailure.invalid("Nothing was changed, since something else was typed than \(typed).")
-        }
         let outcome = try await action.perform(request, context)
         await context.forget()
         door.keep(outcome.message, for: session)
@@ -176,7 +172,7 @@ public struct Dashboard: Sendable {
 }
 
 extension HTTPAnswer {
-  /// A page. What a browser is told of the address that a link was on stays within the dashboard.
+  /// A page. Its browser tells its address to no other site.
   static func page(_ html: HTML, _ status: Int) -> HTTPAnswer {
     var answer = HTTPAnswer(status, contentType: "text/html; charset=utf-8", body: Array(html.markup.utf8))
     answer.policy = Dashboard.policy

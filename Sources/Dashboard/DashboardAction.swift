@@ -32,8 +32,6 @@ struct Confirmation: Sendable {
   var content: HTML
   /// What the button says: `Cancel 12 jobs`.
   var button: String
-  /// What has to be typed in the worst cases, such as a user's name.
-  var typed: String?
   /// Where to go to do nothing.
   var back: String
   /// Whether it says why, for the audit; the field is `reason`.
@@ -48,7 +46,6 @@ struct Confirmation: Sendable {
     <form method="post" action="\(address)" class="confirm">
     <input type="hidden" name="token" value="\(token)">
     \(fields.map { field in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" as HTML })\
-    \(typed.map(Self.nameField))\
     \(asksForReason ? Self.reasonField : "" as HTML)
     <p class="buttons"><button class="danger">\(button)</button> <a href="\(back)">Change nothing</a></p>
     </form>
@@ -63,13 +60,6 @@ struct Confirmation: Sendable {
       throw PageFailure.invalid("A reason has at most 500 characters.")
     }
     return reason
-  }
-
-  private static func nameField(_ name: String) -> HTML {
-    """
-    <p><label for="typed">Type <strong>\(name)</strong> to go on</label>
-    <input id="typed" name="typed" required autocomplete="off"></p>
-    """
   }
 
   private static let reasonField: HTML = """

@@ -95,7 +95,7 @@ enum BatchPage {
 
   private static func facts(_ batch: BatchStatus) -> HTML {
     let counts = batch.counts
-    let facts: [(HTML, HTML?)] = [
+    return .facts([
       ("Name", batch.name.map { "\($0)" }), ("Made", .time(batch.createdAt)),
       ("By", batch.login.map { "\($0)" }), ("Progress", BatchesPage.progress(counts)),
       ("Done", "\(counts.succeeded)"), ("Failed", BatchesPage.failed(counts.dead)),
@@ -103,11 +103,7 @@ enum BatchPage {
       ("Open", "\(counts.open)"), ("Rate, by the last minute", batch.shownRate.map { "\($0)" }),
       ("Time left", batch.shownTimeLeft.map { "\($0)" }),
       ("Last ended", counts.lastAt.map { .time($0) }),
-    ]
-    let lines = facts.compactMap { name, value in
-      value.map { value in "<dt>\(name)</dt><dd>\(value)</dd>\n" as HTML }
-    }
-    return "<dl class=\"facts\">\n\(lines)</dl>"
+    ])
   }
 
   private static func links(_ batch: BatchStatus) -> HTML {

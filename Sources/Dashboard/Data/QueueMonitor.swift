@@ -20,6 +20,8 @@ public actor QueueMonitor {
   private var statusAt: ContinuousClock.Instant?
   private var totalsAt: ContinuousClock.Instant?
   private var refreshing: Task<Void, any Error>?
+  /// How often it was told to forget.
+  private var forgotten = 0
 
   /// A monitor of a queue.
   ///
@@ -53,19 +55,28 @@ public actor QueueMonitor {
   ///
   /// - Throws: What it said last, to whoever has it asked.
   public func refresh() async throws {
-    if let refreshing { return try await refreshing.value }
+    // What began before something was changed may lack the change: then it is asked once more.
+    while let refreshing {
+      try await refreshing.value
+    }
     guard isOld(statusAt, Self.statusAge) else { return }
     let task = Task { try await ask() }
     refreshing = task
-    defer { refreshing = nil }
     try await task.value
   }
 
   /// Has the database asked anew, since something was changed.
-  func forget() { statusAt = nil }
+  func forget() {
+    statusAt = nil
+    forgotten += 1
+  }
 
   private func ask() async throws {
-    defer { statusAt = now() }
+    let before = forgotten
+    defer {
+      if forgotten == before { statusAt = now() }
+      refreshing = nil
+    }
     do {
       let read = try await QueueStatus.read(database)
       status = read

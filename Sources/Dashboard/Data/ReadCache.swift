@@ -17,6 +17,8 @@ actor ReadCache {
   }
 
   /// What was read under a key, unless that is older than it may be; then it is read again, once for all who ask.
+  ///
+  /// - Throws: What the reading threw.
   func value<Value: Sendable>(
     _ key: String, noOlderThan age: Duration, _ read: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
@@ -29,8 +31,17 @@ actor ReadCache {
       makeRoom()
       entries[key] = Entry(began: now(), reading: reading)
     }
-    guard let value = try await reading.value as? Value else { return try await read() }
-    return value
+    do {
+      // The key names the type.
+      guard let value = try await reading.value as? Value else {
+        preconditionFailure("\(key) is of another type")
+      }
+      return value
+    } catch {
+      // A failure is told to those who waited for it, and to nobody who comes later.
+      if entries[key]?.reading == reading { entries[key] = nil }
+      throw error
+    }
   }
 
   /// Forgets everything, as after something was changed.

@@ -53,26 +53,18 @@ enum JobPage {
 
   private static func facts(_ detail: JobDetail) -> HTML {
     let job = detail.summary
+    let facts: [(name: String, value: HTML?)] = [
+      ("State", job.state.html), ("User", "\(job.user)"), ("Lane", "\(job.lane.description)"),
+      ("Month", "\(job.period.description)"), ("File", job.sourceName.map { "\($0)" }),
+      ("Reference", detail.reference.map { "\($0)" }),
+      ("Batch", detail.batch.map { "<a href=\"/batches/\($0.description)\">\($0.description)</a>" }),
+      ("Expires", job.expiresAt.map { .time($0) }), ("Attempts that count", "\(job.attempts)"),
+      ("Cause", detail.death.map(cause)),
+    ]
     return """
-      <dl class="facts">
-      \(fact("State", job.state.html))
-      \(fact("User", "\(job.user)"))
-      \(fact("Lane", "\(job.lane.description)"))
-      \(fact("Month", "\(job.period.description)"))
-      \(job.sourceName.map { fact("File", "\($0)") })
-      \(detail.reference.map { fact("Reference", "\($0)") })
-      \(detail.batch.map { fact("Batch", "<a href=\"/batches/\($0.description)\">\($0.description)</a>") })
-      \(job.expiresAt.map { fact("Expires", .time($0)) })
-      \(fact("Attempts that count", "\(job.attempts)"))
-      \(detail.death.map { fact("Cause", cause($0)) })
-      \(detail.holder.map(holder))
-      </dl>
+      \(HTML.facts(facts + (detail.holder.map(holder) ?? [])))
       <p><a href="/jobs/\(job.id.description)/picture">The picture</a>, for who may see pictures; the audit records it.</p>
       """
-  }
-
-  private static func fact(_ name: HTML, _ value: HTML) -> HTML {
-    "<dt>\(name)</dt><dd>\(value)</dd>\n"
   }
 
   private static func cause(_ death: JobDeath) -> HTML {
@@ -80,13 +72,13 @@ enum JobPage {
     return "<span class=\"bad\">\(cause.description)</span>: \(death.message ?? "")"
   }
 
-  private static func holder(_ holder: JobHolder) -> HTML {
-    """
-    \(fact("Worker", "\(holder.name ?? "") (\(String(holder.worker)))"))\
-    \(fact("Heard of", "\(holder.heartbeatAgo.map { Moment.age($0) + " ago" } ?? "not yet")"))\
-    \(fact("Held until", "\(Moment.short(holder.deadline)), unless the worker moves that on"))\
-    \(fact("Endpoint", "\(holder.endpoints.joined(separator: ", "))"))
-    """
+  private static func holder(_ holder: JobHolder) -> [(name: String, value: HTML?)] {
+    [
+      ("Worker", "\(holder.name ?? "") (\(String(holder.worker)))"),
+      ("Heard of", "\(holder.heartbeatAgo.map { Moment.age($0) + " ago" } ?? "not yet")"),
+      ("Held until", "\(Moment.short(holder.deadline)), unless the worker moves that on"),
+      ("Endpoint", "\(holder.endpoints.joined(separator: ", "))"),
+    ]
   }
 
   /// What can be done to it.
@@ -137,19 +129,17 @@ enum JobPage {
     return """
       <h2>Result</h2>
       \(table.html)
-      <dl class="facts">
-      \(flag("Serious", result.isSerious))
-      \(flag("Consultation advised", result.advisesConsultation))
-      \(flag("Serious, says the endpoint", result.endpointSaysSerious))
-      \(flag("Consultation advised, says the endpoint", result.endpointAdvisesConsultation))
-      \(fact("Analysis", "\(result.analysisID)"))
-      \(result.model.map { fact("Model", "\($0)") })
-      </dl>
+      \(HTML.facts([
+        ("Serious", flag(result.isSerious)), ("Consultation advised", flag(result.advisesConsultation)),
+        ("Serious, says the endpoint", flag(result.endpointSaysSerious)),
+        ("Consultation advised, says the endpoint", flag(result.endpointAdvisesConsultation)),
+        ("Analysis", "\(result.analysisID)"), ("Model", result.model.map { "\($0)" }),
+      ]))
       """
   }
 
-  private static func flag(_ name: HTML, _ flag: Bool?) -> HTML? {
-    flag.map { fact(name, $0 ? "yes" : "no") }
+  private static func flag(_ flag: Bool?) -> HTML? {
+    flag.map { $0 ? "yes" : "no" }
   }
 
   // MARK: - The attempts

@@ -95,9 +95,12 @@ extension HTML {
     "<dl class=\"figures\">\(figures.map { figure in "<div><dt>\(figure.name)</dt><dd>\(figure.value)</dd></div>" as HTML })</dl>"
   }
 
-  /// Facts about one thing, a line for each.
-  static func facts(_ facts: [(name: String, value: HTML)]) -> HTML {
-    "<dl class=\"facts\">\(facts.map { fact in "<dt>\(fact.name)</dt><dd>\(fact.value)</dd>" as HTML })</dl>"
+  /// Facts about one thing, a line for each; what has no value is left out.
+  static func facts(_ facts: [(name: String, value: HTML?)]) -> HTML {
+    let lines = facts.compactMap { name, value in
+      value.map { value in "<dt>\(name)</dt><dd>\(value)</dd>\n" as HTML }
+    }
+    return "<dl class=\"facts\">\n\(lines)</dl>"
   }
 
   /// A link to another page of the dashboard, with a query.

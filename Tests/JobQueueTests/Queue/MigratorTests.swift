@@ -158,8 +158,10 @@ struct MigratorTests {
         var rounds = 0
         for await wait in waits {
           #expect(wait.object == (change == .table ? "analysis.job" : "analysis.job_status"))
-          #expect(try wait.blockers.map(\.process) == [own.int32(0)])
-          #expect(try wait.blockers.map(\.role) == [own.string(1)])
+          // The oldest one first. From the second round on, a submit of this test may be in the way for a moment.
+          #expect(try wait.blockers.first?.process == own.int32(0))
+          #expect(try wait.blockers.first?.role == own.string(1))
+          #expect(rounds > 0 || wait.blockers.count == 1)
           #expect(wait.blockers.allSatisfy { $0.since != nil })
           #expect(try await queue.submit(1).count == 1)
           #expect(try await queue.number("SELECT count(*) FROM analysis.job_status") > 0)
