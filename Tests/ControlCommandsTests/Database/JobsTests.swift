@@ -140,6 +140,28 @@ struct JobsTests {
     }
   }
 
+  @Test("a month is meant by every login that looks at jobs, and by an operator who queues them again")
+  func monthByLogin() async throws {
+    try await with { (queue, jobs) async throws in
+      for role in ["analysis_clinician", "analysis_operator"] {
+        try await withLoginRole(on: queue.pool, in: [role]) { (login) async throws in
+          let own = queue.acting(as: login).control
+          let listed = await own("jobs", "list", "--month", "current")
+          #expect(listed.code == .done && listed.lines.count == 5, "\(role): \(listed.messages)")
+        }
+      }
+      try await withLoginRole(on: queue.pool, in: ["analysis_operator"]) { (login) async throws in
+        let retry = ["jobs", "retry", "--state", "dead", "--month", "current"]
+        let own = queue.acting(as: login).control
+        let dry = await own.run(retry + ["--dry-run"])
+        #expect(dry.code == .done && dry.output.contains(jobs[1]), "\(dry.messages)")
+        let ran = await own.run(retry)
+        #expect(ran.output.hasPrefix("\(jobs[1]) queued again"), "\(ran.messages)")
+        #expect(await own("reconcile", "--month", "current").code == .done)
+      }
+    }
+  }
+
   @Test("retry: where the limit has no unit left the job stays dead, code 3")
   func retryOverLimit() async throws {
     try await with { (queue, jobs) async throws in

@@ -54,7 +54,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
       ARRAY[
         'period_start', 'statement_due', 'usage_report', 'summary_report', 'month_facts', 'due_months',
-        'current_month', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans'
+        'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans'
       ] AS functions,
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
@@ -88,7 +88,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'clinician',
       j.functions || ARRAY[
         'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
-        'statement_due', 'open_jobs', 'month_facts', 'current_month', 'due_months'],
+        'statement_due', 'open_jobs', 'month_facts', 'due_months'],
       ARRAY['statement']
     FROM jobs j
     UNION ALL
@@ -133,8 +133,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
     g.functions || ARRAY[
-      'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'image_keys',
-      'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'audit_ends',
+      'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'current_month',
+      'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit', 'audit_ends',
       'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
   FROM given g
