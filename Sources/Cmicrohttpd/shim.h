@@ -72,13 +72,13 @@ static inline const char *_Nullable mhd_header(struct MHD_Connection *_Nonnull c
   return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-// What MHD_get_connection_values goes through.
-static inline void mhd_each_header(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIterator _Nonnull each, void *_Nonnull context) {
-  MHD_get_connection_values(connection, MHD_HEADER_KIND, each, context);
+// What MHD_get_connection_values_n goes through: with sizes, since what was escaped may hold a zero byte.
+static inline void mhd_each_header(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIteratorN _Nonnull each, void *_Nonnull context) {
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, each, context);
 }
-static inline void mhd_each_cookie(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIterator _Nonnull each, void *_Nonnull context) {
-  MHD_get_connection_values(connection, MHD_COOKIE_KIND, each, context);
+static inline void mhd_each_cookie(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIteratorN _Nonnull each, void *_Nonnull context) {
+  MHD_get_connection_values_n(connection, MHD_COOKIE_KIND, each, context);
 }
-static inline void mhd_each_argument(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIterator _Nonnull each, void *_Nonnull context) {
-  MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, each, context);
+static inline void mhd_each_argument(struct MHD_Connection *_Nonnull connection, MHD_KeyValueIteratorN _Nonnull each, void *_Nonnull context) {
+  MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, each, context);
 }

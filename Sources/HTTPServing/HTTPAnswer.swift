@@ -9,7 +9,7 @@ public struct HTTPAnswer: Sendable {
   /// The body.
   public var body: [UInt8]
   /// What the answer may load and send where a browser shows it (`Content-Security-Policy`).
-  public var policy = "default-src 'none'"
+  public var policy = "default-src 'none'; frame-ancestors 'none'"
   /// Further headers. Whoever puts something of a request in here has looked at it: a value with a line break is left
   /// out.
   public var headers: [(name: String, value: String)] = []

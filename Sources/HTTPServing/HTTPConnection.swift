@@ -7,10 +7,21 @@ internal import Glibc
 public struct HTTPConnection: Sendable, Hashable {
   /// The address of the `MHD_Connection`.
   private let address: UInt
+  /// Those that it is one of, where the newest comes in.
+  private let others: OpenConnections?
 
-  init(_ connection: OpaquePointer) {
+  init(_ connection: OpaquePointer, among others: OpenConnections?) {
     address = UInt(bitPattern: connection)
+    self.others = others
   }
+
+  /// Whether it is the same one.
+  public static func == (left: HTTPConnection, right: HTTPConnection) -> Bool {
+    left.address == right.address
+  }
+
+  /// Hashes which one it is.
+  public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
   private var pointer: OpaquePointer? { OpaquePointer(bitPattern: address) }
 
@@ -31,7 +42,7 @@ public struct HTTPConnection: Sendable, Hashable {
   var query: FormValues { FormValues(pairs(mhd_each_argument)) }
 
   private typealias Iterator = (
-    OpaquePointer, @escaping MHD_KeyValueIterator, UnsafeMutableRawPointer
+    OpaquePointer, @escaping MHD_KeyValueIteratorN, UnsafeMutableRawPointer
   ) -> Void
 
   private func pairs(_ each: Iterator) -> [(String, String)] {
@@ -54,11 +65,13 @@ public struct HTTPConnection: Sendable, Hashable {
     MHD_resume_connection(pointer)
   }
 
-  /// Queues an answer whose body is there.
+  /// Queues an answer whose body is there. Its client may leave it unread: from now on the connection makes room for
+  /// newer ones.
   ///
   /// - Returns: Whether the connection stays open.
   public func answer(_ status: Int, _ headers: [(name: String, value: String)], _ body: [UInt8]) -> Bool {
-    queue(status, headers, body.withUnsafeBytes { mhd_response($0.baseAddress, $0.count) })
+    others?.letGo(self)
+    return queue(status, headers, body.withUnsafeBytes { mhd_response($0.baseAddress, $0.count) })
   }
 
   /// Queues an answer whose body is read piece by piece, to an announced length or, without one, until it ends.
@@ -123,11 +136,16 @@ private func freeBody(_ context: UnsafeMutableRawPointer?) {
 
 /// Called by libmicrohttpd for each pair of a request.
 private func addPair(
-  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?,
-  _ value: UnsafePointer<CChar>?
+  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameSize: Int,
+  _ value: UnsafePointer<CChar>?, _ valueSize: Int
 ) -> MHD_Result {
   guard let context, let name else { return mhd_yes }
   context.assumingMemoryBound(to: [(String, String)].self).pointee.append(
-    (String(cString: name), value.map { String(cString: $0) } ?? ""))
+    (text(name, nameSize), value.map { text($0, valueSize) } ?? ""))
   return mhd_yes
+}
+
+/// A text of so many bytes, of which one may be zero.
+private func text(_ start: UnsafePointer<CChar>, _ size: Int) -> String {
+  String(decoding: UnsafeRawBufferPointer(start: start, count: size), as: UTF8.self)
 }

@@ -14,8 +14,9 @@ public final class HTTPDaemon: Sendable {
     public var connectionBytes = 32 << 10
     /// Connections at once.
     public var connections = 32
-    /// Whether a connection beyond them closes the one that is open for longest and is not being answered. Otherwise
-    /// it waits until one has ended, for which clients that send nothing could make it wait for long.
+    /// Whether a connection beyond them closes the one that is open for longest, of those for which nothing is being
+    /// made. Otherwise it waits until one has ended, for which clients that send nothing, or read nothing, could make it
+    /// wait for long.
     public var newestComesIn = true
     /// Seconds after which a connection is closed on which nothing comes or goes.
     public var idleSeconds = 30
@@ -194,8 +195,8 @@ private func requestAdvanced(
   _ count: UnsafeMutablePointer<Int>?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
   guard let context, let connection, let path, let method, let count, let state else { return mhd_no }
-  let connected = HTTPConnection(connection)
   let core = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue()
+  let connected = HTTPConnection(connection, among: core.connections)
   guard let known = state.pointee else {
     let exchange = core.accept(connected, String(cString: method), String(cString: path))
     state.pointee = Unmanaged.passRetained(exchange).toOpaque()
@@ -218,8 +219,8 @@ private func requestEnded(
 ) {
   guard let context, let connection, let state, let known = state.pointee else { return }
   state.pointee = nil
-  Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections?
-    .letGo(HTTPConnection(connection))
+  let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
+  connections?.letGo(HTTPConnection(connection, among: connections))
   Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue().end()
 }
 
@@ -230,9 +231,10 @@ private func connectionChanged(
 ) {
   guard let context, let connection else { return }
   let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
+  let connected = HTTPConnection(connection, among: connections)
   if UInt32(change.rawValue) == mhd_connection_started {
-    connections?.began(HTTPConnection(connection))
+    connections?.began(connected)
   } else {
-    connections?.ended(HTTPConnection(connection))
+    connections?.ended(connected)
   }
 }

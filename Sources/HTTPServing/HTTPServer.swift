@@ -197,6 +197,12 @@ private final class PageExchange: HTTPExchange {
   }
 
   override func begin(_ connection: HTTPConnection) -> Bool {
+    guard connection.headers.all("content-length").count <= 1 else {
+      // A proxy before this server may have read the body by the other one: what follows may be anybody's.
+      var answer = HTTPAnswer.text(400, "The request says twice how long its body is.")
+      answer.headers.append(("Connection", "close"))
+      return deliver(answer, connection)
+    }
     switch core.route(method: method, path: path, host: connection.header("Host")) {
     case .failure(let refused): return deliver(refused.answer, connection)
     case .success(let match): self.match = match

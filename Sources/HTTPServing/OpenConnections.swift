@@ -2,12 +2,12 @@ internal import Glibc
 internal import Synchronization
 
 /// The connections of a daemon, so that a new one always comes in: clients that connect and send nothing, or a byte now
-/// and then, would else take every place.
+/// and then, or do not read what they asked for, would else take every place.
 final class OpenConnections: Sendable {
   private struct Open {
     let connection: HTTPConnection
     let socket: Int32
-    /// It has sent a whole request, and is being answered.
+    /// It has sent a whole request, whose answer is being made or never ends.
     var isKept = false
   }
 
@@ -35,10 +35,10 @@ final class OpenConnections: Sendable {
     open.withLock { open in open.removeAll { $0.connection == connection } }
   }
 
-  /// Its request is there.
+  /// Its request is there: what it asked for is being made.
   func keep(_ connection: HTTPConnection) { mark(connection, true) }
 
-  /// Its request has ended.
+  /// Its whole answer is there, for it to read or not, or its request has ended.
   func letGo(_ connection: HTTPConnection) { mark(connection, false) }
 
   private func mark(_ connection: HTTPConnection, _ isKept: Bool) {

@@ -88,6 +88,73 @@ struct HTTPServerTests {
     await server.stop()
   }
 
+  @Test("answers a new client while others hold every connection and do not read what they asked for")
+  func unread() async throws {
+    // More than the sockets take up by themselves, so that these answers are never sent as a whole.
+    let large = HTTPAnswer(contentType: "text/plain", body: [UInt8](repeating: 0x61, count: 8 << 20))
+    var bounds = HTTPServer.Bounds()
+    bounds.daemon.connections = 2
+    bounds.daemon.idleSeconds = 0
+    let asked = Mutex(0)
+    let server = try HTTPServer(
+      Self.loopback,
+      [
+        HTTPRoute("/page") {
+          asked.withLock { $0 += 1 }
+          return large
+        },
+        HTTPRoute("/healthz") {
+          asked.withLock { $0 = -1 }
+          return .text(200, "here")
+        },
+      ], bounds: bounds)
+    var silent: [RawClient] = []
+    for number in 1...24 {
+      let client = try RawClient(port: server.address.port)
+      try client.send("GET", "/page")
+      try await eventually("client \(number) to be heard") { asked.withLock { $0 } == number }
+      silent.append(client)
+    }
+    let client = try RawClient(port: server.address.port)
+    try client.send("GET", "/healthz")
+    try await eventually("the new client to be heard") { asked.withLock { $0 } == -1 }
+    #expect(client.receive().status == 200)
+    for client in silent { client.close() }
+    await server.stop()
+  }
+
+  @Test(
+    "refuses a body of which the length is said twice, and reads nothing behind it",
+    arguments: [
+      "Content-Length: 0\r\nContent-Length: 44\r\n", "Content-Length: 0\r\ncontent-length: 0\r\n",
+      "Content-Length: 44\r\nContent-Length: 0\r\n",
+    ])
+  func lengths(headers: String) async throws {
+    let server = try server()
+    let client = try RawClient(port: server.address.port)
+    let hidden = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    try client.send(raw: Array("GET /page HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\(hidden)".utf8))
+    let answers = client.untilClosed()
+    #expect(answers.hasPrefix("HTTP/1.1 400 ") && !answers.contains("HTTP/1.1 200 "), "\(answers)")
+    await server.stop()
+  }
+
+  @Test("reads what stands behind the question mark as it was escaped, a zero byte too")
+  func zeroBytes() async throws {
+    let server = try HTTPServer(
+      Self.loopback,
+      [
+        HTTPRoute(.get, "/page") { request in
+          .text(
+            200,
+            request.query.pairs.map { "\($0.name.utf8.count)=\($0.value.utf8.count)" }.joined(separator: "&"))
+        }
+      ])
+    let answer = try RawClient(port: server.address.port).request("GET", "/page?a=%00&b%00=c%00d&e=")
+    #expect(answer.text == "1=1&2=3&1=0\n")
+    await server.stop()
+  }
+
   @Test("answers 503 when a page takes too long, and cancels what makes it")
   func tooLong() async throws {
     var bounds = HTTPServer.Bounds()
