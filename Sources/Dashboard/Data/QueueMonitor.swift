@@ -53,12 +53,10 @@ public actor QueueMonitor {
 
   /// Asks the database, unless that was done a moment ago. Whoever comes meanwhile waits for the same answer.
   ///
-  /// - Throws: What it said last, to whoever has it asked.
+  /// - Throws: What it said, to whoever has it asked.
   public func refresh() async throws {
-    // What began before something was changed may lack the change: then it is asked once more.
-    while let refreshing {
-      try await refreshing.value
-    }
+    // What began before something was changed may lack the change, or has failed before it: then it is asked once more.
+    while let refreshing { _ = await refreshing.result }
     guard isOld(statusAt, Self.statusAge) else { return }
     let task = Task { try await ask() }
     refreshing = task

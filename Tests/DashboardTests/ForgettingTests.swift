@@ -1,0 +1,94 @@
+import Administration
+import JobQueue
+import PostgreSQL
+import QueueTestSupport
+import TestSupport
+import Testing
+
+@testable import Dashboard
+
+@Suite("What pages keep of their readings")
+struct ForgettingTests {
+  /// A reading that ends when it is told to.
+  private struct HeldReading: Sendable {
+    private let begun = AsyncStream.makeStream(of: Void.self)
+    private let ends = AsyncStream.makeStream(of: Void.self)
+
+    func read(_ text: String) async -> String {
+      begun.continuation.yield()
+      for await _ in ends.stream { break }
+      return text
+    }
+
+    func untilItBegins() async { for await _ in begun.stream { return } }
+    func end() { ends.continuation.yield() }
+  }
+
+  @Test("A reading that failed is told to those who waited for it, and is made anew for whoever comes later")
+  func failed() async throws {
+    let cache = ReadCache()
+    let failing: @Sendable () async throws -> String = { throw TestSupportError("away") }
+    await #expect(throws: TestSupportError.self) {
+      try await cache.value("jobs", noOlderThan: .seconds(600), failing)
+    }
+    #expect(try await cache.value("jobs", noOlderThan: .seconds(600)) { "read" } == "read")
+    #expect(try await cache.value("jobs", noOlderThan: .seconds(600), failing) == "read")
+  }
+
+  @Test("Who comes after a change gets a new reading, not the one that began before it and goes on")
+  func forgotten() async throws {
+    let (cache, held) = (ReadCache(), HeldReading())
+    @Sendable func value(_ read: @escaping @Sendable () async -> String) async throws -> String {
+      try await cache.value("jobs", noOlderThan: .seconds(600), read)
+    }
+    let before = Task { try await value { await held.read("old") } }
+    await held.untilItBegins()
+    await cache.forget()
+    #expect(try await value { "new" } == "new")
+    held.end()
+    #expect(try await before.value == "old")
+    #expect(try await value { "newer" } == "new", "the one that ended later is not kept")
+  }
+
+  @Test("The queue is read anew for who comes after a change, though it was being read during the change")
+  func queue() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser()
+      let monitor = QueueMonitor(queue.pool)
+      let (before, after) = try await queue.pool.transaction { (transaction) async throws in
+        try await transaction.execute(script: "LOCK TABLE analysis.queue_history IN ACCESS EXCLUSIVE MODE")
+        let before = Task { try await monitor.current().status.waiting.value }
+        // What it answers is of the moment at which it began.
+        try await queue.untilSomebodyWaits()
+        _ = try await queue.submit(1)
+        await monitor.forget()
+        return (before, Task { try await monitor.current().status.waiting.value })
+      }
+      #expect(try await after.value == 1)
+      _ = try await before.value
+      #expect(try await monitor.current().status.waiting.value == 1)
+    }
+  }
+
+  @Test("A reading that began before a change and fails is no answer to who comes after it")
+  func failedDuringChange() async throws {
+    try await withQueue { (queue) async throws in
+      let monitor = QueueMonitor(queue.pool)
+      let after = try await queue.pool.transaction { (transaction) async throws in
+        try await transaction.execute(script: "LOCK TABLE analysis.queue_history IN ACCESS EXCLUSIVE MODE")
+        let before = Task { try await monitor.current().status.waiting.value }
+        try await queue.untilSomebodyWaits()
+        await monitor.forget()
+        let after = Task { try await monitor.current().status.waiting.value }
+        _ = try await transaction.query(
+          """
+          SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'
+          """)
+        await #expect(throws: (any Error).self) { try await before.value }
+        return after
+      }
+      #expect(try await after.value == 0)
+    }
+  }
+}
