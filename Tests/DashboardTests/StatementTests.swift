@@ -11,17 +11,9 @@ import Testing
 
 @Suite("What open dashboards cost the server", .onOwnThread)
 struct StatementTests {
-  @Test(
-    "Ten browsers have it run five statements at most in five seconds",
-    .enabled("this server came without the module pg_stat_statements") {
-      try await TestServer.shared.offers(extension: "pg_stat_statements")
-    })
+  @Test("Ten browsers have it run five statements at most in five seconds", .whereStatementsAreCounted)
   func statements() async throws {
-    var options = ServerCluster.Options()
-    options.settings = [
-      "shared_preload_libraries": "pg_stat_statements", "fsync": "off", "synchronous_commit": "off",
-    ]
-    try await withServerCluster(options) { cluster in
+    try await withServerCluster(.countingStatements) { cluster in
       try await withQueue(on: cluster) { (queue) async throws in
         _ = try await queue.pool.query("CREATE EXTENSION pg_stat_statements")
         let clock = MovedClock()

@@ -7,17 +7,11 @@ import Testing
 @Suite("An old snapshot is held")
 struct OldSnapshotTests {
   @Test(
-    "While 200,000 jobs pass, what a claim costs the server keeps within 20 %",
-    .enabled("this server came without the module pg_stat_statements") {
-      try await TestServer.shared.offers(extension: "pg_stat_statements")
-    })
+    "While 200,000 jobs pass, what a claim costs the server keeps within 20 %", .whereStatementsAreCounted)
   func held() async throws {
-    var options = ServerCluster.Options()
-    // What is counted is work, not time, so nothing has to be durable.
-    options.settings = [
-      "shared_preload_libraries": "pg_stat_statements", "fsync": "off", "synchronous_commit": "off",
-      "max_wal_size": "4GB", "shared_buffers": "512MB",
-    ]
+    var options = ServerCluster.Options.countingStatements
+    options.settings["max_wal_size"] = "4GB"
+    options.settings["shared_buffers"] = "512MB"
     try await withServerCluster(options) { cluster in
       let proxy = try FaultProxy(to: .socket(cluster.socketPath))
       defer { proxy.stop() }
