@@ -77,6 +77,7 @@ public struct Dashboard: Sendable {
   private func routes(_ action: DashboardAction) -> [HTTPRoute] {
     let form = HTTPRoute(.get, action.path) { request in
       await answer(request, action.section, action.roles) { session in
+        try await context.require(action.roles)
         let confirmation = try await action.confirm(request, context)
         let address = HTML.address(request.path, request.query.pairs.map { ($0.name, $0.value) })
         let html = confirmation.form(at: address, token: session.token)
@@ -106,6 +107,7 @@ public struct Dashboard: Sendable {
       guard let session = try door.session(request) else { return .redirect(to: Self.logInPath) }
       var answer: HTTPAnswer
       do {
+        try Self.checkText(request)
         answer = try await make(session)
       } catch {
         answer = await show(failure: error, section, roles)
@@ -114,6 +116,14 @@ public struct Dashboard: Sendable {
       return answer
     } catch {
       return show(error.page, nil)
+    }
+  }
+
+  /// Refuses a zero byte, which no text in the database has.
+  private static func checkText(_ request: HTTPRequest) throws(PageFailure) {
+    guard (request.query.pairs + request.form.pairs).allSatisfy({ !$0.value.unicodeScalars.contains("\0") })
+    else {
+      throw .invalid("A zero byte is in what was sent, and is no part of any name.")
     }
   }
 

@@ -64,6 +64,21 @@ public struct DashboardContext: Sendable {
   /// Reads the queue, as far as that is due.
   func refresh() async { try? await monitor.refresh() }
 
+  /// Whether this login has one of some roles, as of the last minute: a page offers what they allow.
+  func has(_ roles: [DatabaseRole]) async throws -> Bool {
+    try await login(noOlderThan: .seconds(60)).has(anyOf: roles)
+  }
+
+  /// Refuses a login that has none of some roles, before it fills in a form.
+  func require(_ roles: [DatabaseRole]) async throws {
+    let login = try await login(noOlderThan: QueueMonitor.statusAge)
+    guard login.has(anyOf: roles) else { throw PageFailure(login, lacks: roles) }
+  }
+
+  private func login(noOlderThan age: Duration) async throws -> DatabaseLogin {
+    try await cached("login", noOlderThan: age) { try await DatabaseLogin.read($0) }
+  }
+
   /// Who acts, as the audit records it.
   func actor(reason: String?) -> AuditActor {
     AuditActor(user: owner.user, host: owner.host, reason: reason)

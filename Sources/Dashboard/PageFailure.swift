@@ -31,6 +31,14 @@ struct PageFailure: Error {
 }
 
 extension PageFailure {
+  /// A login may not read a page for which it needs any of some roles.
+  init(_ login: DatabaseLogin, lacks roles: [DatabaseRole]) {
+    let (message, advice) = login.refusal(of: "this page", needing: roles)
+    self.init(
+      status: 403, title: "Not allowed", message: message,
+      advice: advice + " Or start another dashboard as a login that has it.")
+  }
+
   /// What an error of the modules below means for whoever reads the page. A right that the login lacks is named, with
   /// who can grant it.
   init(_ error: any Error, needing roles: [DatabaseRole], _ context: DashboardContext) async {
@@ -42,10 +50,7 @@ extension PageFailure {
       error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
       ?? (error as? ReportsError)?.underlying as? PostgreSQLError
     if server?.lacksRole == true, let login = try? await DatabaseLogin.read(context.database) {
-      let (message, advice) = login.refusal(of: "this page", needing: roles)
-      self.init(
-        status: 403, title: "Not allowed", message: message,
-        advice: advice + " Or start another dashboard as a login that has it.")
+      self.init(login, lacks: roles)
       return
     }
     let (message, advice) =

@@ -28,6 +28,11 @@ public struct DatabaseLogin: Sendable, Equatable {
     }.run(on: database)
   }
 
+  /// Whether it has any of some roles; the schema's owner may do what each of them may.
+  public func has(anyOf roles: [DatabaseRole]) -> Bool {
+    self.roles.contains(.owner) || !self.roles.isDisjoint(with: roles)
+  }
+
   /// What to say when the server refused a call of something that any of some roles may do.
   ///
   /// - Parameter what: The subject of the sentence, for instance "`jobs list`".

@@ -20,14 +20,16 @@ public enum JobChange: String, Sendable, CaseIterable {
   }
 
   /// What a change of so many jobs does, and what of it can be undone.
-  public func consequences(_ count: Int) -> String {
+  ///
+  /// - Parameter way: How a cancellation is undone where this is read: `on its page`.
+  public func consequences(_ count: Int, undoneBy way: String) -> String {
     switch self {
     case .retry:
       "\(count) dead \(count == 1 ? "job is" : "jobs are") to be queued again. Each takes a unit of its user's present month."
     case .cancel:
       """
       \(count) \(count == 1 ? "job is" : "jobs are") to be cancelled. What workers bring of those that run is dropped. \
-      For a day each can be queued again with analysisctl jobs uncancel.
+      For a day each can be queued again \(way).
       """
     case .uncancel:
       """

@@ -18,7 +18,8 @@ extension JobChange {
   private func confirm(_ count: Int, _ session: ControlSession) async throws {
     guard count > Confirmation.few else { return }
     try await Confirmation.require(
-      "\(consequences(count))\n\(self == .cancel ? "Cancel" : "Queue") them?", session)
+      "\(consequences(count, undoneBy: "with analysisctl jobs uncancel"))\n\(self == .cancel ? "Cancel" : "Queue") them?",
+      session)
   }
 
   func run(_ context: ControlContext) async throws -> ExitCode {

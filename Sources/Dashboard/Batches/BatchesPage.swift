@@ -81,13 +81,14 @@ enum BatchPage {
     guard let batch = read.status else {
       throw PageFailure.missing("There is no batch \(id), or none that login \(context.login) may see.")
     }
+    let mayChange = try await context.has(JobChange.roles)
     return Page(
       title: "Batch \(id)",
       content: .live(
         "batch",
         """
         \(facts(batch))
-        \(links(batch))
+        \(links(batch, mayChange))
         \(causes(read.causes, of: id))
         """),
       isLive: batch.counts.open > 0)
@@ -106,13 +107,13 @@ enum BatchPage {
     ])
   }
 
-  private static func links(_ batch: BatchStatus) -> HTML {
+  private static func links(_ batch: BatchStatus, _ mayChange: Bool) -> HTML {
     let question = JobQuestion(batch: batch.id)
     let cancel: HTML? =
-      batch.counts.open > 0
+      mayChange && batch.counts.open > 0
       ? "<a class=\"button\" href=\"\(MatchingJobs.path(.cancel, question))\">Cancel what is left…</a> " : nil
     let retry: HTML? =
-      batch.counts.dead > 0
+      mayChange && batch.counts.dead > 0
       ? "<a class=\"button\" href=\"\(MatchingJobs.path(.retry, question))\">Retry the dead ones…</a> " : nil
     return """
       <p class="buttons"><a class="button" href="\(question.address("/jobs"))">Its jobs</a> \(cancel)\(retry)</p>

@@ -15,6 +15,7 @@ enum FailuresPage {
 
   private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
     let groups = try await context.cached("failures") { try await JobDirectory($0).failureGroups() }
+    let mayRetry = try await context.has(JobChange.roles)
     return Page(
       title: Section.failures.title,
       content: .live(
@@ -22,10 +23,10 @@ enum FailuresPage {
         """
         <h2>Dead</h2>
         \(note(groups.isAllDead, "Only the last \(JobDirectory.failureLooks) dead jobs were looked at."))
-        \(table(groups.dead, "Dead jobs by cause, those that died last first", groups.isAllDead))
+        \(table(groups.dead, "Dead jobs by cause, those that died last first", groups.isAllDead, mayRetry))
         <h2>To be tried again</h2>
         \(note(groups.isAllRetrying, "Only the next jobs of each lane were looked at."))
-        \(table(groups.retrying, "Jobs to be tried again, by the cause of their last attempt", groups.isAllRetrying))
+        \(table(groups.retrying, "Jobs to be tried again, by the cause of their last attempt", groups.isAllRetrying, mayRetry))
         """),
       isLive: true)
   }
@@ -34,7 +35,9 @@ enum FailuresPage {
     isAll ? nil : "<p class=\"notice\">\(text) There may be more of each cause.</p>"
   }
 
-  private static func table(_ groups: [FailureGroup], _ caption: String, _ isAll: Bool) -> HTML {
+  private static func table(
+    _ groups: [FailureGroup], _ caption: String, _ isAll: Bool, _ mayRetry: Bool
+  ) -> HTML {
     var table = DataTable(
       caption,
       [
@@ -43,12 +46,16 @@ enum FailuresPage {
       ], empty: "None.")
     for group in groups.prefix(most) {
       let alike = JobQuestion(like: group.job)
+      let retry: HTML? =
+        mayRetry
+        ? """
+         <a href="\(MatchingJobs.path(.retry, alike))" aria-label="Retry those that died like job \
+        \(group.job.description)">Retry…</a>
+        """ : nil
       let change: HTML =
         group.state == .dead
         ? """
-        <a href="\(alike.address("/jobs"))" aria-label="Jobs that died like job \(group.job.description)">List</a> \
-        <a href="\(MatchingJobs.path(.retry, alike))" aria-label="Retry those that died like job \
-        \(group.job.description)">Retry…</a>
+        <a href="\(alike.address("/jobs"))" aria-label="Jobs that died like job \(group.job.description)">List</a>\(retry)
         """ : "tried again by themselves"
       table.add([
         "\(group.cause.description.shortened(to: 100))", "\(group.message.shortened(to: 160))",

@@ -80,10 +80,9 @@ enum Stylesheet {
       .scroll thead { display: block; position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
       .scroll td:empty { display: none; }
       .scroll tr { display: block; padding: .5rem 0; border-bottom: 2px solid var(--line); }
-      .scroll tbody th, .scroll td { display: flex; justify-content: space-between; gap: 1rem; border: 0; padding: .15rem 0;
-        text-align: right; }
-      .scroll tbody th::before, .scroll td::before { content: attr(data-column); color: var(--quiet); text-align: left;
-        flex: none; }
+      .scroll tbody th, .scroll td { display: flow-root; border: 0; padding: .15rem 0; text-align: right; }
+      .scroll tbody th::before, .scroll td::before { content: attr(data-column); color: var(--quiet); float: left;
+        margin-right: 1rem; }
     }
     @media (prefers-reduced-motion: no-preference) { .scroll { scroll-behavior: smooth; } }
     """

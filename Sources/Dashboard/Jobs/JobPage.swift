@@ -23,13 +23,14 @@ enum JobPage {
     guard let detail = try await detail(job, isUpdate: request.headers["x-live"] != nil, context) else {
       throw PageFailure.missing("There is no job \(job), or none that login \(context.login) may see.")
     }
+    let mayChange = try await context.has(JobChange.roles)
     return Page(
       title: "Job \(job)",
       content: .live(
         "job",
         """
         \(facts(detail))
-        \(changes(detail))
+        \(links(detail, mayChange))
         <h2>What happened</h2>
         \(JobTimeline(detail).html)
         \(result(detail))
@@ -81,17 +82,18 @@ enum JobPage {
     ]
   }
 
-  /// What can be done to it.
-  private static func changes(_ detail: JobDetail) -> HTML {
+  /// What can be done to it, and where there are others like it.
+  private static func links(_ detail: JobDetail, _ mayChange: Bool) -> HTML {
     let job = detail.summary
-    let links = JobChange.allCases.filter { $0.states.contains(job.state) }.map { change -> HTML in
+    let changes = JobChange.allCases.filter { mayChange && $0.states.contains(job.state) }
+    let links = changes.map { change -> HTML in
       "<a class=\"button\" href=\"/jobs/\(job.id.description)/\(change.rawValue)\">\(title(change))</a> "
     }
     let alike: HTML? =
       job.state == .dead
       ? "<a class=\"button\" href=\"\(JobQuestion(like: job.id).address("/jobs"))\">Jobs that died of the same cause</a>"
       : nil
-    return links.isEmpty ? "" : "<p class=\"buttons\">\(links)\(alike)</p>"
+    return links.isEmpty && alike == nil ? "" : "<p class=\"buttons\">\(links)\(alike)</p>"
   }
 
   private static func title(_ change: JobChange) -> String {

@@ -85,7 +85,7 @@ struct JobQuestion: Sendable, Equatable {
 
   private func text(_ name: String, atMost most: Int) throws(PageFailure) -> String? {
     guard let text = words[name] else { return nil }
-    guard text.unicodeScalars.count <= most, !text.unicodeScalars.contains("\0") else {
+    guard text.unicodeScalars.count <= most else {
       throw .invalid("The \(name) has at most \(most) characters.")
     }
     return text

@@ -27,7 +27,7 @@ enum JobsPage {
       title: title ?? Section.jobs.title,
       content: """
         \(filters(question))
-        \(changes(question, list))
+        \(try await context.has(JobChange.roles) ? changes(question, list) : nil)
         \(HTML.live("list", list.table(isFirst: place == nil)))
         \(next(question, list))
         """,

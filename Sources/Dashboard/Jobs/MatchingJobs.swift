@@ -15,7 +15,7 @@ enum MatchingJobs {
 
   static let actions = JobChange.allCases.map { change in
     DashboardAction(
-      path: "/matching/\(change.rawValue)", section: .jobs, roles: [.operator],
+      path: "/matching/\(change.rawValue)", section: .jobs, roles: JobChange.roles,
       confirm: { request, context in try await confirm(change, request, context) },
       perform: { request, context in try await perform(change, request, context) })
   }
@@ -57,7 +57,7 @@ enum MatchingJobs {
       title: "\(verb(change)) \(counted(jobs.count))?",
       content: """
         <p>Meant: \(question.description.shortened(to: 300)).</p>
-        <p>\(change.consequences(jobs.count))</p>
+        <p>\(change.consequences(jobs.count, undoneBy: "on its page, and all in the list of cancelled jobs"))</p>
         <p>Only the jobs that were counted are changed; what comes to match later is not.</p>
         \(more)
         """,
@@ -71,15 +71,12 @@ enum MatchingJobs {
     guard let jobs = request.form["jobs"].flatMap({ JobNumbers.read($0, atMost: most) }), !jobs.isEmpty else {
       throw PageFailure.invalid("The form does not name the jobs that were counted.")
     }
-    let directory = JobDirectory(context.database)
     // The form comes from the browser, and may name jobs that this login does not see.
-    let seen = try await directory.states(jobs)
-    let outcomes = try await directory.change(
-      jobs.filter { seen[$0] != nil }, change, by: context.actor(reason: try Confirmation.reason(request)))
+    let outcomes = try await change.apply(to: jobs, request, context)
     let question = try JobQuestion(request.query)
     // The job that named the cause is not dead any more.
     let path = question.like == nil ? question.address("/jobs") : Section.failures.path
-    return .init(message: summary(outcomes.map(\.outcome)), path: path)
+    return .init(message: summary(outcomes), path: path)
   }
 
   /// `3089 jobs: cancelled. 2 jobs: unchanged: it was analysed before.`

@@ -9,7 +9,8 @@ extension DashboardPage {
   static let overview = DashboardPage(
     path: "/", section: .overview, roles: [.operator, .auditor, .worker]
   ) { _, context in
-    let overview = Overview(view: try await context.queue())
+    let view = try await context.queue()
+    let overview = Overview(view: view, mayPause: try await context.has(Pauses.roles))
     let hour = try await context.cached("hour", noOlderThan: .seconds(20)) { database in
       try await QueuePast.read(database, seconds: 3600, parts: 60)
     }
@@ -29,6 +30,8 @@ extension DashboardPage {
 /// What the overview says of this moment.
 struct Overview {
   let view: QueueView
+  /// Whether the login may pause and resume.
+  let mayPause: Bool
 
   private var status: QueueStatus { view.status }
   private var alive: [QueueStatus.WorkerStatus] { status.workers.filter { $0.state == .alive } }
@@ -51,7 +54,7 @@ struct Overview {
     <h2>Lanes</h2>
     \(lanes)
     <h2>Pauses</h2>
-    \(Pauses.html(status.pauses))
+    \(Pauses.html(status.pauses, mayChange: mayPause))
     """
   }
 

@@ -6,14 +6,18 @@ import JobQueue
 
 /// Pausing and resuming: what is paused, and the two actions.
 enum Pauses {
-  /// What is paused, with what can be done about it: a part of the overview.
-  static func html(_ pauses: [OperatorPause]) -> HTML {
-    let lines = pauses.map { pause -> HTML in
-      """
-      <li>\(pause.line.shortened(to: 300)) <a href="\(address("/resume", pause.scope))" \
-      aria-label="Resume \(pause.scope.description.shortened(to: 100))">Resume…</a></li>
+  /// The roles of which any may pause and resume.
+  static let roles: [DatabaseRole] = [.operator]
 
-      """
+  /// What is paused, with what a login that may do so can do about it: a part of the overview.
+  static func html(_ pauses: [OperatorPause], mayChange: Bool) -> HTML {
+    let lines = pauses.map { pause -> HTML in
+      let resume: HTML =
+        """
+        <a href="\(address("/resume", pause.scope))" \
+        aria-label="Resume \(pause.scope.description.shortened(to: 100))">Resume…</a>
+        """
+      return "<li>\(pause.line.shortened(to: 300)) \(mayChange ? resume : nil)</li>\n"
     }
     let scopes = [OperatorPause.Scope.everything] + AnalysisKind.allCases.map { .kind($0) }
     let offers = scopes.filter { scope in !pauses.contains { $0.scope == scope } }.map { scope -> HTML in
@@ -21,13 +25,13 @@ enum Pauses {
     }
     return """
       \(lines.isEmpty ? "<p>Nothing is paused.</p>" : "<ul class=\"pauses\">\n\(lines)</ul>" as HTML)
-      <p class="buttons">\(offers)</p>
+      \(mayChange ? "<p class=\"buttons\">\(offers)</p>" : nil as HTML?)
       """
   }
 
   static let actions = [
     DashboardAction(
-      path: "/pause", section: .overview, roles: [.operator],
+      path: "/pause", section: .overview, roles: roles,
       confirm: { request, _ in
         let scope = try scope(request)
         return Confirmation(
@@ -52,7 +56,7 @@ enum Pauses {
         return .init(message: "\(scope.description) \(text).", path: "/")
       }),
     DashboardAction(
-      path: "/resume", section: .overview, roles: [.operator],
+      path: "/resume", section: .overview, roles: roles,
       confirm: { request, _ in
         let scope = try scope(request)
         return Confirmation(
@@ -85,7 +89,7 @@ enum Pauses {
       guard let kind = AnalysisKind(rawValue: type) else { throw .invalid("The type is not throat or ear.") }
       return .kind(kind)
     case (nil, let name?):
-      guard (1...200).contains(name.unicodeScalars.count), !name.unicodeScalars.contains("\0") else {
+      guard (1...200).contains(name.unicodeScalars.count) else {
         throw .invalid("An endpoint's name has 1 to 200 characters.")
       }
       return .endpoint(name)

@@ -24,6 +24,7 @@ struct JobActionTests {
       try await withPages(queue.pool) { (pages) async throws in
         let question = try pages.get("/jobs/\(job)/cancel").text
         #expect(question.contains("Cancel job \(job)?") && question.contains("For a day"))
+        #expect(!question.contains("analysisctl"), "the page offers it itself")
         #expect(try await states(queue, [job]) == [.waiting], "asking changes nothing")
         let done = try pages.confirm("/jobs/\(job)/cancel", reason: "sent twice").text
         #expect(done.contains("Job \(job): cancelled."))
@@ -56,8 +57,62 @@ struct JobActionTests {
         _ = try await JobDirectory(queue.pool).cancel([jobs[0]])
         let sent = try pages.post(path, PageClient.fields(form))
         #expect(sent.status == 303 && sent.headers["location"] == "/jobs?user=ann")
-        #expect(try pages.get("/jobs?user=ann").text.contains("12 jobs: cancelled."))
+        #expect(
+          try pages.get("/jobs?user=ann").text.contains(
+            "11 jobs: cancelled. 1 job: unchanged: it was cancelled before."))
         #expect(try await states(queue, jobs + [JobID(later)]) == jobs.map { _ in .cancelled } + [.waiting])
+      }
+    }
+  }
+
+  @Test("of a job that somebody else has cancelled meanwhile it is said that it was so already")
+  func already() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      let job = try await queue.submit(1, user: "ann")[0]
+      try await withPages(queue.pool) { (pages) async throws in
+        let path = "/jobs/\(job)/cancel"
+        let form = PageClient.fields(try pages.get(path).text)
+        _ = try await JobDirectory(queue.pool).cancel([job])
+        #expect(try pages.post(path, form).status == 303)
+        #expect(
+          try pages.get("/jobs/\(job)").text.contains("Job \(job): unchanged: it was cancelled before."))
+      }
+    }
+  }
+
+  @Test("what a login may not change is not offered to it, and refused before it fills in a form")
+  func offers() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      let dead = JobID(try await queue.deadJob("ann", image: "dead"))
+      let job = try await queue.submit(1, user: "ann")[0]
+      try await queue.execute(
+        """
+        INSERT INTO analysis.batch (created_at, submitter, name) VALUES (now(), 1, 'ward 3');
+        INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id)
+        SELECT j.shard, j.period, j.id, j.user_id, 1 FROM analysis.job j;
+        """)
+      let offers = [
+        "/jobs/\(dead)": "/jobs/\(dead)/retry", "/jobs/\(job)": "/jobs/\(job)/cancel",
+        "/jobs?user=ann": "/matching/cancel?user=ann", "/batches/B1": "/matching/retry?batch=B1",
+        "/failures": "/matching/retry?like=\(dead)", "/": "/pause",
+      ]
+      for (role, may) in [("operator", true), ("clinician", false), ("auditor", false)] {
+        try await withLogin(role, of: [role], in: queue) { (login) async throws in
+          try await withDashboard(login) { (served) async throws in
+            for (page, action) in offers {
+              let answer = try served.get(page)
+              let isSeen = role == "operator" || (page == "/") == (role == "auditor")
+              #expect(answer.status == (isSeen ? 200 : 403), "\(role) at \(page)")
+              #expect(answer.text.contains("href=\"\(action)\"") == may, "\(role) at \(page)")
+              let question = try served.get(action)
+              #expect(question.status == (may ? 200 : 403), "\(role) at \(action)")
+              #expect(
+                may || question.text.contains("needs the role analysis_operator"), "\(role) at \(action)")
+            }
+          }
+        }
       }
     }
   }

@@ -44,7 +44,9 @@ struct JobPageTests {
       "/jobs?type=nose", "/jobs?state=lost", "/jobs?month=yesterday", "/jobs?batch=x", "/jobs?cause=x",
       "/jobs?after=x", "/jobs?state=waiting&cause=server", "/jobs?after=2026-11/1&state=dead", "/jobs/x",
       "/matching/cancel", "/matching/cancel?state=dead", "/batches/x", "/batches?before=x",
-      "/pause?type=nose",
+      "/pause?type=nose", "/jobs?user=%00", "/jobs?reference=a%00b", "/matching/cancel?user=%00",
+      "/audit?by=%00",
+      "/usage?after=%00", "/pause?endpoint=%00",
     ])
   func refused(path: String) async throws {
     try await withQueue { queue in
@@ -115,6 +117,7 @@ struct JobPageTests {
           #expect(picture.status == 200 && picture.text == "a photo")
           #expect(picture.headers["content-type"] == "application/octet-stream", "it is no picture at all")
           #expect(picture.headers["x-content-type-options"] == "nosniff")
+          #expect(picture.headers["content-security-policy"]?.contains("frame-ancestors 'none'") == true)
           #expect(try pages.get("/jobs/99999999/picture").status == 404)
         }
         try await withPages(login, openPicture: { _ in throw UnreadablePicture("It is encrypted.") }) {
