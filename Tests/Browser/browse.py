@@ -1,4 +1,5 @@
-"""Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: ADDRESS FOLDER."""
+"""Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: FOLDER, and the
+addresses of the dashboards of the database's owner, of an operator and of a clinician."""
 
 import pathlib
 import sys
@@ -46,6 +47,20 @@ ACTIONS = [
     ("pause", "/pause?type=throat", {"reason": "the new model"}, "throat is paused."),
     ("resume", "/resume?type=throat", {}, "throat is resumed."),
 ]
+
+# What a login of one role is refused: the pages, by their names, and the role that the refusal names.
+AUDIT = ["audit", "audit-found", "audit-verification", "audit-verify"]
+CHANGES = ["job-cancel", "failures-retry", "batch-cancel", "pause"]
+REFUSED = {
+    "operator": {name: "analysis_auditor" for name in ["usage"] + AUDIT},
+    "clinician": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
+    | {name: "analysis_operator" for name in ["overview", "workers"] + CHANGES},
+}
+
+# Links to what changes something.
+OFFERS = ", ".join(
+    f"main a[href{place}]"
+    for place in ("*='/retry'", "*='/cancel'", "*='/uncancel'", "^='/pause'", "^='/resume'"))
 
 # The rules themselves, of the package that has the newer ones.
 RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
@@ -155,6 +170,27 @@ def look(driver, address, folder):
                 fault(name, entry["message"])
 
 
+def look_as(driver, role, address, folder):
+    """Each page is shown to a login of one role, or refused with the role that it needs, and offers no more than that."""
+    for name, path, heading, _ in PAGES:
+        needed = REFUSED[role].get(name)
+        for (size, width, height), scheme in zip(SIZES, SCHEMES):
+            where = f"{role}-{name}-{size}-{scheme}"
+            show(driver, width, height, scheme)
+            driver.get(address + path)
+            found = driver.find_element(By.TAG_NAME, "h1").text
+            if found != (heading if needed is None else "Not allowed"):
+                fault(where, f"its heading is {found}")
+            if needed and f"needs the role {needed}" not in driver.find_element(By.TAG_NAME, "main").text:
+                fault(where, f"it does not name {needed}")
+            if role == "clinician" and driver.find_elements(By.CSS_SELECTOR, OFFERS):
+                fault(where, "it offers what is refused")
+            check_width(driver, where)
+            check_rules(driver, where)
+            picture(driver, folder, where)
+    driver.get_log("browser")  # refusals are told there too
+
+
 def look_without_scripts(driver, address, folder):
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     for name, path, heading, is_live in PAGES:
@@ -183,17 +219,19 @@ def act(driver, address, folder, suffix=""):
         driver.save_screenshot(f"{folder}/did-{name}{suffix}.png")
 
 
-def main(address, folder):
+def main(folder, address, *others):
     driver = browser()
     try:
         look(driver, address, folder)
+        for role, other in zip(REFUSED, others, strict=True):
+            look_as(driver, role, other, folder)
         act(driver, address, folder)
         look_without_scripts(driver, address, folder)
     finally:
         driver.quit()
     for one in faults:
         print(one)
-    print(f"{len(PAGES)} pages and {len(ACTIONS)} actions looked at, {len(faults)} faults")
+    print(f"{len(PAGES)} pages, as {1 + len(others)} logins, and {len(ACTIONS)} actions looked at, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 
