@@ -38,6 +38,8 @@ enum Stylesheet {
       overflow-wrap: anywhere; }
     tbody th { font-weight: 400; }
     .number { text-align: right; }
+    .number + th, .number + td { padding-left: .75rem; }
+    dl.figures + .scroll, .scroll + dl.facts { margin-top: 1rem; }
     .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); } .quiet { color: var(--quiet); }
     .notice { padding: .75rem 1rem; border-left: 4px solid var(--warn); background: var(--soft); }
     .notice.good, .notice.warn, .notice.bad { color: var(--ink); }
