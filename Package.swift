@@ -321,7 +321,7 @@ let package = Package(
       name: "BenchmarkRows",
       dependencies: [
         "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
-        "EventLoop",
+        "EventLoop", "HTTPTestSupport",
         "ImageDecoding", "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL",
         "SQLFiles",
         "TestSupport",

@@ -15,6 +15,7 @@ public enum AllRows {
     ClaimCostRow(),
     OldSnapshotRow(),
     JobListRow(),
+    PagesRow(),
     MemoryRow(),
     ShardsRow(),
     ReportRow(),

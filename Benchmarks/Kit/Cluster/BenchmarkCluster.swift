@@ -10,10 +10,20 @@ import TestSupport
 public final class BenchmarkCluster: Sendable {
   /// The settings that differ from those of a new cluster, for the record.
   ///
-  /// - Parameter isQuick: Whether it need not be durable, since nobody reads the figures.
-  public static func settings(isQuick: Bool) -> [String: String] {
-    isQuick ? usual.merging(["fsync": "off", "shared_buffers": "256MB"]) { $1 } : usual
+  /// - Parameters:
+  ///   - isQuick: Whether it need not be durable, since nobody reads the figures.
+  ///   - keepsStatements: Whether it keeps accounts of statements.
+  public static func settings(isQuick: Bool, keepsStatements: Bool = false) -> [String: String] {
+    var settings = usual
+    if isQuick { settings.merge(["fsync": "off", "shared_buffers": "256MB"]) { $1 } }
+    if keepsStatements { settings.merge(statements) { $1 } }
+    return settings
   }
+
+  /// Accounts of the statements of those roles alone that a row names, so that they cost the others next to nothing.
+  private static let statements = [
+    "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "none",
+  ]
 
   private static let usual = [
     "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on", "autovacuum": "on",
@@ -36,10 +46,12 @@ public final class BenchmarkCluster: Sendable {
 
   private static let template = "analysis_template"
 
-  private init(_ server: ServerCluster, _ loop: EventLoop, isQuick: Bool) {
+  private init(
+    _ server: ServerCluster, _ loop: EventLoop, _ settings: [String: String], isQuick: Bool
+  ) {
     self.server = server
     self.isQuick = isQuick
-    settings = Self.settings(isQuick: isQuick)
+    self.settings = settings
     self.loop = loop
     owner = ConnectionPool(
       ConnectionConfiguration(
@@ -48,12 +60,14 @@ public final class BenchmarkCluster: Sendable {
   }
 
   /// Makes and starts a cluster, with a template that has the queue's schema.
-  public static func start(on loop: EventLoop, isQuick: Bool = false) async throws -> BenchmarkCluster {
+  public static func start(
+    on loop: EventLoop, isQuick: Bool = false, keepsStatements: Bool = false
+  ) async throws -> BenchmarkCluster {
     var options = ServerCluster.Options()
-    options.settings = settings(isQuick: isQuick)
+    options.settings = settings(isQuick: isQuick, keepsStatements: keepsStatements)
     options.listensOnTCP = true
     let server = try await ServerCluster(options)
-    let cluster = BenchmarkCluster(server, loop, isQuick: isQuick)
+    let cluster = BenchmarkCluster(server, loop, options.settings, isQuick: isQuick)
     do {
       try await server.start()
       let template = try await cluster.emptyDatabase(named: Self.template)

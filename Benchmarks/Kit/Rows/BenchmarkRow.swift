@@ -9,6 +9,8 @@ public protocol BenchmarkRow: Sendable {
   var sentence: String { get }
   /// By what the contenders are compared.
   var headline: Headline { get }
+  /// Whether the server is to keep accounts of statements for this row, by `pg_stat_statements`.
+  var keepsStatements: Bool { get }
   /// How often each contender is run: as often as the settings say, unless the row takes many short runs.
   func runs(_ settings: BenchmarkSettings) -> Int
   /// Those that are compared, the one that the others are set against first. Whatever they share is made here,
@@ -19,6 +21,9 @@ public protocol BenchmarkRow: Sendable {
 }
 
 extension BenchmarkRow {
+  /// Most rows look at none.
+  public var keepsStatements: Bool { false }
+
   /// As often as the settings say.
   public func runs(_ settings: BenchmarkSettings) -> Int { settings.runs }
 

@@ -66,7 +66,8 @@ public enum BenchmarkCommand {
     let console = context.console
     let loop = try EventLoop(name: "benchmarks")
     defer { loop.shutdown() }
-    let cluster = try await BenchmarkCluster.start(on: loop, isQuick: settings.isQuick)
+    let cluster = try await BenchmarkCluster.start(
+      on: loop, isQuick: settings.isQuick, keepsStatements: rows.contains(where: \.keepsStatements))
     var results: [RowResult] = []
     var facts: MachineFacts?
     do {

@@ -17,7 +17,7 @@ struct JobListRow: BenchmarkRow {
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let database = try await bench.cluster.freshDatabase(named: "job_list")
     let month = try await PlantedJobs.plant(
-      bench.givenSize(Self.jobs, quick: Self.quickJobs), in: database.pool)
+      .month(bench.givenSize(Self.jobs, quick: Self.quickJobs)), in: database.pool)
     try await bench.cluster.settle(database)
     let user = "user-17"
     let large = "user-0"

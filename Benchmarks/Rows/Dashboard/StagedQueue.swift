@@ -1,0 +1,69 @@
+import Administration
+import BenchmarkKit
+import Foundation
+import JobQueue
+import PostgreSQL
+
+/// A database as it is while a dashboard is looked at: a worker lives, which keeps the counts and the workers' page true,
+/// and everything is paused, so that nothing but what is looked at changes.
+final class StagedQueue: Sendable {
+  /// The connection string of the login that looks.
+  let conninfo: String
+  let dashboard: DashboardProcess
+  private let worker: MeasuredProcess
+
+  /// The login that looks at all stages: what it may see is all that a page can show.
+  static let login = "onlooker"
+  private static let roles = ["operator", "auditor", "clinician"]
+
+  /// Makes the login, whose statements are counted. It is gone with the cluster.
+  static func makeLogin(_ bench: Bench) async throws {
+    let owner = bench.cluster.owner
+    _ = try await owner.query("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+    let groups = roles.map { "analysis_\($0)" }.joined(separator: ", ")
+    _ = try await owner.query("CREATE ROLE \(login) LOGIN IN ROLE \(groups)")
+    _ = try await owner.query("ALTER ROLE \(login) SET pg_stat_statements.track = 'top'")
+  }
+
+  /// Starts the worker and the dashboard, and waits until the counts are those that are there.
+  ///
+  /// - Parameter waiting: How many jobs wait.
+  init(_ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, waiting: Int) async throws {
+    _ = try await PauseDirectory(database.pool).pause(.everything, reason: nil, until: nil)
+    conninfo = database.conninfo.replacing("user=postgres", with: "user=\(Self.login)")
+    worker = try MeasuredProcess(
+      bench.settings.program("analysis-worker"),
+      ["--database", database.conninfo, "--endpoint", endpoint.url])
+    do {
+      try await Self.awaitCounts(database, worker, waiting)
+      dashboard = try await DashboardProcess(bench.settings, conninfo)
+    } catch {
+      worker.send(SIGKILL)
+      throw error
+    }
+  }
+
+  private static func awaitCounts(
+    _ database: BenchmarkDatabase, _ worker: MeasuredProcess, _ waiting: Int
+  ) async throws {
+    let patience = ContinuousClock.now + .seconds(120)
+    while true {
+      let status = try await QueueStatus.read(database.pool)
+      if status.countedAgo != nil, status.waiting.value == waiting { return }
+      guard !worker.hasEnded, ContinuousClock.now < patience else {
+        throw BenchmarkError(
+          "\(status.waiting) jobs are counted, \(waiting) wait; the worker said: \(worker.errorsSoFar.suffix(1000))"
+        )
+      }
+      // The counts are kept every two seconds, and nobody is told of it.
+      try await Task.sleep(for: .milliseconds(200))
+    }
+  }
+
+  /// Ends the programs.
+  func end() async {
+    await dashboard.stop()
+    worker.send(SIGTERM)
+    _ = await worker.ended()
+  }
+}
