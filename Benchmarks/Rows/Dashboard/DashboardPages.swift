@@ -83,7 +83,10 @@ struct DashboardPages: Sendable {
         "/usage?after=user-\(Int.random(in: 1..<shape.users))"
       },
       Page(name: "audit") { "/audit" },
-      Page(name: "audit of a user") { [shape] in "/audit?user=user-\(Int.random(in: 1..<shape.users))" },
+      // Where there is no such user the page says that.
+      Page(name: "audit of a user", isOfEmpty: false) { [shape] in
+        "/audit?user=user-\(Int.random(in: 1..<shape.users))"
+      },
       Page(name: "audit of an action") { "/audit?action=retry" },
       Page(name: "audit of a job") { [records] in
         "/audit?object=job:\(Int.random(in: 1...records.auditCount))"

@@ -85,12 +85,22 @@ final class DashboardBrowser {
     return (String(cookie), String(token.1))
   }
 
-  /// Begins to listen for events.
+  /// Begins to listen for events. That earlier browsers have gone is seen when the next event is sent to them; until
+  /// then there may be too many.
   func listen() throws {
-    let client = try RawClient(port: port)
-    try client.send("GET", "/events")
-    try client.expect("retry:")
-    events = client
+    let patience = ContinuousClock.now + .seconds(20)
+    while true {
+      let client = try RawClient(port: port)
+      try client.send("GET", "/events")
+      do {
+        try client.expect("retry:")
+        events = client
+        return
+      } catch {
+        guard ContinuousClock.now < patience else { throw error }
+        usleep(200_000)
+      }
+    }
   }
 
   /// Waits for the event that says that there is something new.

@@ -70,6 +70,7 @@ struct OpenDashboard: Sendable {
     for await _ in ready.prefix(browsers) {}
     var costs: [Cost] = []
     var before = try await cost(bench, login)
+    guard before.statements > 0 else { throw BenchmarkError("The server keeps no account of \(login).") }
     let begin = ContinuousClock.now
     for number in 1...windows {
       try await Task.sleep(until: begin + window * number)
