@@ -192,7 +192,7 @@ let package = Package(
         "AnalysisCore", "System", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport",
       ],
       path: "Tests/QueueTestSupport", swiftSettings: strict),
-    // A blocking client, and the thread that its tests run on.
+    // The thread that tests of a blocking client run on.
     .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
@@ -321,7 +321,7 @@ let package = Package(
       name: "BenchmarkRows",
       dependencies: [
         "Administration", "AnalysisCore", "BenchmarkDay", "BenchmarkKit", "CommandLineTool", "Cturbojpeg",
-        "EventLoop", "HTTPTestSupport",
+        "EventLoop",
         "ImageDecoding", "ImageEncryption", "Images", "JobQueue", "ModelClient", "System", "PostgreSQL",
         "SQLFiles",
         "TestSupport",

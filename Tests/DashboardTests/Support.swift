@@ -1,11 +1,11 @@
 import Administration
 import EventLoop
 import HTTPServing
-import HTTPTestSupport
 import JobQueue
 import PostgreSQL
 import Synchronization
 import System
+import TestSupport
 
 @testable import Dashboard
 

@@ -1,6 +1,6 @@
 import Foundation
-import HTTPTestSupport
 import Synchronization
+import TestSupport
 
 @testable import DevelopmentEndpoint
 

@@ -1,6 +1,6 @@
 import BenchmarkKit
 import Foundation
-import HTTPTestSupport
+import TestSupport
 
 /// An `analysisctl serve` under test.
 final class DashboardProcess: Sendable {

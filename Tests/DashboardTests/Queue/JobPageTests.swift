@@ -4,6 +4,7 @@ import HTTPTestSupport
 import JobQueue
 import PostgreSQL
 import QueueTestSupport
+import TestSupport
 import Testing
 
 @testable import Dashboard

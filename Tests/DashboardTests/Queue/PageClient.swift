@@ -1,7 +1,7 @@
 import Administration
-import HTTPTestSupport
 import JobQueue
 import PostgreSQL
+import TestSupport
 import Testing
 
 @testable import Dashboard
