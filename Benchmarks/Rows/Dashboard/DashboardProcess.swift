@@ -91,7 +91,8 @@ final class DashboardBrowser {
     let patience = ContinuousClock.now + .seconds(20)
     while true {
       let client = try RawClient(port: port)
-      try client.send("GET", "/events")
+      // A refusal is known by its end.
+      try client.send("GET", "/events", headers: ["Connection": "close"])
       do {
         try client.expect("retry:")
         events = client
