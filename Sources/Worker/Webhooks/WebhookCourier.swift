@@ -52,6 +52,7 @@ struct WebhookCourier: Sendable {
   private func deliver(until end: ContinuousClock.Instant?) async {
     let sender = WebhookSender(settings, loop: worker.loop)
     let busy = BusyReceivers()
+    let bell = Bell(loop: worker.loop)
     await withDiscardingTaskGroup { group in
       var retries = Retries(worker: worker, what: "sending to webhooks", pipeline: pipeline)
       var purgeAt = EventLoop.now
@@ -70,8 +71,10 @@ struct WebhookCourier: Sendable {
             for batch in try await claim(shard, busy) {
               busy.add(batch[0].webhook)
               group.addTask {
-                await deliver(batch, shard, sender)
-                busy.remove(batch[0].webhook)
+                let allTaken = await deliver(batch, shard, sender)
+                let wasFull = busy.remove(batch[0].webhook) >= settings.receivers
+                // There may be more: of this one, or of others for which there was no room.
+                if allTaken && batch.count == Self.batch || wasFull { bell.ring() }
               }
             }
           }
@@ -91,7 +94,7 @@ struct WebhookCourier: Sendable {
             guard await retries.pause(after: error) else { break }
           }
         }
-        do { try await worker.loop.sleep(for: rest) } catch { break }
+        await bell.wait(atMost: rest)
       }
       // What is on its way arrives; nothing more is begun.
       if end == nil { group.cancelAll() }
@@ -124,7 +127,8 @@ struct WebhookCourier: Sendable {
 
   // MARK: One receiver
 
-  private func deliver(_ batch: [Delivery], _ shard: Int16, _ sender: WebhookSender) async {
+  /// - Returns: Whether the receiver has taken all.
+  private func deliver(_ batch: [Delivery], _ shard: Int16, _ sender: WebhookSender) async -> Bool {
     let outcomes: [DeliveryOutcome]
     switch await secret(of: batch[0]) {
     case .success(let secret): outcomes = await send(batch, shard, secret, sender)
@@ -139,6 +143,7 @@ struct WebhookCourier: Sendable {
       worker.meters.deliveries.add(outcome.kind.rawValue)
     }
     await store(outcomes, of: batch[0].webhook, shard)
+    return outcomes.allSatisfy { $0.kind == .delivered }
   }
 
   private struct SecretProblem: Error {
@@ -228,5 +233,12 @@ private final class BusyReceivers: Sendable {
   var all: [Int32] { webhooks.withLock { $0.sorted() } }
 
   func add(_ webhook: Int32) { webhooks.withLock { _ = $0.insert(webhook) } }
-  func remove(_ webhook: Int32) { webhooks.withLock { _ = $0.remove(webhook) } }
+
+  /// - Returns: How many there were until now.
+  func remove(_ webhook: Int32) -> Int {
+    webhooks.withLock { webhooks in
+      defer { webhooks.remove(webhook) }
+      return webhooks.count
+    }
+  }
 }

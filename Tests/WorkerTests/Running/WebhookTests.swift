@@ -247,6 +247,32 @@ struct WebhookTests {
     }
   }
 
+  @Test("All that is due goes out at once, however long it is until the worker looks again")
+  func backlog() async throws {
+    try await withQueue { queue in
+      for user in ["ann", "bob"] { try await queue.addUser(user) }
+      let ring = try KeyRing(at: 0)
+      let (many, one) = (try WebhookReceiver(), try WebhookReceiver())
+      _ = try await queue.addWebhook(many.url, user: "ann", under: ring)
+      _ = try await queue.addWebhook(one.url, user: "bob", under: ring)
+      try await queue.submit(70, user: "ann")
+      try await queue.submit(1, user: "bob")
+      let backend = try Backend()
+      _ = try await drain(queue, backend, nil)
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.imageKeys = ImageKeys(ring)
+        $0.webhooks.allowsPrivateAddresses = true
+        $0.webhooks.every = .seconds(3600)
+        // The second receiver's turn comes when the first has all of a batch.
+        $0.webhooks.receivers = 1
+      }
+      try await eventually("both to receive all") { many.messages.count == 70 && one.messages.count == 1 }
+      worker.stop()
+      _ = try await worker.summary()
+      #expect(Set(many.messages.map(\.id)).count == 70)
+    }
+  }
+
   @Test("A worker that is lost after the delivery leaves the event to another, with the same number")
   func lost() async throws {
     try await withQueue { queue in
