@@ -163,6 +163,7 @@ CREATE TABLE analysis.webhook_event (
   tried_at     timestamptz,                   -- first
   delivered_at timestamptz,
   failed_at    timestamptz,                   -- given up
+  failure      text CHECK (length(failure) <= 200),   -- why it was not taken last
   PRIMARY KEY (shard, id),
   CHECK ((due_at IS NOT NULL)::int + (delivered_at IS NOT NULL)::int + (failed_at IS NOT NULL)::int = 1))
   WITH (fillfactor = 80, autovacuum_vacuum_threshold = 100);

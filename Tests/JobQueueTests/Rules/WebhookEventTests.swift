@@ -151,6 +151,32 @@ struct WebhookEventTests {
     }
   }
 
+  @Test("have the cause of their own last failure, and none after they were taken or replayed")
+  func ownFailure() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      let webhook = try await add(queue, user: "ann")
+      _ = try await queue.create([Ask("ann", image: "1"), Ask("ann", image: "2")])
+      _ = try await queue.complete(try await queue.claim())
+      let events = try await take(queue)
+      func failures() async throws -> [String] {
+        var failures: [String] = []
+        for event in events {
+          failures.append(
+            try await queue.text(
+              "SELECT coalesce(o_failure, '-') FROM analysis.webhook_event_state(0::smallint, \(event))"))
+        }
+        return failures
+      }
+      _ = try await finish(queue, [events[0]], "failed")
+      #expect(try await failures() == ["it answered 500", "-"])
+      _ = try await finish(queue, [events[1]], "delivered")
+      #expect(try await failures() == ["it answered 500", "-"])
+      _ = try await queue.number("SELECT analysis.replay_webhook(\(webhook), NULL, NULL, NULL, true)")
+      #expect(try await failures() == ["-", "-"])
+    }
+  }
+
   @Test(
     "that fail for three days switch the webhook off, unless it has taken another one; a replay switches it on"
   )
@@ -242,6 +268,27 @@ struct WebhookEventTests {
     }
   }
 
+  @Test("that were being written while their webhook was removed are purged at once")
+  func orphans() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["ann", "bob"] { try await queue.addUser(user) }
+      let (removed, kept) = (try await add(queue, user: "ann"), try await add(queue, user: "bob"))
+      _ = try await queue.create([Ask("ann", image: "1"), Ask("bob", image: "2")])
+      try await queue.pool.transaction { transaction in
+        _ = try await transaction.query(
+          """
+          SELECT analysis.note_endings(0::smallint, 1::smallint, now(), array_agg(j.id), array_agg(j.period),
+            array_agg(j.user_id))
+          FROM analysis.job j
+          """)
+        try await queue.execute("SELECT analysis.remove_webhook(\(removed))")
+      }
+      #expect(try await queue.count("webhook_event") == 2)
+      #expect(try await queue.number("SELECT analysis.purge_deliveries(0::smallint, 100)") == 1)
+      #expect(try await queue.numbers("SELECT webhook_id FROM analysis.webhook_event") == [kept])
+    }
+  }
+
   @Test("of a person go with the erasure, and the person's webhooks; the export has them without the secret")
   func erased() async throws {
     try await withQueue { (queue) async throws in
@@ -258,7 +305,7 @@ struct WebhookEventTests {
       let account = try await PersonExport(of: "ann", in: queue.pool, as: nil).account
       #expect(account.contains("https://r.example.org/x?token=confided") && account.contains(#""told""#))
       #expect(!account.contains("0707"))
-      // An open job is cancelled by it, of which nobody is told.
+      // The erasure cancels a job that has not ended; it sends no event about that.
       _ = try await queue.create([Ask("ann", image: "3")])
       _ = try await queue.pool.query("SELECT * FROM analysis.erase_user(0::smallint, 'ann', NULL, true)")
       #expect(try await queue.count("webhook WHERE user_id IS NOT NULL") == 0)

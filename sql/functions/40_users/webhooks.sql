@@ -89,7 +89,7 @@ END $$;
 COMMENT ON FUNCTION analysis.add_webhook IS
   'Adds an address that receives how the jobs of a clinic or user end; answers its number.';
 
--- Removes a webhook, with all of its events.
+-- Removes a webhook, with all of its events; purge_deliveries removes those that are being written meanwhile.
 CREATE OR REPLACE FUNCTION analysis.remove_webhook(p_webhook int) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
@@ -140,10 +140,8 @@ CREATE OR REPLACE FUNCTION analysis.webhook_event_state(
   OUT o_is_over boolean, OUT o_attempts smallint, OUT o_delivered_at timestamptz, OUT o_failure text)
 RETURNS SETOF record
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT e.due_at IS NULL, e.attempts, e.delivered_at,
-    CASE WHEN e.delivered_at IS NULL AND e.tried_at <= w.last_failure_at THEN w.last_failure END
+  SELECT e.due_at IS NULL, e.attempts, e.delivered_at, e.failure
   FROM analysis.webhook_event e
-  JOIN analysis.webhook w ON w.id = e.webhook_id
   WHERE e.shard = p_shard AND e.id = p_event AND analysis.clinics_seen(analysis.caller()) IS NULL
 $$;
 COMMENT ON FUNCTION analysis.webhook_event_state IS
@@ -168,7 +166,7 @@ BEGIN
   -- Events before their webhook, as finish_deliveries locks them.
   -- What a worker is delivering at this moment is left to it.
   UPDATE analysis.webhook_event e
-  SET due_at = v_now, attempts = 0, tried_at = NULL, delivered_at = NULL, failed_at = NULL
+  SET due_at = v_now, attempts = 0, tried_at = NULL, delivered_at = NULL, failed_at = NULL, failure = NULL
   FROM analysis.all_shards() h
   WHERE e.shard = h.o_shard AND e.webhook_id = p_webhook AND (e.worker_id IS NULL OR e.due_at < v_now)
     AND (p_shard IS NULL OR e.shard = p_shard AND e.id = p_event)

@@ -184,6 +184,8 @@ BEGIN
     SET worker_id = NULL,
         attempts = CASE g.outcome WHEN 'released' THEN greatest(e.attempts - 1, 0) ELSE e.attempts END,
         tried_at = CASE WHEN g.outcome = 'released' AND e.attempts <= 1 THEN NULL ELSE e.tried_at END,
+        failure = CASE g.outcome
+          WHEN 'delivered' THEN NULL WHEN 'released' THEN e.failure ELSE left(g.failure, 200) END,
         delivered_at = CASE WHEN g.outcome = 'delivered' THEN v_now END,
         failed_at = CASE
           WHEN g.outcome = 'gone' OR g.outcome = 'failed' AND e.tried_at <= v_now - analysis.delivery_time()
@@ -195,11 +197,11 @@ BEGIN
             analysis.delivery_delay(e.attempts), coalesce(g.delay_ms, 0) * interval '1 millisecond') END
     FROM given g
     WHERE e.shard = p_shard AND e.id = g.id AND e.worker_id = v_worker AND e.due_at IS NOT NULL
-    RETURNING e.webhook_id, e.tried_at, e.failed_at, g.outcome, g.failure, g.delay_ms),
+    RETURNING e.webhook_id, e.tried_at, e.failed_at, e.failure, g.outcome, g.delay_ms),
   told AS (
     SELECT s.webhook_id, bool_or(s.outcome = 'delivered') AS succeeded,
       bool_or(s.outcome IN ('failed', 'gone')) AS failed, bool_or(s.outcome = 'gone') AS gone,
-      max(left(s.failure, 200)) AS failure, max(coalesce(s.delay_ms, 0)) AS delay_ms,
+      max(s.failure) AS failure, max(coalesce(s.delay_ms, 0)) AS delay_ms,
       min(s.tried_at) FILTER (WHERE s.failed_at IS NOT NULL) AS given_up_since
     FROM settled s
     WHERE s.outcome <> 'released'
@@ -234,23 +236,38 @@ END $$;
 COMMENT ON FUNCTION analysis.finish_deliveries IS
   'Stores what came of events that were sent to webhooks; answers the webhooks that were switched off.';
 
--- Removes events of a shard that were delivered a week ago, and all of jobs that ended 30 days ago; answers
--- how many.
+-- Removes events of a shard that were delivered a week ago, all of jobs that ended 30 days ago, and those
+-- that were being written while their webhook was removed; answers how many.
 CREATE OR REPLACE FUNCTION analysis.purge_deliveries(p_shard smallint, p_limit int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '2s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
+  v_gone int[];
   v_count int;
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_limit BETWEEN 1 AND 100000,
     'events of a shard are removed, from 1 to 100000 in a call');
+  -- The webhooks that events name, read from an index from one to the next.
+  v_gone := ARRAY(
+    WITH RECURSIVE named (id) AS (
+      SELECT min(e.webhook_id) FROM analysis.webhook_event e WHERE e.shard = p_shard
+      UNION ALL
+      SELECT (
+        SELECT min(e.webhook_id) FROM analysis.webhook_event e
+        WHERE e.shard = p_shard AND e.webhook_id > n.id)
+      FROM named n
+      WHERE n.id IS NOT NULL)
+    SELECT n.id FROM named n
+    WHERE n.id IS NOT NULL AND NOT EXISTS (SELECT FROM analysis.webhook w WHERE w.id = n.id));
   DELETE FROM analysis.webhook_event d
   WHERE d.shard = p_shard AND d.id = ANY (ARRAY(
     SELECT e.id FROM analysis.webhook_event e
-    WHERE e.shard = p_shard AND e.at < v_now - interval '7 days'
-      AND (e.delivered_at < v_now - interval '7 days' OR e.at < v_now - interval '30 days')
+    WHERE e.shard = p_shard AND (
+      e.at < v_now - interval '7 days'
+        AND (e.delivered_at < v_now - interval '7 days' OR e.at < v_now - interval '30 days')
+      OR e.webhook_id = ANY (v_gone))
     LIMIT p_limit FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_count = ROW_COUNT;
   RETURN v_count;
