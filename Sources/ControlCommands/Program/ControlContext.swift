@@ -85,3 +85,13 @@ public struct Dependencies: Sendable {
     hasTerminal: { isatty(0) == 1 },
     runKey: { Hexadecimal.text(of: (0..<16).map { _ in UInt8.random(in: .min ... .max) }) })
 }
+
+extension Dependencies {
+  /// Reads an address from standard input, where other users of the machine do not see it.
+  func address() async throws -> String {
+    // Reading blocks, so it is done where threads may wait.
+    let reading = Task(executorPreference: globalConcurrentExecutor) { try standardInput(8192) }
+    let text = String(decoding: try await reading.value, as: UTF8.self)
+    return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+  }
+}

@@ -10,9 +10,6 @@ enum UsersSetPhotoCommand {
       + "cannot see it.")
   static let remove = Flag("remove", help: "Say that there is none any more.")
 
-  /// The most bytes of an address on standard input.
-  private static let longest = 8192
-
   static let command = ControlCommand(
     "set-photo", abstract: "Set where a user's photo is.",
     discussion: """
@@ -51,17 +48,8 @@ enum UsersSetPhotoCommand {
     guard let given else { throw CommandFailure.usage("neither an address nor --remove is given") }
     let hosts = try context[RemoteImageOptions.hosts]
     guard !hosts.isEmpty else { throw RemoteImageArguments.off }
-    let address = given == "-" ? try await standardInput(context.dependencies) : given
+    let address = given == "-" ? try await context.dependencies.address() : given
     _ = try RemoteAddress(address, among: hosts)
     return address
-  }
-
-  private static func standardInput(_ dependencies: Dependencies) async throws -> String {
-    // Reading blocks, so it is done where threads may wait.
-    let reading = Task(executorPreference: globalConcurrentExecutor) {
-      try dependencies.standardInput(longest)
-    }
-    let text = String(decoding: try await reading.value, as: UTF8.self)
-    return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
   }
 }

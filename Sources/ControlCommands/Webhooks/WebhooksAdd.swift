@@ -6,7 +6,11 @@ import ImageEncryption
 
 /// `analysisctl webhooks add`.
 enum WebhooksAddCommand {
-  static let url = Argument("url", .string, help: "The address: https://clinic.example.org/ended.")
+  static let url = Argument(
+    "url", .string,
+    help:
+      "The address: https://clinic.example.org/ended; or - to read it from standard input, where other users of "
+      + "this machine cannot see it.")
   static let clinic = Option<String?>("clinic", .string, help: "Tell it of the jobs of this clinic's users.")
   static let user = Option<String?>("user", .string, help: "Tell it of the jobs of this user.")
   static let findings = Flag(
@@ -29,6 +33,7 @@ enum WebhooksAddCommand {
       Example(
         "analysisctl webhooks add https://example.org/u1 --user u1 --with-findings",
         "One user, with what was found."),
+      Example("analysisctl webhooks add - --user u1 < address.txt", "One whose address holds a secret."),
     ],
     inputs: [clinic, user, findings, plainHTTP, KeyFileOption.path, ReasonOption.reason, url],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
@@ -39,7 +44,10 @@ enum WebhooksAddCommand {
     case (nil, let name?): owner = .user(name)
     default: throw CommandFailure.usage("give either --clinic or --user")
     }
-    let url = try address(try context[url], allowsPlainHTTP: try context[plainHTTP])
+    let given = try context[url]
+    let url = try address(
+      given == "-" ? try await context.dependencies.address() : given, allowsPlainHTTP: try context[plainHTTP]
+    )
     let keys = try await KeyFileOption.readRequired(context)
     return try await context.withSession { session in
       let secret = try WebhookSecret()
@@ -51,12 +59,21 @@ enum WebhooksAddCommand {
     }
   }
 
+  private static let example = "An address is like https://clinic.example.org/ended."
+
   /// The address as a worker will use it. A message names no part of it.
   private static func address(_ text: String, allowsPlainHTTP: Bool) throws -> URLParts {
+    // What the parser would mend or leave out: no receiver is to be another than the one that was typed.
+    guard text.contains(/^[A-Za-z]+:\/\/[^\/\\?]/) else {
+      throw CommandFailure.usage("the address does not begin with https:// and a host", advice: example)
+    }
+    guard !text.contains("#") else {
+      throw CommandFailure.usage(
+        "the address has a fragment, from its # on, which is never sent", advice: "Leave it out.")
+    }
     guard let parts = URLParts(text), !parts.hasCredentials else {
       throw CommandFailure.usage(
-        "the address cannot be read, or has an account in it",
-        advice: "An address is like https://clinic.example.org/ended.")
+        "the address cannot be read, or has an account in it", advice: example)
     }
     guard parts.scheme == "https" || parts.scheme == "http" && allowsPlainHTTP else {
       throw CommandFailure.usage(

@@ -13,13 +13,21 @@ import Testing
 struct WebhooksTests {
   private static let url = "https://clinic.example.org/ended?token=confided"
 
-  @Test("add prints the secret once; list shows the host alone, in 80 columns; remove asks")
-  func add() async throws {
+  /// Runs the body with a user u1 and the path of a key file with one key.
+  private func withKeys(_ body: (QueueFixture, String) async throws -> Void) async throws {
     try await withQueue { (queue) async throws in
-      let control = queue.control
       let folder = try TemporaryFolder()
       let keys = folder.path("image.keys")
       _ = try KeyFile.addKey(keys, at: 0)
+      try await queue.addUser("u1")
+      try await body(queue, keys)
+    }
+  }
+
+  @Test("add prints the secret once; list shows the host alone, in 80 columns; remove asks")
+  func add() async throws {
+    try await withKeys { (queue, keys) async throws in
+      let control = queue.control
       #expect(await control("webhooks", "list").output == "No webhooks.\n")
       _ = await control("clinics", "add", "north")
       let added = await control("webhooks", "add", Self.url, "--clinic", "north", "--key-file", keys)
@@ -57,12 +65,8 @@ struct WebhooksTests {
 
   @Test("add is refused without a key file, for whom there is not, and for an address that is not https")
   func refused() async throws {
-    try await withQueue { (queue) async throws in
+    try await withKeys { (queue, keys) async throws in
       let control = queue.control
-      let folder = try TemporaryFolder()
-      let keys = folder.path("image.keys")
-      _ = try KeyFile.addKey(keys, at: 0)
-      try await queue.addUser("u1")
       let bare = await control("webhooks", "add", Self.url, "--user", "u1")
       #expect(bare.code == .usage && bare.messages.contains("no key file is named"))
       #expect(await control("webhooks", "add", Self.url, "--key-file", keys).code == .usage)
@@ -82,13 +86,42 @@ struct WebhooksTests {
     }
   }
 
+  @Test(
+    "add refuses an address that it would have to change, and shows no part of it",
+    arguments: [
+      ("https:///confided", "does not begin with https:// and a host"), ("https:/confided", "has no host"),
+      ("https:confided", "has no host"),
+      ("confided.example.org/x", "does not begin with https:// and a host"),
+      ("https://r.example.org/x#confided", "has a fragment"),
+      ("https://r.example.org/#", "has a fragment"),
+    ])
+  func repaired(url: String, why: String) async throws {
+    try await withKeys { (queue, keys) async throws in
+      let ran = await queue.control("webhooks", "add", url, "--user", "u1", "--key-file", keys)
+      #expect(ran.code == .usage && ran.messages.contains(why), "\(ran.messages)")
+      #expect(!ran.messages.contains("confided"))
+      #expect(try await queue.count("webhook") == 0)
+    }
+  }
+
+  @Test("add reads an address from standard input, where other users of the machine do not see it")
+  func standardInput() async throws {
+    try await withKeys { (queue, keys) async throws in
+      var control = queue.control
+      control.input = Array("\(Self.url)\n".utf8)
+      let added = await control("webhooks", "add", "-", "--user", "u1", "--key-file", keys)
+      #expect(added.code == .done, "\(added.messages)")
+      #expect(
+        try await queue.text("SELECT url FROM analysis.webhook")
+          == "https://clinic.example.org:443/ended?token=confided")
+      control.input = []
+      #expect(await control("webhooks", "add", "-", "--user", "u1", "--key-file", keys).code == .usage)
+    }
+  }
+
   @Test("An administrator adds one without findings; with them only who may see results, too")
   func rights() async throws {
-    try await withQueue { (queue) async throws in
-      let folder = try TemporaryFolder()
-      let keys = folder.path("image.keys")
-      _ = try KeyFile.addKey(keys, at: 0)
-      try await queue.addUser("u1")
+    try await withKeys { (queue, keys) async throws in
       let arguments = ["webhooks", "add", Self.url, "--user", "u1", "--key-file", keys]
       try await withLoginRole(on: queue.pool, named: "office", in: ["analysis_administrator"]) {
         (role) async throws in
@@ -110,12 +143,8 @@ struct WebhooksTests {
 
   @Test("test says that no worker has sent it yet, with 75; replay says how many")
   func waiting() async throws {
-    try await withQueue { (queue) async throws in
+    try await withKeys { (queue, keys) async throws in
       let control = queue.control
-      let folder = try TemporaryFolder()
-      let keys = folder.path("image.keys")
-      _ = try KeyFile.addKey(keys, at: 0)
-      try await queue.addUser("u1")
       _ = await control("webhooks", "add", Self.url, "--user", "u1", "--key-file", keys)
       let test = await control("webhooks", "test", "w1", "--timeout", "0s")
       #expect(test.code == .tryLater && test.output.hasPrefix("no worker has sent the test event evt_0_"))
