@@ -9,6 +9,8 @@ public struct QueueTotals: Sendable, Equatable {
   public let refusedByMonthLimit: Int
   /// When the last month's statement was closed, in seconds since 1970; nil before the first.
   public let lastStatementAt: Double?
+  /// Webhooks that are switched off.
+  public let webhooksOff: Int
   /// Jobs that are dead, by the class of their failure.
   public let dead: [String: Int]
   /// How many bytes the database may have before submits are refused; nil without a limit.
@@ -20,11 +22,14 @@ public struct QueueTotals: Sendable, Equatable {
 
   /// Asks a database.
   public static func read(_ database: ConnectionPool) async throws(JobQueueError) -> QueueTotals {
-    let (refused, closedAt) = try await Statement(
-      SQLFunction("month_totals", 0, "o_refused", "o_closed_at"), [], while: "reading the month's totals"
+    let (refused, closedAt, webhooksOff) = try await Statement(
+      SQLFunction("month_totals", 0, "o_refused", "o_closed_at", "o_webhooks_off"), [],
+      while: "reading the month's totals"
     ) { rows in
       let row = try rows.single()
-      return (try row.int("o_refused"), try row.secondsIfPresent("o_closed_at"))
+      return (
+        try row.int("o_refused"), try row.secondsIfPresent("o_closed_at"), try row.int("o_webhooks_off")
+      )
     }.run(on: database, deadline: deadline)
     let causes = try await Statement(
       SQLFunction("dead_causes", 2, "o_class", "o_count"),
@@ -34,7 +39,7 @@ public struct QueueTotals: Sendable, Equatable {
     }.run(on: database, deadline: deadline)
     let settings = try await SettingDirectory(database).list()
     return QueueTotals(
-      refusedByMonthLimit: refused, lastStatementAt: closedAt,
+      refusedByMonthLimit: refused, lastStatementAt: closedAt, webhooksOff: webhooksOff,
       dead: Dictionary(causes, uniquingKeysWith: +),
       databaseLimit: settings.first { $0.name == "max_database_bytes" }.flatMap { Int64($0.value) })
   }

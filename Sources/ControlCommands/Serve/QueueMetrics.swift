@@ -27,6 +27,8 @@ enum QueueMetrics {
     help: "How many live workers leave the endpoint alone after failures")
   static let pauses = MetricDefinition(
     "analysis_pauses", .gauge, help: "Pauses by operators that are in force")
+  static let webhooksOff = MetricDefinition(
+    "analysis_webhooks_off", .gauge, help: "Webhooks that are switched off, and receive nothing")
   static let deadJobs = MetricDefinition(
     "analysis_dead_jobs", .gauge, labels: ["class"], help: "Dead jobs by the class of their failure")
   static let refused = MetricDefinition(
@@ -42,8 +44,8 @@ enum QueueMetrics {
 
   /// All of them, in the order in which they are shown.
   static let all = [
-    databaseUp, jobs, jobsAreCapped, oldestWaiting, pendingRefunds, workers, breakerOpen, pauses, deadJobs,
-    refused, lastReport, databaseBytes, databaseLimit,
+    databaseUp, jobs, jobsAreCapped, oldestWaiting, pendingRefunds, workers, breakerOpen, pauses,
+    webhooksOff, deadJobs, refused, lastReport, databaseBytes, databaseLimit,
   ]
 
   /// What there is to say of a queue; of one that did not answer, only that.
@@ -78,7 +80,8 @@ enum QueueMetrics {
       totals.dead.map { (FailureClass(rawValue: $0.key)?.rawValue ?? "other", $0.value) },
       uniquingKeysWith: +)
     return [
-      deadJobs.values(known), refused.values(["month": totals.refusedByMonthLimit]),
+      webhooksOff.value(totals.webhooksOff), deadJobs.values(known),
+      refused.values(["month": totals.refusedByMonthLimit]),
       lastReport.value(totals.lastStatementAt), databaseLimit.value(totals.databaseLimit.map(Double.init)),
     ]
   }

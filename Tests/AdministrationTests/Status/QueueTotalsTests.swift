@@ -16,20 +16,26 @@ struct QueueTotalsTests {
         SELECT analysis.assign_clinic(0::smallint, 'n1', 'north'), analysis.assign_clinic(0::smallint, 's1', 'south');
         INSERT INTO analysis.usage (shard, period, user_id, refused)
         SELECT a.shard, analysis.period_of(now(), 'UTC') - m, a.user_id, 3 + m
-        FROM analysis.account a CROSS JOIN generate_series(0, 1) m WHERE a.user_ref = 's1'
+        FROM analysis.account a CROSS JOIN generate_series(0, 1) m WHERE a.user_ref = 's1';
+        SELECT analysis.add_webhook(0::smallint, u, NULL, 'https://r.example.org/', decode(repeat('07', 150), 'hex'),
+          false, false) FROM unnest('{n1,s1}'::text[]) u;
+        SELECT analysis.add_webhook(NULL, NULL, 'south', 'https://r.example.org/', decode(repeat('07', 150), 'hex'),
+          false, false);
+        UPDATE analysis.webhook SET off_at = now(), off_reason = 'gone'
+        WHERE clinic_id IS NOT NULL OR user_id = (SELECT a.user_id FROM analysis.account a WHERE a.user_ref = 's1')
         """)
       try await body(queue)
     }
   }
 
   @Test(
-    "counts the refusals of the present month, dead jobs by class, and names the limit and the last statement"
+    "counts refusals of the present month, dead jobs by class and webhooks that are off; names limit and last statement"
   )
   func totals() async throws {
     try await withRefusals { queue in
       _ = try await queue.deadJob("n1", image: "dies")
       let before = try await QueueTotals.read(queue.pool)
-      #expect(before.refusedByMonthLimit == 3)
+      #expect(before.refusedByMonthLimit == 3 && before.webhooksOff == 2)
       #expect(before.dead.values.reduce(0, +) == 1)
       #expect(before.lastStatementAt == nil && before.databaseLimit == nil)
       try await queue.execute(
@@ -46,10 +52,12 @@ struct QueueTotalsTests {
   func clinics() async throws {
     try await withRefusals { queue in
       try await withLogin(of: ["operator"], in: queue) { login in
-        #expect(try await QueueTotals.read(login).refusedByMonthLimit == 3)
+        let all = try await QueueTotals.read(login)
+        #expect(all.refusedByMonthLimit == 3 && all.webhooksOff == 2)
         let name = try await login.query("SELECT session_user::text").single().string(0)
         try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
-        #expect(try await QueueTotals.read(login).refusedByMonthLimit == 0)
+        let seen = try await QueueTotals.read(login)
+        #expect(seen.refusedByMonthLimit == 0 && seen.webhooksOff == 0)
       }
     }
   }

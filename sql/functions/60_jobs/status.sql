@@ -156,9 +156,11 @@ $$;
 COMMENT ON FUNCTION analysis.queue_past IS
   'Answers how the queue was until now, in parts of equal length.';
 
--- What metrics show beside: how many submits the limits of the present month have refused, and
--- when the last statement was closed. It reads the counters of all users: to be asked once a minute at most.
-CREATE OR REPLACE FUNCTION analysis.month_totals() RETURNS TABLE (o_refused bigint, o_closed_at timestamptz)
+-- What metrics show beside: how many submits the limits of the present month have refused, when the last
+-- statement was closed, and how many webhooks are switched off. It reads the counters of all users: to be
+-- asked once a minute at most.
+CREATE OR REPLACE FUNCTION analysis.month_totals()
+RETURNS TABLE (o_refused bigint, o_closed_at timestamptz, o_webhooks_off bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
@@ -170,10 +172,14 @@ BEGIN
     AND (v_seen IS NULL OR analysis.is_seen(v_seen, u.shard, u.user_id));
   SELECT max(s.closed_at) INTO o_closed_at
   FROM analysis.statement s;
+  SELECT count(*) INTO o_webhooks_off
+  FROM analysis.webhook w
+  WHERE w.off_at IS NOT NULL
+    AND (v_seen IS NULL OR w.clinic_id = ANY (v_seen) OR analysis.is_seen(v_seen, w.shard, w.user_id));
   RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION analysis.month_totals IS
-  'Answers how many submits this month''s limits refused, and when the last statement was closed.';
+  'Answers how many submits this month refused, when a statement was closed last, and webhooks that are off.';
 
 -- The server's estimates, by name.
 CREATE OR REPLACE FUNCTION analysis.gauges() RETURNS TABLE (o_name text, o_value bigint)
