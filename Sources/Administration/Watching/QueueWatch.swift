@@ -35,6 +35,7 @@ public struct QueueWatch: Sendable {
 
   /// One look.
   ///
+  /// - Throws: `notFound` where the first look is at a user who is unknown.
   /// - Parameters:
   ///   - position: What the look before answered; nil for the first.
   ///   - since: From when on the first look is to tell, in seconds since 1970.
@@ -43,7 +44,7 @@ public struct QueueWatch: Sendable {
   public func look(
     after position: WatchPosition?, since: Double? = nil, ahead: Int = 500, limit: Int = 5000
   ) async throws(JobQueueError) -> WatchLook {
-    try await Statement(
+    let statement = Statement(
       Self.function,
       [
         .text(filter.user), .int64(filter.batch?.value), .int16(filter.kind?.code),
@@ -54,7 +55,15 @@ public struct QueueWatch: Sendable {
       ], while: "watching the queue"
     ) { rows in
       try WatchLook(rows)
-    }.run(on: database)
+    }
+    do throws(JobQueueError) {
+      return try await statement.run(on: database)
+    } catch {
+      guard let user = filter.user, (error.underlying as? PostgreSQLError)?.sqlState == "P0002" else {
+        throw error
+      }
+      throw UserDirectory.unknown(user)
+    }
   }
 
   private static let function = SQLFunction(

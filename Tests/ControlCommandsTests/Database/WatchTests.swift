@@ -156,6 +156,8 @@ struct WatchTests {
   func batch() async throws {
     try await withQueue { (queue) async throws in
       #expect(await queue.control("watch", "--batch", "B77").code == .refused)
+      let nobody = await queue.control("watch", "--user", "nobody", "--count", "1")
+      #expect(nobody.code == .refused && nobody.messages.contains("There is no user nobody."))
     }
   }
 }

@@ -172,6 +172,7 @@ $$;
 -- may be missing; o_count is then for comparison: what workers have reported as ended, in all.
 --
 -- Of users whom the caller does not see there is no row, and neither are there counts of what was refused.
+-- A first look at a user who is not there, or whom the caller does not see, is refused.
 CREATE OR REPLACE FUNCTION analysis.watch(
   p_user text, p_batch bigint, p_kind smallint, p_since timestamptz, p_at timestamptz, p_job bigint,
   p_audit bigint, p_horizon bigint, p_shards smallint[], p_periods smallint[], p_jobs bigint[],
@@ -219,7 +220,13 @@ BEGIN
   IF p_user IS NOT NULL THEN
     v_in := ARRAY[analysis.shard_of(p_user)];
     v_user := coalesce((
-      SELECT a.user_id FROM analysis.account a WHERE a.shard = v_in[1] AND a.user_ref = p_user), 0);
+      SELECT a.user_id FROM analysis.account a
+      WHERE a.shard = v_in[1] AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))), 0);
+    -- At the first look: one that is erased later has no events any more.
+    IF v_user = 0 AND p_at IS NULL THEN
+      RAISE EXCEPTION 'there is no such user' USING ERRCODE = 'no_data_found',
+        HINT = 'Add the user first: analysisctl users add.';
+    END IF;
   END IF;
 
   IF p_audit IS NULL AND p_since IS NOT NULL THEN
