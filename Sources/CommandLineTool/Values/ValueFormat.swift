@@ -22,6 +22,24 @@ public struct ValueFormat<Value: Sendable>: Sendable {
     self.text = text
   }
 
+  /// Makes the format of a type that reads its own texts.
+  ///
+  /// - Parameters:
+  ///   - read: Reads a text; nil for one that is none of the type's.
+  ///   - complaint: What is wrong with such a text: "is not a batch's number, such as B17".
+  public init(
+    name: String, completion: CompletionHint = .none, read: @escaping @Sendable (String) -> Value?,
+    else complaint: String, text: @escaping @Sendable (Value) -> String
+  ) {
+    self.init(
+      name: name, completion: completion,
+      parse: { (given: String) throws(ValueError) -> Value in
+        guard let value = read(given) else { throw ValueError(complaint) }
+        return value
+      },
+      text: text)
+  }
+
   /// The same format with one more condition; `check` returns nil for a fine value, else what is wrong with it.
   public func refined(_ check: @escaping @Sendable (Value) -> String?) -> Self {
     let inner = parse

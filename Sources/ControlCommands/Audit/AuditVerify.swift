@@ -82,14 +82,9 @@ extension ValueFormat where Value == AuditMark {
   static var auditMark: Self {
     ValueFormat(
       name: "ID:HASH",
-      parse: { (given: String) throws(ValueError) -> AuditMark in
-        guard let mark = AuditMark(given) else {
-          throw ValueError(
-            "is not an end of the audit; give it as verify printed it, a number, a colon and 64 digits")
-        }
-        return mark
-      },
-      text: { $0.description })
+      read: { AuditMark($0) },
+      else: "is not an end of the audit; give it as verify printed it, a number, a colon and 64 digits",
+      text: \.description)
   }
 }
 

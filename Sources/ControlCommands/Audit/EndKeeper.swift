@@ -57,13 +57,8 @@ extension ValueFormat where Value == AuditEnds {
   static var auditEnds: Self {
     ValueFormat(
       name: "FILE|journal", completion: .files,
-      parse: { (given: String) throws(ValueError) -> AuditEnds in
-        guard let place = AuditEnds(given) else {
-          throw ValueError(
-            "is no place for ends; give a file, journal, or journal:NAME with small letters, digits, _ and -")
-        }
-        return place
-      },
-      text: { $0.description })
+      read: { AuditEnds($0) },
+      else: "is no place for ends; give a file, journal, or journal:NAME with small letters, digits, _ and -",
+      text: \.description)
   }
 }

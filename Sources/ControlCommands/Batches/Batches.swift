@@ -41,11 +41,9 @@ extension ValueFormat where Value == BatchID {
   static var batchID: Self {
     ValueFormat(
       name: "BATCH",
-      parse: { (given: String) throws(ValueError) -> BatchID in
-        guard let id = BatchID(given) else { throw ValueError("is not a batch's number, such as B17") }
-        return id
-      },
-      text: { $0.description })
+      read: { BatchID($0) },
+      else: "is not a batch's number, such as B17",
+      text: \.description)
   }
 }
 

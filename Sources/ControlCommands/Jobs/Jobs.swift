@@ -92,14 +92,9 @@ extension ValueFormat where Value == FailureCause {
   static var failureCause: Self {
     ValueFormat(
       name: "CAUSE",
-      parse: { (given: String) throws(ValueError) -> FailureCause in
-        guard let cause = FailureCause(given) else {
-          let classes = FailureClass.allCases.map(\.rawValue).joined(separator: ", ")
-          throw ValueError(
-            "is no cause, which is a class and perhaps its status and its code; the classes are \(classes)")
-        }
-        return cause
-      },
+      read: { FailureCause($0) },
+      else: "is no cause, which is a class and perhaps its status and its code; the classes are "
+        + FailureClass.allCases.map(\.rawValue).joined(separator: ", "),
       text: \.description)
   }
 }

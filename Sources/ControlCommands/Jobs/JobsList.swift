@@ -125,12 +125,8 @@ extension ValueFormat where Value == ListPlace {
   static var listPlace: Self {
     ValueFormat(
       name: "PLACE",
-      parse: { (given: String) throws(ValueError) -> ListPlace in
-        guard let place = ListPlace(given) else {
-          throw ValueError("is not a position in a list; give the one that the list before ended with")
-        }
-        return place
-      },
+      read: { ListPlace($0) },
+      else: "is not a position in a list; give the one that the list before ended with",
       text: \.text)
   }
 }

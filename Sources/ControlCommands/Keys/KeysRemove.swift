@@ -91,13 +91,8 @@ extension ValueFormat where Value == KeyID {
   static var keyID: Self {
     ValueFormat(
       name: "KEY",
-      parse: { (given: String) throws(ValueError) -> KeyID in
-        guard let id = KeyID(text: given) else {
-          throw ValueError(
-            "is not a key's number: 16 hexadecimal digits, as analysisctl keys list shows them")
-        }
-        return id
-      },
-      text: { $0.description })
+      read: { KeyID(text: $0) },
+      else: "is not a key's number: 16 hexadecimal digits, as analysisctl keys list shows them",
+      text: \.description)
   }
 }

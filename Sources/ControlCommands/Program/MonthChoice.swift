@@ -44,11 +44,9 @@ extension ValueFormat where Value == JobID {
   static var jobID: Self {
     ValueFormat(
       name: "JOB",
-      parse: { (given: String) throws(ValueError) -> JobID in
-        guard let id = JobID(given) else { throw ValueError("is not a job's number") }
-        return id
-      },
-      text: { $0.description })
+      read: { JobID($0) },
+      else: "is not a job's number",
+      text: \.description)
   }
 }
 

@@ -33,11 +33,9 @@ extension ValueFormat where Value == WebhookID {
   static var webhookID: Self {
     ValueFormat(
       name: "WEBHOOK",
-      parse: { (given: String) throws(ValueError) -> WebhookID in
-        guard let id = WebhookID(given) else { throw ValueError("is not a webhook's number, such as W3") }
-        return id
-      },
-      text: { $0.description })
+      read: { WebhookID($0) },
+      else: "is not a webhook's number, such as W3",
+      text: \.description)
   }
 }
 
@@ -46,12 +44,8 @@ extension ValueFormat where Value == WebhookEventID {
   static var webhookEventID: Self {
     ValueFormat(
       name: "EVENT",
-      parse: { (given: String) throws(ValueError) -> WebhookEventID in
-        guard let id = WebhookEventID(given) else {
-          throw ValueError("is not an event's number, such as evt_0_17")
-        }
-        return id
-      },
-      text: { $0.description })
+      read: { WebhookEventID($0) },
+      else: "is not an event's number, such as evt_0_17",
+      text: \.description)
   }
 }

@@ -6,13 +6,9 @@ extension ValueFormat where Value == ListenAddress {
   public static var listenAddress: Self {
     ValueFormat(
       name: "ADDRESS:PORT",
-      parse: { (given: String) throws(ValueError) -> ListenAddress in
-        guard let address = ListenAddress(given) else {
-          throw ValueError("is not a numeric address with a port, such as 127.0.0.1:9464 or [::1]:9464")
-        }
-        return address
-      },
-      text: { $0.description })
+      read: { ListenAddress($0) },
+      else: "is not a numeric address with a port, such as 127.0.0.1:9464 or [::1]:9464",
+      text: \.description)
   }
 }
 
