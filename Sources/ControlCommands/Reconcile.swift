@@ -99,13 +99,13 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
         Cell(Moment.short(job.createdAt)),
       ])
     }
-    let named = lost.count > lost.first.count ? "; the first \(lost.first.count) are named" : ""
+    let named = lost.count > lost.first.count ? ".\nThe first \(lost.first.count)" : ""
     return """
       \(lost.count == 1 ? "1 job is" : "\(lost.count) jobs are") in no table of the queue, and no worker finds \
       what is lost so\(named):
       \(table.render(width: width, paint: paint))\
-      Cancel what is lost, which gives the units back, and submit the pictures again: analysisctl jobs cancel \
-      \(first.id)\(lost.count > 1 ? " ..." : "")
+      Cancel what is lost, which gives the units back, and submit the pictures again:
+      analysisctl jobs cancel \(first.id)\(lost.count > 1 ? " ..." : "")
 
       """
   }

@@ -210,7 +210,8 @@ struct StatusViewTests {
         JOB  USER  MONTH    SUBMITTED
          12  u1    2026-10  2026-10-01 00:00:00Z
          13  u1    2026-10  2026-10-01 00:00:00Z
-        Cancel what is lost, which gives the units back, and submit the pictures again: analysisctl jobs cancel 12 ...
+        Cancel what is lost, which gives the units back, and submit the pictures again:
+        analysisctl jobs cancel 12 ...
 
         """)
     #expect(
@@ -222,7 +223,7 @@ struct StatusViewTests {
       month: nil, differences: [], lost: LostJobs(count: 3000, first: Array(jobs.prefix(1))))
     #expect(
       Fixed.text(more).contains(
-        "3000 jobs are in no table of the queue, and no worker finds what is lost so; the first 1 are named:")
+        "3000 jobs are in no table of the queue, and no worker finds what is lost so.\nThe first 1:")
     )
   }
 
