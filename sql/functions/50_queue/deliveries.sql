@@ -244,6 +244,7 @@ SET lock_timeout = '2s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_gone int[];
+  v_gone_count int;
   v_count int;
 BEGIN
   PERFORM analysis.require_argument(
@@ -264,13 +265,17 @@ BEGIN
   DELETE FROM analysis.webhook_event d
   WHERE d.shard = p_shard AND d.id = ANY (ARRAY(
     SELECT e.id FROM analysis.webhook_event e
-    WHERE e.shard = p_shard AND (
-      e.at < v_now - interval '7 days'
-        AND (e.delivered_at < v_now - interval '7 days' OR e.at < v_now - interval '30 days')
-      OR e.webhook_id = ANY (v_gone))
+    WHERE e.shard = p_shard AND e.webhook_id = ANY (v_gone)
     LIMIT p_limit FOR UPDATE SKIP LOCKED));
+  GET DIAGNOSTICS v_gone_count = ROW_COUNT;
+  DELETE FROM analysis.webhook_event d
+  WHERE d.shard = p_shard AND d.id = ANY (ARRAY(
+    SELECT e.id FROM analysis.webhook_event e
+    WHERE e.shard = p_shard AND e.at < v_now - interval '7 days'
+      AND (e.delivered_at < v_now - interval '7 days' OR e.at < v_now - interval '30 days')
+    LIMIT p_limit - v_gone_count FOR UPDATE SKIP LOCKED));
   GET DIAGNOSTICS v_count = ROW_COUNT;
-  RETURN v_count;
+  RETURN v_gone_count + v_count;
 END $$;
 COMMENT ON FUNCTION analysis.purge_deliveries IS
   'Removes events that were sent to webhooks long ago.';
