@@ -18,7 +18,7 @@ struct LockOrderTests {
   /// Runs a call while a transaction holds what a script has locked; the body runs when the call waits for it.
   private func whileWaiting(
     _ queue: QueueFixture, for script: String, _ call: @escaping @Sendable () async throws -> Void,
-    _ body: () async throws -> Void
+    then body: () async throws -> Void
   ) async throws {
     try await queue.pool.withConnection { (connection) async throws in
       try await connection.execute(script: "BEGIN; \(script)")
@@ -55,9 +55,9 @@ struct LockOrderTests {
       let name = call.prefix { $0 != "(" }
       try await queue.execute("ALTER FUNCTION analysis.\(name) SET lock_timeout = '300s'")
       let sql = "SELECT * FROM analysis.\(call.replacing("%", with: "\(event)"))"
-      try await whileWaiting(queue, for: "SELECT FROM analysis.webhook_event FOR UPDATE") {
+      try await whileWaiting(queue, for: "SELECT FROM analysis.webhook_event FOR UPDATE") { () async throws in
         _ = try await queue.pool.query(sql)
-      } _: {
+      } then: { () async throws in
         #expect(try await isFree("SELECT id FROM analysis.webhook", queue), "\(name)")
       }
     }
@@ -75,10 +75,10 @@ struct LockOrderTests {
       let named = jobs.sorted { a, _ in a != Int64(first) }
       try await queue.execute("ALTER FUNCTION analysis.complete SET lock_timeout = '300s'")
       let row = "SELECT id FROM analysis.lease WHERE id = "
-      try await whileWaiting(queue, for: "\(row)\(held[0]) FOR UPDATE") {
+      try await whileWaiting(queue, for: "\(row)\(held[0]) FOR UPDATE") { () async throws in
         let stored = try await queue.complete(named, leases: held.reversed())
         #expect(stored == Set(jobs))
-      } _: {
+      } then: { () async throws in
         #expect(try await isFree("\(row)\(held[1])", queue))
       }
     }
@@ -92,8 +92,9 @@ struct LockOrderTests {
       let lease = try await queue.claim(2)[0].lease
       try await queue.execute("ALTER FUNCTION analysis.complete SET lock_timeout = '300s'")
       try await whileWaiting(queue, for: "SELECT analysis.cancel(0::smallint, ARRAY[\(jobs[0])]::bigint[])") {
+        () async throws in
         #expect(try await queue.complete(jobs.reversed(), leases: [lease]) == [jobs[0]])
-      } _: {
+      } then: { () async throws in
         // The second is not held yet.
         #expect(try await queue.cancel([jobs[1]]) == [jobs[1]: "cancelled"])
       }
