@@ -151,13 +151,15 @@ struct QueueWatchTests {
       let users = try await queue.addUsers(1, inShard: 1) + queue.addUsers(1, inShard: 2)
       var all = try await Watcher(queue.pool)
       var one = try await Watcher(queue.pool, .init(user: users[0]))
-      var nobody = try await Watcher(queue.pool, .init(user: "nobody"))
       var ears = try await Watcher(queue.pool, .init(kind: .ear))
       let jobs = try await queue.submit(1, user: users[0]) + queue.submit(2, user: users[1], kind: .ear)
       let numbers = jobs.map(\.value)
       #expect(Set(try await all.seen(numbers)) == ["submitted 0", "submitted 1", "submitted 2"])
       #expect(try await one.seen(numbers) == ["submitted 0"])
-      #expect(try await nobody.seen(numbers) == [])
+      let refused = await #expect(throws: JobQueueError.self) {
+        _ = try await Watcher(queue.pool, .init(user: "nobody"))
+      }
+      #expect(refused?.code == .notFound)
       #expect(Set(try await ears.seen(numbers)) == ["submitted 1", "submitted 2"])
     }
   }

@@ -46,7 +46,7 @@ struct NarrowListTests {
         queue.completed(claimed[1], name: String(repeating: "Condition ", count: 19))
       ]).run(on: queue.pool)
       let lost = try await queue.create([Ask(user, image: "lost")])[0]
-      // A counter that is wrong, a job that is lost, a picture past its time, and a failure with long words.
+      // A counter that is wrong, a job that is lost, what is past its time, and a failure with long words.
       try await queue.execute(
         """
         UPDATE analysis.worker SET host = repeat('host-of-a-worker.', 12);
@@ -54,7 +54,9 @@ struct NarrowListTests {
           error_id = repeat('e', 60);
         UPDATE analysis.usage SET used = used + 10000;
         DELETE FROM analysis.ready WHERE job_id = \(lost);
-        UPDATE analysis.image SET used_at = '2000-01-01'
+        UPDATE analysis.image SET used_at = '2000-01-01';
+        UPDATE analysis.result SET finished_at = '2000-01-01';
+        UPDATE analysis.dead SET failed_at = '2000-01-01'
         """)
       control.outputTerminal = Terminal(isTerminal: true, width: 80, height: 30)
       for (command, row) in [
@@ -63,7 +65,7 @@ struct NarrowListTests {
         ("settings", "max_waiting_per_user"), ("status", String(repeating: "host-of-a-worker.", count: 12)),
         ("jobs show \(claimed[0].id)", "INVALID_IMAGE_FORMAT"), ("jobs show \(claimed[1].id)", "83%"),
         ("reconcile", user), ("reconcile", "\(lost)"), ("keys list --key-file \(keys)", key),
-        ("purge --dry-run", "images"), ("audit list", "assign_clinic"),
+        ("purge --dry-run", "by row"), ("audit list", "assign_clinic"),
         ("watch --since 1h --count 3", "\(claimed[0].id)"),
       ] {
         let ran = await control.run(command.split(separator: " ").map(String.init))

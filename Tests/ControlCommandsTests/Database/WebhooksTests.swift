@@ -89,8 +89,9 @@ struct WebhooksTests {
   @Test(
     "add refuses an address that it would have to change, and shows no part of it",
     arguments: [
-      ("https:///confided", "does not begin with https:// and a host"), ("https:/confided", "has no host"),
-      ("https:confided", "has no host"),
+      ("https:///confided", "does not begin with https:// and a host"),
+      ("https:/confided", "does not begin with https:// and a host"),
+      ("https:confided", "does not begin with https:// and a host"),
       ("confided.example.org/x", "does not begin with https:// and a host"),
       ("https://r.example.org/x#confided", "has a fragment"),
       ("https://r.example.org/#", "has a fragment"),
