@@ -56,7 +56,7 @@ struct NarrowListTests {
         DELETE FROM analysis.ready WHERE job_id = \(lost);
         UPDATE analysis.image SET used_at = '2000-01-01';
         UPDATE analysis.result SET finished_at = '2000-01-01';
-        UPDATE analysis.dead SET failed_at = '2000-01-01'
+        UPDATE analysis.setting SET value = '1 hour' WHERE name = 'keep_images'
         """)
       control.outputTerminal = Terminal(isTerminal: true, width: 80, height: 30)
       for (command, row) in [
