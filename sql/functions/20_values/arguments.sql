@@ -19,6 +19,15 @@ BEGIN
   END IF;
 END $$;
 
+-- Refuses a list that names too much for one call; NULL is an empty one.
+CREATE OR REPLACE FUNCTION analysis.require_at_most(p_most int, p_list anyarray, p_what text) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF cardinality(p_list) > p_most THEN
+    RAISE EXCEPTION 'at most % % are named in a call', p_most, p_what USING ERRCODE = '22023';
+  END IF;
+END $$;
+
 -- Refuses a moment that is none of a calendar of ours; NULL is no moment.
 CREATE OR REPLACE FUNCTION analysis.require_date(p_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$

@@ -224,8 +224,7 @@ $$;
 CREATE OR REPLACE FUNCTION analysis.shards_of(p_users text[]) RETURNS TABLE (o_user text, o_shard smallint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  PERFORM analysis.require_argument(
-    coalesce(cardinality(p_users), 0) <= 100000, 'at most 100000 users are named in a call');
+  PERFORM analysis.require_at_most(100000, p_users, 'users');
   RETURN QUERY
   SELECT u, analysis.shard_of(u)
   FROM unnest(p_users) u;

@@ -32,11 +32,12 @@ COMMENT ON FUNCTION analysis.list_batches IS
 
 -- What batch_counts answers, of the jobs of one month, for batches whose numbers follow one another, from
 -- p_lows to p_highs: their results are read as they lie, which takes a fraction of the time of looking up
--- each. Called by batch_counts, which knows what its caller may see. The statement names its month's tables,
--- as in meant_jobs.
+-- each. Those that are alone have every number between them, and the caller sees all users: whatever ended
+-- there is theirs, so that no job has to be compared with the labels. Called by batch_counts, which knows
+-- what its caller may see. The statement names its month's tables, as in meant_jobs.
 CREATE OR REPLACE FUNCTION analysis.batch_counts_near(
-  p_shard smallint, p_month smallint, p_batches bigint[], p_lows bigint[], p_highs bigint[], p_seen int[],
-  p_since timestamptz)
+  p_shard smallint, p_month smallint, p_are_alone boolean, p_batches bigint[], p_lows bigint[],
+  p_highs bigint[], p_seen int[], p_since timestamptz)
 RETURNS TABLE (
   batch bigint, jobs bigint, succeeded bigint, dead bigint, cancelled bigint, lately bigint,
   last_at timestamptz)
@@ -47,47 +48,9 @@ BEGIN
     SELECT b.id, c.*
     FROM unnest($3, $4, $5) b(id, low, high)
     CROSS JOIN LATERAL (
-      SELECT count(*) AS jobs, count(*) FILTER (WHERE r.outcome = 1), count(d.failed_at),
-        count(*) FILTER (WHERE r.outcome = 2),
+      SELECT %2$s AS jobs, count(*) FILTER (WHERE r.outcome = 1),
+        count(d.failed_at) FILTER (WHERE r.job_id IS NULL), count(*) FILTER (WHERE r.outcome = 2),
         count(*) FILTER (WHERE coalesce(r.finished_at, d.failed_at) > $7),
-        max(coalesce(r.finished_at, d.failed_at))
-      FROM analysis.job_label l
-      LEFT JOIN (
-        SELECT f.job_id, f.outcome, f.finished_at
-        FROM analysis.result_p%1$s f
-        WHERE f.shard = $1 AND f.period = $2 AND f.job_id BETWEEN b.low AND b.high OFFSET 0) r
-        ON r.job_id = l.job_id
-      LEFT JOIN (
-        SELECT x.job_id, x.failed_at
-        FROM analysis.dead x
-        WHERE x.shard = $1 AND x.period = $2 AND x.job_id BETWEEN b.low AND b.high OFFSET 0) d
-        ON d.job_id = l.job_id AND r.job_id IS NULL
-      WHERE l.shard = $1 AND l.period = $2 AND l.batch_id = b.id
-        AND ($6 IS NULL OR l.user_id IN (
-          SELECT a.user_id FROM analysis.account a WHERE a.shard = $1 AND a.clinic_id = ANY ($6)))) c
-    WHERE c.jobs > 0
-    $counts$, p_month)
-  USING p_shard, p_month, p_batches, p_lows, p_highs, p_seen, p_since;
-END $$;
-
--- The same for batches that have every number from their lowest to their highest, for a caller who sees all
--- users: whatever ended between these is theirs, so that no job has to be compared with the labels.
-CREATE OR REPLACE FUNCTION analysis.batch_counts_alone(
-  p_shard smallint, p_month smallint, p_batches bigint[], p_lows bigint[], p_highs bigint[],
-  p_since timestamptz)
-RETURNS TABLE (
-  batch bigint, jobs bigint, succeeded bigint, dead bigint, cancelled bigint, lately bigint,
-  last_at timestamptz)
-LANGUAGE plpgsql STABLE
-SET enable_seqscan = off SET enable_mergejoin = off SET enable_nestloop = off AS $$
-BEGIN
-  RETURN QUERY EXECUTE format($counts$
-    SELECT b.id, b.high - b.low + 1, c.*
-    FROM unnest($3, $4, $5) b(id, low, high)
-    CROSS JOIN LATERAL (
-      SELECT count(*) FILTER (WHERE r.outcome = 1), count(*) FILTER (WHERE r.job_id IS NULL),
-        count(*) FILTER (WHERE r.outcome = 2),
-        count(*) FILTER (WHERE coalesce(r.finished_at, d.failed_at) > $6),
         max(coalesce(r.finished_at, d.failed_at))
       FROM (
         SELECT f.job_id, f.outcome, f.finished_at
@@ -97,9 +60,17 @@ BEGIN
         SELECT x.job_id, x.failed_at
         FROM analysis.dead x
         WHERE x.shard = $1 AND x.period = $2 AND x.job_id BETWEEN b.low AND b.high OFFSET 0) d
-        ON d.job_id = r.job_id) c
-    $counts$, p_month)
-  USING p_shard, p_month, p_batches, p_lows, p_highs, p_since;
+        ON d.job_id = r.job_id
+      %3$s) c
+    WHERE c.jobs > 0
+    $counts$, p_month, CASE WHEN p_are_alone THEN 'b.high - b.low + 1' ELSE 'count(*)' END,
+    CASE WHEN NOT p_are_alone THEN $labels$
+      RIGHT JOIN analysis.job_label l ON l.job_id = coalesce(r.job_id, d.job_id)
+      WHERE l.shard = $1 AND l.period = $2 AND l.batch_id = b.id
+        AND ($6 IS NULL OR l.user_id IN (
+          SELECT a.user_id FROM analysis.account a WHERE a.shard = $1 AND a.clinic_id = ANY ($6)))
+    $labels$ END)
+  USING p_shard, p_month, p_batches, p_lows, p_highs, p_seen, p_since;
 END $$;
 
 -- The same for batches whose numbers have others between them: each job is looked up.
@@ -142,42 +113,35 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_since timestamptz := clock_timestamp() - interval '1 minute';
-  v_alone bigint[];
-  v_alone_low bigint[];
-  v_alone_high bigint[];
+  v_are_alone boolean;
   v_near bigint[];
   v_low bigint[];
   v_high bigint[];
   v_far bigint[];
 BEGIN
-  SELECT array_agg(b.id) FILTER (WHERE b.is_alone), array_agg(b.low) FILTER (WHERE b.is_alone),
-    array_agg(b.high) FILTER (WHERE b.is_alone),
-    array_agg(b.id) FILTER (WHERE b.is_near), array_agg(b.low) FILTER (WHERE b.is_near),
-    array_agg(b.high) FILTER (WHERE b.is_near),
-    array_agg(b.id) FILTER (WHERE NOT b.is_near AND NOT b.is_alone)
-  INTO v_alone, v_alone_low, v_alone_high, v_near, v_low, v_high, v_far
-  FROM (
-    SELECT n.id, n.low, n.high, n.is_alone, NOT n.is_alone AND n.high - n.low < 4 * n.jobs AS is_near
+  FOR v_are_alone, v_near, v_low, v_high, v_far IN
+    SELECT b.is_alone, array_agg(b.id) FILTER (WHERE b.is_near), array_agg(b.low) FILTER (WHERE b.is_near),
+      array_agg(b.high) FILTER (WHERE b.is_near), array_agg(b.id) FILTER (WHERE NOT b.is_near)
     FROM (
-      SELECT l.batch_id AS id, min(l.job_id) AS low, max(l.job_id) AS high, count(*) AS jobs,
-        p_seen IS NULL AND max(l.job_id) - min(l.job_id) + 1 = count(*) AS is_alone
+      SELECT l.batch_id AS id, min(l.job_id) AS low, max(l.job_id) AS high,
+        p_seen IS NULL AND max(l.job_id) - min(l.job_id) + 1 = count(*) AS is_alone,
+        max(l.job_id) - min(l.job_id) < 4 * count(*) AS is_near
       FROM analysis.job_label l
       WHERE l.shard = p_shard AND l.batch_id = ANY (p_batches) AND l.period = p_month
-      GROUP BY l.batch_id) n) b;
-  IF v_alone IS NOT NULL THEN
-    RETURN QUERY
-    SELECT c.*
-    FROM analysis.batch_counts_alone(p_shard, p_month, v_alone, v_alone_low, v_alone_high, v_since) c;
-  END IF;
-  IF v_near IS NOT NULL THEN
-    RETURN QUERY
-    SELECT c.*
-    FROM analysis.batch_counts_near(p_shard, p_month, v_near, v_low, v_high, p_seen, v_since) c;
-  END IF;
-  IF v_far IS NOT NULL THEN
-    RETURN QUERY
-    SELECT c.* FROM analysis.batch_counts_far(p_shard, p_month, v_far, p_seen, v_since) c;
-  END IF;
+      GROUP BY l.batch_id) b
+    GROUP BY b.is_alone
+  LOOP
+    IF v_near IS NOT NULL THEN
+      RETURN QUERY
+      SELECT c.*
+      FROM analysis.batch_counts_near(
+        p_shard, p_month, v_are_alone, v_near, v_low, v_high, p_seen, v_since) c;
+    END IF;
+    IF v_far IS NOT NULL THEN
+      RETURN QUERY
+      SELECT c.* FROM analysis.batch_counts_far(p_shard, p_month, v_far, p_seen, v_since) c;
+    END IF;
+  END LOOP;
 END $$;
 
 -- How far batches are in one shard: their jobs, and those of them that have ended, and how; how many ended
@@ -194,8 +158,7 @@ DECLARE
   v_submitter smallint := analysis.own_submitter('{operator,clinician}');
   v_batch bigint[];
 BEGIN
-  PERFORM analysis.require_argument(
-    coalesce(cardinality(p_batches), 0) <= 1000, 'at most 1000 batches are named in a call');
+  PERFORM analysis.require_at_most(1000, p_batches, 'batches');
   v_batch := ARRAY(
     SELECT DISTINCT i FROM unnest(p_batches) i
     WHERE v_submitter IS NULL

@@ -1,7 +1,8 @@
 -- Lists of jobs.
 
 -- Those of some jobs of a month that are meant, in the order in which they are named. Called by functions,
--- which know what their caller may see: users of p_clinics, NULL for all. p_leased: the jobs that run.
+-- whose settings hold, and which know what their caller may see: users of p_clinics, NULL for all. p_leased:
+-- the jobs that run.
 --
 -- The statement names its month's tables: to plan and to open those of all months would take longer than the
 -- answer.
@@ -12,10 +13,8 @@ RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_kind smallint, o_lane smallint, o_state text,
   o_created_at timestamptz, o_run_at timestamptz, o_expires_at timestamptz, o_finished_at timestamptz,
   o_attempts int, o_source_name text)
-LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET jit = off
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off
-SET enable_mergejoin = off
+LANGUAGE plpgsql STABLE
+SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 BEGIN
   -- $1 shard, $2 month, $3 the jobs, $4 how many, $5 user, $6 state, $7 kind, $8 clinics, $9 the jobs that
@@ -310,8 +309,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off AS 
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
-  PERFORM analysis.require_argument(
-    coalesce(cardinality(p_jobs), 0) <= 10000, 'at most 10000 dead jobs are named in a call');
+  PERFORM analysis.require_at_most(10000, p_jobs, 'dead jobs');
   RETURN QUERY
   SELECT d.job_id, d.class, d.code, d.status, analysis.message_start(d.message)
   FROM analysis.dead d

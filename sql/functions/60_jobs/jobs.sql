@@ -25,8 +25,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
 BEGIN
-  PERFORM analysis.require_argument(
-    coalesce(cardinality(p_jobs), 0) <= 100000, 'at most 100000 jobs are named in a call');
+  PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
   RETURN QUERY
   SELECT j.id, j.period
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
@@ -116,8 +115,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
-  PERFORM analysis.require_argument(
-    coalesce(cardinality(p_jobs), 0) <= 100000, 'at most 100000 jobs are named in a call');
+  PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
   RETURN QUERY
   SELECT v.job_id, v.period, v.user_ref, v.kind, v.lane, v.state, v.created_at, v.run_at, v.expires_at,
          v.finished_at, v.attempts, v.source_name
@@ -138,8 +136,7 @@ DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_submitter smallint := analysis.own_submitter('{operator,clinician}');
 BEGIN
-  PERFORM analysis.require_argument(
-    coalesce(cardinality(p_jobs), 0) <= 100000, 'at most 100000 jobs are named in a call');
+  PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
   IF v_submitter IS NOT NULL THEN
     p_jobs := ARRAY(
       SELECT k.id FROM analysis.job k
