@@ -101,7 +101,7 @@ struct PageTests {
         window: 8)
       (endpoint.calls, endpoint.callSeconds) = (10, 2.5)
       _ = try await queue.statements.tell(
-        WorkerReport(endpoints: [endpoint]), on: queue.pool, deadline: .seconds(60))
+        WorkerReport(endpoints: [endpoint]), on: queue.pool, deadline: patience)
       try await withDashboard(queue.pool) { (served) async throws in
         let text = try served.get("/").text
         #expect(text.contains("<dt>Waiting</dt><dd>3</dd>"))

@@ -63,11 +63,11 @@ struct TestEndpoint {
 
   /// Calls the endpoint until its statistics are as wanted.
   ///
-  /// - Throws: `RawClient.Failure` if they are not within a minute, which is a guard and not a measurement.
+  /// - Throws: `RawClient.Failure` if they are not within `patience`.
   func wait(until condition: (EndpointStatistics) -> Bool) throws {
-    let deadline = ContinuousClock.now + .seconds(60)
+    let limit = ContinuousClock.now + patience
     while !condition(server.statistics) {
-      guard ContinuousClock.now < deadline else {
+      guard ContinuousClock.now < limit else {
         throw RawClient.Failure(what: "the statistics stay \(server.statistics)")
       }
       // Served by the same threads, so it is answered only if what is held holds none of them.

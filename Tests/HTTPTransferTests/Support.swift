@@ -48,6 +48,3 @@ extension HTTPClient {
     }
   }
 }
-
-/// Long enough for a busy machine; no test waits for it to pass.
-let patience: Duration = .seconds(60)

@@ -1,5 +1,6 @@
 import EventLoop
 import NetworkAddresses
+import TestSupport
 import Testing
 
 @Suite("The system's look-up of names")
@@ -18,7 +19,7 @@ struct ResolverTests {
     let loop = try EventLoop(name: "look-up")
     defer { loop.shutdown() }
     let error = await #expect(throws: HostLookup.Failure.self) {
-      try await HostLookup(.system).addresses(of: "secret.invalid", within: .seconds(60), on: loop)
+      try await HostLookup(.system).addresses(of: "secret.invalid", within: patience, on: loop)
     }
     guard case .notResolved(let reason) = error else {
       Issue.record("it failed otherwise: \(String(describing: error))")

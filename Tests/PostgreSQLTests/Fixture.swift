@@ -10,7 +10,7 @@ func withConnection<R>(
   try await withTestDatabase { database in
     var configuration = database.configuration
     // A server on a busy machine may take its time to obey a cancellation.
-    configuration.cancelGrace = .seconds(60)
+    configuration.cancelGrace = patience
     change(&configuration)
     let connection = try await Connection.connect(configuration, on: try EventLoop())
     let outcome: Result<R, any Error>

@@ -127,7 +127,7 @@ package struct QueueFixture: Sendable {
     // It looks at every row, of which some tests have very many.
     let broken = try await pool.query(
       "SELECT format('%s: job %s, user %s: %s', rule, job_id, user_id, detail) FROM analysis.broken_invariants()",
-      deadline: .seconds(300)
+      deadline: patience
     ).map { try $0.string(0) }
     #expect(broken == [], "invariants", sourceLocation: location)
   }

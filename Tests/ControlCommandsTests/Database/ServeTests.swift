@@ -36,7 +36,7 @@ struct ServeTests {
         WorkerReport(endpoints: [
           .init(name: "https://a.example.org", kinds: ["throat"], state: .shut),
           .init(name: "https://b.example.org", kinds: ["ear"], state: .paused),
-        ]), on: queue.pool, deadline: .seconds(60))
+        ]), on: queue.pool, deadline: patience)
       try await WorkerStatements.refreshGauges().run(on: queue.pool)
       try await body(queue)
     }

@@ -34,19 +34,19 @@ struct DoctorClusterTests {
             BEGIN INSERT INTO consumed VALUES (i); RAISE EXCEPTION 'no'; EXCEPTION WHEN raise_exception THEN NULL; END;
           END LOOP;
         END $$
-        """, deadline: .seconds(300))
+        """, deadline: patience)
   }
 
-  /// Asks until a check is in a state; the last answer when it never is.
+  /// Asks until a check is in a state.
   private func settled(
     _ queue: QueueFixture, _ check: String, _ state: String
   ) async throws -> [Diagnosis.Finding] {
-    let limit = EventLoop.now + .seconds(60)
-    while true {
-      let found = try await queue.control.doctor().found.of(check)
-      if found.contains(where: { $0.state == state }) || EventLoop.now > limit { return found }
-      try await queue.pool.loop.sleep(for: .milliseconds(100))
+    var found: [Diagnosis.Finding] = []
+    try await eventually("\(check) to be \(state)") {
+      found = try await queue.control.doctor().found.of(check)
+      return found.contains { $0.state == state }
     }
+    return found
   }
 
   @Test("that a durable one with all in order is well: exit 0")

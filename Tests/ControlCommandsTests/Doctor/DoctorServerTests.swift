@@ -87,15 +87,13 @@ struct DoctorServerTests {
             DELETE FROM analysis.ready
             """)
           // Counts reach the statistics when a session is idle.
-          let limit = EventLoop.now + .seconds(60)
-          var found = try await queue.control.doctor("--long-transaction", "0ms").found
-          while found.of("vacuum.dead_rows").isEmpty, EventLoop.now < limit {
-            try await queue.pool.loop.sleep(for: .milliseconds(100))
+          var found: [Diagnosis.Finding] = []
+          try await eventually("the dead rows in the statistics") {
             found = try await queue.control.doctor("--long-transaction", "0ms").found
+            return found.of("vacuum.dead_rows").contains {
+              $0.seen.hasPrefix("analysis.ready has 120000 dead rows")
+            }
           }
-          #expect(
-            found.of("vacuum.dead_rows").contains { $0.seen.hasPrefix("analysis.ready has 120000 dead rows") }
-          )
           let held = found.of("horizon.transaction")
           #expect(
             held.contains { $0.state == "warning" && $0.seen.hasPrefix("process \(holder.backendPID) ") })
@@ -128,10 +126,10 @@ struct DoctorServerTests {
         try await holder.transaction { transaction in
           _ = try await transaction.query("LOCK TABLE analysis.profile")
           let waiter = begin("SELECT FROM analysis.profile", on: queue.pool)
-          let limit = EventLoop.now + .seconds(60)
           var found: [Diagnosis.Finding] = []
-          while !found.contains(where: { $0.state == "warning" }), EventLoop.now < limit {
+          try await eventually("somebody who waits") {
             found = try await queue.control.doctor("--long-transaction", "0ms").found.of("sessions.locks")
+            return found.contains { $0.state == "warning" }
           }
           #expect(found.contains { $0.seen.hasSuffix("for analysis.profile, held by \(holder.backendPID)") })
           waiter.cancel()

@@ -84,7 +84,7 @@ struct HostilePathTests {
     try await withTestDatabase { database in
       let loop = try EventLoop()
       let pool = ConnectionPool(database.configuration, on: loop, size: 1)
-      try await pool.execute(script: Self.hostile, deadline: .seconds(120))
+      try await pool.execute(script: Self.hostile, deadline: patience)
       await pool.close()
       try await expectHostile(database, loop)
       let environment = ["ANALYSIS_DATABASE": database.conninfo]
@@ -102,7 +102,7 @@ struct HostilePathTests {
       try await RunningEndpoint.with { endpoint in
         try await queue.addUser("u1")
         let jobs = try await queue.submit(3, user: "u1", image: drawnPicture())
-        try await queue.pool.execute(script: Self.hostile, deadline: .seconds(120))
+        try await queue.pool.execute(script: Self.hostile, deadline: patience)
         try await expectHostile(queue.database, queue.loop)
         let worker = try await Executable(
           "analysis-worker", ["--drain", "--endpoint", endpoint.url, "--drain-horizon", "10s"],

@@ -1,5 +1,6 @@
 import PostgreSQL
 import QueueTestSupport
+import TestSupport
 import Testing
 
 @Suite("Plans of the hot functions")
@@ -15,7 +16,7 @@ struct PlanTests {
             max_attempts, image_unsanitized, image_mark)
           SELECT 0, period, 1, 5, id, 1, 1, g, now(), 1, period, 3, false, '' FROM ids)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, g, id FROM ids
-        """, deadline: .seconds(300))
+        """, deadline: patience)
   }
 
   /// Rows that the connection has read of a table and not told the server's statistics yet: by sequential
@@ -102,7 +103,7 @@ struct PlanTests {
             TRUNCATE analysis.ready;
             INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
             SELECT 0, 5, 0, j.period, 0, j.id FROM analysis.job j
-            """, deadline: .seconds(300))
+            """, deadline: patience)
         for lease in [10, 20] as [Int64] {
           try await connection.execute(script: "BEGIN")
           let blocks = """
@@ -131,7 +132,7 @@ struct PlanTests {
             ANALYZE analysis.ready; DELETE FROM analysis.ready WHERE vt > 3; ANALYZE analysis.ready;
             INSERT INTO analysis.lane_clock (shard, lane, staged_at, at, staged)
             VALUES (0, 5, '-infinity', '-infinity', 1)
-            """, deadline: .seconds(300))
+            """, deadline: patience)
         let entries = "SELECT pg_stat_get_xact_tuples_returned('analysis.ready_pkey'::regclass)::bigint"
         for call in [
           "analysis.claim(0::smallint, sha256('1'), 10, '{5}', '{0}', '{1}', 1, 60000)",
@@ -229,7 +230,7 @@ struct PlanTests {
       try await queue.pool.withConnection { connection in
         if rows > 0 {
           try await fill(queue, on: connection, rows)
-          try await connection.execute(script: "ANALYZE analysis.ready", deadline: .seconds(300))
+          try await connection.execute(script: "ANALYZE analysis.ready", deadline: patience)
         }
         // The function's own text, its variables turned into parameters.
         let source = try await queue.texts(

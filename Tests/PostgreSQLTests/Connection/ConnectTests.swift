@@ -54,7 +54,8 @@ struct ConnectTests {
   @Test("to a socket where nobody listens is refused")
   func refused() async throws {
     let failure = try await failure(
-      ConnectionConfiguration("host=/nonexistent user=postgres", keywords: ["password": "hunter2"]))
+      ConnectionConfiguration(
+        "host=/nonexistent user=postgres", connectTimeout: patience, keywords: ["password": "hunter2"]))
     #expect(failure.code == .connectionFailed)
     #expect(failure.phase == .refused)
     #expect(failure.isTransient && failure.isConnectionLoss && !failure.mayHaveTakenEffect)

@@ -13,7 +13,7 @@ struct LocalProofTests {
     await error {
       let connection = try await Connection.connect(
         ConnectionConfiguration(
-          conninfo, connectTimeout: .seconds(60), serverProof: proof,
+          conninfo, connectTimeout: patience, serverProof: proof,
           keywords: password.map { ["password": $0] } ?? [:]), on: try EventLoop())
       await connection.close()
     }

@@ -91,7 +91,7 @@ struct SeveralHostsTests {
     _ database: TestDatabase, _ hosts: [String], ports: [String] = ["5432"]
   ) -> ConnectionConfiguration {
     ConnectionConfiguration(
-      database.conninfo, connectTimeout: .seconds(60),
+      database.conninfo, connectTimeout: patience,
       keywords: ["host": hosts.joined(separator: ","), "port": ports.joined(separator: ",")])
   }
 

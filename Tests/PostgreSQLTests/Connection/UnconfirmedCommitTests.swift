@@ -10,7 +10,7 @@ struct UnconfirmedCommitTests {
     try await withServerCluster { cluster in
       let loop = try EventLoop()
       let pool = ConnectionPool(
-        ConnectionConfiguration(cluster.conninfo(), cancelGrace: .seconds(60)), on: loop, size: 1)
+        ConnectionConfiguration(cluster.conninfo(), cancelGrace: patience), on: loop, size: 1)
       _ = try await pool.query("CREATE TABLE kept (n int)")
       _ = try await pool.query("CREATE TABLE tried (n int)")
       try await cluster.set(["synchronous_standby_names": "nobody"])

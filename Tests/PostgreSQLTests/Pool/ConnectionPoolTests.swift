@@ -83,7 +83,8 @@ struct ConnectionPoolTests {
 
   @Test("tells at once that the server is not there, or tries until the deadline, as it was told")
   func unreachable() async throws {
-    let nowhere = ConnectionConfiguration("host=/nonexistent user=a")
+    let nowhere = ConnectionConfiguration(
+      "host=/nonexistent user=a", connectTimeout: patience, defaultDeadline: patience)
     let loop = try EventLoop()
     let hasty = ConnectionPool(nowhere, on: loop)
     #expect(await error { try await hasty.query("SELECT 1") }?.phase == .refused)
@@ -92,7 +93,7 @@ struct ConnectionPoolTests {
       nowhere, on: loop,
       reconnect: .retry { attempt in
         attempts.withLock { $0 = attempt }
-        return attempt < 5 ? .milliseconds(1) : .seconds(600)
+        return attempt < 5 ? .milliseconds(1) : patience
       })
     let failure = await error { try await patient.query("SELECT 1") }
     #expect(failure?.phase == .refused)
@@ -147,7 +148,7 @@ struct ConnectionPoolTests {
   func everything() async throws {
     try await withPool(size: 1) { pool in
       try await pool.execute(script: "CREATE TABLE t (n int)")
-      let value = try await pool.transaction(deadline: .seconds(60)) {
+      let value = try await pool.transaction(deadline: patience) {
         try await $0.query("INSERT INTO t VALUES (1) RETURNING n").single().int(0)
       }
       #expect(value == 1)

@@ -72,7 +72,7 @@ struct StreamTests {
       var waited = false
       await #expect(throws: Enough.self) {
         try await connection.forEachRow(
-          "SELECT repeat('x', 100000) FROM generate_series(1, 2000)", deadline: .seconds(300)
+          "SELECT repeat('x', 100000) FROM generate_series(1, 2000)", deadline: patience
         ) { _ in
           guard !waited else { throw Enough() }
           waited = true

@@ -13,7 +13,7 @@ struct Setting {
   var clock = ManualClock()
   var exempt = ["127.0.0.1"]
   /// Longer than a busy machine takes.
-  var limits = FetchLimits(connect: .seconds(60), whole: .seconds(60))
+  var limits = FetchLimits(connect: patience, whole: patience)
   var settings = CacheSettings()
   var disk: DiskCache?
   var authority: String?

@@ -60,9 +60,9 @@ public final class Pooler: Sendable {
     let started = try RunningProgram(
       words[0], Array(words.dropFirst()), directory: URL(fileURLWithPath: folder))
     running.withLock { $0 = started }
-    let patience = ContinuousClock.now + .seconds(60)
+    let limit = ContinuousClock.now + patience
     while !started.errorsSoFar.contains("process up") {
-      guard !started.hasEnded, ContinuousClock.now < patience else {
+      guard !started.hasEnded, ContinuousClock.now < limit else {
         throw TestSupportError("pgbouncer did not start: \(started.errorsSoFar)")
       }
       try await Task.sleep(for: .milliseconds(10))

@@ -39,7 +39,7 @@ public struct TestDatabase: Sendable {
   /// Connects to it. A server on a busy machine may take its time to obey a cancellation.
   public func connect(on loop: EventLoop) async throws -> Connection {
     var configuration = configuration
-    configuration.cancelGrace = .seconds(60)
+    configuration.cancelGrace = patience
     return try await Connection.connect(configuration, on: loop)
   }
 }

@@ -50,7 +50,7 @@ public actor TestServer {
     let task = Task { () -> (conninfo: String, pool: ConnectionPool) in
       let given = getenv("ANALYSIS_TEST_SERVER").map { String(cString: $0) }
       let conninfo = if let given { given } else { try await PrivateCluster.start().server }
-      var configuration = ConnectionConfiguration(conninfo, defaultDeadline: .seconds(120))
+      var configuration = ConnectionConfiguration(conninfo, defaultDeadline: patience)
       configuration.keywords["dbname"] = "postgres"
       let pool = ConnectionPool(configuration, on: try EventLoop(name: "test-server"), size: 4)
       return (conninfo, pool)

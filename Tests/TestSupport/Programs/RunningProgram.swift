@@ -94,14 +94,14 @@ public final class RunningProgram: Sendable {
   ///
   /// There is nothing to wait on but the file, so it is looked at again and again.
   ///
-  /// - Throws: `TestSupportError` when the program ends or a minute passes without a line.
+  /// - Throws: `TestSupportError` when the program ends without a line, or `patience` passes.
   public func firstLine() async throws -> String {
-    let patience = ContinuousClock.now + .seconds(60)
+    let limit = ContinuousClock.now + patience
     while true {
       let hasEnded = end.isSet
       let lines = outputSoFar.split(separator: "\n", omittingEmptySubsequences: false)
       if let line = lines.first, lines.count > 1 { return String(line) }
-      guard !hasEnded, ContinuousClock.now < patience else {
+      guard !hasEnded, ContinuousClock.now < limit else {
         throw TestSupportError("The program wrote no line; its messages: \(errorsSoFar)")
       }
       try await Task.sleep(for: .milliseconds(10))

@@ -64,11 +64,10 @@ struct ImageRulesTests {
         #expect(try await uploaded().isJPEG)
         try await queue.set("png_as_is_ear", "yes")
         // It reads them every few seconds.
-        let start = ContinuousClock.now
         var upload = try await uploaded()
-        while upload.isJPEG, ContinuousClock.now - start < .seconds(120) {
-          try await Task.sleep(for: .milliseconds(200))
-          upload = try await uploaded()
+        try await eventually("the new rule") {
+          if upload.isJPEG { upload = try await uploaded() }
+          return !upload.isJPEG
         }
         #expect(upload.isPNG && upload.bytes == TinyPicture.png())
         worker.stop()

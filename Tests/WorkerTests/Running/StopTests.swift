@@ -93,10 +93,7 @@ struct StopTests {
       ConnectionConfiguration("host=127.0.0.1 port=\(nobody.port) user=nobody dbname=nothing"),
       [.throat: "http://127.0.0.1:9"]
     ) { if drains { $0.drainHorizon = .seconds(60) } }
-    let clock = EventLoop.now + .seconds(60)
-    while nobody.connectionCount == 0, EventLoop.now < clock {
-      try await worker.loop.sleep(for: .milliseconds(5))
-    }
+    try await eventually("a connection") { nobody.connectionCount > 0 }
     worker.stop()
     let summary = try await worker.summary()
     #expect(summary.completed == 0)

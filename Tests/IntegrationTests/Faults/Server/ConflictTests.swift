@@ -59,7 +59,7 @@ struct ConflictTests {
             "SELECT count(*)::int FROM pg_locks WHERE NOT granted AND relation = 'analysis.result'::regclass")
             > 0
         }
-        _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE", deadline: .seconds(60))
+        _ = try await transaction.query("SELECT FROM analysis.lease FOR UPDATE", deadline: patience)
       }
       #expect(faulty.cluster.log.contains("deadlock detected"))
       try await faulty.eachHasResult()
@@ -136,7 +136,7 @@ struct ConflictTests {
     _ = try await other.query("SET lock_timeout = 0")
     _ = try await other.query("SET statement_timeout = 0")
     _ = try await other.query("BEGIN")
-    _ = try await other.query(SQLStatement(statement), deadline: .seconds(60))
+    _ = try await other.query(SQLStatement(statement), deadline: patience)
     do {
       try await body()
     } catch {

@@ -42,13 +42,13 @@ struct FaultProxyTests {
       let loop = try EventLoop()
       defer { loop.shutdown() }
       let pool = ConnectionPool(
-        ConnectionConfiguration(proxy.conninfo(), connectTimeout: .seconds(60)), on: loop, size: 1)
+        ConnectionConfiguration(proxy.conninfo(), connectTimeout: patience), on: loop, size: 1)
       let one = try await pool.query("SELECT 1").single().int32(0)
       #expect(one == 1)
       proxy.freeze()
       let isFrozen = Mutex(true)
       let late = Task {
-        let two = try await pool.query("SELECT 2", deadline: .seconds(60)).single().int32(0)
+        let two = try await pool.query("SELECT 2", deadline: patience).single().int32(0)
         #expect(!isFrozen.withLock { $0 }, "it was answered before the thaw")
         return two
       }

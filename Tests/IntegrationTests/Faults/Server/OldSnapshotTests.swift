@@ -42,7 +42,7 @@ struct OldSnapshotTests {
   /// Has 200,000 jobs pass; answers the buffers that a claim touches for each of the last 50,000.
   private func cost(_ drill: inout QueueDrill, _ queue: QueueFixture) async throws -> Double {
     try await drill.fill(200_000)
-    _ = try await queue.pool.query("ANALYZE analysis.job, analysis.ready", deadline: .seconds(300))
+    _ = try await queue.pool.query("ANALYZE analysis.job, analysis.ready", deadline: patience)
     try await drill.pass(150_000)
     return try await drill.buffers(50_000)
   }

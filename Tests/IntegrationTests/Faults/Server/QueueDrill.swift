@@ -50,7 +50,7 @@ struct QueueDrill {
           SELECT 0, user_id, analysis.period_of(now(), 'UTC'), \(count) FROM analysis.account
           ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used + EXCLUDED.used)
         INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id) SELECT 0, 5, 0, period, vt, id FROM ids
-        """, deadline: .seconds(300))
+        """, deadline: patience)
   }
 
   /// Claims and completes so many jobs, a hundred at a time.

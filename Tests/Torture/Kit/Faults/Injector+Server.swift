@@ -26,7 +26,7 @@ extension Injector {
     case .immediateRestart: try await serverTurns.take { try await rig.cluster.restart(.immediate) }
     case .killed:
       try await serverTurns.take {
-        try await rig.cluster.kill(patience: .milliseconds(500))
+        try await rig.cluster.kill(grace: .milliseconds(500))
         try await rig.cluster.start()
       }
     case .tableLocked: try await lockTable(event)
