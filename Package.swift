@@ -192,8 +192,11 @@ let package = Package(
         "AnalysisCore", "System", "EventLoop", "PostgreSQL", "JobQueue", "Administration", "TestSupport",
       ],
       path: "Tests/QueueTestSupport", swiftSettings: strict),
-    // The thread that tests of a blocking client run on.
-    .target(name: "HTTPTestSupport", path: "Tests/HTTPTestSupport", swiftSettings: strict),
+    // The thread that tests of a blocking client run on, and what a server under test is given.
+    .target(
+      name: "HTTPTestSupport",
+      dependencies: ["HTTPServing", "TestSupport"],
+      path: "Tests/HTTPTestSupport", swiftSettings: strict),
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),

@@ -55,7 +55,7 @@ struct StatementTests {
       atMost: 2, pause: { for await _ in steps.stream { return } }, refresh: { reads.withLock { $0 += 1 } })
     let server = try HTTPServer(
       ListenAddress(host: "127.0.0.1", port: 0), [HTTPRoute(.get, "/events") { _ in feed.answer() }],
-      events: feed.events)
+      bounds: .patient, events: feed.events)
     for round in 1...2 {
       let browser = try RawClient(port: server.address.port)
       try browser.send("GET", "/events")

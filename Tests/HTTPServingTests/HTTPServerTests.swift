@@ -10,7 +10,7 @@ struct HTTPServerTests {
   private static let loopback = ListenAddress(host: "127.0.0.1", port: 0)
 
   private func server(
-    _ bounds: HTTPServer.Bounds = HTTPServer.Bounds(),
+    _ bounds: HTTPServer.Bounds = .patient,
     _ page: @escaping @Sendable () async -> HTTPAnswer = { .text(200, "here") }
   ) throws -> HTTPServer {
     try HTTPServer(Self.loopback, [HTTPRoute("/page", page)], bounds: bounds)
@@ -200,7 +200,7 @@ struct HTTPServerTests {
   @Test("listens on IPv6 too")
   func version6() async throws {
     let server = try HTTPServer(
-      ListenAddress(host: "::1", port: 0), [HTTPRoute("/page") { .text(200, "here") }])
+      ListenAddress(host: "::1", port: 0), [HTTPRoute("/page") { .text(200, "here") }], bounds: .patient)
     let body = try await HelperProgram.output("/usr/bin/curl", ["-sg", "http://\(server.address)/page"])
     #expect(String(decoding: body, as: UTF8.self) == "here\n")
     await server.stop()

@@ -165,7 +165,8 @@ struct DashboardAttackTests {
         queue.pool, QueueMonitor(queue.pool), owner: ProcessOwner(user: "ops", host: "desk"))
       let dashboard = Dashboard(context, rule)
       let server = try HTTPServer(
-        ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, events: dashboard.events)
+        ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, bounds: .patient,
+        events: dashboard.events)
       let reader = try RawClient(port: server.address.port).request("GET", "/audit/verify")
       let cookie = reader.headers["set-cookie"]?.split(separator: ";").first.map(String.init) ?? ""
       let token = reader.text.firstMatch(of: /name="token" value="([0-9a-f]{64})"/).map { String($0.1) } ?? ""

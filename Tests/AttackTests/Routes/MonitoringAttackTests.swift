@@ -106,7 +106,7 @@ struct MonitoringAttack: Sendable {
 struct MonitoringAttackTests {
   private static let metric = MetricDefinition("attacked", .gauge, help: "Attacked")
 
-  private func server(_ bounds: HTTPServer.Bounds = HTTPServer.Bounds()) throws -> HTTPServer {
+  private func server(_ bounds: HTTPServer.Bounds = .patient) throws -> HTTPServer {
     let loop = try EventLoop(name: "attacked")
     let pages = MonitoringPages(
       metrics: { [Self.metric.value(1)] }, loop: loop, readiness: { ServiceReadiness(isReady: true, []) })

@@ -21,7 +21,8 @@ struct HistoryTests {
       """)
   }
 
-  /// What a worker says now; it began so many seconds ago.
+  /// What a worker says now; it began so many seconds ago, and says something every ten, however long the statements of a
+  /// test take.
   private func report(
     _ queue: QueueFixture, worker: Int, _ counters: String, began seconds: Int = 10
   ) async throws {
@@ -31,7 +32,8 @@ struct HistoryTests {
         shard, id, host, pid, version, started_at, heartbeat_at, in_flight, reported_at, report)
       VALUES (0, \(worker), 'w', 1, '1', now() - interval '\(seconds) seconds', now(), 0, now(),
         '{"counters": \(counters)}')
-      ON CONFLICT (shard, id) DO UPDATE SET reported_at = EXCLUDED.reported_at, report = EXCLUDED.report
+      ON CONFLICT (shard, id) DO UPDATE SET reported_at = worker.reported_at + interval '10 seconds',
+        report = EXCLUDED.report
       """)
   }
 

@@ -102,15 +102,15 @@ struct RescueTests {
     try await withCheckedQueue { queue in
       try await queue.addUser("user")
       _ = try await queue.create(Ask("user") * 2)
-      for lease in [10, 20] as [Int64] { _ = try await queue.claim(1, lease: lease, leaseDuration: 15_000) }
+      for lease in [10, 20] as [Int64] { _ = try await queue.claim(1, lease: lease, leaseDuration: 600_000) }
       try await queue.execute("UPDATE analysis.lease SET deadline = deadline + interval '1 hour'")
       #expect(try await queue.rescue() == [0, 0, 0])
       #expect(
         try await queue.number(
-          "SELECT count(*) FROM analysis.lease WHERE deadline <= clock_timestamp() + interval '15 seconds'")
+          "SELECT count(*) FROM analysis.lease WHERE deadline <= clock_timestamp() + interval '10 minutes'")
           == 2)
       // The one whose worker lives is pushed on; of the other the lease runs out.
-      #expect(try await queue.heartbeat([11], leaseDuration: 15_000) == [11])
+      #expect(try await queue.heartbeat([11], leaseDuration: 600_000) == [11])
       try await queue.execute("UPDATE analysis.lease SET deadline = '-infinity' WHERE id = 21")
       #expect(try await queue.rescue() == [1, 1, 0])
       #expect(try await queue.numbers("SELECT id FROM analysis.lease") == [11])

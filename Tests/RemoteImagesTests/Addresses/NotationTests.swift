@@ -4,7 +4,7 @@ import Testing
 
 @testable import RemoteImages
 
-@Suite("A server of this machine's own", .timeLimit(.minutes(5)))
+@Suite("A server of this machine's own")
 struct NotationTests {
   /// Each a way to write an address that must not be asked, with the system's own resolver.
   private static let spellings = [

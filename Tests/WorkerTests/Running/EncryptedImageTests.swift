@@ -117,7 +117,7 @@ struct EncryptedImageTests {
       try await queue.addUser()
       _ = try await queue.submitEncrypted(2, under: try KeyRing(at: 0))
       let summary = try await Running.drain(queue, try Backend(), horizon: .seconds(2)) {
-        $0.keyWait = .seconds(10)
+        $0.keyWait = .seconds(3600)
       }
       #expect(summary.completed == 0 && summary.dead == 0 && summary.retried == 2)
       #expect(summary.left == ["scheduled for later: 2"])
