@@ -135,15 +135,15 @@ struct HeldLockTests {
     "analysis.audit_worker('worker_start', sha256('2'), NULL)",
     "analysis.disclaim(0::smallint, sha256('2'), 500, 1)", "analysis.open_batch('other', 'other')",
     """
-    analysis.submit_in_batch(job('batch'), '{other}', 0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('fresh')],
+    analysis.submit_in_batch(job('theirs'), '{other}', 0::smallint, '{bob}', '{1}', '{1}', ARRAY[sha256('fresh')],
       ARRAY['fresh'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 10::smallint, NULL, NULL)
     """,
     "analysis.submit_image('bob', 'throat', '\\xffd8ff')",
     """
-    analysis.submit_images('{bob}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => job('batch'),
+    analysis.submit_images('{bob}', '{throat}', ARRAY['\\xffd8ff'::bytea], p_batch => job('theirs'),
       p_references => '{other}')
     """,
-    "analysis.add_refusals(job('batch'), '{bob}', '{other}')",
+    "analysis.add_refusals(job('theirs'), '{bob}', '{other}')",
     "analysis.notify_ended('{0}', '{1}')", "analysis.notify_workers(0::smallint)",
     "analysis.open_results('bob', array[job('other')])", "analysis.open_picture(0::smallint, job('other'))",
     "analysis.open_export(0::smallint, 'bob')", "analysis.open_conditions(24321::smallint, NULL)",
@@ -208,6 +208,7 @@ struct HeldLockTests {
     _ = try await queue.cancel([jobs["undone"] ?? 0], on: login)
     _ = try await submit("bob", "waiting")
     jobs["batch"] = try await login.query("SELECT analysis.open_batch('before')").single().int64(0)
+    jobs["theirs"] = try await queue.pool.query("SELECT analysis.open_batch('theirs')").single().int64(0)
     jobs["webhook"] = Int64(
       try await queue.number(
         """

@@ -87,7 +87,7 @@ struct DoctorServerTests {
             DELETE FROM analysis.ready
             """)
           // Counts reach the statistics when a session is idle.
-          var found: [Diagnosis.Finding] = []
+          var found = try await queue.control.doctor("--long-transaction", "0ms").found
           try await eventually("the dead rows in the statistics") {
             found = try await queue.control.doctor("--long-transaction", "0ms").found
             return found.of("vacuum.dead_rows").contains {
