@@ -12,6 +12,8 @@ public struct DashboardContext: Sendable {
   let databaseName: String
   /// The verification of the audit that somebody began.
   let verification = AuditVerification()
+  /// What the users of each clinic have used of the running month.
+  let clinicUsage: SlowReading<[ClinicUsage]>
   private let monitor: QueueMonitor
   private let cache: ReadCache
   private let owner: ProcessOwner
@@ -32,6 +34,7 @@ public struct DashboardContext: Sendable {
   ) async throws {
     self.openPicture = openPicture
     cache = ReadCache(now: now)
+    clinicUsage = SlowReading(now: now) { try await ClinicDirectory(database).usage() }
     self.database = database
     self.monitor = monitor
     self.owner = owner

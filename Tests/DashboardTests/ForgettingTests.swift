@@ -2,6 +2,7 @@ import Administration
 import JobQueue
 import PostgreSQL
 import QueueTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -48,6 +49,48 @@ struct ForgettingTests {
     held.end()
     #expect(try await before.value == "old")
     #expect(try await value { "newer" } == "new", "the one that ended later is not kept")
+  }
+
+  @Test("What takes long to read is shown as it was, for two minutes at most, while it is read anew")
+  func slow() async throws {
+    let (clock, held) = (MovedClock(), HeldReading())
+    let reads = Mutex(0)
+    let reading = SlowReading(now: clock.now) {
+      let number = reads.withLock {
+        $0 += 1
+        return $0
+      }
+      return number == 1 ? "first" : await held.read("later \(number)")
+    }
+    #expect(try await reading.value() == "first")
+    clock.pass(.seconds(60))
+    #expect(try await reading.value() == "first")
+    await held.untilItBegins()
+    clock.pass(.seconds(59))
+    #expect(try await reading.value() == "first")
+    clock.pass(.seconds(1))
+    let waiting = Task { try await reading.value() }
+    held.end()
+    #expect(try await waiting.value == "later 2")
+    #expect(reads.withLock { $0 } == 2, "it is read once, however many ask")
+  }
+
+  @Test("What takes long to read and fails is told to who waits, and read anew for who comes later")
+  func slowFailure() async throws {
+    let clock = MovedClock()
+    let fails = Mutex(true)
+    let reading = SlowReading(now: clock.now) {
+      if fails.withLock({ $0 }) { throw TestSupportError("away") }
+      return "read"
+    }
+    await #expect(throws: TestSupportError.self) { try await reading.value() }
+    fails.withLock { $0 = false }
+    #expect(try await reading.value() == "read")
+    fails.withLock { $0 = true }
+    clock.pass(.seconds(119))
+    #expect(try await reading.value() == "read")
+    clock.pass(.seconds(1))
+    await #expect(throws: TestSupportError.self) { try await reading.value() }
   }
 
   @Test("The queue is read anew for who comes after a change, though it was being read during the change")

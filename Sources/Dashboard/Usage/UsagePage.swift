@@ -24,10 +24,7 @@ extension DashboardPage {
   /// The clinics' sums, for those who may read them: a reporter may read users only.
   private static func clinics(_ context: DashboardContext) async throws -> HTML {
     do {
-      let clinics = try await context.cached("clinics", noOlderThan: .seconds(60)) { database in
-        try await ClinicDirectory(database).usage()
-      }
-      return UsageList.table(of: clinics)
+      return UsageList.table(of: try await context.clinicUsage.value())
     } catch let error as JobQueueError where error.lacksRole {
       let failure = await PageFailure(error, needing: [.auditor, .administrator], context)
       return "<p class=\"empty\">\(failure.message)</p>"
@@ -75,7 +72,10 @@ struct UsageList {
 
   static func table(of clinics: [ClinicUsage]) -> HTML {
     var table = DataTable(
-      "What the users of each clinic have used of the running month, by UTC; a clinic has no limit of its own",
+      """
+      What the users of each clinic have used of the running month, by UTC, at most two minutes ago; a clinic has no \
+      limit of its own
+      """,
       [
         .init("Clinic"), .init("Users", isNumber: true), .init("Used", isNumber: true),
         .init("Refused", isNumber: true),
