@@ -1,3 +1,4 @@
+public import TestSupport
 public import Testing
 
 extension ServerCluster.Options {
