@@ -65,11 +65,12 @@ public final class MeasuredProcess: Sendable {
 
   /// Runs a program to its end.
   ///
-  /// - Throws: ``BenchmarkError`` when it ends with anything but 0, with the last of what it said.
+  /// - Throws: ``BenchmarkError`` when it ends with another code than is expected, with the last of what it said.
   public static func run(
-    _ path: String, _ arguments: [String], environment: [String: String] = [:]
+    _ path: String, _ arguments: [String], environment: [String: String] = [:],
+    expecting codes: Set<Int32> = [0]
   ) async throws -> Ended {
-    try await MeasuredProcess(path, arguments, environment: environment).succeeded()
+    try await MeasuredProcess(path, arguments, environment: environment).succeeded(codes)
   }
 
   /// Waits for its end, on no thread.
@@ -86,10 +87,10 @@ public final class MeasuredProcess: Sendable {
 
   /// Waits for its end.
   ///
-  /// - Throws: ``BenchmarkError`` when it ended with anything but 0, with the last of what it said.
-  public func succeeded() async throws -> Ended {
+  /// - Throws: ``BenchmarkError`` when it ended with another code than is expected, with the last of what it said.
+  public func succeeded(_ codes: Set<Int32> = [0]) async throws -> Ended {
     let ended = await ended()
-    guard ended.status == 0, !ended.wasKilled else {
+    guard codes.contains(ended.status), !ended.wasKilled else {
       let way = ended.wasKilled ? "was ended by signal" : "ended with"
       throw BenchmarkError("A program \(way) \(ended.status): \(ended.errors.suffix(2000))")
     }
