@@ -101,8 +101,8 @@ struct ReconcileResponse: Sendable, Equatable, Presentable {
     }
     let named = lost.count > lost.first.count ? ".\nThe first \(lost.first.count)" : ""
     return """
-      \(lost.count == 1 ? "1 job is" : "\(lost.count) jobs are") in no table of the queue, and no worker finds \
-      what is lost so\(named):
+      \(lost.count == 1 ? "1 job is" : "\(lost.count) jobs are") in no table of the queue, and no worker will find \
+      \(lost.count == 1 ? "this job" : "these jobs")\(named):
       \(table.render(width: width, paint: paint))\
       Cancel what is lost, which gives the units back, and submit the pictures again:
       analysisctl jobs cancel \(first.id)\(lost.count > 1 ? " ..." : "")

@@ -7,7 +7,7 @@ internal import Glibc
 public struct HTTPConnection: Sendable, Hashable {
   /// The address of the `MHD_Connection`.
   private let address: UInt
-  /// Those that it is one of, where the newest comes in.
+  /// The set of connections it belongs to, which is told of new ones.
   private let others: OpenConnections?
 
   init(_ connection: OpaquePointer, among others: OpenConnections?) {

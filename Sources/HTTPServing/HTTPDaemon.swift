@@ -14,9 +14,8 @@ public final class HTTPDaemon: Sendable {
     public var connectionBytes = 32 << 10
     /// Connections at once.
     public var connections = 32
-    /// Whether a connection beyond them closes the one that is open for longest, of those for which nothing is being
-    /// made. Otherwise it waits until one has ended, for which clients that send nothing, or read nothing, could make it
-    /// wait for long.
+    /// Whether a connection beyond them closes the oldest connection for which no answer is being made. Otherwise it
+    /// waits until one has ended, and clients that send nothing, or read nothing, could make it wait for long.
     public var newestComesIn = true
     /// Seconds after which a connection is closed on which nothing comes or goes.
     public var idleSeconds = 30

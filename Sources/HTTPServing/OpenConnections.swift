@@ -2,7 +2,7 @@ internal import Glibc
 internal import Synchronization
 
 /// The connections of a daemon, so that a new one always comes in: clients that connect and send nothing, or a byte now
-/// and then, or do not read what they asked for, would else take every place.
+/// and then, or do not read what they asked for, could otherwise take every place.
 final class OpenConnections: Sendable {
   private struct Open {
     let connection: HTTPConnection

@@ -21,7 +21,7 @@ public protocol BenchmarkRow: Sendable {
 }
 
 extension BenchmarkRow {
-  /// Most rows look at none.
+  /// Most rows need no statement counts.
   public var keepsStatements: Bool { false }
 
   /// As often as the settings say.

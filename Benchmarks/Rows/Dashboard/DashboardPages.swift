@@ -1,12 +1,12 @@
 import AnalysisCore
 import BenchmarkKit
 
-/// The pages that are asked for, each with where it is: another place each time, where a page has more than one.
+/// The pages that are asked for. Each page and its path, which differs from call to call.
 struct DashboardPages: Sendable {
   /// A page.
   struct Page: Sendable {
     let name: String
-    /// Whether a database without jobs has it too.
+    /// Whether the page exists in an empty database.
     var isOfEmpty = true
     let path: @Sendable () -> String
   }
@@ -40,7 +40,7 @@ struct DashboardPages: Sendable {
     ] + states
   }
 
-  /// Lists that are narrowed by what stands beside the jobs.
+  /// Lists that are filtered by batch, reference or cause.
   private var found: [Page] {
     let batch: @Sendable () -> Int = { [records] in .random(in: 2...records.batchCount) }
     return [
@@ -84,8 +84,8 @@ struct DashboardPages: Sendable {
       },
       Page(name: "audit") { "/audit" },
       // Where there is no such user the page says that.
-      Page(name: "audit of a user", isOfEmpty: false) { [shape] in
-        "/audit?user=user-\(Int.random(in: 1..<shape.users))"
+      Page(name: "audit of a user", isOfEmpty: false) { [records] in
+        "/audit?user=user-\(Int.random(in: records.auditedUsers))"
       },
       Page(name: "audit of an action") { "/audit?action=retry" },
       Page(name: "audit of a job") { [records] in

@@ -85,13 +85,13 @@ final class DashboardBrowser {
     return (String(cookie), String(token.1))
   }
 
-  /// Begins to listen for events. That earlier browsers have gone is seen when the next event is sent to them; until
-  /// then there may be too many.
+  /// Begins to listen for events. The server notices closed browsers only at the next event; until then there may be
+  /// too many.
   func listen() throws {
     let patience = ContinuousClock.now + .seconds(20)
     while true {
       let client = try RawClient(port: port)
-      // A refusal is known by its end.
+      // The server closes the connection if it refuses.
       try client.send("GET", "/events", headers: ["Connection": "close"])
       do {
         try client.expect("retry:")

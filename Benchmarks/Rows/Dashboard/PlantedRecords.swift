@@ -29,18 +29,20 @@ struct PlantedRecords: Sendable {
 
   // MARK: What was planted
 
-  /// How many batches there are, numbered from 1. The first has a hundredth of the jobs, the others have a tenth of
-  /// what lies between the beginnings of two of them; the last are not done yet.
+  /// How many batches there are, numbered from 1. The first has a hundredth of the jobs. Each other batch has a tenth
+  /// of the jobs up to the next batch's first job; the last batches are not done yet.
   var batchCount: Int { max(jobs.jobs / 10_000, 30) }
   /// The jobs of the first batch.
   private var largest: Int { max(jobs.jobs / 100, 10) }
-  /// What lies between the beginnings of two others.
+  /// How many jobs there are from the first job of another batch to that of the next.
   private var stride: Int { (jobs.jobs - largest) / (batchCount - 1) }
   /// How many jobs have a label: a batch and a reference.
   var labelCount: Int { largest + (batchCount - 1) * batchSize }
   private var batchSize: Int { max(stride / 10, 1) }
   /// How many entries the audit has.
   var auditCount: Int { max(jobs.jobs / 100, 100) }
+  /// The numbers of the users whom its entries name, but for user 0.
+  var auditedUsers: ClosedRange<Int> { 1...min(auditCount, jobs.shape.users - 1) }
 
   /// The reference of a job of a batch.
   func reference(inBatch batch: Int) -> String { "visit-\(batch == 1 ? 1 : firstJob(ofBatch: batch))" }

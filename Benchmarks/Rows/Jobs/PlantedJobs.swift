@@ -10,9 +10,9 @@ struct PlantedJobs: Sendable {
   struct Shape: Sendable {
     /// How many jobs there are, numbered from 1.
     let jobs: Int
-    /// The last so many wait, but for those that are scheduled.
+    /// How many wait: the last ones before the scheduled ones.
     let waiting: Int
-    /// The last so many are scheduled; one in two of them was tried before.
+    /// How many are scheduled: the last ones. One in two of them was tried before.
     let scheduled: Int
     /// One in so many is dead.
     var deadOneIn = 5000

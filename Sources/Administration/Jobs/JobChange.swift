@@ -28,8 +28,8 @@ public enum JobChange: String, Sendable, CaseIterable {
       "\(count) dead \(count == 1 ? "job is" : "jobs are") to be queued again. Each takes a unit of its user's present month."
     case .cancel:
       """
-      \(count) \(count == 1 ? "job is" : "jobs are") to be cancelled. What workers bring of those that run is dropped. \
-      For a day each can be queued again \(way).
+      \(count) \(count == 1 ? "job is" : "jobs are") to be cancelled. Results of running jobs are dropped. \
+      Each job can be queued again \(way) for one day.
       """
     case .uncancel:
       """

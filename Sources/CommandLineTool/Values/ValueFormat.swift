@@ -22,10 +22,10 @@ public struct ValueFormat<Value: Sendable>: Sendable {
     self.text = text
   }
 
-  /// Makes the format of a type that reads its own texts.
+  /// Makes the format of a type that parses its own text.
   ///
   /// - Parameters:
-  ///   - read: Reads a text; nil for one that is none of the type's.
+  ///   - read: Reads a text; nil if the text is not valid.
   ///   - complaint: What is wrong with such a text: "is not a batch's number, such as B17".
   public init(
     name: String, completion: CompletionHint = .none, read: @escaping @Sendable (String) -> Value?,

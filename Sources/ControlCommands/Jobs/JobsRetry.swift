@@ -12,7 +12,7 @@ enum JobsRetryCommand {
     examples: [
       Example("analysisctl jobs retry 123", "One job."),
       Example("analysisctl jobs retry --user u1 --month previous", "What failed for a user last month."),
-      Example("analysisctl jobs retry --cause server", "What died since the endpoint failed."),
+      Example("analysisctl jobs retry --cause server", "Jobs that died because the endpoint failed."),
     ],
     inputs: [JobFilterOptions.cause] + JobsChange.inputs,
     exitCodes: [.done, .quotaRefused, .refused, .nothingToDo, .usage, .unreachable, .tryLater]

@@ -63,7 +63,7 @@ enum WebhooksAddCommand {
 
   /// The address as a worker will use it. A message names no part of it.
   private static func address(_ text: String, allowsPlainHTTP: Bool) throws -> URLParts {
-    // What the parser would mend or leave out: no receiver is to be another than the one that was typed.
+    // The parser would change such an address, and the events would go to another receiver.
     guard text.contains(/^[A-Za-z]+:\/\/[^\/\\?]/) else {
       throw CommandFailure.usage("the address does not begin with https:// and a host", advice: example)
     }

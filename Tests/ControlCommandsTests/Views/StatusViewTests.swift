@@ -206,7 +206,7 @@ struct StatusViewTests {
     #expect(
       Fixed.text(all) == """
         The counters of every month agree with the jobs.
-        2 jobs are in no table of the queue, and no worker finds what is lost so:
+        2 jobs are in no table of the queue, and no worker will find these jobs:
         JOB  USER  MONTH    SUBMITTED
          12  u1    2026-10  2026-10-01 00:00:00Z
          13  u1    2026-10  2026-10-01 00:00:00Z
@@ -223,7 +223,7 @@ struct StatusViewTests {
       month: nil, differences: [], lost: LostJobs(count: 3000, first: Array(jobs.prefix(1))))
     #expect(
       Fixed.text(more).contains(
-        "3000 jobs are in no table of the queue, and no worker finds what is lost so.\nThe first 1:")
+        "3000 jobs are in no table of the queue, and no worker will find these jobs.\nThe first 1:")
     )
   }
 

@@ -24,11 +24,11 @@ CREATE OR REPLACE FUNCTION analysis.require_at_most(p_most int, p_list anyarray,
 LANGUAGE plpgsql AS $$
 BEGIN
   IF cardinality(p_list) > p_most THEN
-    RAISE EXCEPTION 'at most % % are named in a call', p_most, p_what USING ERRCODE = '22023';
+    RAISE EXCEPTION 'a call may name at most % %', p_most, p_what USING ERRCODE = '22023';
   END IF;
 END $$;
 
--- Refuses a moment that is none of a calendar of ours; NULL is no moment.
+-- Refuses a time outside the years 1900 to 2599; NULL is no time.
 CREATE OR REPLACE FUNCTION analysis.require_date(p_at timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

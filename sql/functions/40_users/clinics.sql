@@ -56,7 +56,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     cardinality(p_clinics) <= 1000 AND array_position(p_clinics, NULL) IS NULL,
-    'at most 1000 clinics are named in a call');
+    'a call may name at most 1000 clinics');
   v_unknown := (
     SELECT min(g.name) FROM unnest(p_clinics) g(name)
     WHERE NOT EXISTS (SELECT FROM analysis.clinic c WHERE c.name = g.name));
