@@ -146,6 +146,13 @@ def check_keyboard(driver, where):
         fault(where, f"{seen} of {count} places are reached by key")
 
 
+def check_log(driver, where, status):
+    """The browser's log tells of no fault but a page that was answered with a status."""
+    for entry in driver.get_log("browser"):
+        if "Failed to load resource" not in entry["message"] or f"status of {status}" not in entry["message"]:
+            fault(where, entry["message"])
+
+
 def look(driver, address, folder):
     for name, path, heading, is_live in PAGES:
         for size, width, height in SIZES:
@@ -164,14 +171,12 @@ def look(driver, address, folder):
             driver.execute_script("document.querySelector('main [data-live]').textContent = 'old'")
             WebDriverWait(driver, 20).until(
                 lambda d: d.find_element(By.CSS_SELECTOR, "main [data-live]").text != "old", f"{name} is not live")
-        for entry in driver.get_log("browser"):
-            # A page that refuses is meant to.
-            if "Failed to load resource" not in entry["message"] or "400" not in entry["message"]:
-                fault(name, entry["message"])
+        # A page that refuses is meant to.
+        check_log(driver, name, "400")
 
 
 def look_as(driver, role, address, folder):
-    """Each page is shown to a login of one role, or refused with the role that it needs, and offers no more than that."""
+    """Each page is shown to a login of one role, or refused with the role that it needs. A clinician is offered no change."""
     for name, path, heading, _ in PAGES:
         needed = REFUSED[role].get(name)
         for (size, width, height), scheme in zip(SIZES, SCHEMES):
@@ -188,7 +193,8 @@ def look_as(driver, role, address, folder):
             check_width(driver, where)
             check_rules(driver, where)
             picture(driver, folder, where)
-    driver.get_log("browser")  # refusals are told there too
+        # A page that refuses is meant to: 403, or 400 for what is not understood.
+        check_log(driver, f"{role}-{name}", "403" if needed else "400")
 
 
 def look_without_scripts(driver, address, folder):

@@ -4,16 +4,20 @@ import CommandLineTool
 struct ControlCommand: Sendable {
   private let build: @Sendable (Dependencies) -> Command
 
-  /// Defines a command. `run` may be left out where subcommands do the work. One that keeps the end of the audit, as
-  /// those do that connect, may also end with 8. One that timers run names the exit codes that are no failure of it, and
-  /// takes `--metrics-file`.
+  /// Defines a command. `run` may be left out where subcommands do the work. One that connects may also end with
+  /// 77, since its login can lack a role, and with 8 where it keeps the end of the audit. One that timers run names the
+  /// exit codes that are no failure of it, and takes `--metrics-file`.
   init(
     _ name: String, abstract: String, discussion: String = "", examples: [Example] = [],
     inputs: [any Input] = [], subcommands: [ControlCommand] = [], exitCodes: [ExitCode] = [],
     keepsEnd: Bool = true, timerSuccesses: Set<ExitCode>? = nil,
     run: (@Sendable (ControlContext) async throws -> ExitCode)? = nil
   ) {
-    let codes = keepsEnd && exitCodes.contains(.unreachable) ? Set(exitCodes + [.endNotKept]) : Set(exitCodes)
+    var codes = Set(exitCodes)
+    if codes.contains(.unreachable) {
+      codes.insert(.permission)
+      if keepsEnd { codes.insert(.endNotKept) }
+    }
     let exitCodes = ExitCode.all.filter(codes.contains)
     build = { dependencies in
       var body: (@Sendable (Context) async throws -> ExitCode)?

@@ -34,9 +34,10 @@ enum ServeCommand {
     abstract: "Serve the dashboard, the queue's metrics and its health by HTTP, until it is stopped.",
     discussion: """
       The dashboard is at /: what waits and runs, jobs, failures, batches, workers, usage, and the audit, as far as \
-      the login that started this may see them. Each change is confirmed, and the audit names that login. Who needs other rights starts another \
-      one. Every user of this machine can read it and act as the login. For other machines, --token-file and \
-      --behind-tls are needed: a browser shows the token once and then has a cookie for 8 hours.
+      the login that started this may see them. Each change is confirmed, and the audit names that login. Who needs \
+      other rights starts another one. Every user of this machine can read it and act as the login. For other \
+      machines, --token-file and --behind-tls are needed: a browser shows the token once and then has a cookie for \
+      8 hours.
 
       /metrics is what Prometheus reads: jobs by state, type and priority, the oldest that waits, workers, breakers, \
       dead jobs by cause, refusals, the last report, the database's size. /healthz says that the process works, and \

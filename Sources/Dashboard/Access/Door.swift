@@ -5,8 +5,8 @@ public import System
 /// Who may read the pages and send their forms.
 ///
 /// The dashboard has no accounts. On the loopback every user of the machine can read it; other machines need a token,
-/// which is exchanged once for a cookie. In both cases a form works only from the dashboard's own page in the browser that was
-/// given it.
+/// which is exchanged once for a cookie. In both cases a form works only from the dashboard's own page in the browser
+/// that was given it.
 public struct Door: Sendable {
   /// Who is let in.
   public enum Rule: Sendable {

@@ -146,6 +146,10 @@ struct MigratorTests {
     try await withQueue { queue async throws in
       try await queue.addUser("clinic")
       let other = ConnectionPool(queue.pool.configuration, on: try EventLoop(name: "other"), size: 2)
+      let migrators: [Int32?] = try await other.transaction { first in
+        let second = try await other.query("SELECT pg_backend_pid()").single().int32(0)
+        return [try await first.query("SELECT pg_backend_pid()").single().int32(0), second]
+      }
       let (waits, heard) = AsyncStream<MigrationWait>.makeStream()
       let migrator = Migrator(
         other, source: change.source, lockTimeout: .milliseconds(200), pause: { .milliseconds(50) })
@@ -162,6 +166,10 @@ struct MigratorTests {
           #expect(try wait.blockers.first?.process == own.int32(0))
           #expect(try wait.blockers.first?.role == own.string(1))
           #expect(rounds > 0 || wait.blockers.count == 1)
+          for blocker in wait.blockers.dropFirst() {
+            #expect(try blocker.role == own.string(1))
+            #expect(!migrators.contains(blocker.process))
+          }
           #expect(wait.blockers.allSatisfy { $0.since != nil })
           #expect(try await queue.submit(1).count == 1)
           #expect(try await queue.number("SELECT count(*) FROM analysis.job_status") > 0)

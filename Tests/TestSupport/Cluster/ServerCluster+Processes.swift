@@ -25,7 +25,8 @@ extension ServerCluster {
       // A busy or frozen one does not notice, and the next server would not start beside it.
       if ContinuousClock.now > begin + grace { for pid in left { _ = Glibc.kill(pid, SIGKILL) } }
       guard ContinuousClock.now < begin + patience else {
-        throw TestSupportError("The killed server did not end within \(patience); no process has collected its exit")
+        throw TestSupportError(
+          "The killed server did not end within \(patience); no process has collected its exit")
       }
       try await Task.sleep(for: .milliseconds(20))
     }
