@@ -9,8 +9,9 @@
 # commands FILE FIRST [LAST [BLOCK]]
 #                             the commands that a document shows in its numbered sections from one to another, or in the
 #                             section with a title; of all blocks, or of one. The endpoint is the stand-in of the check
-# start_unit UNIT             starts what a unit starts in `root`: its command line, as its user, with its environment and
-#                             its credentials
+# start_unit UNIT             starts what a unit, or an instance of one (NAME@INSTANCE), starts in `root`: its command line,
+#                             as its user, with its environment and its credentials
+# await SECONDS WHAT COMMAND  waits until the command succeeds; after so many seconds it fails and says WHAT
 # start_endpoint              starts the stand-in endpoint in `root`, whose program is installed there
 # say WORD...                 prints a heading
 
@@ -81,16 +82,28 @@ commands() {
     sed 's|https://model.example.org|http://127.0.0.1:8090|; s|the password of that account|a password of the check|'
 }
 
+await() {
+  local seconds=$1 what=$2 end
+  shift 2
+  end=$((SECONDS + seconds))
+  until "$@"; do
+    [ "$SECONDS" -lt "$end" ] || { echo "After $seconds s: $what" >&2; return 1; }
+    sleep 0.2
+  done
+}
+
 start_unit() {
-  local file=/usr/lib/systemd/system/$1.service credentials=/run/credentials/$1.service
+  local instance= template=$1 file credentials=/run/credentials/$1.service
+  case "$1" in *@*) instance=${1#*@} template=${1%%@*}@ ;; esac
+  file=/usr/lib/systemd/system/$template.service
   administer <<END
 install -d -o analysis -g analysis -m 0500 $credentials
-sed -n 's/^LoadCredential=//p' $file | while IFS=: read -r name path; do
+sed -n 's/^LoadCredential=//p' $file | sed 's|%i|$instance|g' | while IFS=: read -r name path; do
   install -o analysis -g analysis -m 0400 "\$path" $credentials/"\$name"
 done
-variables=\$(sed -n 's/^Environment=//p' $file | sed 's|%d|$credentials|g')
+variables=\$(sed -n 's/^Environment=//p' $file | sed 's|%d|$credentials|g; s|%i|$instance|g')
 user=\$(sed -n 's/^User=//p' $file)
-command=\$(sed -n 's/^ExecStart=//p' $file)
+command=\$(sed -n 's/^ExecStart=//p' $file | sed 's|%i|$instance|g')
 umask 0077
 exec setpriv --reuid "\$user" --regid "\$user" --init-groups --no-new-privs \
   env -i PATH=/usr/bin CREDENTIALS_DIRECTORY=$credentials \$variables \$command
@@ -106,7 +119,7 @@ chmod 0600 /run/endpoint.password
 echo $$ >/run/endpoint.pid
 exec model-endpoint --port 8090 --require-auth --account worker@example.org:/run/endpoint.password
 END
-  administer <<'END'
-until (exec 3<>/dev/tcp/127.0.0.1/8090) 2>/dev/null; do sleep 0.2; done
-END
+  await 60 "the stand-in endpoint does not listen" endpoint_listens
 }
+
+endpoint_listens() { administer <<<'exec 3<>/dev/tcp/127.0.0.1/8090' 2>/dev/null; }
