@@ -87,7 +87,14 @@ public struct Dashboard: Sendable {
     let done = HTTPRoute(.post, action.path) { request in
       await answer(request, action.section, action.roles) { session in
         try door.checkForm(request, of: session)
-        let outcome = try await action.perform(request, context)
+        let outcome: DashboardAction.Outcome
+        do {
+          outcome = try await action.perform(request, context)
+        } catch {
+          // A part of it may have been done.
+          await context.forget()
+          throw error
+        }
         await context.forget()
         door.keep(outcome.message, for: session)
         return .redirect(to: outcome.path)
@@ -121,8 +128,8 @@ public struct Dashboard: Sendable {
 
   /// Refuses a zero byte, which no text in the database has.
   private static func checkText(_ request: HTTPRequest) throws(PageFailure) {
-    guard (request.query.pairs + request.form.pairs).allSatisfy({ !$0.value.unicodeScalars.contains("\0") })
-    else {
+    let texts = (request.query.pairs + request.form.pairs).flatMap { [$0.name, $0.value] }
+    guard texts.allSatisfy({ !$0.unicodeScalars.contains("\0") }) else {
       throw .invalid("A zero byte is in what was sent, and is no part of any name.")
     }
   }

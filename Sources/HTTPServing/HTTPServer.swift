@@ -197,9 +197,8 @@ private final class PageExchange: HTTPExchange {
   }
 
   override func begin(_ connection: HTTPConnection) -> Bool {
-    guard connection.headers.all("content-length").count <= 1 else {
-      // A proxy before this server may have read the body by the other one: what follows may be anybody's.
-      var answer = HTTPAnswer.text(400, "The request says twice how long its body is.")
+    if let fault = faultOfHeaders(connection) {
+      var answer = HTTPAnswer.text(400, fault)
       answer.headers.append(("Connection", "close"))
       return deliver(answer, connection)
     }
@@ -211,6 +210,18 @@ private final class PageExchange: HTTPExchange {
       return deliver(.text(413, "The request's body is too large."), connection)
     }
     return true
+  }
+
+  /// What a proxy before this server may have read otherwise than it does: then what follows may be anybody's.
+  private func faultOfHeaders(_ connection: HTTPConnection) -> String? {
+    let lengths = connection.headers.all("content-length")
+    let codings = connection.headers.all("transfer-encoding")
+    if lengths.count + codings.count > 1 { return "The request says twice how long its body is." }
+    if let coding = codings.first, coding.lowercased() != "chunked" {
+      return "The request's body is coded in a way that is not understood."
+    }
+    if connection.headers.all("host").count > 1 { return "The request names two hosts." }
+    return nil
   }
 
   private var takesForm: Bool { match?.route.method == .post }

@@ -124,12 +124,14 @@ struct HTTPServerTests {
   }
 
   @Test(
-    "refuses a body of which the length is said twice, and reads nothing behind it",
+    "refuses what a proxy before it may read otherwise: two lengths, two hosts, a coding; and reads nothing behind it",
     arguments: [
       "Content-Length: 0\r\nContent-Length: 44\r\n", "Content-Length: 0\r\ncontent-length: 0\r\n",
-      "Content-Length: 44\r\nContent-Length: 0\r\n",
+      "Content-Length: 44\r\nContent-Length: 0\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+      "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: identity\r\n",
+      "Host: evil.example\r\nContent-Length: 0\r\n",
     ])
-  func lengths(headers: String) async throws {
+  func ambiguous(headers: String) async throws {
     let server = try server()
     let client = try RawClient(port: server.address.port)
     let hidden = "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n"

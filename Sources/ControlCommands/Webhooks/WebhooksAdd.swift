@@ -63,6 +63,19 @@ enum WebhooksAddCommand {
 
   /// The address as a worker will use it. A message names no part of it.
   private static func address(_ text: String, allowsPlainHTTP: Bool) throws -> URLParts {
+    guard !text.isEmpty else {
+      throw CommandFailure.usage("there is no address, and nothing came on standard input", advice: example)
+    }
+    guard text.unicodeScalars.allSatisfy({ ("!"..."~").contains($0) }) else {
+      throw CommandFailure.usage(
+        "the address has a space or a character that is not ASCII",
+        advice: "Write each byte of such a character as %C3.")
+    }
+    // Servers take /../ for a folder above.
+    guard !text.contains(/\/(\.|%2[eE]){1,2}(\/|\?|$)/) else {
+      throw CommandFailure.usage(
+        "the address has a part of dots in its path, which is never sent", advice: "Leave it out.")
+    }
     // The parser would change such an address, and the events would go to another receiver.
     guard text.contains(/^[A-Za-z]+:\/\/[^\/\\?]/) else {
       throw CommandFailure.usage("the address does not begin with https:// and a host", advice: example)

@@ -25,16 +25,23 @@ enum MatchingJobs {
     question.address("/matching/\(change.rawValue)")
   }
 
+  /// Which jobs an address means for a change.
+  private static func question(_ change: JobChange, _ request: HTTPRequest) throws(PageFailure) -> JobQuestion
+  {
+    let question = try JobQuestion(request.query)
+    guard !question.isOfAll else {
+      throw .invalid("Nothing narrows the choice, and not all jobs are changed at once.")
+    }
+    if let state = question.filter.state, !change.states.contains(state) {
+      throw .invalid("A job that is \(state.rawValue) cannot be changed so.")
+    }
+    return question
+  }
+
   private static func confirm(
     _ change: JobChange, _ request: HTTPRequest, _ context: DashboardContext
   ) async throws -> Confirmation {
-    let question = try JobQuestion(request.query)
-    guard !question.isOfAll else {
-      throw PageFailure.invalid("Nothing narrows the choice, and not all jobs are changed at once.")
-    }
-    if let state = question.filter.state, !change.states.contains(state) {
-      throw PageFailure.invalid("A job that is \(state.rawValue) cannot be changed so.")
-    }
+    let question = try question(change, request)
     let directory = JobDirectory(context.database)
     let found = try await directory.jobs(
       try await question.filter(directory), for: change, limit: most + 1, pages: pages)
@@ -71,9 +78,9 @@ enum MatchingJobs {
     guard let jobs = request.form["jobs"].flatMap({ JobNumbers.read($0, atMost: most) }), !jobs.isEmpty else {
       throw PageFailure.invalid("The form does not name the jobs that were counted.")
     }
+    let question = try question(change, request)
     // The form comes from the browser, and may name jobs that this login does not see.
     let outcomes = try await change.apply(to: jobs, request, context)
-    let question = try JobQuestion(request.query)
     // The job that named the cause is not dead any more.
     let path = question.like == nil ? question.address("/jobs") : Section.failures.path
     return .init(message: summary(outcomes), path: path)

@@ -73,8 +73,9 @@ struct WebhookCourier: Sendable {
               group.addTask {
                 let allTaken = await deliver(batch, shard, sender)
                 let wasFull = busy.remove(batch[0].webhook) >= settings.receivers
-                // There may be more: of this one, or of others for which there was no room.
-                if allTaken && batch.count == Self.batch || wasFull { bell.ring() }
+                // There may be more: of this one, in this shard or in others, or of others for which there was no room.
+                let isMore = batch.count == Self.batch || due.count > 1
+                if allTaken && isMore || wasFull { bell.ring() }
               }
             }
           }

@@ -95,6 +95,9 @@ struct WebhooksTests {
       ("confided.example.org/x", "does not begin with https:// and a host"),
       ("https://r.example.org/x#confided", "has a fragment"),
       ("https://r.example.org/#", "has a fragment"),
+      ("https://r.example.org/caf\u{e9}", "not ASCII"), ("https://r.example.org/a b", "a space"),
+      ("https://r.example.org/a/../b", "part of dots"), ("https://r.example.org/%2e%2E", "part of dots"),
+      ("https://r.example.org/./b?c", "part of dots"),
     ])
   func repaired(url: String, why: String) async throws {
     try await withKeys { (queue, keys) async throws in

@@ -24,7 +24,7 @@ struct JobActionTests {
       let job = try await queue.submit(1, user: "ann")[0]
       try await withPages(queue.pool) { (pages) async throws in
         let question = try pages.get("/jobs/\(job)/cancel").text
-        #expect(question.contains("Cancel job \(job)?") && question.contains("For a day"))
+        #expect(question.contains("Cancel job \(job)?") && question.contains("for one day"))
         #expect(!question.contains("analysisctl"), "the page offers it itself")
         #expect(try await states(queue, [job]) == [.waiting], "asking changes nothing")
         let done = try pages.confirm("/jobs/\(job)/cancel", reason: "sent twice").text
@@ -78,6 +78,21 @@ struct JobActionTests {
         #expect(try pages.post(path, form).status == 303)
         #expect(
           try pages.get("/jobs/\(job)").text.contains("Job \(job): unchanged: it was cancelled before."))
+      }
+    }
+  }
+
+  @Test(
+    "nothing is changed by a form whose address is not understood, or means all jobs, or jobs that cannot be changed so",
+    arguments: ["?state=bogus", "", "?state=succeeded"])
+  func strangeAddress(query: String) async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      let job = try await queue.submit(1, user: "ann")[0]
+      try await withPages(queue.pool) { (pages) async throws in
+        let form = PageClient.fields(try pages.get("/matching/cancel?user=ann").text)
+        #expect(try pages.post("/matching/cancel\(query)", form).status == 400)
+        #expect(try await states(queue, [job]) == [.waiting])
       }
     }
   }

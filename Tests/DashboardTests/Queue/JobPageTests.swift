@@ -45,7 +45,8 @@ struct JobPageTests {
       "/jobs?type=nose", "/jobs?state=lost", "/jobs?month=yesterday", "/jobs?batch=x", "/jobs?cause=x",
       "/jobs?after=x", "/jobs?state=waiting&cause=server", "/jobs?after=2026-11/1&state=dead", "/jobs/x",
       "/matching/cancel", "/matching/cancel?state=dead", "/batches/x", "/batches?before=x",
-      "/pause?type=nose", "/jobs?user=%00", "/jobs?reference=a%00b", "/matching/cancel?user=%00",
+      "/pause?type=nose", "/jobs?user=%00", "/jobs?us%00er=a", "/jobs?reference=a%00b",
+      "/matching/cancel?user=%00",
       "/audit?by=%00",
       "/usage?after=%00", "/pause?endpoint=%00",
     ])

@@ -273,6 +273,33 @@ struct WebhookTests {
     }
   }
 
+  @Test("What is due of a receiver in many shards goes out at once too")
+  func manyShards() async throws {
+    try await withQueue(shards: 8) { queue in
+      let users = (1...24).map { "user\($0)" }
+      try await queue.execute("SELECT analysis.add_clinic('north')")
+      for user in users {
+        try await queue.addUser(user)
+        try await queue.execute(
+          "SELECT analysis.assign_clinic(analysis.shard_of('\(user)'), '\(user)', 'north')")
+      }
+      let ring = try KeyRing(at: 0)
+      let receiver = try WebhookReceiver()
+      _ = try await queue.addWebhook(receiver.url, clinic: "north", under: ring)
+      for user in users { try await queue.submit(1, user: user) }
+      let backend = try Backend()
+      _ = try await drain(queue, backend, nil)
+      let worker = try Running(queue, [.throat: backend]) {
+        $0.imageKeys = ImageKeys(ring)
+        $0.webhooks.allowsPrivateAddresses = true
+        $0.webhooks.every = .seconds(3600)
+      }
+      try await eventually("it to receive all") { receiver.messages.count == users.count }
+      worker.stop()
+      _ = try await worker.summary()
+    }
+  }
+
   @Test("A worker that is lost after the delivery leaves the event to another, with the same number")
   func lost() async throws {
     try await withQueue { queue in
