@@ -7,7 +7,7 @@ internal import Glibc
 public struct HTTPConnection: Sendable, Hashable {
   /// The address of the `MHD_Connection`.
   private let address: UInt
-  /// The set of connections it belongs to, which is told of new ones.
+  /// The set of connections it belongs to, which also learns of each new one.
   private let others: OpenConnections?
 
   init(_ connection: OpaquePointer, among others: OpenConnections?) {

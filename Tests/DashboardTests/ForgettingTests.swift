@@ -10,7 +10,7 @@ import Testing
 
 @Suite("What pages keep of their readings")
 struct ForgettingTests {
-  /// A reading that ends when it is told to.
+  /// A reading that goes on until the test ends it.
   private struct HeldReading: Sendable {
     private let begun = AsyncStream.makeStream(of: Void.self)
     private let ends = AsyncStream.makeStream(of: Void.self)
@@ -25,7 +25,7 @@ struct ForgettingTests {
     func end() { ends.continuation.yield() }
   }
 
-  @Test("A reading that failed is told to those who waited for it, and is made anew for whoever comes later")
+  @Test("Those who waited for a reading get its failure; whoever comes later has it read again")
   func failed() async throws {
     let cache = ReadCache()
     let failing: @Sendable () async throws -> String = { throw TestSupportError("away") }
@@ -75,7 +75,7 @@ struct ForgettingTests {
     #expect(reads.withLock { $0 } == 2, "it is read once, however many ask")
   }
 
-  @Test("What takes long to read and fails is told to who waits, and read anew for who comes later")
+  @Test("Those who wait for a slow reading get its failure; whoever comes later has it read again")
   func slowFailure() async throws {
     let clock = MovedClock()
     let fails = Mutex(true)

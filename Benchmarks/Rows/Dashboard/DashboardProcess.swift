@@ -99,6 +99,7 @@ final class DashboardBrowser {
         return
       } catch {
         guard ContinuousClock.now < patience else { throw error }
+        // The server sends no signal when it has room again. This thread does nothing else.
         usleep(200_000)
       }
     }

@@ -55,7 +55,7 @@ final class StagedQueue: Sendable {
           "\(status.waiting) jobs are counted, \(waiting) wait; the worker said: \(worker.errorsSoFar.suffix(1000))"
         )
       }
-      // The counts are kept every two seconds, and nobody is told of it.
+      // A worker counts every two seconds, and sends no signal when it has.
       try await Task.sleep(for: .milliseconds(200))
     }
   }

@@ -38,7 +38,7 @@ actor ReadCache {
       }
       return value
     } catch {
-      // A failure is told to those who waited for it, and to nobody who comes later.
+      // Only those who waited get the failure. Whoever comes later has it read again.
       if entries[key]?.reading == reading { entries[key] = nil }
       throw error
     }

@@ -39,7 +39,7 @@ struct SubmitRaceTests {
   func withoutKey() async throws {
     try await withQueue { queue in
       try await queue.addUser("clinic-1")
-      // Who comes late is told that the picture is paid for, and pays twice on purpose.
+      // A late process finds the picture paid for, so each submits with --again.
       let ended = try await submitAtOnce(queue, ["--again"])
       #expect(ended.allSatisfy { $0.code == 0 }, "\(ended.map(\.messages))")
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 20)
@@ -80,7 +80,7 @@ struct SubmitRaceTests {
   func lastUnits() async throws {
     try await withQueue { queue in
       try await queue.addUser("clinic-1", plan: "free")
-      // Who comes late is told that the picture is paid for, and pays twice on purpose.
+      // A late process finds the picture paid for, so each submits with --again.
       let ended = try await submitAtOnce(queue, ["--again"])
       #expect(ended.count { $0.code == 0 } == 5)
       #expect(ended.count { $0.code == 3 } == 15, "\(ended.map(\.code))")
