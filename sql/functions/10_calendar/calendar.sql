@@ -8,18 +8,23 @@ $$;
 COMMENT ON FUNCTION analysis.period_of IS
   'Answers the number of the month of a moment in a time zone.';
 
--- The first moment of a month. Where clocks go back over midnight of the first, that midnight comes
--- twice and AT TIME ZONE answers the later one; the earlier is found with the offset of the day before.
+-- The first moment of a day. Where clocks go back over midnight, that midnight comes twice and AT TIME ZONE
+-- answers the later one; the earlier is found with the offset of the day before.
+CREATE OR REPLACE FUNCTION analysis.day_start(p_day date, p_zone text) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN (c.earlier AT TIME ZONE p_zone)::date = p_day THEN least(c.midnight, c.earlier)
+    ELSE c.midnight END
+  FROM (SELECT p_day::timestamp AS wall, p_day::timestamp - interval '1 day' AS before) d
+  CROSS JOIN LATERAL (
+    SELECT d.wall AT TIME ZONE p_zone AS midnight,
+           (d.wall - (
+             d.before - (d.before AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
+$$;
+
+-- The first moment of a month: of its first day.
 CREATE OR REPLACE FUNCTION analysis.period_start(p_period smallint, p_zone text) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE WHEN analysis.period_of(c.earlier, p_zone) = p_period THEN least(c.midnight, c.earlier)
-    ELSE c.midnight END
-  FROM (SELECT make_timestamp(p_period / 12, p_period % 12 + 1, 1, 0, 0, 0) AS wall) w
-  CROSS JOIN LATERAL (SELECT w.wall - interval '1 day' AS wall) d
-  CROSS JOIN LATERAL (
-    SELECT w.wall AT TIME ZONE p_zone AS midnight,
-           (w.wall - (
-             d.wall - (d.wall AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
+  SELECT analysis.day_start(make_date(p_period / 12, p_period % 12 + 1, 1), p_zone)
 $$;
 COMMENT ON FUNCTION analysis.period_start IS
   'Answers the moment at which a month begins in a time zone.';

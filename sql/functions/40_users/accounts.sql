@@ -67,10 +67,7 @@ DECLARE
   v_user bigint;
 BEGIN
   PERFORM analysis.require_date(p_from);
-  SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = p_plan;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'no plan is called %', left(p_plan, 60) USING ERRCODE = '22023';
-  END IF;
+  v_plan := analysis.plan_named(p_plan, p_from);
   SELECT a.user_id INTO v_user FROM analysis.account a
   WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -173,29 +170,6 @@ EXCEPTION WHEN check_violation OR not_null_violation THEN
 END $$;
 COMMENT ON FUNCTION analysis.set_photo IS
   'Sets the address of a user''s photo.';
-
--- Gives a plan a monthly limit (NULL: none) from a moment on.
-CREATE OR REPLACE FUNCTION analysis.set_plan_limit(p_plan text, p_limit int, p_from timestamptz) RETURNS void
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
-BEGIN
-  PERFORM analysis.require_argument((p_limit >= 0) IS NOT FALSE, 'a limit is not below 0');
-  IF p_from <> '-infinity' THEN
-    PERFORM analysis.require_date(p_from);
-  END IF;
-  INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit)
-  SELECT p.id, coalesce(p_from, clock_timestamp()), p_limit FROM analysis.plan p WHERE p.name = p_plan
-  ON CONFLICT (plan_id, valid_from) DO UPDATE SET monthly_limit = EXCLUDED.monthly_limit;
-  IF NOT FOUND THEN
-    RAISE EXCEPTION 'no plan is called %', left(p_plan, 60) USING ERRCODE = '22023';
-  END IF;
-  -- Without a limit is null, and from now on is without a time.
-  PERFORM analysis.audit_add(
-    'set_limit', 'plan:' || p_plan,
-    jsonb_build_object('limit', p_limit)
-      || jsonb_strip_nulls(jsonb_build_object('from', analysis.audit_time(p_from))));
-END $$;
-COMMENT ON FUNCTION analysis.set_plan_limit IS
-  'Gives a plan a monthly limit from a moment on.';
 
 -- The plan and limit in force for a user at a moment. A plan without any limit yet allows nothing. Inlined
 -- into the callers' statements; the fences keep each step a look-up by key.

@@ -88,22 +88,3 @@ $$;
 COMMENT ON FUNCTION analysis.list_photos IS
   'Answers a page of the users of one shard that have a photo.';
 
--- The plans, each with its limits by the time from which they hold (without one: from the beginning). A
--- plan without any limit has one row, in which o_has_limit is false.
-CREATE OR REPLACE FUNCTION analysis.list_plans()
-RETURNS TABLE (
-  o_plan text, o_name text, o_cost bigint, o_has_limit boolean, o_from timestamptz, o_limit int,
-  o_in_force boolean)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT p.name, p.display_name, p.cost, l.plan_id IS NOT NULL, nullif(l.valid_from, '-infinity'),
-    l.monthly_limit,
-    l.valid_from = (
-      SELECT max(f.valid_from)
-      FROM analysis.plan_limit f
-      WHERE f.plan_id = p.id AND f.valid_from <= clock_timestamp())
-  FROM analysis.plan p
-  LEFT JOIN analysis.plan_limit l ON l.plan_id = p.id
-  ORDER BY p.id, l.valid_from
-$$;
-COMMENT ON FUNCTION analysis.list_plans IS
-  'Answers the plans with their limits.';

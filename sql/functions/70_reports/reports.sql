@@ -318,6 +318,7 @@ RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, 
 SET lock_timeout = '10s' AS $$
 DECLARE
   v_caller name := analysis.caller();
+  v_since timestamptz;                 -- when the last month was closed
 BEGIN
   PERFORM analysis.require_argument(p_now IS NOT NULL, 'a month is closed at a moment');
   PERFORM analysis.refuse_repeatable_read();
@@ -340,29 +341,50 @@ BEGIN
   -- are not held up. What another has closed meanwhile is seen by the statements below, each of which
   -- takes a new snapshot.
   LOCK TABLE analysis.statement IN SHARE ROW EXCLUSIVE MODE;
+  v_since := (SELECT max(s.closed_at) FROM analysis.statement s WHERE s.report = 'usage');
   INSERT INTO analysis.statement (report, period, closed_at) VALUES ('usage', p_period, p_now)
   ON CONFLICT DO NOTHING;
   IF NOT FOUND THEN RETURN false; END IF;
 
-  -- The month's own lines, then the adjustments by month, each by the bytes of the user's name.
-  INSERT INTO analysis.statement_line (
-    report, period, line, for_period, shard, user_id, user_ref, zone, plan, plan_name, monthly_limit, used,
-    over, analysed, failed, cancelled, refunded, refused, calls, last_reset, last_reset_local)
-  SELECT 'usage', p_period,
-    row_number() OVER (
-      ORDER BY x.for_period <> p_period, x.for_period, x.user_ref COLLATE "C", x.shard, x.user_id),
-    x.for_period, x.shard, x.user_id, x.user_ref, x.zone, x.plan, x.plan_name, x.monthly_limit, x.used,
-    x.over, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls, x.last_reset,
-    x.last_reset_local
-  FROM (
-    SELECT p_period AS for_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name,
-      n.monthly_limit, n.used, n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls,
-      n.last_reset, n.last_reset_local
-    FROM analysis.usage_of(p_period, p_now, NULL) n
-    UNION ALL
-    SELECT a.for_period, a.shard, a.user_id, a.user_ref, a.zone, NULL, NULL, NULL, a.used, a.over, NULL,
-      NULL, NULL, a.refunded, a.refused, NULL, a.last_reset, a.last_reset_local
-    FROM analysis.usage_adjustments(p_period) a) x;
+  -- The month's own lines, then the adjustments by month, each by the bytes of the user's name; and with
+  -- them their segments. All of it is of one moment, so that the segments' units add up to their line's.
+  WITH stated AS MATERIALIZED (
+    SELECT row_number() OVER (
+        ORDER BY x.for_period <> p_period, x.for_period, x.user_ref COLLATE "C", x.shard, x.user_id) AS line,
+      x.*
+    FROM (
+      SELECT p_period AS for_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name,
+        n.monthly_limit, n.used, n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls,
+        n.last_reset, n.last_reset_local
+      FROM analysis.usage_of(p_period, p_now, NULL) n
+      UNION ALL
+      SELECT a.for_period, a.shard, a.user_id, a.user_ref, a.zone, NULL, NULL, NULL, a.used, a.over, NULL,
+        NULL, NULL, a.refunded, a.refused, NULL, a.last_reset, a.last_reset_local
+      FROM analysis.usage_adjustments(p_period) a) x),
+  lines AS (
+    INSERT INTO analysis.statement_line (
+      report, period, line, for_period, shard, user_id, user_ref, zone, plan, plan_name, monthly_limit, used,
+      over, analysed, failed, cancelled, refunded, refused, calls, last_reset, last_reset_local)
+    SELECT 'usage', p_period, t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan,
+      t.plan_name, t.monthly_limit, t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused,
+      t.calls, t.last_reset, t.last_reset_local
+    FROM stated t)
+  INSERT INTO analysis.statement_segment (
+    report, period, line, segment, clinic_id, plan, plan_name, monthly_limit, units, over, price, amount,
+    starts, ends, starts_local, ends_local, currency, reason)
+  SELECT 'usage', p_period, t.line, s.segment, s.clinic_id, s.plan, s.plan_name, s.monthly_limit, s.units,
+    s.over, s.price, s.amount, s.starts, s.ends, s.starts_local, s.ends_local, s.currency, NULL
+  FROM stated t
+  JOIN analysis.usage_segments(p_period, NULL, NULL, NULL) s ON s.shard = t.shard AND s.user_id = t.user_id
+  WHERE t.for_period = p_period
+  UNION ALL
+  SELECT 'usage', p_period, t.line, s.segment, s.clinic_id, s.plan, s.plan_name, s.monthly_limit, s.units,
+    s.over, s.price, s.amount, s.starts, s.ends, timezone(t.zone, s.starts), timezone(t.zone, s.ends),
+    s.currency, s.reason
+  FROM stated t
+  CROSS JOIN LATERAL analysis.adjustment_segments(
+    t.for_period, t.shard, t.user_id, t.zone, t.used, t.over, v_since) s
+  WHERE t.for_period <> p_period;
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.close_usage IS
