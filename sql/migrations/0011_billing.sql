@@ -47,3 +47,45 @@ CREATE INDEX statement_segment_clinic ON analysis.statement_segment (report, per
 
 CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON analysis.statement_segment
   FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();
+
+-- What else a clinic's statement shows, as it was when the month was closed: results are removed after their
+-- time, and jobs that were open then end later.
+CREATE TABLE analysis.statement_clinic (
+  report    text     NOT NULL,
+  period    smallint NOT NULL,
+  clinic_id int      NOT NULL,
+  name      text     NOT NULL,
+  PRIMARY KEY (report, period, clinic_id),
+  FOREIGN KEY (report, period) REFERENCES analysis.statement (report, period));
+
+-- How many analyses of its users ended on a day by their clocks.
+CREATE TABLE analysis.statement_day (
+  report    text     NOT NULL,
+  period    smallint NOT NULL,
+  clinic_id int      NOT NULL,
+  day       date     NOT NULL,
+  analyses  bigint   NOT NULL,
+  PRIMARY KEY (report, period, clinic_id, day),
+  FOREIGN KEY (report, period, clinic_id) REFERENCES analysis.statement_clinic (report, period, clinic_id));
+
+-- How often a condition was found, by band.
+CREATE TABLE analysis.statement_condition (
+  report    text     NOT NULL,
+  period    smallint NOT NULL,
+  clinic_id int      NOT NULL,
+  id        text     NOT NULL,
+  normal    boolean  NOT NULL,
+  name      text     NULL,
+  green     bigint   NOT NULL,
+  yellow    bigint   NOT NULL,
+  orange    bigint   NOT NULL,
+  red       bigint   NOT NULL,
+  PRIMARY KEY (report, period, clinic_id, id, normal),
+  FOREIGN KEY (report, period, clinic_id) REFERENCES analysis.statement_clinic (report, period, clinic_id));
+
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON analysis.statement_clinic
+  FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON analysis.statement_day
+  FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON analysis.statement_condition
+  FOR EACH STATEMENT EXECUTE FUNCTION analysis.refuse_change();

@@ -385,6 +385,7 @@ BEGIN
   CROSS JOIN LATERAL analysis.adjustment_segments(
     t.for_period, t.shard, t.user_id, t.zone, t.used, t.over, v_since) s
   WHERE t.for_period <> p_period;
+  PERFORM analysis.keep_clinic_counts(p_period);
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.close_usage IS

@@ -57,8 +57,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans'
       ] AS functions,
       ARRAY[
-        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
-        'statement'] AS tables),
+        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'plan_price',
+        'usage', 'statement'] AS tables),
   given (role, functions, tables) AS (
     SELECT 'submitter',
       ARRAY[
@@ -81,7 +81,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     FROM status s
     UNION ALL
     SELECT 'reporter',
-      u.functions || ARRAY['close_usage', 'open_conditions', 'report_conditions'],
+      u.functions || ARRAY[
+        'close_usage', 'open_conditions', 'report_conditions', 'statement_segments', 'statement_totals',
+        'statement_plans', 'statement_days', 'open_statement', 'statement_conditions', 'list_plan_prices'],
       u.tables
     FROM usage u
     UNION ALL
@@ -102,6 +104,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'administrator',
       ARRAY[
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
+        'add_plan', 'set_plan_price', 'list_plan_prices',
         'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
         'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'add_clinic', 'assign_clinic', 'grant_clinics',
         'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key', 'preview_setting', 'set_setting',
@@ -109,12 +112,12 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'list_webhooks'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
-        'plan_limit', 'clinic', 'clinic_viewer', 'usage']
+        'plan_limit', 'plan_price', 'clinic', 'clinic_viewer', 'usage']
     UNION ALL
     SELECT 'auditor',
       u.functions || s.functions || ARRAY[
         'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
-        'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'list_webhooks'],
+        'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'list_webhooks', 'list_plan_prices'],
       u.tables || s.tables || ARRAY[
         'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
     FROM usage u, status s

@@ -1,0 +1,245 @@
+-- Statements: what a clinic, or a user, is billed for a month.
+--
+-- Of a closed month they are as it was closed, for ever; of another they are a draft, as it is now and
+-- without adjustments. A clinic's has the users who were its patients when the month was closed.
+
+-- Who is meant by the name of a clinic or of a user, of which one is NULL; refused if the caller sees none
+-- such.
+CREATE OR REPLACE FUNCTION analysis.statement_holder(
+  p_clinic text, p_user text, OUT o_clinic int, OUT o_shard smallint, OUT o_user bigint)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  PERFORM analysis.require_argument(
+    num_nonnulls(p_clinic, p_user) = 1, 'a statement is of one clinic or of one user');
+  IF p_clinic IS NOT NULL THEN
+    SELECT c.id INTO o_clinic FROM analysis.clinic c
+    WHERE c.name = p_clinic AND (v_seen IS NULL OR c.id = ANY (v_seen));
+    PERFORM analysis.require_argument(
+      o_clinic IS NOT NULL,
+      format('no clinic is called %s, or this login does not see it', left(p_clinic, 100)));
+  ELSE
+    o_shard := analysis.shard_of(p_user);
+    SELECT a.user_id INTO o_user FROM analysis.account a
+    WHERE a.shard = o_shard AND a.user_ref = p_user AND analysis.is_seen(v_seen, a.shard, a.user_id);
+    PERFORM analysis.require_argument(
+      o_user IS NOT NULL, 'there is no such user, or this login does not see them');
+  END IF;
+END $$;
+
+-- The lines of a statement: each segment that has units, in the order of the users' names; after them the
+-- adjustments, each with the month that it is of. Only those in one currency where p_currency names one.
+CREATE OR REPLACE FUNCTION analysis.statement_segments(
+  p_period smallint, p_clinic text, p_user text, p_currency text)
+RETURNS TABLE (
+  o_user text, o_for_period smallint, o_zone text, o_starts timestamptz, o_ends timestamptz,
+  o_starts_local timestamp, o_ends_local timestamp, o_plan text, o_plan_name text, o_limit bigint,
+  o_units bigint, o_over bigint, o_price text, o_amount text, o_currency text, o_reason text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_clinic int;
+  v_shard smallint;
+  v_user bigint;
+BEGIN
+  PERFORM analysis.require_argument(
+    p_period BETWEEN 24000 AND 32399, 'a statement is of a month of the years 2000 to 2699');
+  SELECT h.* INTO v_clinic, v_shard, v_user FROM analysis.statement_holder(p_clinic, p_user) h;
+  IF EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
+    RETURN QUERY
+    SELECT t.user_ref, t.for_period, t.zone, s.starts, s.ends, s.starts_local, s.ends_local, s.plan,
+      s.plan_name, s.monthly_limit, s.units, s.over, trim_scale(s.price)::text, s.amount::text, s.currency,
+      s.reason
+    FROM analysis.statement_line t
+    CROSS JOIN LATERAL (
+      SELECT g.clinic_id, g.segment, g.starts, g.ends, g.starts_local, g.ends_local, g.plan, g.plan_name,
+        g.monthly_limit, g.units, g.over, g.price, g.amount, g.currency, g.reason
+      FROM analysis.statement_segment g
+      WHERE g.report = t.report AND g.period = t.period AND g.line = t.line
+      UNION ALL
+      -- A line that was stated before there were segments.
+      SELECT a.clinic_id, 1, t.last_reset, e.ends, t.last_reset_local, timezone(t.zone, e.ends), t.plan,
+        t.plan_name, t.monthly_limit, t.used, t.over, NULL, NULL, NULL, NULL
+      FROM analysis.account a
+      CROSS JOIN LATERAL (
+        SELECT analysis.period_start((t.for_period + 1)::smallint, t.zone) AS ends) e
+      WHERE a.shard = t.shard AND a.user_id = t.user_id AND (t.used, t.over) <> (0, 0) AND NOT EXISTS (
+        SELECT FROM analysis.statement_segment g
+        WHERE g.report = t.report AND g.period = t.period AND g.line = t.line)) s
+    WHERE t.report = 'usage' AND t.period = p_period AND (s.units, s.over) <> (0, 0)
+      AND (s.clinic_id = v_clinic OR t.shard = v_shard AND t.user_id = v_user)
+      AND (p_currency IS NULL OR s.currency = p_currency)
+    ORDER BY t.line, s.segment;
+  ELSE
+    RETURN QUERY
+    SELECT a.user_ref, p_period, a.zone, s.starts, s.ends, s.starts_local, s.ends_local, s.plan, s.plan_name,
+      s.monthly_limit, s.units, s.over, trim_scale(s.price)::text, s.amount::text, s.currency, NULL
+    FROM analysis.usage_segments(
+      p_period, CASE WHEN v_clinic IS NOT NULL THEN ARRAY[v_clinic] END, v_shard, v_user) s
+    JOIN analysis.account a ON a.shard = s.shard AND a.user_id = s.user_id
+    WHERE s.units <> 0 AND (p_currency IS NULL OR s.currency = p_currency)
+    ORDER BY a.user_ref COLLATE "C", a.shard, a.user_id, s.segment;
+  END IF;
+END $$;
+COMMENT ON FUNCTION analysis.statement_segments IS
+  'Answers the lines of a clinic''s or a user''s statement of a month.';
+
+-- What a statement is of and adds up to, in a row for each currency in it (NULL: units without a price): the
+-- number of a closed one, which no other has, and the moment of the closing, or now, by the clocks of the
+-- installation's zone.
+CREATE OR REPLACE FUNCTION analysis.statement_totals(
+  p_period smallint, p_clinic text, p_user text, p_currency text)
+RETURNS TABLE (
+  o_number text, o_holder text, o_closed boolean, o_at timestamptz, o_at_local timestamp, o_zone text,
+  o_currency text, o_lines bigint, o_units bigint, o_over bigint, o_amount text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_clinic int;
+  v_user bigint;
+  v_closed timestamptz;
+  v_zone text := coalesce(analysis.setting_value('zone'), 'UTC');
+BEGIN
+  SELECT h.o_clinic, h.o_user INTO v_clinic, v_user FROM analysis.statement_holder(p_clinic, p_user) h;
+  v_closed := (SELECT s.closed_at FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
+  RETURN QUERY
+  SELECT
+    CASE WHEN v_closed IS NOT NULL THEN concat_ws(
+      '-', analysis.period_text(p_period), coalesce('C' || v_clinic, 'U' || v_user), p_currency) END,
+    coalesce(
+      (SELECT c.name FROM analysis.statement_clinic c
+       WHERE c.report = 'usage' AND c.period = p_period AND c.clinic_id = v_clinic), p_clinic, p_user),
+    v_closed IS NOT NULL, m.at, timezone(v_zone, m.at), v_zone, s.o_currency, count(s.o_units),
+    coalesce(sum(s.o_units), 0)::bigint, coalesce(sum(s.o_over), 0)::bigint, sum(s.o_amount::numeric)::text
+  FROM (SELECT coalesce(v_closed, now()) AS at) m
+  LEFT JOIN analysis.statement_segments(p_period, p_clinic, p_user, p_currency) s ON true
+  GROUP BY m.at, s.o_currency ORDER BY s.o_currency;
+END $$;
+COMMENT ON FUNCTION analysis.statement_totals IS
+  'Answers what a statement is of, and what it adds up to in each currency.';
+
+-- What the users of a statement used of each plan's limits in the month itself, and how many of them stayed
+-- below their limit, used it up, and went beyond it. The limit of all together is NULL where one has none.
+CREATE OR REPLACE FUNCTION analysis.statement_plans(
+  p_period smallint, p_clinic text, p_user text, p_currency text)
+RETURNS TABLE (
+  o_plan text, o_plan_name text, o_limit bigint, o_used bigint, o_under bigint, o_at bigint, o_over bigint)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT u.o_plan, u.plan_name, CASE WHEN bool_and(u.quota IS NOT NULL) THEN sum(u.quota)::bigint END,
+    sum(u.used)::bigint,
+    count(*) FILTER (WHERE u.over = 0 AND (u.used < u.quota) IS NOT FALSE),
+    count(*) FILTER (WHERE u.over = 0 AND u.used >= u.quota), count(*) FILTER (WHERE u.over > 0)
+  FROM (
+    SELECT s.o_user, s.o_plan, min(s.o_plan_name) AS plan_name,
+      CASE WHEN bool_and(s.o_limit IS NOT NULL) THEN max(s.o_limit) END AS quota, sum(s.o_units) AS used,
+      sum(s.o_over) AS over
+    FROM analysis.statement_segments(p_period, p_clinic, p_user, p_currency) s
+    WHERE s.o_for_period = p_period AND s.o_plan IS NOT NULL
+    GROUP BY s.o_user, s.o_plan) u
+  GROUP BY u.o_plan, u.plan_name ORDER BY u.o_plan COLLATE "C"
+$$;
+COMMENT ON FUNCTION analysis.statement_plans IS
+  'Answers what the users of a statement used of the limits of their plans.';
+
+-- How many analyses of a clinic's users ended on each day of a month by their own clocks.
+CREATE OR REPLACE FUNCTION analysis.clinic_days(p_period smallint, p_clinics int[])
+RETURNS TABLE (clinic_id int, day date, analyses bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT a.clinic_id, (r.finished_at AT TIME ZONE a.zone)::date, count(*)
+  FROM analysis.result r
+  JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
+  WHERE r.period = p_period AND r.outcome = 1 AND a.clinic_id = ANY (p_clinics)
+  GROUP BY 1, 2
+$$;
+
+-- How often each condition was found in the users of clinics, by band: as condition_counts, clinic by clinic.
+CREATE OR REPLACE FUNCTION analysis.clinic_conditions(p_period smallint, p_clinics int[])
+RETURNS TABLE (
+  clinic_id int, id text, normal boolean, name text, green bigint, yellow bigint, orange bigint, red bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT a.clinic_id, c.id, coalesce(c.normal, false), min(c.name COLLATE "C"),
+    count(*) FILTER (WHERE c.band = 1), count(*) FILTER (WHERE c.band = 2),
+    count(*) FILTER (WHERE c.band = 3), count(*) FILTER (WHERE c.band = 4)
+  FROM analysis.result r
+  JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
+  CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, name text, band smallint, normal boolean)
+  WHERE r.period = p_period AND r.outcome = 1 AND a.clinic_id = ANY (p_clinics)
+  GROUP BY a.clinic_id, c.id, coalesce(c.normal, false)
+$$;
+
+-- Keeps of every clinic with units in a closed month what its statement shows besides. Called by close_usage.
+CREATE OR REPLACE FUNCTION analysis.keep_clinic_counts(p_period smallint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_clinics int[] := ARRAY(
+    SELECT DISTINCT s.clinic_id FROM analysis.statement_segment s
+    WHERE s.report = 'usage' AND s.period = p_period AND s.clinic_id IS NOT NULL);
+BEGIN
+  INSERT INTO analysis.statement_clinic (report, period, clinic_id, name)
+  SELECT 'usage', p_period, c.id, c.name FROM analysis.clinic c WHERE c.id = ANY (v_clinics);
+  INSERT INTO analysis.statement_day (report, period, clinic_id, day, analyses)
+  SELECT 'usage', p_period, d.* FROM analysis.clinic_days(p_period, v_clinics) d;
+  INSERT INTO analysis.statement_condition (
+    report, period, clinic_id, id, normal, name, green, yellow, orange, red)
+  SELECT 'usage', p_period, c.* FROM analysis.clinic_conditions(p_period, v_clinics) c;
+END $$;
+
+-- The analyses of a clinic's statement by day.
+CREATE OR REPLACE FUNCTION analysis.statement_days(p_period smallint, p_clinic text)
+RETURNS TABLE (o_day date, o_analyses bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
+BEGIN
+  IF EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
+    RETURN QUERY
+    SELECT d.day, d.analyses FROM analysis.statement_day d
+    WHERE d.report = 'usage' AND d.period = p_period AND d.clinic_id = v_clinic ORDER BY d.day;
+  ELSE
+    RETURN QUERY
+    SELECT d.day, d.analyses FROM analysis.clinic_days(p_period, ARRAY[v_clinic]) d ORDER BY d.day;
+  END IF;
+END $$;
+COMMENT ON FUNCTION analysis.statement_days IS
+  'Answers how many analyses a clinic''s statement has of each day.';
+
+-- Records that a clinic's statement is read, with what was found in its patients; answers what
+-- statement_conditions asks for.
+CREATE OR REPLACE FUNCTION analysis.open_statement(p_period smallint, p_clinic text, p_detail jsonb)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
+BEGIN
+  PERFORM analysis.require_argument(
+    p_period BETWEEN 24000 AND 32399, 'a statement is of a month of the years 2000 to 2699');
+  RETURN analysis.open_reading(
+    'report', format('report:statement:%s:%s', analysis.period_text(p_period), v_clinic),
+    analysis.audit_detail(p_detail));
+END $$;
+COMMENT ON FUNCTION analysis.open_statement IS
+  'Records that a clinic''s statement is read; answers what statement_conditions asks for.';
+
+-- The conditions of a clinic's statement, the abnormal ones first, by the bytes of their ids.
+CREATE OR REPLACE FUNCTION analysis.statement_conditions(p_period smallint, p_clinic text, p_reading text)
+RETURNS TABLE (
+  o_id text, o_name text, o_normal boolean, o_green bigint, o_yellow bigint, o_orange bigint, o_red bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
+BEGIN
+  PERFORM analysis.require_reading(
+    'report', format('report:statement:%s:%s', analysis.period_text(p_period), v_clinic), p_reading);
+  IF EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
+    RETURN QUERY
+    SELECT c.id, c.name, c.normal, c.green, c.yellow, c.orange, c.red FROM analysis.statement_condition c
+    WHERE c.report = 'usage' AND c.period = p_period AND c.clinic_id = v_clinic
+    ORDER BY c.normal, c.id COLLATE "C";
+  ELSE
+    RETURN QUERY
+    SELECT c.id, c.name, c.normal, c.green, c.yellow, c.orange, c.red
+    FROM analysis.clinic_conditions(p_period, ARRAY[v_clinic]) c
+    ORDER BY c.normal, c.id COLLATE "C";
+  END IF;
+END $$;
+COMMENT ON FUNCTION analysis.statement_conditions IS
+  'Answers how often each condition of a clinic''s statement was found.';
