@@ -24,6 +24,13 @@ public struct CivilDate: Sendable, Hashable {
     (self.year, self.month, self.day) = (year, month, day)
   }
 
+  /// Reads a day as ISO 8601 writes it, `2026-10-01`; nil for anything else.
+  public init?(_ text: String) {
+    var scanner = DateScanner(text)
+    guard let date = scanner.date(), scanner.isAtEnd else { return nil }
+    self = date
+  }
+
   /// The day with a number, counted from 1970-01-01.
   public init(number: Int) {
     let (era, ofEra) = (number + 719_468).dividedDown(by: 146_097)

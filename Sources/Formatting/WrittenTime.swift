@@ -16,10 +16,7 @@ public struct WrittenTime: Sendable, Equatable {
   /// anything else.
   public init?(_ text: String) {
     var scanner = DateScanner(text)
-    guard let year = scanner.number(digits: 4), scanner.take("-"), let month = scanner.number(digits: 2),
-      scanner.take("-"), let day = scanner.number(digits: 2),
-      let date = CivilDate(year: year, month: month, day: day),
-      scanner.take("T") || scanner.take(" ") || scanner.take("t"),
+    guard let date = scanner.date(), scanner.take("T") || scanner.take(" ") || scanner.take("t"),
       let (ofDay, hasSeconds) = scanner.clock()
     else { return nil }
     var fraction = 0.0
@@ -84,6 +81,14 @@ public struct DateScanner {
   public mutating func timeOfDay() -> Int? {
     guard let (seconds, hasSeconds) = clock(), hasSeconds else { return nil }
     return seconds
+  }
+
+  /// Takes `YYYY-MM-DD`, a day that its month has.
+  mutating func date() -> CivilDate? {
+    guard let year = number(digits: 4), take("-"), let month = number(digits: 2), take("-"),
+      let day = number(digits: 2)
+    else { return nil }
+    return CivilDate(year: year, month: month, day: day)
   }
 
   /// Takes `hh:mm` or `hh:mm:ss`.

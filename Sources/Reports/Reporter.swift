@@ -217,7 +217,7 @@ public struct Reporter: Sendable {
   }
 
   /// Lets the server itself give up a statement that takes too long, for this transaction only.
-  private func limit(_ transaction: Transaction) async throws {
+  func limit(_ transaction: Transaction) async throws {
     _ = try await transaction.query(
       SQLFiles.required("server/timeout.sql"), [.text(String(max(1, timeout.milliseconds)))])
   }

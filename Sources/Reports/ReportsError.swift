@@ -5,7 +5,7 @@ public struct ReportsError: Error, CustomStringConvertible {
   /// The kinds of failure, which may grow.
   public struct Code: Hashable, Sendable, CustomStringConvertible {
     private enum Kind: String {
-      case unknownZone, unwritable, unreachable, database, interrupted, schema
+      case unknownZone, refused, unwritable, unreachable, database, interrupted, schema
     }
 
     private let kind: Kind
@@ -19,6 +19,8 @@ public struct ReportsError: Error, CustomStringConvertible {
 
     /// PostgreSQL knows no zone of that name.
     public static let unknownZone = Code(.unknownZone)
+    /// What was asked for is not there, this login does not see it, or it cannot be answered so.
+    public static let refused = Code(.refused)
     /// The file, or the one beside it, could not be written; nothing is left of it.
     public static let unwritable = Code(.unwritable)
     /// The database was not reached, or the connection was lost: trying again later may do.
@@ -87,6 +89,8 @@ extension ReportsError {
         .database,
         error.hint == nil ? "the login lacks a role of the database for this report" : error.message,
         advice: error.hint ?? "see which it needs with analysisctl roles check", underlying: error)
+    case "22023":  // invalid_parameter_value: raised by the schema's own functions
+      self.init(.refused, error.message, advice: error.hint, underlying: error)
     case _ where error.isReadOnlyServer:
       self.init(
         .unreachable,

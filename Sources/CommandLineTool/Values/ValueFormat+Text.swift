@@ -45,6 +45,19 @@ extension ValueFormat where Value == String {
       text: { $0 })
   }
 
+  /// A day of the calendar as `YYYY-MM-DD`.
+  public static var day: Self {
+    ValueFormat(
+      name: "YYYY-MM-DD",
+      parse: { (given: String) throws(ValueError) -> String in
+        guard CivilDate(given) != nil else {
+          throw ValueError("is not a day; write it as YYYY-MM-DD, for example 2026-10-01")
+        }
+        return given
+      },
+      text: { $0 })
+  }
+
   private static func notEmpty(_ given: String) throws(ValueError) -> String {
     guard !given.isEmpty else { throw ValueError("is empty") }
     guard !given.utf8.contains(0) else { throw ValueError("holds a NUL character") }

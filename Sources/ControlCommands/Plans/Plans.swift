@@ -5,13 +5,17 @@ import Formatting
 /// `analysisctl plans`.
 enum PlansCommand {
   static let command = ControlCommand(
-    "plans", abstract: "Show the plans, and set their monthly limits.",
+    "plans", abstract: "Show the plans, add one, and set monthly limits and prices.",
     examples: [
-      Example("analysisctl plans", "The plans and their limits."),
+      Example("analysisctl plans", "The plans with their limits and prices."),
+      Example("analysisctl plans add pro 200 --name Professional", "A new plan."),
+      Example("analysisctl plans set-price pro 0.50 EUR --from 2026-12-01", "What an analysis costs."),
       Example(
         "analysisctl plans set-limit free 2 --from 2026-12-01T00:00:00Z", "A new limit from a moment on."),
     ],
-    subcommands: [list, PlansSetLimitCommand.command],
+    subcommands: [
+      list, PlansAddCommand.command, PlansSetLimitCommand.command, PlansSetPriceCommand.command,
+    ],
     exitCodes: [.done, .usage, .unreachable, .tryLater]
   ) { context in
     try await show(context)
@@ -46,6 +50,7 @@ struct PlansResponse: Presentable {
             "limit": .count(plan.current?.monthly),
             "unlimited": .bool(plan.current.map { $0.monthly == nil } ?? false),
             "limits": .array(plan.limits.map(Self.json(of:))),
+            "prices": .array(plan.prices.map(Self.json(of:))),
           ]
         })
     ]
@@ -58,7 +63,35 @@ struct PlansResponse: Presentable {
     ]
   }
 
+  private static func json(of price: Plan.Price) -> JSONValue {
+    [
+      "from": .text(price.from), "price": .string(price.amount.description),
+      "currency": .string(price.currency), "in_force": .bool(price.isInForce),
+    ]
+  }
+
   func text(width: Int?, paint: Paint) -> String {
+    let limits = limitTable.render(width: width, paint: paint)
+    guard plans.contains(where: { !$0.prices.isEmpty }) else { return limits }
+    return limits + "\n" + priceTable.render(width: width, paint: paint)
+  }
+
+  private var priceTable: Table {
+    var table = Table([
+      .init("PLAN", wraps: true), .init("PRICE OF ONE", alignment: .right), .init("FROM"), .init("IN FORCE"),
+    ])
+    for plan in plans {
+      for price in plan.prices {
+        table.add([
+          Cell(plan.name), Cell("\(price.amount) \(price.currency)"), Cell(price.from ?? "the beginning"),
+          price.isInForce ? Cell("yes", .green) : Cell("no", .dim),
+        ])
+      }
+    }
+    return table
+  }
+
+  private var limitTable: Table {
     var table = Table([
       .init("PLAN", wraps: true), .init("NAME", shrinks: true), .init("LIMIT A MONTH", alignment: .right),
       .init("FROM"),
@@ -74,6 +107,6 @@ struct PlansResponse: Presentable {
         ])
       }
     }
-    return table.render(width: width, paint: paint)
+    return table
   }
 }

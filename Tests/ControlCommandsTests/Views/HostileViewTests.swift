@@ -75,7 +75,7 @@ struct HostileViewTests {
     check(UsersListResponse(users: [summary], isFull: true))
     check(
       UsersImportResponse(lines: [.init(line: 3, user: text, outcome: .refused(text))]))
-    check(PlansResponse(plans: [Plan(name: text, displayName: text, cost: 10, limits: [])]))
+    check(PlansResponse(plans: [Plan(name: text, displayName: text, cost: 10, limits: [], prices: [])]))
     check(
       ClinicsResponse(
         clinics: [Clinic(id: 1, name: text, users: 2)], viewers: [ClinicViewer(role: text, clinics: [text])]))

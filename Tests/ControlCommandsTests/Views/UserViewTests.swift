@@ -1,5 +1,6 @@
 import AnalysisCore
 import CommandLineTool
+import Formatting
 import Testing
 
 @testable import Administration
@@ -106,19 +107,24 @@ struct UserViewTests {
     #expect(UsersImportResponse(lines: []).exitCode == .nothingToDo)
   }
 
-  @Test("plans with their dated limits")
-  func plans() {
+  @Test("plans with their dated limits and prices")
+  func plans() throws {
+    let half = try #require(DecimalText("0.50"))
     let plans = [
       Plan(
         name: "free", displayName: "Basic", cost: 1000,
         limits: [
           Plan.Limit(from: nil, monthly: 5, isInForce: true),
           Plan.Limit(from: Fixed.moment, monthly: 2, isInForce: false),
+        ],
+        prices: [
+          Plan.Price(from: nil, amount: half, currency: "EUR", isInForce: true),
+          Plan.Price(from: "2026-12-01", amount: half, currency: "EUR", isInForce: false),
         ]),
       Plan(
         name: "premium", displayName: "Premium", cost: 1000,
-        limits: [Plan.Limit(from: nil, monthly: nil, isInForce: true)]),
-      Plan(name: "new", displayName: "New", cost: 10, limits: []),
+        limits: [Plan.Limit(from: nil, monthly: nil, isInForce: true)], prices: []),
+      Plan(name: "new", displayName: "New", cost: 10, limits: [], prices: []),
     ]
     let lines = Fixed.text(PlansResponse(plans: plans)).split(separator: "\n").map(String.init)
     #expect(
@@ -128,16 +134,21 @@ struct UserViewTests {
         "free     Basic                2  2026-10-01 00:00:00Z  no",
         "premium  Premium      unlimited  the beginning         yes",
         "new      New           none yet                        ",
+        "PLAN  PRICE OF ONE  FROM           IN FORCE",
+        "free      0.50 EUR  the beginning  yes",
+        "free      0.50 EUR  2026-12-01     no",
       ])
     #expect(
       Fixed.json(PlansResponse(plans: plans))
         == [
           #"{"plans":[{"plan":"free","name":"Basic","cost":1000,"limit":5,"unlimited":false,"limits":["#,
           #"{"from":null,"limit":5,"unlimited":false,"in_force":true},"#,
-          #"{"from":"2026-10-01T00:00:00.250Z","limit":2,"unlimited":false,"in_force":false}]},"#,
+          #"{"from":"2026-10-01T00:00:00.250Z","limit":2,"unlimited":false,"in_force":false}],"prices":["#,
+          #"{"from":null,"price":"0.50","currency":"EUR","in_force":true},"#,
+          #"{"from":"2026-12-01","price":"0.50","currency":"EUR","in_force":false}]},"#,
           #"{"plan":"premium","name":"Premium","cost":1000,"limit":null,"unlimited":true,"limits":["#,
-          #"{"from":null,"limit":null,"unlimited":true,"in_force":true}]},"#,
-          #"{"plan":"new","name":"New","cost":10,"limit":null,"unlimited":false,"limits":[]}]}"#,
+          #"{"from":null,"limit":null,"unlimited":true,"in_force":true}],"prices":[]},"#,
+          #"{"plan":"new","name":"New","cost":10,"limit":null,"unlimited":false,"limits":[],"prices":[]}]}"#,
         ].joined())
   }
 }

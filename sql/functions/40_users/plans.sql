@@ -13,7 +13,8 @@ BEGIN
   END IF;
   PERFORM analysis.require_argument(
     (p_from >= v_created) IS NOT FALSE,
-    format('plan %s is there since %s only, and holds for nobody before', p_plan, v_created));
+    format('plan %s is there since %s only, and holds for nobody before', p_plan,
+      to_char(v_created AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')));
   RETURN v_id;
 END $$;
 
@@ -68,52 +69,67 @@ END $$;
 COMMENT ON FUNCTION analysis.set_plan_limit IS
   'Gives a plan a monthly limit from a moment on.';
 
+-- A price with at least the digits that its currency has.
+CREATE OR REPLACE FUNCTION analysis.price_text(p_price numeric, p_currency text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT round(p_price, greatest(min_scale(p_price), analysis.currency_digits(p_currency)))::text
+$$;
+
 -- Gives a plan a price for one unit, from the midnight of a day on by each user's clocks (NULL: from the
 -- beginning, while the plan has no price at all). A bill that is closed keeps the price that it was made
 -- with, so none can begin in a closed month; and where a price begins already, another is refused unless it
--- is to replace that.
+-- is to replace that. The price is written in digits, since a binary number would round it; the day as
+-- 2026-10-01.
 CREATE OR REPLACE FUNCTION analysis.set_plan_price(
-  p_plan text, p_price numeric, p_currency text, p_from date, p_replace boolean)
+  p_plan text, p_price text, p_currency text, p_from text, p_replace boolean)
 RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_plan smallint;
-  v_from date := coalesce(p_from, '-infinity');
+  v_price numeric;
+  v_day date;
+  v_from date;
   v_closed smallint;
   v_there text;
 BEGIN
   PERFORM analysis.require_argument(
-    p_price BETWEEN 0 AND 1000000 AND scale(p_price) <= 6,
+    p_price ~ '^[0-9]{1,7}([.][0-9]{1,6})?$' AND p_price::numeric <= 1000000,
     'a price is from 0 to 1000000, with at most 6 digits after the point');
+  PERFORM analysis.require_argument(
+    (p_from ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$') IS NOT FALSE, 'a day is written as 2026-10-01');
+  v_price := p_price;
+  v_day := to_date(p_from, 'YYYY-MM-DD');
+  v_from := coalesce(v_day, '-infinity');
   PERFORM analysis.require_argument(
     analysis.currency_digits(p_currency) IS NOT NULL,
     'a price has a currency by its three letters in ISO 4217, such as EUR');
   PERFORM analysis.require_argument(p_replace IS NOT NULL, 'a price replaces another or does not');
-  PERFORM analysis.require_date(p_from::timestamp AT TIME ZONE 'UTC');
-  v_plan := analysis.plan_named(p_plan, (p_from + 1)::timestamp AT TIME ZONE 'Etc/GMT+12');
+  PERFORM analysis.require_date(v_day::timestamp AT TIME ZONE 'UTC');
+  v_plan := analysis.plan_named(p_plan, (v_day + 1)::timestamp AT TIME ZONE 'Etc/GMT+12');
   -- No month is closed meanwhile, and no other price given.
   LOCK TABLE analysis.statement IN SHARE MODE;
   LOCK TABLE analysis.plan_price IN SHARE ROW EXCLUSIVE MODE;
   SELECT max(s.period) INTO v_closed FROM analysis.statement s WHERE s.report = 'usage';
-  IF p_from < make_date((v_closed + 1) / 12, (v_closed + 1) % 12 + 1, 1) THEN
+  IF v_day < make_date((v_closed + 1) / 12, (v_closed + 1) % 12 + 1, 1) THEN
     RAISE EXCEPTION 'a price cannot begin on %: % is closed', p_from, analysis.period_text(v_closed)
       USING ERRCODE = '22023', HINT = format('The first day on which one can begin is %s-01.',
         analysis.period_text((v_closed + 1)::smallint));
   END IF;
-  SELECT format('%s %s', trim_scale(c.price), c.currency) INTO v_there FROM analysis.plan_price c
+  SELECT format('%s %s', analysis.price_text(c.price, c.currency), c.currency) INTO v_there
+  FROM analysis.plan_price c
   WHERE c.plan_id = v_plan AND (c.valid_from = v_from OR p_from IS NULL)
   ORDER BY c.valid_from DESC LIMIT 1;
   IF v_there IS NOT NULL AND (p_from IS NULL OR NOT p_replace) THEN
-    RAISE EXCEPTION 'plan % has a price already%: %', p_plan, ' from ' || p_from, v_there
+    RAISE EXCEPTION 'plan % has a price already%: %', p_plan, coalesce(' from ' || p_from, ''), v_there
       USING ERRCODE = '22023', HINT = CASE WHEN p_from IS NULL THEN 'Say from which day the new one holds.'
         ELSE 'Say that the new one replaces it, or name another day.' END;
   END IF;
   INSERT INTO analysis.plan_price (plan_id, valid_from, price, currency)
-  VALUES (v_plan, v_from, p_price, p_currency)
+  VALUES (v_plan, v_from, v_price, p_currency)
   ON CONFLICT (plan_id, valid_from) DO UPDATE SET price = EXCLUDED.price, currency = EXCLUDED.currency;
   PERFORM analysis.audit_add(
     'set_price', 'plan:' || p_plan, jsonb_strip_nulls(jsonb_build_object(
-      'price', trim_scale(p_price)::text, 'currency', p_currency, 'from', p_from)));
+      'price', p_price, 'currency', p_currency, 'from', p_from)));
 END $$;
 COMMENT ON FUNCTION analysis.set_plan_price IS
   'Gives a plan a price for one unit from a day on.';
@@ -141,9 +157,10 @@ COMMENT ON FUNCTION analysis.list_plans IS
 -- What a unit of each plan costs, by the day from which the price holds (NULL: from the beginning). Which is
 -- in force is said by the clocks of the installation's zone.
 CREATE OR REPLACE FUNCTION analysis.list_plan_prices()
-RETURNS TABLE (o_plan text, o_from date, o_price text, o_currency text, o_in_force boolean)
+RETURNS TABLE (o_plan text, o_from text, o_price text, o_currency text, o_in_force boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT p.name, nullif(c.valid_from, '-infinity'), trim_scale(c.price)::text, c.currency,
+  SELECT p.name, to_char(nullif(c.valid_from, '-infinity'), 'YYYY-MM-DD'),
+    analysis.price_text(c.price, c.currency), c.currency,
     c.valid_from IS NOT DISTINCT FROM (
       SELECT max(f.valid_from)
       FROM analysis.plan_price f

@@ -177,7 +177,7 @@ LANGUAGE sql STABLE AS $$
     d.over, c.price,
     round(d.units * c.price, analysis.currency_digits(c.currency)), c.currency,
     coalesce(nullif(concat_ws(', ', nullif(c.failed, 0) || ' failed', nullif(c.cancelled, 0) || ' cancelled',
-      nullif(greatest(-d.units - c.failed - c.cancelled, 0), 0) || ' counted elsewhere'), ''), 'recounted')
+      nullif(greatest(-d.units - c.failed - c.cancelled, 0), 0) || ' given back'), ''), 'recounted')
       || ' since the month was closed'
   FROM (
     SELECT c.*, sum(c.own) OVER () AS all_own FROM changed c) c

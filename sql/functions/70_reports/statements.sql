@@ -48,8 +48,8 @@ BEGIN
   IF EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
     RETURN QUERY
     SELECT t.user_ref, t.for_period, t.zone, s.starts, s.ends, s.starts_local, s.ends_local, s.plan,
-      s.plan_name, s.monthly_limit, s.units, s.over, trim_scale(s.price)::text, s.amount::text, s.currency,
-      s.reason
+      s.plan_name, s.monthly_limit, s.units, s.over, analysis.price_text(s.price, s.currency),
+      s.amount::text, s.currency, s.reason
     FROM analysis.statement_line t
     CROSS JOIN LATERAL (
       SELECT g.clinic_id, g.segment, g.starts, g.ends, g.starts_local, g.ends_local, g.plan, g.plan_name,
@@ -73,7 +73,8 @@ BEGIN
   ELSE
     RETURN QUERY
     SELECT a.user_ref, p_period, a.zone, s.starts, s.ends, s.starts_local, s.ends_local, s.plan, s.plan_name,
-      s.monthly_limit, s.units, s.over, trim_scale(s.price)::text, s.amount::text, s.currency, NULL
+      s.monthly_limit, s.units, s.over, analysis.price_text(s.price, s.currency), s.amount::text, s.currency,
+      NULL
     FROM analysis.usage_segments(
       p_period, CASE WHEN v_clinic IS NOT NULL THEN ARRAY[v_clinic] END, v_shard, v_user) s
     JOIN analysis.account a ON a.shard = s.shard AND a.user_id = s.user_id
@@ -185,18 +186,19 @@ END $$;
 
 -- The analyses of a clinic's statement by day.
 CREATE OR REPLACE FUNCTION analysis.statement_days(p_period smallint, p_clinic text)
-RETURNS TABLE (o_day date, o_analyses bigint)
+RETURNS TABLE (o_day text, o_analyses bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
 BEGIN
   IF EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
     RETURN QUERY
-    SELECT d.day, d.analyses FROM analysis.statement_day d
+    SELECT to_char(d.day, 'YYYY-MM-DD'), d.analyses FROM analysis.statement_day d
     WHERE d.report = 'usage' AND d.period = p_period AND d.clinic_id = v_clinic ORDER BY d.day;
   ELSE
     RETURN QUERY
-    SELECT d.day, d.analyses FROM analysis.clinic_days(p_period, ARRAY[v_clinic]) d ORDER BY d.day;
+    SELECT to_char(d.day, 'YYYY-MM-DD'), d.analyses
+    FROM analysis.clinic_days(p_period, ARRAY[v_clinic]) d ORDER BY d.day;
   END IF;
 END $$;
 COMMENT ON FUNCTION analysis.statement_days IS

@@ -53,6 +53,7 @@ enum FailureMessage {
     if error.underlying is CancellationError { return interrupted }
     return switch error.code {
     case .unknownZone: CommandFailure(.usage, error.message, advice: error.advice)
+    case .refused: CommandFailure(.refused, error.message, advice: error.advice)
     case .unwritable:
       CommandFailure(
         (error.underlying as? SystemError).map(ExitCode.init(of:)) ?? .permission, error.message,
