@@ -88,6 +88,8 @@ let package = Package(
     systemLibrary("Csodium", "libsodium", "libsodium-dev"),
     systemLibrary("Ccrypto", "libcrypto", "libssl-dev"),
     systemLibrary("Csystemd", "libsystemd", "libsystemd-dev"),
+    systemLibrary("Cpango", "pangocairo", "libpango1.0-dev"),
+    systemLibrary("Cxlsxwriter", "xlsxwriter", "libxlsxwriter-dev"),
 
     // The SQL of sql/, compiled in.
     .executableTarget(
@@ -106,6 +108,7 @@ let package = Package(
     module("HTTPServing", ["Formatting", "EventLoop", "Cmicrohttpd"]),
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("Journal", ["System", "Csystemd"]),
+    module("Markup", ["Formatting", "System"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("NetworkAddresses", ["EventLoop"]),
@@ -124,7 +127,12 @@ let package = Package(
     module(
       "Administration",
       ["AnalysisCore", "Formatting", "System", "Journal", "EventLoop", "PostgreSQL", "SQLFiles", "JobQueue"]),
-    module("Reports", ["AnalysisCore", "Formatting", "System", "PostgreSQL", "SQLFiles"]),
+    module(
+      "Reports",
+      [
+        "AnalysisCore", "Formatting", "Markup", "System", "PostgreSQL", "SQLFiles", "Clinux", "Cpango",
+        "Cxlsxwriter",
+      ]),
     module(
       "Worker",
       [
@@ -154,7 +162,7 @@ let package = Package(
     module(
       "Dashboard",
       [
-        "AnalysisCore", "Formatting", "HTTPServing", "System", "PostgreSQL", "JobQueue",
+        "AnalysisCore", "Formatting", "HTTPServing", "Markup", "System", "PostgreSQL", "JobQueue",
         "Administration", "Reports",
       ]),
     module(
@@ -256,7 +264,7 @@ let package = Package(
       "DashboardTests",
       [
         "Dashboard", "Administration", "AnalysisCore", "EventLoop", "Formatting", "HTTPServing",
-        "HTTPTestSupport", "JobQueue", "PostgreSQL", "QueueTestSupport", "System", "TestSupport",
+        "HTTPTestSupport", "JobQueue", "Markup", "PostgreSQL", "QueueTestSupport", "System", "TestSupport",
       ]),
     tests(
       "ControlCommandsTests",

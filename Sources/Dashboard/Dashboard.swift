@@ -1,5 +1,6 @@
 public import HTTPServing
 import JobQueue
+import Markup
 
 /// The pages of `analysisctl serve` for a person at a browser.
 public struct Dashboard: Sendable {

@@ -1,5 +1,6 @@
 import HTTPServing
 import JobQueue
+import Markup
 
 /// Something that a page changes. Its address, asked for, shows what would be done and what cannot be undone; the form
 /// there does it, and leads to a page that says what was done.

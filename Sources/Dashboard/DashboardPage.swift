@@ -1,5 +1,6 @@
 import HTTPServing
 import JobQueue
+import Markup
 
 /// A page: where it is, what it belongs to, and what makes it.
 struct DashboardPage: Sendable {

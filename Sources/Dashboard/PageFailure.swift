@@ -1,4 +1,5 @@
 import JobQueue
+import Markup
 import PostgreSQL
 import Reports
 

@@ -97,6 +97,21 @@ public struct LocalTime: Equatable, Sendable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// The day that the zone's calendar shows.
+  public var date: CivilDate { CivilDate(number: Int(local.dividedDown(by: 86_400).quotient)) }
+
+  /// Seconds since that day's first, as the zone's clocks count them.
+  public var secondOfDay: Int { Int(local.dividedDown(by: 86_400).rest) }
+
+  /// As short as it can be read: `2026-10-01` at midnight, else `2026-10-15 14:30`, with seconds where there are some.
+  public var short: String {
+    let text = text
+    let second = secondOfDay
+    if second == 0 { return String(text.prefix { $0 != "T" }) }
+    let clock = text.dropLast(6).replacing("T", with: " ")
+    return String(second % 60 == 0 ? clock.dropLast(3) : clock[...])
+  }
+
   /// Appends that text.
   public func append(to bytes: inout [UInt8]) {
     Self.appendClock(local, to: &bytes)

@@ -2,6 +2,7 @@ import Administration
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 extension DashboardPage {
   /// Who did what to what, when and why.

@@ -1,6 +1,7 @@
 import Administration
 import Formatting
 import HTTPServing
+import Markup
 
 /// What is searched for in the audit: the form, the query of its address, and a page of what was found.
 struct AuditSearch {

@@ -3,6 +3,7 @@ import AnalysisCore
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 /// The batches, the newest first.
 enum BatchesPage {

@@ -3,6 +3,7 @@ import AnalysisCore
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 /// The jobs that failed, by their causes.
 enum FailuresPage {

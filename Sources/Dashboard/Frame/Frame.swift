@@ -1,3 +1,5 @@
+import Markup
+
 /// What stands around every page: title, menu, who reads it, and the links to the stylesheet and the script.
 struct Frame {
   /// The part of the dashboard to which the page belongs; nil for the page that asks for the token.

@@ -1,12 +1,10 @@
+import Markup
+
 /// What `/style.css` is: the one sheet of all pages.
 enum Stylesheet {
-  /// The colours have a contrast of at least 4.5 to 1 with what they stand on (WCAG 2.2, 1.4.3), in both schemes.
+  /// The rules of every page, in the colours of `Palette`.
   static let css = """
-    :root { --ink: #1b1f24; --paper: #ffffff; --soft: #f3f5f7; --line: #c6ccd3; --quiet: #525b66; --link: #0b57a4;
-      --good: #176b33; --warn: #7a4f00; --bad: #a8201a; --second: #6b3fa0; }
-    @media (prefers-color-scheme: dark) {
-      :root { --ink: #e6e9ed; --paper: #14171b; --soft: #1f242a; --line: #454d57; --quiet: #a9b2bd; --link: #7ab8ff;
-        --good: #6fce8b; --warn: #e3b341; --bad: #ff8f87; --second: #c8a6f5; } }
+    \(Palette.css)
     * { box-sizing: border-box; }
     body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
     a { color: var(--link); }

@@ -2,6 +2,7 @@ import Administration
 import AnalysisCore
 import HTTPServing
 import JobQueue
+import Markup
 
 extension JobChange {
   /// The roles of which any may change jobs on the dashboard.

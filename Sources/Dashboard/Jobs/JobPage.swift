@@ -3,6 +3,7 @@ import AnalysisCore
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 /// A job: what is kept of it, what happened to it, and what was found.
 enum JobPage {

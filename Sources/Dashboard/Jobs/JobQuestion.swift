@@ -2,6 +2,7 @@ import Administration
 import AnalysisCore
 import HTTPServing
 import JobQueue
+import Markup
 
 /// Which jobs a page shows or an action means, as the address says it.
 struct JobQuestion: Sendable, Equatable {

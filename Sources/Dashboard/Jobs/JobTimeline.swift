@@ -2,6 +2,7 @@ import Administration
 import AnalysisCore
 import Formatting
 import JobQueue
+import Markup
 
 /// What happened to a job, in the order in which it did. Times are those that the database has: when a job was claimed
 /// is nowhere written down, and of calls that brought nothing only their end; so a length is shown where it is known.

@@ -3,6 +3,7 @@ import AnalysisCore
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 /// The list of jobs: all of them by number, or the dead ones by their end, with their causes.
 enum JobsPage {

@@ -2,6 +2,7 @@ import Administration
 import AnalysisCore
 import HTTPServing
 import JobQueue
+import Markup
 
 /// Changes of all jobs that match a filter.
 ///

@@ -3,6 +3,7 @@ import AnalysisCore
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 extension DashboardPage {
   /// What waits, what runs, how fast, and what is in the way.

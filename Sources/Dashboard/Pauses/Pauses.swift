@@ -3,6 +3,7 @@ import AnalysisCore
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 /// Pausing and resuming: what is paused, and the two actions.
 enum Pauses {

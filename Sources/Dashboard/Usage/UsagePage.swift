@@ -2,6 +2,7 @@ import Administration
 import AnalysisCore
 import HTTPServing
 import JobQueue
+import Markup
 
 extension DashboardPage {
   /// What users and clinics have used of the running month.

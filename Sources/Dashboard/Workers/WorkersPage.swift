@@ -2,6 +2,7 @@ import Administration
 import Formatting
 import HTTPServing
 import JobQueue
+import Markup
 
 extension DashboardPage {
   /// Who works on the queue.

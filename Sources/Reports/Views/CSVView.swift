@@ -38,6 +38,7 @@ struct CSVView: ReportView {
     case .borrowed(let text): CSVText.append(text, to: &bytes)
     case .identifier(let number), .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)
+    case .number(let number): bytes.append(contentsOf: number.description.utf8)
     case .percentage(let number):
       DigitText.append(number, to: &bytes)
       bytes.append(UInt8(ascii: "%"))

@@ -70,6 +70,8 @@ enum Cell: Equatable, Sendable {
   case integer(Int64)
   /// A measured number.
   case decimal(Double)
+  /// A number that is kept as its decimal digits, as an amount of money is.
+  case number(DecimalText)
   /// A whole percentage, written with its sign.
   case percentage(Int64)
   /// A moment, written as the clocks of its zone show it.
@@ -100,6 +102,11 @@ enum Cell: Equatable, Sendable {
   /// A yes or no that may be missing.
   init(_ value: Bool?) {
     self = value.map(Cell.boolean) ?? .absent
+  }
+
+  /// Decimal digits that may be missing.
+  init(_ value: DecimalText?) {
+    self = value.map(Cell.number) ?? .absent
   }
 
   /// A measured number that may be missing.

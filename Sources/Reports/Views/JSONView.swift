@@ -44,6 +44,8 @@ struct JSONView: ReportView {
     case .identifier(let number): JSONWriter.append(String(number), to: &bytes)
     case .integer(let number): DigitText.append(number, to: &bytes)
     case .decimal(let number): DigitText.append(number, to: &bytes)
+    // As text: most readers of JSON make a binary number of the other form.
+    case .number(let number): JSONWriter.append(number.description, to: &bytes)
     case .percentage(let number): JSONWriter.append("\(number)%", to: &bytes)
     case .time(let time): JSONWriter.append(time.text, to: &bytes)
     case .boolean(let yes): bytes.append(contentsOf: (yes ? "true" : "false").utf8)

@@ -92,6 +92,7 @@ struct TableView: ReportView {
     case .borrowed(let text): printable(text.string)
     case .identifier(let number), .integer(let number): String(number)
     case .decimal(let number): String(describing: number)
+    case .number(let number): number.description
     case .percentage(let number): "\(number)%"
     case .time(let time): time.text
     case .boolean(let yes): yes ? "yes" : "no"

@@ -1,5 +1,6 @@
 import Administration
 import JobQueue
+import Markup
 import PostgreSQL
 import TestSupport
 import Testing

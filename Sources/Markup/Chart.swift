@@ -1,13 +1,20 @@
 /// A line chart, drawn as SVG within the page. A table of the same numbers stands behind it for whoever does not see it.
-struct Chart {
+public struct Chart {
   /// One line of it.
-  struct Line {
+  public struct Line {
     /// What it shows, in the legend.
     let name: String
     /// The class by which the stylesheet colours it.
     let style: String
     /// A value for each moment; nil where nothing is known.
     let values: [Double?]
+
+    /// A line.
+    public init(name: String, style: String, values: [Double?]) {
+      self.name = name
+      self.style = style
+      self.values = values
+    }
   }
 
   /// What it shows, for its heading.
@@ -16,13 +23,22 @@ struct Chart {
   let unit: String
   /// The moments, as they are shown, the oldest first.
   let moments: [String]
+  /// Its lines, a value a moment.
   let lines: [Line]
+
+  /// A chart.
+  public init(title: String, unit: String, moments: [String], lines: [Line]) {
+    self.title = title
+    self.unit = unit
+    self.moments = moments
+    self.lines = lines
+  }
 
   private static let width = 600
   private static let height = 160
 
   /// The chart and its table.
-  var html: HTML {
+  public var html: HTML {
     let top = Self.roundedUp(lines.flatMap(\.values).compactMap(\.self).max() ?? 0)
     return """
       <figure>

@@ -1,0 +1,3 @@
+// libxlsxwriter.
+#pragma once
+#include <xlsxwriter.h>

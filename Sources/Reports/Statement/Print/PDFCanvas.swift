@@ -1,0 +1,221 @@
+import Cpango
+import Formatting
+
+/// A PDF that is written page by page: cairo makes its bytes, pango shapes its text, in whatever script it is.
+///
+/// Lengths are points, a 72nd of an inch, from the upper left corner. The same calls with the same fonts make the same
+/// bytes. Of what was drawn it holds the present page and the letters that were used.
+struct PDFCanvas: ~Copyable {
+  /// How a text looks.
+  enum Style: Int, CaseIterable {
+    /// The name of the document.
+    case title
+    /// The name of a part.
+    case heading
+    /// Running text.
+    case body
+    /// What stands out in running text.
+    case strong
+    /// Notes.
+    case note
+    /// A cell of a table.
+    case cell
+    /// The head of a table.
+    case head
+
+    /// Its height in points.
+    var size: Double {
+      switch self {
+      case .title: 18
+      case .heading: 11.5
+      case .body, .strong: 9
+      case .note, .cell, .head: 7.5
+      }
+    }
+
+    fileprivate var isBold: Bool { self == .title || self == .heading || self == .strong || self == .head }
+  }
+
+  /// Where a text stands within its width.
+  enum Alignment {
+    case left, right
+  }
+
+  private let surface: OpaquePointer
+  private let cairo: OpaquePointer
+  private let fonts: UnsafeMutablePointer<PangoFontMap>
+  private let context: OpaquePointer
+  private let layouts: [OpaquePointer]
+  private let lineHeights: [Double]
+  private let output: PDFOutput
+
+  /// Starts a PDF. Throws `unwritable` where no font is installed.
+  init(width: Double, height: Double) throws(ReportsError) {
+    let output = PDFOutput()
+    // The canvas holds the output for longer than cairo writes to it: it ends the surface first.
+    let surface = cairo_pdf_surface_create_for_stream(
+      { closure, data, length in
+        guard let closure, let data else { return CAIRO_STATUS_WRITE_ERROR }
+        Unmanaged<PDFOutput>.fromOpaque(closure).takeUnretainedValue().append(data, Int(length))
+        return CAIRO_STATUS_SUCCESS
+      }, Unmanaged.passUnretained(output).toOpaque(), width, height)
+    guard let surface, let cairo = cairo_create(surface), let fonts = pango_cairo_font_map_new() else {
+      fatalError("There is no memory for a page.")
+    }
+    self.output = output
+    self.surface = surface
+    self.cairo = cairo
+    self.fonts = fonts
+    // Points are points, and letters stand where they would on paper, whatever the machine's screen is like.
+    pango_cairo_font_map_set_resolution(OpaquePointer(fonts), 72)
+    let context = pango_font_map_create_context(fonts)
+    let options = cairo_font_options_create()
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE)
+    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF)
+    pango_cairo_context_set_font_options(context, options)
+    cairo_font_options_destroy(options)
+    guard let context else { fatalError("There is no memory for a page.") }
+    self.context = context
+    layouts = Style.allCases.compactMap { Self.layout($0, context) }
+    lineHeights = layouts.map { Self.height(of: "Ag", in: $0) }
+    guard layouts.allSatisfy(Self.hasLetters) else {
+      throw ReportsError(
+        .unwritable, "no font is installed, so that no PDF can be written",
+        advice: "install one, such as Debian's package fonts-dejavu-core")
+    }
+  }
+
+  deinit {
+    for layout in layouts { g_object_unref(UnsafeMutableRawPointer(layout)) }
+    g_object_unref(UnsafeMutableRawPointer(context))
+    cairo_destroy(cairo)
+    cairo_surface_finish(surface)
+    cairo_surface_destroy(surface)
+    g_object_unref(UnsafeMutableRawPointer(fonts))
+  }
+
+  /// Sets the title, what it is about, and when it was made, as `2026-11-04T00:00:00+07:00`.
+  func describe(title: String, subject: String, created: String) {
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, title)
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_SUBJECT, subject)
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, created)
+    cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_MOD_DATE, created)
+  }
+
+  /// The height of one line.
+  func lineHeight(_ style: Style) -> Double { lineHeights[style.rawValue] }
+
+  /// How high a text is that is broken into lines of a width.
+  func height(_ text: String, _ style: Style, width: Double) -> Double {
+    guard !Self.surelyFits(text, style, width: width) else { return lineHeight(style) }
+    prepare(text, style, width: width, .left)
+    var (wide, high): (Int32, Int32) = (0, 0)
+    pango_layout_get_size(layouts[style.rawValue], &wide, &high)
+    return Double(high) / Double(PANGO_SCALE)
+  }
+
+  /// Draws a text, broken into lines of a width.
+  func draw(
+    _ text: String, _ style: Style, x: Double, y: Double, width: Double, _ alignment: Alignment = .left,
+    isQuiet: Bool = false
+  ) {
+    guard !text.isEmpty else { return }
+    prepare(text, style, width: width, alignment)
+    let grey = isQuiet ? 0.35 : 0
+    cairo_set_source_rgb(cairo, grey, grey, grey)
+    cairo_move_to(cairo, x, y)
+    pango_cairo_show_layout(cairo, layouts[style.rawValue])
+  }
+
+  /// Draws a horizontal line.
+  func rule(x: Double, y: Double, width: Double, thickness: Double) {
+    let grey = thickness < 0.5 ? 0.7 : 0.2
+    cairo_set_source_rgb(cairo, grey, grey, grey)
+    cairo_rectangle(cairo, x, y, width, thickness)
+    cairo_fill(cairo)
+  }
+
+  /// Ends the page, and returns the bytes that are ready.
+  func endPage() throws(ReportsError) -> [UInt8] {
+    cairo_show_page(cairo)
+    try check(cairo_status(cairo))
+    return output.take()
+  }
+
+  /// Ends the document, and returns the last bytes.
+  consuming func finish() throws(ReportsError) -> [UInt8] {
+    cairo_surface_finish(surface)
+    try check(cairo_surface_status(surface))
+    return output.take()
+  }
+
+  private func check(_ status: cairo_status_t) throws(ReportsError) {
+    guard status != CAIRO_STATUS_SUCCESS else { return }
+    let text = cairo_status_to_string(status).map { String(cString: $0) } ?? "error \(status.rawValue)"
+    throw ReportsError(.unwritable, "the PDF could not be made: \(text)")
+  }
+
+  private func prepare(_ text: String, _ style: Style, width: Double, _ alignment: Alignment) {
+    let layout = layouts[style.rawValue]
+    pango_layout_set_width(layout, Int32(width * Double(PANGO_SCALE)))
+    pango_layout_set_alignment(layout, alignment == .left ? PANGO_ALIGN_LEFT : PANGO_ALIGN_RIGHT)
+    Self.set(text, of: layout)
+  }
+
+  /// Whether a text surely needs one line: plain ASCII letters are at most as wide as the font is high.
+  private static func surelyFits(_ text: String, _ style: Style, width: Double) -> Bool {
+    Double(text.utf8.count) * style.size * 1.02 <= width
+      && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+  }
+
+  private static func layout(_ style: Style, _ context: OpaquePointer) -> OpaquePointer? {
+    let layout = pango_layout_new(context)
+    let font = pango_font_description_new()
+    pango_font_description_set_family(font, "DejaVu Sans")
+    pango_font_description_set_absolute_size(font, style.size * Double(PANGO_SCALE))
+    pango_font_description_set_weight(font, style.isBold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL)
+    pango_layout_set_font_description(layout, font)
+    pango_font_description_free(font)
+    pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
+    // A cell stays on its side where its text runs from right to left.
+    pango_layout_set_auto_dir(layout, 0)
+    return layout
+  }
+
+  private static func height(of text: String, in layout: OpaquePointer) -> Double {
+    pango_layout_set_width(layout, -1)
+    set(text, of: layout)
+    var (wide, high): (Int32, Int32) = (0, 0)
+    pango_layout_get_size(layout, &wide, &high)
+    return Double(high) / Double(PANGO_SCALE)
+  }
+
+  private static func set(_ text: String, of layout: OpaquePointer) {
+    var text = printable(text, keeping: "\n")
+    text.withUTF8 { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { characters in
+        pango_layout_set_text(layout, characters.baseAddress, Int32(characters.count))
+      }
+    }
+  }
+
+  /// Whether there is a font with the plainest letters: without one, boxes would be drawn instead.
+  private static func hasLetters(_ layout: OpaquePointer) -> Bool {
+    set("Ag0", of: layout)
+    return pango_layout_get_unknown_glyphs_count(layout) == 0
+  }
+}
+
+/// What cairo has written and nobody has taken yet.
+private final class PDFOutput {
+  private var bytes: [UInt8] = []
+
+  func append(_ data: UnsafePointer<UInt8>, _ count: Int) {
+    bytes.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
+  }
+
+  func take() -> [UInt8] {
+    defer { bytes.removeAll(keepingCapacity: true) }
+    return bytes
+  }
+}

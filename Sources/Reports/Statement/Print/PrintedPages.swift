@@ -1,0 +1,108 @@
+/// Where on which page the next piece of a document goes. Without a total it only counts the pages.
+struct PrintedPages {
+  private typealias Paper = StatementPrint.Paper
+
+  /// How many pages there are; nil while they are counted and nothing is drawn.
+  private let total: Int?
+  /// What stands at the foot of each page beside its number.
+  private let footer: String
+  /// The page, from 1.
+  private(set) var number = 1
+  private var y = Paper.top
+  /// The table whose head is repeated on each page.
+  private var table: PrintedTable?
+
+  init(total: Int?, footer: String) {
+    self.total = total
+    self.footer = footer
+  }
+
+  private var isDrawing: Bool { total != nil }
+
+  /// Leaves space free.
+  mutating func skip(_ points: Double) { y += points }
+
+  /// A text as wide as the page, with space below it. What is kept next to it goes to the next page with it.
+  mutating func text(
+    _ text: String, _ style: PDFCanvas.Style, space: Double, keepingNext next: Double = 0,
+    on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
+  ) throws {
+    let height = canvas.height(text, style, width: Paper.textWidth)
+    try makeRoom(height + space + next, on: canvas, to: sink)
+    if isDrawing {
+      canvas.draw(text, style, x: Paper.left, y: y, width: Paper.textWidth, isQuiet: style == .note)
+    }
+    y += height + space
+  }
+
+  /// A fact with its name before it.
+  mutating func fact(
+    _ fact: StatementWords.Fact, isStrong: Bool = false, on canvas: borrowing PDFCanvas,
+    to sink: ([UInt8]) throws -> Void
+  ) throws {
+    let nameWidth = 130.0
+    let style = isStrong ? PDFCanvas.Style.strong : .body
+    let width = Paper.textWidth - nameWidth
+    let height = canvas.height(fact.value, style, width: width)
+    try makeRoom(height, on: canvas, to: sink)
+    if isDrawing {
+      canvas.draw(fact.name, style, x: Paper.left, y: y, width: nameWidth - 6, isQuiet: !isStrong)
+      canvas.draw(fact.value, style, x: Paper.left + nameWidth, y: y, width: width)
+    }
+    y += height + 3
+  }
+
+  /// Begins a table: its head is drawn here and on each page that follows.
+  mutating func begin(
+    _ table: PrintedTable, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
+  ) throws {
+    self.table = nil
+    try makeRoom(40, on: canvas, to: sink)
+    self.table = table
+    drawHead(on: canvas)
+  }
+
+  /// A row of the table.
+  mutating func row(
+    _ cells: [String], on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
+  ) throws {
+    guard let table else { return }
+    let height = table.height(cells, .cell, on: canvas)
+    try makeRoom(height, on: canvas, to: sink)
+    if isDrawing { table.draw(cells, .cell, x: Paper.left, y: y, height: height, on: canvas) }
+    y += height
+  }
+
+  /// Ends the table.
+  mutating func endTable() { table = nil }
+
+  /// Ends the last page.
+  func end(on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void) throws {
+    guard let total else { return }
+    canvas.rule(x: Paper.left, y: Paper.footer - 6, width: Paper.textWidth, thickness: 0.25)
+    canvas.draw(footer, .note, x: Paper.left, y: Paper.footer, width: Paper.textWidth - 90, isQuiet: true)
+    canvas.draw(
+      "page \(number) of \(total)", .note, x: Paper.left + Paper.textWidth - 90, y: Paper.footer, width: 90,
+      .right, isQuiet: true)
+    try sink(try canvas.endPage())
+  }
+
+  /// Begins another page where a height does not fit on this one.
+  private mutating func makeRoom(
+    _ height: Double, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
+  ) throws {
+    guard y + height > Paper.bottom, y > Paper.top else { return }
+    try end(on: canvas, to: sink)
+    number += 1
+    y = Paper.top
+    drawHead(on: canvas)
+  }
+
+  private mutating func drawHead(on canvas: borrowing PDFCanvas) {
+    guard let table else { return }
+    let titles = table.columns.map(\.title)
+    let height = table.height(titles, .head, on: canvas)
+    if isDrawing { table.draw(titles, .head, x: Paper.left, y: y, height: height, on: canvas) }
+    y += height
+  }
+}

@@ -1,0 +1,60 @@
+import Formatting
+import Markup
+
+extension StatementPage {
+  /// The charts of what is known.
+  var charts: HTML {
+    let drawn = [days, conditions, usage].compactMap(\.self)
+    return drawn.isEmpty ? "" : "<h2>The month in pictures</h2>\n\(drawn)\n"
+  }
+
+  private var days: HTML? {
+    guard !statement.days.isEmpty else { return nil }
+    return ColumnChart(
+      "Analyses a day", label: "Day", unit: "Analyses",
+      bars: statement.days.map { day in .init(String(day.date.day), day.analyses) }
+    ).html
+  }
+
+  private var conditions: HTML? {
+    guard !statement.conditions.isEmpty else { return nil }
+    return BarChart(
+      "bands", "Conditions by how sure the endpoint was", label: "Condition",
+      parts: [
+        .init("green", .blank, style: "good"), .init("yellow", .dots, style: "warn"),
+        .init("orange", .stripes, style: "warn"), .init("red", .solid, style: "bad"),
+      ],
+      bars: statement.conditions.map { condition in
+        let values = [condition.green, condition.yellow, condition.orange, condition.red]
+        return .init(
+          StatementWords.short(condition.name), values, note: "\(values.reduce(0, +)) in all")
+      }
+    ).html
+  }
+
+  private var usage: HTML? {
+    guard !statement.usage.isEmpty else { return nil }
+    return BarChart(
+      "limits", "Usage against the limits", label: "Plan",
+      parts: [
+        .init("used", .solid, style: "link"), .init("used beyond the limits", .stripes, style: "bad"),
+        .init("not used", .blank, style: "link"),
+      ],
+      bars: statement.usage.map(bar), scale: .shares
+    ).html
+  }
+
+  private func bar(_ usage: MonthStatement.PlanUsage) -> BarChart.Bar {
+    let name = StatementWords.short(usage.plan)
+    guard let limit = usage.limit else {
+      return .init(name, [0, 0, 0], note: "no limit, \(usage.used) used by \(usage.under) users")
+    }
+    let parts = [min(usage.used, limit), max(0, usage.used - limit), max(0, limit - usage.used)]
+    return .init(name, parts, note: "\(usage.used) of \(limit)", line: users(usage))
+  }
+
+  /// `users: 97 under, 18 at, 5 over their limits`.
+  private func users(_ usage: MonthStatement.PlanUsage) -> String {
+    "users: \(usage.under) under, \(usage.at) at, \(usage.over) over their limits"
+  }
+}

@@ -1,0 +1,77 @@
+import Formatting
+import TestSupport
+import Testing
+
+@testable import Reports
+
+@Suite(
+  "A statement as PDF",
+  .enabled(
+    if: Judge.pdfToText != nil && Judge.pdfInfo != nil, "needs pdftotext and pdfinfo, of poppler-utils"))
+struct StatementPrintTests {
+  @Test("It names all that the statement is, and every amount")
+  func content() async throws {
+    let statement = StatementExample.statement()
+    let text = try await Judge.text(ofPDF: write(statement))
+    let words = [
+      "Statement 2026-10-0007", "North <Clinic>", "1 Harbour Street", "10110 Jakarta", "October 2026",
+      "closed on 2026-11-04T09:15:00+07:00", "15.76 EUR", statement.sha256, "=1+1", "bob <b>\"&'",
+      "America/New_York", "14:30", "2 failed, 1 cancelled since the month", "-1.50", "unlimited",
+      "page 1 of 1",
+    ]
+    for word in words { #expect(text.contains(word), "\(word) is missing") }
+    for line in statement.lines + statement.adjustments {
+      if let amount = line.amount { #expect(text.contains(amount.description)) }
+    }
+    // Arabic letters as such, joined or not, and none of them a box.
+    #expect(text.contains("عيادة"))
+  }
+
+  @Test("Three thousand lines go over many pages, each with the table's head and its number")
+  func pages() async throws {
+    let statement = StatementExample.statement(others: 3_000)
+    let path = try write(statement)
+    let pages = try await Judge.text(ofPDF: path).split(separator: "\u{0C}")
+    #expect(pages.count > 40)
+    for (index, page) in pages.enumerated() {
+      #expect(page.contains("page \(index + 1) of \(pages.count)"))
+      if index > 0, index < pages.count - 1 { #expect(page.contains("Until")) }
+    }
+    let rows = pages.joined().split(separator: "\n").filter { $0.hasPrefix("user-") }
+    #expect(rows.count == 3_000)
+    #expect(rows.allSatisfy { $0.hasSuffix("0.50") })
+  }
+
+  @Test("It says when the month was closed, not when it was written")
+  func metadata() async throws {
+    let facts = try await Judge.facts(ofPDF: write(StatementExample.statement()))
+    #expect(facts.contains("Statement 2026-10-0007, North <Clinic>, October 2026"))
+    #expect(facts.contains("2026-11-04T02:15:00Z"))
+    #expect(facts.contains("(A4)"))
+  }
+
+  @Test("A month in which nothing was used is a page")
+  func empty() async throws {
+    let text = try await Judge.text(ofPDF: write(StatementExample.empty))
+    #expect(text.contains("Nothing was used in this month."))
+    #expect(text.contains("it may still change"))
+  }
+
+  @Test("A cell that is long is broken into lines, and a foreign text cannot fill pages")
+  func longCells() async throws {
+    var statement = StatementExample.statement()
+    statement.lines[1].user = String(repeating: "w", count: 5_000)
+    let path = try write(statement)
+    #expect(try await Judge.text(ofPDF: path).contains("page 1 of 1"))
+  }
+
+  private let folder: TemporaryFolder
+
+  init() throws {
+    folder = try TemporaryFolder()
+  }
+
+  private func write(_ statement: MonthStatement) throws -> String {
+    try statement.write(to: folder.path("statement.pdf"), as: .pdf).path
+  }
+}
