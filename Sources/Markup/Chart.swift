@@ -105,7 +105,7 @@ public struct Chart {
   }
 
   /// `12`, `0.5`.
-  static func shown(_ value: Double) -> String {
+  public static func shown(_ value: Double) -> String {
     let tenths = (value * 10).rounded()
     guard tenths.truncatingRemainder(dividingBy: 10) != 0 else { return String(Int(tenths / 10)) }
     return "\(Int(tenths) / 10).\(abs(Int(tenths)) % 10)"

@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import EventLoop
 import Formatting
+import JobQueue
 import Reports
 
 /// `analysisctl statement`.

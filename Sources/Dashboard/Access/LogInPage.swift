@@ -1,3 +1,5 @@
+import Markup
+
 /// The pages by which a reader comes in and goes out.
 enum LogInPage {
   static let page = Page(
