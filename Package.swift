@@ -131,7 +131,7 @@ let package = Package(
       "Reports",
       [
         "AnalysisCore", "Formatting", "Markup", "System", "PostgreSQL", "SQLFiles", "Clinux", "Cpango",
-        "Cxlsxwriter",
+        "Cxlsxwriter", "Czlib",
       ]),
     module(
       "Worker",
@@ -208,6 +208,7 @@ let package = Package(
     tests("AnalysisCoreTests", ["AnalysisCore", "System", "TestSupport"]),
     tests("FormattingTests", ["Formatting", "TestSupport"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"]),
+    tests("MarkupTests", ["Markup"]),
     tests("LoggingTests", ["Formatting", "Logging", "System", "TestSupport"]),
     tests("MonitoringTests", ["Formatting", "Monitoring", "TestSupport"]),
     tests("HTTPServingTests", ["Formatting", "HTTPServing", "HTTPTestSupport", "TestSupport"]),

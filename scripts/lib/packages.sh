@@ -45,11 +45,12 @@ install_wanted() {
 
 # What the executables are built from and what runs beside them in the demo and the tests.
 BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libpng-dev
-  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev)
-RUN_PACKAGES=(postgresql python3 python3-pil util-linux)
+  libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev libpango1.0-dev libxlsxwriter-dev)
+RUN_PACKAGES=(postgresql python3 python3-pil util-linux fonts-dejavu-core)
 
 # What the tests need besides: judges of what we write, and tools that make faults.
-TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd prometheus)
+TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd prometheus
+  poppler-utils libreoffice-calc-nogui)
 
 # Drivers by which the programs of docs/sql.md are run; the test of one that is missing is skipped.
 DRIVER_PACKAGES=(node-pg golang-go golang-github-jackc-pgx-v4-dev)

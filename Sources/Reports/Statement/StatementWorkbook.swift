@@ -24,7 +24,12 @@ struct StatementWorkbook {
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     try fill("/proc/self/fd/\(file)", temporary: folder)
-    try Self.pass(file, to: sink)
+    let bytes = try Self.read(file)
+    let rows = 1 + statement.lines.count + statement.adjustments.count
+    guard WorkbookCheck(bytes: bytes).isWhole(sheet: "xl/worksheets/sheet2.xml", rows: rows) else {
+      throw Self.error("it was not whole")
+    }
+    try sink(bytes)
   }
 
   private func fill(_ path: String, temporary folder: String) throws {
@@ -129,20 +134,19 @@ struct StatementWorkbook {
     "reason": 42,
   ]
 
-  /// Reads the file in memory from its beginning.
-  private static func pass(_ file: Int32, to sink: ([UInt8]) throws -> Void) throws {
-    guard lseek(file, 0, SEEK_SET) == 0 else { throw error("it cannot be read again") }
-    while true {
-      var failure: Int32 = 0
-      let chunk = [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-        let got = read(file, buffer.baseAddress, buffer.count)
-        failure = got < 0 ? errno : 0
-        count = max(0, got)
+  /// All that is in the file in memory.
+  private static func read(_ file: Int32) throws -> [UInt8] {
+    let size = Int(lseek(file, 0, SEEK_END))
+    guard size > 0 else { throw error("nothing of it can be read") }
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size {
+        let got = pread(file, buffer.baseAddress?.advanced(by: count), size - count, count)
+        guard got > 0 else { break }
+        count += got
       }
-      guard failure == 0 else { throw error(String(cString: strerror(failure))) }
-      guard !chunk.isEmpty else { return }
-      try sink(chunk)
     }
+    guard bytes.count == size else { throw error("not all of it can be read") }
+    return bytes
   }
 
   fileprivate static func check(_ outcome: lxw_error) throws {

@@ -69,6 +69,9 @@ struct HeldLockTests {
     "set_photo": "analysis.set_photo(0::smallint, 'ann', 'https://example.com/a')",
     "save_profile": "analysis.save_profile(0::smallint, 1, 'Ann', NULL, NULL, NULL, NULL)",
     "set_plan_limit": "analysis.set_plan_limit('free', 9, NULL)",
+    "add_plan": "analysis.add_plan('held', 'Held', 9, 1000)",
+    "set_plan_price": "analysis.set_plan_price('free', '1', 'EUR', NULL, false)",
+    "open_statement": "analysis.open_statement(24321::smallint, 'north', NULL)",
     "add_clinic": "analysis.add_clinic('held')",
     "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', 'north')",
     "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
@@ -118,9 +121,9 @@ struct HeldLockTests {
     purge_results purge_usage rescue resume uncancel
     """,
     "5s": """
-    add_clinic add_user add_webhook assign_clinic grant_clinics lift_clinics remove_webhook \
+    add_clinic add_plan add_user add_webhook assign_clinic grant_clinics lift_clinics remove_webhook \
     replay_webhook revoke_clinics rewrap_webhook save_profile set_photo set_plan set_plan_limit \
-    set_setting set_zone test_webhook
+    set_plan_price set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
     "20s": "erase_user",

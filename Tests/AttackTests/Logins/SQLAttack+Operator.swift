@@ -201,6 +201,16 @@ extension SQLAttack {
       .administrator, "sets a limit below nothing", "SELECT analysis.set_plan_limit('free', -1, NULL)",
       .refused("22023")),
     SQLAttack(
+      .administrator, "sets a price below nothing",
+      "SELECT analysis.set_plan_price('free', '-1', 'EUR', '2599-01-01', false)", .refused("22023")),
+    SQLAttack(
+      .administrator, "sets a price without end",
+      "SELECT analysis.set_plan_price('free', repeat('9', 1000000), 'EUR', '2599-01-01', false)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "adds a plan that looks like another",
+      "SELECT analysis.add_plan(E'fr\u200Bee', 'Free', 1, 1000)", .refused("22023")),
+    SQLAttack(
       .administrator, "moves a user to a zone that is a file",
       "SELECT analysis.set_zone(0::smallint, 'ann-north', '../../../etc/passwd')", .nothing),
     SQLAttack(

@@ -48,6 +48,24 @@ extension SQLAttack {
       .northernReporter, "states a month for all clinics", "SELECT analysis.close_usage(24300::smallint)",
       .refused("42501")),
     SQLAttack(
+      .northernReporter, "reads another clinic's statement",
+      "SELECT * FROM analysis.statement_segments({month}::smallint, 'south', NULL, NULL)", .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads another clinic's totals",
+      "SELECT * FROM analysis.statement_totals({month}::smallint, 'south', NULL, NULL)", .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads another clinic's days",
+      "SELECT * FROM analysis.statement_days({month}::smallint, 'south')", .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads the bill of another clinic's patient",
+      "SELECT * FROM analysis.statement_segments({month}::smallint, NULL, 'sue-south', NULL)", .refused("22023")),
+    SQLAttack(
+      .northernReporter, "opens another clinic's statement",
+      "SELECT analysis.open_statement({month}::smallint, 'south', NULL)", .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads what was found in its clinic without an entry in the audit",
+      "SELECT * FROM analysis.statement_conditions({month}::smallint, 'north', '{reading}')", .refused("42501")),
+    SQLAttack(
       .northernReporter, "lifts its own restriction", "SELECT analysis.lift_clinics('{me}')",
       .refused("42501")),
     SQLAttack(

@@ -30,7 +30,10 @@ struct BillOfMaterialsTests {
     for program in Self.programs {
       #expect(bill.contains("Relationship: SPDXRef-DOCUMENT DESCRIBES SPDXRef-program-\(program)\n"))
     }
-    for package in ["libpq5", "libcurl4", "libssl3", "libsodium23", "libturbojpeg0", "libc6"] {
+    for package in [
+      "libpq5", "libcurl4", "libssl3", "libsodium23", "libturbojpeg0", "libpango-1.0-0", "libxlsxwriter4",
+      "libc6",
+    ] {
       #expect(bill.contains("PackageName: \(package)\n"), "\(package)")
       #expect(bill.contains("DYNAMIC_LINK SPDXRef-deb-\(package)"), "\(package)")
     }

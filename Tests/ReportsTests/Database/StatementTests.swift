@@ -206,7 +206,10 @@ struct StatementTests {
     arguments: [
       "UPDATE analysis.statement SET closed_at = now()", "DELETE FROM analysis.statement",
       "TRUNCATE analysis.statement CASCADE", "UPDATE analysis.statement_line SET used = 0",
-      "DELETE FROM analysis.statement_line", "TRUNCATE analysis.statement_line",
+      "DELETE FROM analysis.statement_line", "TRUNCATE analysis.statement_line CASCADE",
+      "UPDATE analysis.statement_segment SET amount = 0", "DELETE FROM analysis.statement_segment",
+      "TRUNCATE analysis.statement_segment", "DELETE FROM analysis.statement_clinic",
+      "UPDATE analysis.statement_day SET analyses = 0", "DELETE FROM analysis.statement_condition",
     ])
   func appendOnly(sql: String) async throws {
     try await withQueue(from: .plantedMonth) { queue in

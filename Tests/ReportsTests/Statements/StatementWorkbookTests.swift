@@ -1,4 +1,5 @@
 import Formatting
+import Foundation
 import TestSupport
 import Testing
 
@@ -50,6 +51,20 @@ struct StatementWorkbookTests {
     #expect(sheet.contains("state=\"frozen\""))
     let properties = try await Judge.part("docProps/core.xml", of: path)
     #expect(properties.contains("2026-11-04T02:15:00Z"))
+  }
+
+  @Test(
+    "Where the disk is full there is no workbook, and not one without rows",
+    .enabled(if: getuid() == 0, "needs root"))
+  func fullDisk() async throws {
+    let volume = try await SmallVolume(megabytes: 2)
+    let outcome = Result {
+      try StatementExample.statement(others: 5_000).write(to: "\(volume.path)/x", as: .xlsx)
+    }
+    let left = try FileManager.default.contentsOfDirectory(atPath: volume.path)
+    await volume.remove()
+    #expect(throws: ReportsError.self) { try outcome.get() }
+    #expect(left.isEmpty)
   }
 
   @Test(

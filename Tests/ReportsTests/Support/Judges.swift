@@ -34,7 +34,7 @@ enum Judge {
       ])
     var sheets: [String: [[String]]] = [:]
     for name in try folder.names(in: "sheets") {
-      let sheet = name.split(separator: "-").last.map { $0.replacing(".csv", with: "") } ?? name
+      let sheet = name.replacing("statement-", with: "").replacing(".csv", with: "")
       sheets[sheet] = try await Python.csvRows(folder.bytes("sheets/\(name)"), encoding: "utf-8")
     }
     return sheets

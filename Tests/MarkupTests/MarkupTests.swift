@@ -1,7 +1,6 @@
-import Markup
 import Testing
 
-@testable import Dashboard
+@testable import Markup
 
 @Suite("The markup of a page")
 struct MarkupTests {
