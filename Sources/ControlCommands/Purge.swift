@@ -19,8 +19,9 @@ enum PurgeCommand {
     discussion: """
       The settings keep_images, keep_results, keep_dead, keep_audit and keep_usage say for how long. Jobs that wait, \
       run or are scheduled keep all that they need, and a picture that several jobs show goes with the last of them. \
-      A month of which everything is past its time goes as a whole. Before jobs of a month are removed its usage is \
-      stated, if it is not yet.
+      A month of which everything is past its time goes as a whole. Jobs of a month stay until the month is closed, so \
+      that no bill can miss them: where one could be closed and is not, the exit code is 6, and analysisctl month \
+      close closes it.
 
       It shows what would go and asks. Timers and scripts give --yes.
 
@@ -41,7 +42,8 @@ enum PurgeCommand {
     ],
     inputs: [dryRun, Confirmation.yes, share, RemoteImageOptions.keptCache, cacheOnly],
     exitCodes: [
-      .done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater, .permission,
+      .done, .refused, .nothingToDo, .jobsStillOpen, .usage, .unreadableInput, .unreachable, .tryLater,
+      .permission,
     ],
     timerSuccesses: [.done, .nothingToDo]
   ) { context in
@@ -56,17 +58,17 @@ enum PurgeCommand {
       return try await sweep(cache, context)
     }
     if try !settings.isDry && !context[Confirmation.yes] {
-      guard try await isConfirmed(settings, cache, context) else { return .nothingToDo }
+      let answer = try await confirmed(settings, cache, context)
+      guard answer == .done else { return answer }
     }
     return try await run(settings, cache, context)
   }
 
-  /// Shows what would go and asks; false where nothing would.
-  private static func isConfirmed(
+  /// Shows what would go and asks; the code to end with where nothing would.
+  private static func confirmed(
     _ settings: Purger.Settings, _ cache: CacheArguments?, _ context: ControlContext
-  ) async throws -> Bool {
-    try Confirmation.requireTerminal(
-      context, "Give --yes to do it without being asked; nothing was changed.")
+  ) async throws -> ExitCode {
+    try Confirmation.requireTerminal(context)
     var settings = settings
     settings.isDry = true
     let dry = settings
@@ -78,13 +80,14 @@ enum PurgeCommand {
       let report = try await Purger(session.database, dry).run { interruption.isAsked }
       let response = PurgeResponse(report: report, cached: cached, isDry: true)
       let text = response.text(width: 80, paint: Paint(false))
-      if response.exitCode == .nothingToDo {
+      for line in response.kept { session.view.sayUnlessJSON(line) }
+      guard response.hasLines else {
         session.view.sayUnlessJSON(text)
-        return .nothingToDo
+        return response.exitCode
       }
       try await Confirmation.require(text + "It cannot be undone. Remove it?", session)
       return .done
-    } == .done
+    }
   }
 
   /// The folder alone.
@@ -116,6 +119,8 @@ enum PurgeCommand {
           .run { interruption.isAsked }
         let response = PurgeResponse(report: report, cached: cached, isDry: settings.isDry)
         try session.view.show(response)
+        // A script that throws results away hears of it too.
+        for line in response.kept { session.view.sayUnlessJSON(line) }
         return response.exitCode
       }
     } catch {
@@ -140,7 +145,19 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
 
   var exitCode: ExitCode {
     if !report.isComplete || !report.busyMonths.isEmpty { return .tryLater }
-    return report.lines.isEmpty && cached.files == 0 ? .nothingToDo : .done
+    if !report.unclosedMonths.isEmpty { return .jobsStillOpen }
+    return hasLines ? .done : .nothingToDo
+  }
+
+  /// Whether something went, or would.
+  var hasLines: Bool { !report.lines.isEmpty || cached.files > 0 }
+
+  /// What was kept although it is past its time, a line for each month.
+  var kept: [String] {
+    report.unclosedMonths.map { month in
+      "What is past its time in \(month) is kept, since the month is not closed. Close it with "
+        + "\(BilledMonth.commandToClose(month)), and purge again."
+    }
   }
 
   var json: JSONValue {
@@ -154,6 +171,7 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
           ]
         } + cacheLines),
       "busy_months": .array(report.busyMonths.map { .month($0) }),
+      "unclosed_months": .array(report.unclosedMonths.map { .month($0) }),
     ]
   }
 
@@ -174,7 +192,7 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     var text = ""
-    if !report.lines.isEmpty || cached.files > 0 {
+    if hasLines {
       var table = Table([
         .init("KIND"), .init("MONTH"), .init("ROWS", alignment: .right), .init("BYTES", alignment: .right),
         .init("HOW"),
@@ -190,7 +208,7 @@ struct PurgeResponse: Sendable, Equatable, Presentable {
       }
       text =
         (isDry ? "Would be removed:\n" : "Removed:\n") + table.render(width: width, paint: paint)
-    } else if width != nil {
+    } else if width != nil, report.unclosedMonths.isEmpty {
       text = "Nothing is past its time.\n"
     }
     for month in report.busyMonths {

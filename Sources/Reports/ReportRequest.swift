@@ -48,18 +48,9 @@ extension ReportKind {
   public var hasDiagnoses: Bool { self == .analyses || self == .conditions }
 }
 
-/// A month that is over, and for whose statement somebody may be waiting.
-public struct DueMonth: Sendable, Equatable {
-  /// The month.
-  public let month: Period
-  /// Whether a usage report of it is a statement: it is closed, or its time of grace is over and reporting
-  /// it closes it.
-  public let canBeStated: Bool
-}
-
 /// Whether a month's usage may still change.
 public enum ReportState: String, Sendable {
-  /// The month is running, or its time of grace is not over, or nobody asked for its usage since.
+  /// The month is running, or its time of grace is not over, or nobody has closed it since.
   case draft
   /// The month's usage is stored as a statement and comes out the same for ever.
   case closed
@@ -111,4 +102,6 @@ public struct ReportOutcome: Sendable, Equatable {
   /// Since when results of the month have been removed, in seconds since 1970: the report holds what is left of them.
   /// Nil while the month is whole, and for usage, which was stated before.
   public internal(set) var removedSince: Double?
+  /// Whether this is a draft of the usage of a month that could be closed.
+  public internal(set) var canBeClosed = false
 }

@@ -38,23 +38,9 @@ public struct Reporter: Sendable {
     }
   }
 
-  /// The months that are over in every zone, from the first in which anything was used, the oldest first.
-  /// Throws `unreachable`, `database` or `schema`.
-  public func dueMonths() async throws(ReportsError) -> [DueMonth] {
-    do {
-      return try await database.query(
-        SQLFunction("due_months", 1, "period", "is_due").text, [.timestamp(moment)], deadline: timeout
-      ).map { row in
-        DueMonth(month: try row.month("period"), canBeStated: try row.bool("is_due"))
-      }
-    } catch {
-      throw ReportsError(wrapping: error, timeout: timeout)
-    }
-  }
-
   /// Writes a report.
   ///
-  /// A `usage` report whose month is past its time of grace closes the month first, unless another did.
+  /// Of a month that is not closed a `usage` report is a draft: to write one closes nothing.
   /// One about people is recorded in the audit, by `actor` and with `detail` (a JSON object), once everything
   /// else is sound and before its rows are read; whoever may not read it is refused, and leaves no entry.
   /// `progress` is told now and then how many rows are written, and at the end.
@@ -90,12 +76,13 @@ public struct Reporter: Sendable {
     let meta: ReportMeta
     let openJobs: Int
     let removedSince: Timestamp?
+    let canBeClosed: Bool
 
     func outcome(sha256: String?, isNew: Bool) -> ReportOutcome {
       let kind: ReportOutcome.Kind = openJobs > 0 ? .openJobs : isNew ? .written : .nothingToDo
       return ReportOutcome(
         kind: kind, rows: meta.rows, state: meta.state, openJobs: openJobs, sha256: sha256,
-        removedSince: removedSince?.secondsSince1970)
+        removedSince: removedSince?.secondsSince1970, canBeClosed: canBeClosed)
     }
   }
 
@@ -104,7 +91,6 @@ public struct Reporter: Sendable {
     to sink: (_ chunk: [UInt8]) throws -> Void
   ) async throws -> WrittenReport {
     let zone = try await zone(named: request.zone)
-    if request.kind == .usage { try await closeIfDue(request.month) }
     let reading = try await open(request, actor, detail)
     return try await database.transaction(
       isolation: .repeatableRead, readOnly: true, deadline: timeout
@@ -119,7 +105,9 @@ public struct Reporter: Sendable {
       if facts.isOver, facts.state == .draft {
         openJobs = try await self.openJobs(of: request.month, in: transaction)
       }
-      return WrittenReport(meta: meta, openJobs: openJobs, removedSince: meta.removedSince)
+      return WrittenReport(
+        meta: meta, openJobs: openJobs, removedSince: meta.removedSince,
+        canBeClosed: request.kind == .usage && facts.state == .draft && facts.isDue)
     }
   }
 
@@ -189,18 +177,6 @@ public struct Reporter: Sendable {
         advice: "give an IANA name such as Asia/Jakarta")
     }
     return try row.string("name")
-  }
-
-  /// Closes the month when its grace is over and nobody has. A replica cannot, and reports a draft.
-  private func closeIfDue(_ month: Period) async throws {
-    let facts = try await facts(of: month, in: database)
-    guard facts.closedAt == nil, facts.isDue, !facts.isReplica else { return }
-    try await database.transaction(isolation: .readCommitted, deadline: timeout) { transaction in
-      try await limit(transaction)
-      _ = try await transaction.query(
-        SQLFunction("close_usage", 2).text, [.int16(month.label), .timestamp(facts.moment)], deadline: timeout
-      )
-    }
   }
 
   private func facts(of month: Period, in database: some Queryable) async throws -> MonthFacts {

@@ -9,8 +9,8 @@
 # commands FILE FIRST [LAST [BLOCK]]
 #                             the commands that a document shows in its numbered sections from one to another, or in the
 #                             section with a title; of all blocks, or of one. The endpoint is the stand-in of the check
-# start_unit UNIT             starts what a unit, or an instance of one (NAME@INSTANCE), starts in `root`: its command line,
-#                             as its user, with its environment and its credentials
+# start_unit UNIT             starts what a unit, or an instance of one (NAME@INSTANCE), starts in `root`: its command lines
+#                             one after the other, as its user, with its environment and its credentials
 # await SECONDS WHAT COMMAND  waits until the command succeeds; after so many seconds it fails and says WHAT
 # start_endpoint              starts the stand-in endpoint in `root`, whose program is installed there
 # say WORD...                 prints a heading
@@ -103,10 +103,20 @@ sed -n 's/^LoadCredential=//p' $file | sed 's|%i|$instance|g' | while IFS=: read
 done
 variables=\$(sed -n 's/^Environment=//p' $file | sed 's|%d|$credentials|g; s|%i|$instance|g')
 user=\$(sed -n 's/^User=//p' $file)
-command=\$(sed -n 's/^ExecStart=//p' $file | sed 's|%i|$instance|g')
+successes=" 0 \$(sed -n 's/^SuccessExitStatus=//p' $file) "
+mapfile -t commands < <(sed -n 's/^ExecStart=//p' $file | sed 's|%i|$instance|g')
 umask 0077
-exec setpriv --reuid "\$user" --regid "\$user" --init-groups --no-new-privs \
-  env -i PATH=/usr/bin CREDENTIALS_DIRECTORY=$credentials \$variables \$command
+as_unit() {
+  exec setpriv --reuid "\$user" --regid "\$user" --init-groups --no-new-privs \
+    env -i PATH=/usr/bin CREDENTIALS_DIRECTORY=$credentials \$variables "\$@"
+}
+last=\$((\${#commands[@]} - 1))
+for command in "\${commands[@]:0:last}"; do
+  code=0
+  (as_unit \$command) || code=\$?
+  case "\$successes" in *" \$code "*) ;; *) exit "\$code" ;; esac
+done
+as_unit \${commands[last]}
 END
 }
 

@@ -43,13 +43,18 @@ public struct PurgeReport: Sendable, Equatable {
   public internal(set) var lines: [Line] = []
   /// Months that were to go as a whole, and whose tables somebody held for too long: for the next run.
   public internal(set) var busyMonths: [Period] = []
+  /// Months of which something is past its time and stays, since they could be closed and are not.
+  public internal(set) var unclosedMonths: [Period] = []
   /// Whether it came to its end, and was not told to stop before.
   public internal(set) var isComplete = true
 
   /// A report with its parts.
-  public init(lines: [Line] = [], busyMonths: [Period] = [], isComplete: Bool = true) {
+  public init(
+    lines: [Line] = [], busyMonths: [Period] = [], unclosedMonths: [Period] = [], isComplete: Bool = true
+  ) {
     self.lines = lines
     self.busyMonths = busyMonths
+    self.unclosedMonths = unclosedMonths
     self.isComplete = isComplete
   }
 

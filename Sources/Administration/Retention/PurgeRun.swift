@@ -21,6 +21,7 @@ struct PurgeRun {
     let statements = statements
     let lastEntry = try await calls.ask(statements.auditEnd())
     let months = try await calls.ask(statements.months())
+    report.unclosedMonths = try await calls.ask(statements.unclosedMonths())
     for month in months where month.hasImages && !isStopped {
       try await prepareImages(of: month.period)
       try await removeRows(.images, of: month.period)

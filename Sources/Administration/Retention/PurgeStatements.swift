@@ -51,6 +51,16 @@ struct PurgeStatements: Sendable {
     }
   }
 
+  /// The months that have to be closed before what is past its time in them can go.
+  func unclosedMonths() -> Statement<[Period]> {
+    Statement(
+      SQLFunction("unclosed_months", 1, "o_period"), [.timestamp(moment)],
+      while: "looking for months that are not closed"
+    ) { rows in
+      try rows.map { try $0.period("o_period") }
+    }
+  }
+
   /// Gives a month the index by which its images find their jobs.
   func indexImages(_ period: Period) -> Statement<Bool> {
     Statement(

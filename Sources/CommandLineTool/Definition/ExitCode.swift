@@ -23,9 +23,9 @@ public struct ExitCode: Sendable, Hashable {
   public static let refused = ExitCode(4, "Something was refused for another reason; the rest was done.")
   /// 5: there was nothing to do.
   public static let nothingToDo = ExitCode(5, "There was nothing to do.")
-  /// 6: the report is written, but may still change.
+  /// 6: a month is over and not closed.
   public static let jobsStillOpen = ExitCode(
-    6, "The report was written, but jobs of its month are still open.")
+    6, "A month is over and not closed: its usage may still change.")
   /// 7: the list may go on.
   public static let cutShort = ExitCode(
     7, "The search stopped before the page was full; go on where it says.")

@@ -42,7 +42,7 @@ public enum ControlProgram {
       ResumeCommand.command, UsersCommand.command,
       ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
       WebhooksCommand.command,
-      ReportCommand.command, StatementCommand.command,
+      MonthCommand.command, ReportCommand.command, StatementCommand.command,
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,
       DoctorCommand.command, ServeCommand.command,
     ],

@@ -9,8 +9,8 @@ struct RunMetrics: Sendable {
   static let file = Option<String?>(
     "metrics-file", .metricsFile, environment: "ANALYSIS_METRICS_FILE",
     help:
-      "Write to this file how the run went, for node_exporter's textfile collector; its name ends in .prom. Each command "
-      + "needs a file of its own.")
+      "Write to this file how the run went, for node_exporter's textfile collector; its name ends in .prom. What other "
+      + "commands wrote there stays; each timer needs a file of its own.")
 
   static let success = MetricDefinition(
     "analysis_run_success", .gauge, labels: ["command"],
@@ -79,8 +79,11 @@ struct RunMetrics: Sendable {
   func write(_ code: ExitCode, to path: String, at end: Double) throws(SystemError) {
     let isSuccess = successes.contains(code)
     let succeededAt = isSuccess ? end : lastSuccess(in: path)
+    let others = otherSamples(in: path)
     func family(_ definition: MetricDefinition, _ value: Double?) -> MetricFamily {
-      MetricFamily(definition, value.map { [MetricSample([command], $0)] } ?? [])
+      MetricFamily(
+        definition, (value.map { [MetricSample([command], $0)] } ?? []) + others[definition.name, default: []]
+      )
     }
     let text = Exposition.text([
       family(Self.success, isSuccess ? 1 : 0), family(Self.exitCode, Double(code.code)),
@@ -94,10 +97,23 @@ struct RunMetrics: Sendable {
 
   /// When a run succeeded last, as the file of the run before says; nil where it says nothing.
   private func lastSuccess(in path: String) -> Double? {
-    guard let bytes = try? FileContent.read(path, limit: 1 << 16) else { return nil }
-    let start = "\(Self.succeededAt.name){command=\"\(command)\"} "
-    let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n").first { $0.hasPrefix(start) }
-    return line.flatMap { Double($0.dropFirst(start.count)) }
+    Self.samples(in: path).first { $0.metric == Self.succeededAt.name && $0.command == command }?.value
+  }
+
+  /// What commands that were run before this one wrote to the file, by the metrics' names.
+  private func otherSamples(in path: String) -> [String: [MetricSample]] {
+    Dictionary(grouping: Self.samples(in: path).filter { $0.command != command }, by: \.metric).mapValues {
+      $0.map { MetricSample([$0.command], $0.value) }
+    }
+  }
+
+  /// What a file of ours holds; nothing where there is none.
+  private static func samples(in path: String) -> [(metric: String, command: String, value: Double)] {
+    guard let bytes = try? FileContent.read(path, limit: 1 << 16) else { return [] }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").compactMap { line in
+      guard let match = line.wholeMatch(of: /([a-z_]+)\{command="([a-z -]+)"\} (\S+)/) else { return nil }
+      return Double(match.output.3).map { (String(match.output.1), String(match.output.2), $0) }
+    }
   }
 }
 

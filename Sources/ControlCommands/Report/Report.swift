@@ -1,3 +1,4 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
@@ -22,8 +23,7 @@ enum ReportCommand {
       + "FILE.json says what it holds.")
   static let due = Option<String?>(
     "due", .folder,
-    help: "Write usage-YYYY-MM.csv to this folder for every month that can be closed and whose "
-      + "file is missing or differs.")
+    help: "Write usage-YYYY-MM.csv to this folder for every closed month whose file is missing or differs.")
 
   static let command = ControlCommand(
     "report", abstract: "Print a month's usage, analyses, conditions or totals.",
@@ -67,19 +67,20 @@ enum ReportCommand {
   private static let usage = ControlCommand(
     "usage", abstract: "A row a user: plan, limit, and what was used, refunded and refused.",
     discussion: """
-      The report of a month is a draft until the time of grace after its end is over (3 days after the month has \
-      ended everywhere). The first report after that closes the month: from then on it comes out the same for ever. \
-      What changes later is an adjustment in a later month. Exit code 6 says that the month is over and jobs of it \
-      are still open; 5 that the file was there already and is the same.
+      The report of a month is a draft until somebody closes the month with analysisctl month close: to read \
+      closes nothing. From then on it comes out the same for ever. What changes later is an adjustment in a later \
+      month. Exit code 6 says that the month is over, not closed, and jobs of it are still open; 5 that the file \
+      was there already and is the same.
 
-      With --due every month is looked at that is over: 0 says that a file was written, and 5 that there was \
-      nothing to do. 6 says that nothing was written and a month that is over could not be closed yet, since its \
-      time of grace is running. Jobs that are still open when the grace is over do not hold the month up.
+      With --due the statement of every closed month is written that is not there yet: 0 says that a file was \
+      written, and 5 that there was nothing to do. 6 says that nothing was written and a month that is over is not \
+      closed. Months that could be closed are named, with the command.
       """,
     examples: [
       Example("analysisctl report usage --month 2026-10", "On the terminal."),
       Example("analysisctl report usage --month previous --out usage.csv", "For the accounts."),
-      Example("analysisctl report usage --due /var/lib/analysis/reports", "What cron runs."),
+      Example(
+        "analysisctl report usage --due /var/lib/analysis/reports", "What cron runs, after month close."),
     ],
     inputs: [month, zone, format, excel, out, due],
     exitCodes: [.done, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission],
@@ -90,7 +91,8 @@ enum ReportCommand {
     try arguments.checkAlone(context.values)
     return try await context.withSession { session in
       let statements = DueStatements(folder: folder, zone: arguments.zone, excel: arguments.excel)
-      let response = try await statements.write(Reporter(session.database))
+      let response = try await statements.write(
+        Reporter(session.database), of: try await MonthDirectory(session.database).list())
       try session.view.show(response)
       return response.exitCode
     }
@@ -194,6 +196,10 @@ private struct ReportRun {
       console.say(
         "Results of \(month) have been removed since \(Moment.short(since)), after the time for which they are kept "
           + "(keep_results); this report holds what is left of them.")
+    }
+    if outcome.canBeClosed {
+      console.say(
+        "\(month) is not closed; this is a draft. Close it with \(BilledMonth.commandToClose(month)).")
     }
     switch outcome.kind {
     case .written: return .done

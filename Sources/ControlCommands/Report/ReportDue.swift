@@ -1,23 +1,30 @@
+import Administration
 import AnalysisCore
 import CommandLineTool
 import Formatting
 import Reports
 
-/// Writes the statement of every month that can be closed, as `report usage --due` asks.
+/// Writes the statement of every closed month, as `report usage --due` asks.
 struct DueStatements: Sendable {
   /// Where they go.
   let folder: String
   let zone: String?
   let excel: Bool
 
-  func write(_ reporter: Reporter) async throws -> DueResponse {
+  func write(_ reporter: Reporter, of months: [BilledMonth]) async throws -> DueResponse {
     guard InputFile.isFolder(folder) else {
       throw CommandFailure(.usage, "there is no folder \(printable(folder))")
     }
     var lines: [DueResponse.Line] = []
-    for due in try await reporter.dueMonths() {
-      let outcome = due.canBeStated ? try await write(due.month, reporter) : .left
-      lines.append(.init(month: due.month, outcome: outcome))
+    for month in months {
+      let outcome: DueResponse.Outcome
+      switch month.state {
+      case .closed: outcome = try await write(month.period, reporter)
+      case .due: outcome = .unclosed
+      case .grace: outcome = .left
+      case .running: continue
+      }
+      lines.append(.init(month: month.period, outcome: outcome))
     }
     return DueResponse(lines: lines)
   }
@@ -31,15 +38,17 @@ struct DueStatements: Sendable {
   }
 }
 
-/// What became of each month that is over. Where nobody watches only what was written is named, so that cron mails
-/// nothing on days without news.
+/// What became of each month that is over. Where nobody watches only what was written or has to be closed is named, so
+/// that cron mails nothing on days without news.
 struct DueResponse: Sendable, Equatable, Presentable {
   enum Outcome: Sendable, Equatable {
     case written(path: String, rows: Int, sha256: String?)
     /// The file was there already, byte for byte.
     case unchanged(path: String)
-    /// The month's time of grace is not over, or the server cannot close it.
+    /// The month's time of grace is not over.
     case left
+    /// It could be closed, and nobody has.
+    case unclosed
   }
 
   struct Line: Sendable, Equatable {
@@ -49,11 +58,11 @@ struct DueResponse: Sendable, Equatable, Presentable {
 
   let lines: [Line]
 
-  /// 0 if a file was written, 6 if none was and a month that is over had to be left, else 5.
+  /// 0 if a file was written, 6 if none was and a month that is over is not closed, else 5.
   var exitCode: ExitCode {
     let isWritten = lines.contains { if case .written = $0.outcome { true } else { false } }
     if isWritten { return .done }
-    return lines.contains { $0.outcome == .left } ? .jobsStillOpen : .nothingToDo
+    return lines.contains { $0.outcome == .left || $0.outcome == .unclosed } ? .jobsStillOpen : .nothingToDo
   }
 
   var json: JSONValue {
@@ -69,6 +78,7 @@ struct DueResponse: Sendable, Equatable, Presentable {
           case .unchanged(let path):
             ["month": .month(line.month), "outcome": "unchanged", "file": .string(path)]
           case .left: ["month": .month(line.month), "outcome": "left"]
+          case .unclosed: ["month": .month(line.month), "outcome": "unclosed"]
           }
         })
     ]
@@ -83,6 +93,8 @@ struct DueResponse: Sendable, Equatable, Presentable {
         "\(line.month) \(paint.green("written")) \(printable(path)) (\(rows) rows)\n"
       case .unchanged(let path): isWatched ? "\(line.month) is there already: \(printable(path))\n" : ""
       case .left: isWatched ? "\(line.month) \(paint.yellow("left")): its time of grace is not over\n" : ""
+      case .unclosed:
+        "\(line.month) is \(paint.yellow("not closed")): close it with \(BilledMonth.commandToClose(line.month))\n"
       }
     }.joined()
   }

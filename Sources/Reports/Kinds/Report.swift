@@ -57,13 +57,11 @@ struct MonthFacts: Sendable {
   let isDue: Bool
   /// Whether it is over in every zone.
   let isOver: Bool
-  /// Whether the server is a replica, which cannot close a month.
-  let isReplica: Bool
   /// Since when results of it have been removed; nil while it is whole.
   let purgedSince: Timestamp?
 
   static let function = SQLFunction(
-    "month_facts", 2, "at", "closed_at", "is_due", "is_over", "is_replica", "purged_since")
+    "month_facts", 2, "at", "closed_at", "is_due", "is_over", "purged_since")
 
   var state: ReportState { closedAt == nil ? .draft : .closed }
 
@@ -72,7 +70,6 @@ struct MonthFacts: Sendable {
     closedAt = try row.timestampIfPresent("closed_at")
     isDue = try row.bool("is_due")
     isOver = try row.bool("is_over")
-    isReplica = try row.bool("is_replica")
     purgedSince = try row.timestampIfPresent("purged_since")
   }
 }

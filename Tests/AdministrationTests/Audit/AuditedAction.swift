@@ -7,7 +7,7 @@ import QueueTestSupport
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {
   case cancel, retry, plan, zone, limit, setting, pause, resume
-  case result, report, export, erasure
+  case result, report, export, erasure, close
   case rotate, removeKey
   case workerStart, workerStop
 
@@ -71,6 +71,10 @@ enum AuditedAction: String, CaseIterable {
       let open = SQLStatement("SELECT analysis.open_analyses(24321::smallint, NULL)")
       for answer in try await pool.pipeline([actor.statement, open], atomic: true) { _ = try answer.get() }
       return ("report", "report:analyses:2026-10")
+    case .close:
+      guard let month = Period("2025-01") else { preconditionFailure("2025-01 is a month") }
+      _ = try await MonthDirectory(pool).close(month, by: actor)
+      return ("close_month", "month:2025-01")
     case .export:
       _ = try await PersonExport(of: "user", in: pool, as: actor)
       return ("export", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")

@@ -5,11 +5,21 @@ import PostgreSQL
 import QueueTestSupport
 
 extension QueueFixture {
-  /// Runs a purge at a moment, with few rows a call, so that there are several.
+  /// Closes the months that can be closed at a moment, as the timer of the reports does before a purge.
+  func closeMonths(at moment: Double? = nil) async throws {
+    let time = moment.map { "to_timestamp(\($0))" } ?? "now()"
+    try await execute(
+      "SELECT analysis.close_usage(o_period, \(time)) FROM analysis.list_months(\(time)) WHERE o_state = 'due'"
+    )
+  }
+
+  /// Runs a purge at a moment, with few rows a call, so that there are several. Unless it is a dry one, the months
+  /// that can be closed are closed before.
   func purge(
-    at moment: Double? = nil, dry isDry: Bool = false, attempts: Int = 2,
+    at moment: Double? = nil, dry isDry: Bool = false, attempts: Int = 2, closing: Bool = true,
     isStopped: @escaping @Sendable () -> Bool = { false }
   ) async throws -> PurgeReport {
+    if closing, !isDry { try await closeMonths(at: moment) }
     var settings = Purger.Settings()
     settings.moment = moment
     settings.isDry = isDry

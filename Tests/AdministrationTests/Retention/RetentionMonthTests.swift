@@ -18,6 +18,7 @@ struct RetentionMonthTests {
     _ = try await queue.cancel(cancelled)
     _ = try await queue.applyRefunds()
     try await queue.moveBack(months: 30)
+    try await queue.closeMonths()
   }
 
   private func partitions(_ queue: QueueFixture) async throws -> Int {
@@ -68,6 +69,7 @@ struct RetentionMonthTests {
         _ = try await queue.fail([jobs[4]], leases: [claimed[0].lease], delay: 3_600_000)
       }
       try await queue.moveBack(months: 30)
+      try await queue.closeMonths()
       let held = state == "leased" ? try await queue.claim(1, lease: 900) : []
       let dry = try await queue.purge(dry: true)
       let report = try await queue.purge()

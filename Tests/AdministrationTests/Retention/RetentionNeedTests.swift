@@ -1,4 +1,5 @@
 import Administration
+import AnalysisCore
 import JobQueue
 import PostgreSQL
 import QueueTestSupport
@@ -159,7 +160,8 @@ struct RetentionNeedTests {
     }
   }
 
-  @Test("Of a month that cannot be stated yet nothing is removed that bills stand on")
+  @Test(
+    "Of a month that is not closed nothing is removed that bills stand on, and it is named when it could be")
   func notStated() async throws {
     try await withCheckedQueue { queue in
       try await queue.addUser("user")
@@ -170,14 +172,37 @@ struct RetentionNeedTests {
         "UPDATE analysis.setting SET value = '1 day' WHERE name IN ('keep_results', 'keep_dead')")
       try await queue.setEnds(try await queue.now(plus: -2 * 86_400))
       #expect(try await queue.purge().words.filter { !$0.hasPrefix("images") } == [])
+      #expect(try await queue.purge(closing: false).unclosedMonths == [])
       #expect(try await queue.count("statement") == 0)
       let later = try await queue.moment("3 months", after: try await queue.now())
-      #expect(try await queue.purge(at: later, dry: true).words.contains("dead 1"))
+      let month = try await queue.number("SELECT max(period) FROM analysis.usage")
+      for isDry in [true, false] {
+        let report = try await queue.purge(at: later, dry: isDry, closing: false)
+        #expect(report.words.filter { !$0.hasPrefix("images") } == [])
+        #expect(report.unclosedMonths.first.map { Int($0.label) } == month)
+      }
       #expect(try await queue.count("statement") == 0)
+      try await queue.closeMonths(at: later)
+      let dry = try await queue.purge(at: later, dry: true)
+      #expect(dry.words.contains("dead 1") && dry.unclosedMonths == [])
       #expect(try await queue.purge(at: later).words.contains("dead 1"))
       let line = try await queue.texts(
         "SELECT concat_ws(' ', used, analysed, failed) FROM analysis.statement_line WHERE used > 0")
       #expect(line == ["1 1 1"])
+    }
+  }
+
+  @Test("A month in which nothing was used, and nothing before it, goes without having been closed")
+  func unused() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.execute(
+        "SELECT analysis.ensure_partitions((p - 30)::smallint, (p - 30)::smallint) FROM analysis.period_of(now(), 'UTC') p"
+      )
+      let months = try await queue.count("partition_made")
+      let report = try await queue.purge(closing: false)
+      #expect(report.unclosedMonths == [] && report.lines.map(\.isWholeMonth) == [true])
+      #expect(try await queue.count("partition_made") == months - 1)
+      #expect(try await queue.count("statement") == 0)
     }
   }
 

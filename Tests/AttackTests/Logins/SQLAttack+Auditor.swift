@@ -28,6 +28,13 @@ extension SQLAttack {
     SQLAttack(
       .auditor, "closes a month", "SELECT analysis.close_usage(24300::smallint)", .refused("42501")),
     SQLAttack(
+      .auditor, "looks at the closing of a month, which it may not do",
+      "SELECT * FROM analysis.preview_closing({month}::smallint, now())", .refused("42501")),
+    SQLAttack(
+      .auditor, "finds patients in the list of months",
+      "SELECT count(*) FROM (SELECT to_jsonb(m) FROM analysis.list_months(NULL) m) t(row) WHERE row::text ~ 'south|confided'",
+      .answers("(0)")),
+    SQLAttack(
       .auditor, "reads diagnoses", "SELECT analysis.open_results('sue-south', '{1}')", .refused("42501")),
     SQLAttack(
       .auditor, "removes old entries", "SELECT * FROM analysis.purge_audit(10, now(), false, 100)",
@@ -115,6 +122,12 @@ extension SQLAttack {
     SQLAttack(
       .retention, "asks which months would go in the future",
       "SELECT * FROM analysis.purge_months(now() + interval '10 years')", .refused("42501")),
+    SQLAttack(
+      .retention, "says that it is another day to see what nobody has closed",
+      "SELECT * FROM analysis.unclosed_months(now() + interval '10 years')", .refused("42501")),
+    SQLAttack(
+      .retention, "closes a month that stands in the purge's way",
+      "SELECT analysis.close_usage(24300::smallint)", .refused("42501")),
     SQLAttack(
       .retention, "removes counters as of the future",
       "SELECT * FROM analysis.purge_usage(1000, now() + interval '10 years', false, true)", .refused("42501")),

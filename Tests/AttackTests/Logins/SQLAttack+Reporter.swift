@@ -66,6 +66,16 @@ extension SQLAttack {
       .northernReporter, "reads what was found in its clinic without an entry in the audit",
       "SELECT * FROM analysis.statement_conditions({month}::smallint, 'north', '{reading}')", .refused("42501")),
     SQLAttack(
+      .northernReporter, "sees what the closing of a month would state for all clinics",
+      "SELECT o_users, o_used FROM analysis.preview_closing({month}::smallint, now())", .refused("42501")),
+    SQLAttack(
+      .reporter, "sees the closing of a month that is none",
+      "SELECT * FROM analysis.preview_closing(32767::smallint, now())", .refused("22023")),
+    SQLAttack(
+      .northernReporter, "finds others in the list of months",
+      "SELECT count(*) FROM (SELECT to_jsonb(m) FROM analysis.list_months(now()) m) t(row) WHERE row::text ~ 'south|confided'",
+      .answers("(0)")),
+    SQLAttack(
       .northernReporter, "lifts its own restriction", "SELECT analysis.lift_clinics('{me}')",
       .refused("42501")),
     SQLAttack(

@@ -58,6 +58,7 @@ struct HelpSnapshotTests {
                        encrypted.
           webhooks     Send a message to an address when an analysis of a clinic or user
                        has ended.
+          month        Show the months, and close them.
           report       Print a month's usage, analyses, conditions or totals.
           reconcile    Recount everybody's use from the jobs themselves.
           audit        Show who did what, and verify that nothing of it was changed.
@@ -117,7 +118,7 @@ struct HelpSnapshotTests {
               done.
           4   Something was refused for another reason; the rest was done.
           5   There was nothing to do.
-          6   The report was written, but jobs of its month are still open.
+          6   A month is over and not closed: its usage may still change.
           7   The search stopped before the page was full; go on where it says.
           8   It was done, but the end of the audit could not be kept (--audit-ends).
           9   Nothing was submitted: pictures are paid for this month already (--again).

@@ -93,12 +93,21 @@ struct ClinicsTests {
         (role) async throws in
         _ = await queue.control("clinics", "grant", role, "north")
         let restricted = queue.acting(as: role).control
-        let refused = await restricted("report", "usage", "--month", "2024-01")
-        #expect(refused.code == .permission)
-        #expect(refused.messages.contains("cannot close 2024-01 for all"), "\(refused.messages)")
-        #expect(refused.messages.contains("Let a role that is not restricted"), "\(refused.messages)")
-        #expect(await queue.control("report", "usage", "--month", "2024-01").code == .done)
+        try await queue.execute(
+          "INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24288 FROM analysis.account"
+        )
+        for option in ["--yes", "--dry-run"] {
+          let refused = await restricted("month", "close", "2024-01", option)
+          #expect(refused.code == .permission)
+          #expect(refused.messages.contains("cannot close 2024-01 for all"), "\(refused.messages)")
+          #expect(refused.messages.contains("Let a role that is not restricted"), "\(refused.messages)")
+        }
         #expect(await restricted("report", "usage", "--month", "2024-01").code == .done)
+        #expect(await queue.control("month", "close", "2024-01", "--yes").code == .done)
+        let closed = await restricted("report", "usage", "--month", "2024-01", "--json")
+        #expect(closed.code == .done && closed.output.contains(#""state":"closed""#), "\(closed.output)")
+        let months = await restricted("month")
+        #expect(months.code == .done && months.output.contains("2024-01  closed"), "\(months.output)")
       }
     }
   }

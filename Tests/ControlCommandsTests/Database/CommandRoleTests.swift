@@ -111,7 +111,8 @@ struct CommandRoleTests {
       ("reporter", ["report", "usage"]), ("reporter", ["report", "usage", "--month", "2024-01"]),
       ("reporter", ["report", "conditions"]), ("reporter", ["report", "summary"]),
       ("reporter", ["users", "list"]),
-      ("reporter", ["plans"]),
+      ("reporter", ["plans"]), ("reporter", ["month"]), ("auditor", ["month", "list"]),
+      ("auditor", ["report", "usage", "--month", "2024-01"]),
       ("privacy", ["erase", "--user", "u1", "--dry-run"]),
       ("privacy", ["erase", "--user", "u1", "--confirm", "u1"]),
       ("auditor", ["audit", "list"]), ("auditor", ["audit", "verify"]),
@@ -131,6 +132,8 @@ struct CommandRoleTests {
     #expect(cancelled.code == .refused, "\(cancelled.messages)")  // it has ended
     let retried = try await run("operator") { _, _ in ["jobs", "retry", "--state", "dead"] }
     #expect(retried.code == .nothingToDo, "\(retried.messages)")
+    let closed = try await run("reporter") { _, _ in ["month", "close", "--due", "--yes"] }
+    #expect(closed.code == .nothingToDo, "\(closed.messages)")
     let purged = try await run("retention") { _, _ in ["purge", "--yes"] }
     #expect(purged.code == .nothingToDo, "\(purged.messages)")
     let files = try TemporaryFolder()
@@ -159,7 +162,9 @@ struct CommandRoleTests {
       ("reporter", ["jobs", "list"]),
       ("reporter", ["status"]), ("reporter", ["clinics", "add", "north"]),
       ("auditor", ["pause"]), ("auditor", ["users", "show", "u1"]), ("auditor", ["report", "analyses"]),
-      ("auditor", ["report", "usage", "--month", "2024-01"]),
+      ("auditor", ["month", "close", "2024-01", "--yes"]),
+      ("auditor", ["month", "close", "--due", "--dry-run"]),
+      ("operator", ["month", "close", "--due", "--yes"]), ("submitter", ["month"]),
       ("auditor", ["clinics", "grant", "x", "--all"]),
       ("operator", ["users", "add", "u2"]), ("operator", ["report", "analyses"]),
       ("operator", ["erase", "--user", "u1", "--confirm", "u1"]), ("administrator", ["purge", "--yes"]),
@@ -194,7 +199,8 @@ struct CommandRoleTests {
       "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
       "jobs uncancel": [job],
-      "keys remove": ["--at-once", "--yes", key] + keys, "purge": ["--yes"],
+      "keys remove": ["--at-once", "--yes", key] + keys, "month close": ["2024-01", "--yes"],
+      "purge": ["--yes"],
       "keys rotate": keys, "plans set-limit": ["free", "9"],
       "plans add": ["pro-\(role.rawValue)", "9"],
       "plans set-price": ["free", "1", "EUR", "--from", "2099-01-01", "--replace"],

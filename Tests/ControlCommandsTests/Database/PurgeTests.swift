@@ -8,8 +8,10 @@ import Testing
 
 @Suite("analysisctl purge, against a server")
 struct PurgeTests {
-  /// A user with one analysed and one dead job of 30 months ago.
-  private func with(_ body: (QueueFixture, _ month: String) async throws -> Void) async throws {
+  /// A user with one analysed and one dead job of 30 months ago, which is closed unless it is told otherwise.
+  private func with(isClosed: Bool = true, _ body: (QueueFixture, _ month: String) async throws -> Void)
+    async throws
+  {
     try await withQueue { (queue) async throws in
       try await queue.addUser("u1")
       let files = try TemporaryFolder()
@@ -19,6 +21,7 @@ struct PurgeTests {
       try await queue.complete(claimed[0])
       try await queue.kill(claimed[1])
       try await queue.execute(Self.back)
+      if isClosed { #expect(await queue.control("month", "close", "--due", "--yes").code == .done) }
       try await body(
         queue, try await queue.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0])
     }
@@ -82,6 +85,33 @@ struct PurgeTests {
       }
       #expect(await queue.control("purge", "--yes", "--share", "100").code == .done)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.result") == 0)
+    }
+  }
+
+  @Test("a month that nobody has closed keeps its jobs: code 6, and the command that closes it")
+  func unclosed() async throws {
+    try await with(isClosed: false) { (queue, month) async throws in
+      let kept = "What is past its time in \(month) is kept, since the month is not closed. "
+      let command = "Close it with analysisctl month close \(month), and purge again.\n"
+      let dry = await queue.control("purge", "--dry-run", "--share", "100")
+      #expect(dry.code == .jobsStillOpen && dry.messages.contains(kept + command), "\(dry.messages)")
+      #expect(!dry.output.contains("results"))
+      let ran = await queue.control("purge", "--yes", "--share", "100")
+      #expect(ran.code == .jobsStillOpen && ran.messages.contains(kept + command), "\(ran.messages)")
+      let json = await queue.control("purge", "--yes", "--share", "100", "--json")
+      #expect(json.code == .jobsStillOpen && json.output.contains(#""unclosed_months":["\#(month)""#))
+      // Where nothing else would go it does not ask, and says why.
+      var asked = queue.control
+      asked.typed = "y"
+      let nothing = await asked("purge", "--share", "100")
+      #expect(nothing.code == .jobsStillOpen && nothing.messages.contains(kept), "\(nothing.messages)")
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 2)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.image") == 0)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
+      #expect(await queue.control("month", "close", month, "--yes").code == .done)
+      let rest = await queue.control("purge", "--yes", "--share", "100")
+      #expect(rest.output.contains("results"), "\(rest.output)")
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.job") == 0)
     }
   }
 

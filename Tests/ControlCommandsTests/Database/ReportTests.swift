@@ -89,12 +89,54 @@ struct ReportTests {
     }
   }
 
+  @Test("a month that could be closed is a draft that says so, each time, and nothing is stated")
+  func draft() async throws {
+    try await with { (queue) async throws in
+      try await Self.moveBack(queue)
+      let month = try await queue.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0]
+      let first = await queue.control("report", "usage", "--month", month, "--format", "csv")
+      #expect(first.code == .jobsStillOpen)
+      let told = "\(month) is not closed; this is a draft. Close it with analysisctl month close \(month).\n"
+      #expect(first.messages.contains(told), "\(first.messages)")
+      let second = await queue.control("report", "usage", "--month", month, "--format", "csv")
+      #expect(second.output == first.output && second.messages == first.messages)
+      let json = await queue.control("report", "usage", "--month", month, "--json")
+      #expect(json.output.contains(#""state":"draft""#))
+      #expect(
+        await queue.control("report", "summary", "--month", month).messages.contains("Close it") == false)
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
+    }
+  }
+
+  @Test("--due closes nothing, names what could be closed, and writes it when it is")
+  func unclosed() async throws {
+    try await with { (queue) async throws in
+      try await Self.moveBack(queue)
+      let files = try TemporaryFolder()
+      let month = try await queue.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0]
+      let named = "\(month) is not closed: close it with analysisctl month close \(month)\n"
+      for _ in 1...2 {
+        let ran = await queue.control("report", "usage", "--due", files.path)
+        #expect(ran.code == .jobsStillOpen && ran.output.contains(named), "\(ran.output)")
+      }
+      let json = await queue.control("report", "usage", "--due", files.path, "--json")
+      #expect(json.output.contains(#"{"month":"\#(month)","outcome":"unclosed"}"#))
+      #expect(try files.names == [])
+      #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
+      #expect(await queue.control("month", "close", month, "--yes").code == .done)
+      let ran = await queue.control("report", "usage", "--due", files.path)
+      #expect(ran.code == .done && !ran.output.contains(named))
+      #expect(try files.names == ["usage-\(month).csv", "usage-\(month).csv.json"])
+    }
+  }
+
   @Test("--due writes each closed month once: 0, then 5, then 0 again for a file that was changed")
   func due() async throws {
     try await with { (queue) async throws in
       try await Self.moveBack(queue)
       try await queue.pool.execute(
         script: "UPDATE analysis.setting SET value = '0 days' WHERE name = 'statement_grace'")
+      #expect(await queue.control("month", "close", "--due", "--yes").code == .done)
       let files = try TemporaryFolder()
       let first = await queue.control("report", "usage", "--due", files.path)
       #expect(first.code == .done)

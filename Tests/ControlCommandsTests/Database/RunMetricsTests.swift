@@ -53,6 +53,28 @@ struct RunMetricsTests {
     }
   }
 
+  @Test("keeps what another command wrote to the same file, such as the one that the timer runs before")
+  func shared() async throws {
+    try await withQueue { (queue) async throws in
+      let files = try TemporaryFolder()
+      let file = files.path("run.prom")
+      _ = await queue.control("month", "close", "--due", "--yes", "--metrics-file", file)
+      let first = try metrics(files)
+      #expect(first["analysis_run_exit_code{command=\"month close\"}"] == 5)
+      let succeeded = try #require(
+        first["analysis_run_last_success_timestamp_seconds{command=\"month close\"}"])
+      _ = await queue.control("report", "usage", "--due", "/nonexistent/folder", "--metrics-file", file)
+      _ = await queue.control("report", "usage", "--due", files.path, "--metrics-file", file)
+      let both = try metrics(files)
+      #expect(both["analysis_run_exit_code{command=\"month close\"}"] == 5)
+      #expect(both["analysis_run_last_success_timestamp_seconds{command=\"month close\"}"] == succeeded)
+      #expect(both["analysis_run_exit_code{command=\"report usage\"}"] == 5)
+      if Promtool.isAvailable {
+        #expect(try await Promtool.complaints(ofMetrics: files.text("run.prom")) == "")
+      }
+    }
+  }
+
   @Test("says that a database cannot be reached")
   func unreachable() async throws {
     let files = try TemporaryFolder()
@@ -94,7 +116,7 @@ struct RunMetricsTests {
             || text.contains("# ANALYSIS_METRICS_FILE=/var/lib/prometheus/node-exporter/"), "\(name)")
       }
     }
-    #expect(commands.isSuperset(of: ["report usage", "purge", "audit keep"]), "\(commands)")
+    #expect(commands.isSuperset(of: ["month close", "report usage", "purge", "audit keep"]), "\(commands)")
     for command in commands {
       let help = ControlProgram.tool().text(
         of: .help(["analysisctl"] + command.split(separator: " ").map(String.init)))

@@ -39,7 +39,7 @@ struct ComposeTests {
   @Test("each service gives its program options and variables that it knows")
   func options() async throws {
     let services = try await ComposeFile.read().own.filter { $0.key != "endpoint" }
-    #expect(services.count == 7)
+    #expect(services.count == 8)
     for (name, service) in services {
       let help = try Self.understood(service).help.split(whereSeparator: \.isWhitespace).joined(
         separator: " ")

@@ -235,13 +235,20 @@ struct StatusViewTests {
         month: try Fixed.month("2026-09"),
         outcome: .written(path: "r/usage-2026-09.csv", rows: 3, sha256: "ab")),
       .init(month: try Fixed.month("2026-10"), outcome: .left),
+      .init(month: try Fixed.month("2026-07"), outcome: .unclosed),
     ])
-    #expect(Fixed.text(response) == "2026-09 written r/usage-2026-09.csv (3 rows)\n")
+    #expect(
+      Fixed.text(response) == """
+        2026-09 written r/usage-2026-09.csv (3 rows)
+        2026-07 is not closed: close it with analysisctl month close 2026-07
+
+        """)
     #expect(
       Fixed.text(response, width: 80) == """
         2026-08 is there already: r/usage-2026-08.csv
         2026-09 written r/usage-2026-09.csv (3 rows)
         2026-10 left: its time of grace is not over
+        2026-07 is not closed: close it with analysisctl month close 2026-07
 
         """)
     #expect(
@@ -249,10 +256,11 @@ struct StatusViewTests {
         == [
           #"{"months":[{"month":"2026-08","outcome":"unchanged","file":"r/usage-2026-08.csv"},"#,
           #"{"month":"2026-09","outcome":"written","file":"r/usage-2026-09.csv","rows":3,"sha256":"ab"},"#,
-          #"{"month":"2026-10","outcome":"left"}]}"#,
+          #"{"month":"2026-10","outcome":"left"},{"month":"2026-07","outcome":"unclosed"}]}"#,
         ].joined())
     #expect(response.exitCode == .done)
     #expect(DueResponse(lines: [response.lines[0], response.lines[2]]).exitCode == .jobsStillOpen)
+    #expect(DueResponse(lines: [response.lines[0], response.lines[3]]).exitCode == .jobsStillOpen)
     #expect(DueResponse(lines: [response.lines[0]]).exitCode == .nothingToDo)
     #expect(DueResponse(lines: []).exitCode == .nothingToDo)
   }

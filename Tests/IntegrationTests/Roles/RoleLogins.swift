@@ -176,10 +176,13 @@ struct RoleLogins: Sendable {
     try await expect(.accounts, ["report", "analyses"], code: 77)
     let analyses = try await run(.clinician, ["report", "analyses", "--format", "csv"])
     #expect(analyses.code == 0 && analyses.output.contains("clinic-1"), "\(analyses.messages)")
-    // A month that is long over is closed by its first report, of those who may.
-    try await expect(.auditor, ["report", "usage", "--month", "2024-01"], code: 77)
-    try await expect(.accounts, ["report", "usage", "--month", "2024-01"])
-    try await expect(.auditor, ["report", "usage", "--month", "2024-01"])
+    // A month is closed by who may, and read by others too.
+    try await expect(.auditor, ["month", "close", "--due", "--yes"], code: 77)
+    try await expect(.accounts, ["month", "close", "--due", "--yes"], code: 5)
+    for who in [Who.accounts, .auditor] {
+      try await expect(who, ["month"])
+      try await expect(who, ["report", "usage", "--month", "2024-01"])
+    }
   }
 
   private func expectDenials() async throws {

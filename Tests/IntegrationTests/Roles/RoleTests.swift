@@ -63,12 +63,13 @@ struct RoleTests {
             """)
         let folder = try TemporaryFolder()
         let due = ["report", "usage", "--due", folder.url.path]
-        let refused = try await logins.run(.accounts, due)
+        let close = ["month", "close", "--due", "--yes"]
+        let refused = try await logins.run(.accounts, close)
         #expect(refused.code == 77 && refused.messages.contains("for all"), "\(refused.messages)")
+        let open = try await logins.run(.accounts, due)
+        #expect(open.code == 6 && open.output.contains("analysisctl month close"), "\(open.messages)")
         // The month before may be due as well, as the day of the month has it.
-        let whole = try TemporaryFolder()
-        try await logins.expect(.administrator, ["report", "usage", "--due", whole.url.path])
-        withExtendedLifetime(whole) {}
+        try await logins.expect(.administrator, close)
         try await logins.expect(.accounts, due)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter {
           $0.hasSuffix(".csv")

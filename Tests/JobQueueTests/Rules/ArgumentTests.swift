@@ -174,6 +174,9 @@ struct ArgumentTests {
     Call(
       function: "close_usage", arguments: ["24300::smallint", "now()"], hostile: [1: ["NULL::timestamptz"]]),
     Call(
+      function: "preview_closing", arguments: ["24300::smallint", "now()"],
+      hostile: [0: noShard + ["23999::smallint", "32400::smallint"]]),
+    Call(
       function: "erase_user", arguments: [shard, "'nobody'", "NULL::bigint", "true"],
       hostile: [0: noShard, 3: ["NULL::boolean"]]),
   ]
@@ -247,8 +250,9 @@ struct ArgumentTests {
   @Test(
     "is a transaction that keeps an old snapshot: what relies on seeing what others have done refuses it",
     arguments: calls.filter {
-      !["heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "audit_list"].contains(
-        $0.function)
+      !["heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "audit_list", "preview_closing"]
+        .contains(
+          $0.function)
     })
   func oldSnapshot(_ call: Call) async throws {
     try await withCheckedQueue { queue in

@@ -39,7 +39,7 @@ struct RightsTests {
         ]
       ),
       (
-        "reporter", ["usage_report", "close_usage"],
+        "reporter", ["usage_report", "close_usage", "preview_closing", "list_months"],
         ["results_of", "open_analyses", "cancel", "add_user", "set_plan"]
       ),
       (
@@ -47,8 +47,12 @@ struct RightsTests {
         ["submit", "claim", "add_user", "close_usage", "open_results", "results_of", "report_analyses"]
       ),
       (
-        "auditor", ["usage_report", "audit_list", "chain_audit", "lost_jobs", "broken_invariants"],
-        ["close_usage", "pause", "cancel", "retry_dead", "add_user", "results_of", "audit_add"]
+        "auditor",
+        ["usage_report", "audit_list", "chain_audit", "lost_jobs", "broken_invariants", "list_months"],
+        [
+          "close_usage", "preview_closing", "pause", "cancel", "retry_dead", "add_user", "results_of",
+          "audit_add",
+        ]
       ),
     ])
   func roles(name: String, may: [String], mayNot: [String]) async throws {

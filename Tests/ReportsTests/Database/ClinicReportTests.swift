@@ -60,10 +60,12 @@ struct ClinicReportTests {
   func closing() async throws {
     try await with { (all, north) async throws in
       let due = StatementTests.due
-      let error = await #expect(throws: ReportsError.self) { try await north.report(.usage, .csv, at: due) }
-      #expect(error?.description.contains("sees some clinics only and cannot close 2026-10 for all") == true)
-      #expect(error?.advice?.contains("a role that is not restricted to clinics") == true)
-      #expect((error?.underlying as? PostgreSQLError)?.sqlState == "42501")
+      let draft = try await north.report(.usage, .csv, at: due)
+      #expect(column(0, of: draft) == ["ana"])
+      let error = await #expect(throws: PostgreSQLError.self) { try await north.close(at: due) }
+      #expect(error?.message.contains("sees some clinics only and cannot close 2026-10 for all") == true)
+      #expect(error?.hint?.contains("a role that is not restricted to clinics") == true)
+      #expect(error?.sqlState == "42501")
       #expect(try await all.number("SELECT count(*)::int FROM analysis.statement") == 0)
       // Taking on another of its roles does not help.
       let other = await #expect(throws: PostgreSQLError.self) {
@@ -72,6 +74,7 @@ struct ClinicReportTests {
       }
       #expect(other?.sqlState == "42501")
 
+      try await all.close(at: due)
       let closed = try await all.report(.usage, .csv, at: due)
       #expect(column(0, of: closed).count == 4)
       let theirs = try await north.report(.usage, .csv, at: due)
@@ -94,6 +97,7 @@ struct ClinicReportTests {
           let before = try await queue.report(kind, .csv)
           #expect(try await reporter.report(kind, .csv) == before)
           if kind == .usage {
+            #expect(try await reporter.close(at: StatementTests.due))
             #expect(try await reporter.report(kind, .csv, at: StatementTests.due) == before)
           }
         }

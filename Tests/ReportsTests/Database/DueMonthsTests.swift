@@ -4,10 +4,11 @@ import Testing
 
 @testable import Reports
 
-@Suite("Which months are due")
+@Suite("Which months are due, as version 1.0 asks")
 struct DueMonthsTests {
   private func due(_ queue: QueueFixture, at moment: String) async throws -> [String] {
-    try await queue.reporter(at: moment).dueMonths().map { "\($0.month) \($0.canBeStated)" }
+    try await queue.texts(
+      "SELECT analysis.period_text(period) || ' ' || is_due FROM analysis.due_months('\(moment)')")
   }
 
   @Test("none before anything was used")

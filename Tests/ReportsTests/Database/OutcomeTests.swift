@@ -37,6 +37,7 @@ struct OutcomeTests {
       let folder = try TemporaryFolder()
       var request = Self.request
       request.zone = "asia/jakarta"
+      try await queue.close(at: Self.due)
       let outcome = try await queue.reporter(at: Self.due).run(
         request, to: .file(folder.path("usage.csv")))
       let bytes = try folder.bytes("usage.csv")
@@ -71,6 +72,7 @@ struct OutcomeTests {
     try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       let request = ReportRequest(.usage, month: Written.october, format: format)
+      try await queue.close(at: Self.due)
       let first = try await queue.reporter(at: Self.due).run(request, to: .file(folder.path("out")))
       let node = try folder.node("out")
       let again = try await queue.reporter(at: "2027-01-01T00:00:00Z").run(
@@ -91,6 +93,7 @@ struct OutcomeTests {
     try await withQueue(from: .plantedMonth) { queue in
       let folder = try TemporaryFolder()
       let path = folder.path("out")
+      try await queue.close(at: Self.due)
       let reporter = queue.reporter(at: Self.due)
       _ = try await reporter.run(Self.request, to: .file(path))
       let whole = try folder.bytes("out")

@@ -11,6 +11,7 @@ struct RemovedMonthTests {
   @Test("Closed statements come out byte for byte as before, and the other reports say that results are gone")
   func reports() async throws {
     try await withQueue(from: .plantedMonth) { queue in
+      try await queue.close(at: Self.moment)
       let statement = try await queue.report(.usage, .csv, at: Self.moment)
       let whole = try await queue.report(.analyses, .json, at: Self.moment)
       #expect(!whole.contains("results_removed_since"))
@@ -27,6 +28,7 @@ struct RemovedMonthTests {
         #expect(outcome.removedSince == 1_861_920_000)
         #expect(collected.text.contains(#""results_removed_since":"2029-01-01T00:00:00Z""#))
       }
+      try await queue.close("2026-11", at: Self.moment)
       let later = try await queue.report(.usage, .csv, month: "2026-11", at: Self.moment)
       #expect(!later.contains("adjustment"))
     }

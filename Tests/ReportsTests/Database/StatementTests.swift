@@ -17,12 +17,13 @@ struct StatementTests {
 
   @Test("the month is a draft until the grace after its end in the last zone on earth, then closed")
   func grace() async throws {
-    try await withQueue(from: .plantedMonth) { queue in
-      let before = try await outcome(queue, at: Self.aSecondBefore)
-      #expect(before.state == .draft)
+    try await withQueue(from: .plantedMonth) { (queue) async throws in
+      #expect(try await queue.close(at: Self.aSecondBefore) == false)
+      #expect(try await outcome(queue, at: Self.aSecondBefore).state == .draft)
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
-      let after = try await outcome(queue, at: Self.due)
-      #expect(after.state == .closed)
+      #expect(try await queue.close(at: Self.due))
+      #expect(try await outcome(queue, at: Self.due).state == .closed)
+      #expect(try await queue.close(at: Self.novemberDue) == false)
       #expect(
         try await queue.texts("SELECT closed_at::text FROM analysis.statement") == [
           "2026-11-04 12:00:00+00"
@@ -35,26 +36,53 @@ struct StatementTests {
     try await withQueue(from: .plantedMonth) { queue in
       try await queue.execute(
         "UPDATE analysis.setting SET value = '1 hour' WHERE name = 'statement_grace'")
-      #expect(try await outcome(queue, at: "2026-11-01T12:59:59Z").state == .draft)
-      #expect(try await outcome(queue, at: "2026-11-01T13:00:00Z").state == .closed)
+      #expect(try await queue.close(at: "2026-11-01T12:59:59Z") == false)
+      #expect(try await queue.close(at: "2026-11-01T13:00:00Z"))
     }
   }
 
-  @Test("only the usage report closes", arguments: [ReportKind.analyses, .conditions, .summary])
-  func onlyUsage(kind: ReportKind) async throws {
+  @Test(
+    "reading never closes, whatever the month's age: a draft each time, and no statement",
+    arguments: ReportKind.allCases)
+  func reading(kind: ReportKind) async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      let outcome = try await outcome(queue, kind, at: Self.novemberDue)
-      #expect(outcome.state == .draft)
+      for moment in [Self.aSecondBefore, Self.due, Self.novemberDue, "2030-01-01T00:00:00Z"] {
+        let outcome = try await outcome(queue, kind, at: moment)
+        #expect(outcome.state == .draft)
+        #expect(outcome.canBeClosed == (kind == .usage && moment != Self.aSecondBefore))
+      }
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
-      _ = try await self.outcome(queue, at: Self.novemberDue)
-      #expect(try await self.outcome(queue, kind, at: Self.novemberDue).state == .closed)
+      try await queue.close(at: Self.novemberDue)
+      let closed = try await outcome(queue, kind, at: Self.novemberDue)
+      #expect(closed.state == .closed && !closed.canBeClosed)
+    }
+  }
+
+  @Test("a closing is recorded with the lines that it stated, in its own transaction")
+  func recorded() async throws {
+    try await withQueue(from: .plantedMonth) { queue in
+      let entries = "SELECT concat_ws(' ', action, object, detail) FROM analysis.audit_draft"
+      #expect(try await queue.close(at: Self.aSecondBefore) == false)
+      #expect(try await queue.texts(entries) == [])
+      struct Undone: Error {}
+      await #expect(throws: (any Error).self) {
+        try await queue.pool.transaction { transaction in
+          _ = try await transaction.query(
+            "SELECT analysis.close_usage(\(Int(Self.october.label))::smallint, '2026-11-05')")
+          throw Undone()
+        }
+      }
+      #expect(try await queue.texts(entries) == [])
+      try await queue.close(at: Self.due)
+      try await queue.close(at: Self.due)
+      #expect(try await queue.texts(entries) == [#"close_month month:2026-10 {"lines": 4}"#])
     }
   }
 
   @Test("two closings in transactions that keep an old snapshot state no adjustment twice: they are refused")
   func oldSnapshot() async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      #expect(try await outcome(queue, at: Self.due).state == .closed)
+      try await queue.close(at: Self.due)
       try await queue.execute(
         "UPDATE analysis.usage SET refused = refused + 1 WHERE period = \(Self.october.label)")
       func close(_ month: Int, on queryable: some Queryable) async throws {
@@ -80,6 +108,7 @@ struct StatementTests {
   func sameNumbers(zone: String?) async throws {
     try await withQueue(from: .plantedMonth) { queue in
       let draft = try await queue.report(.usage, .csv, zone: zone, at: Self.aSecondBefore)
+      try await queue.close(at: Self.due)
       let closed = try await queue.report(.usage, .csv, zone: zone, at: Self.due)
       #expect(draft == closed)
     }
@@ -90,6 +119,7 @@ struct StatementTests {
     arguments: ReportFormat.allCases)
   func byteForByte(format: ReportFormat) async throws {
     try await withQueue(from: .plantedMonth) { queue in
+      try await queue.close(at: Self.due)
       let closed = try await queue.report(.usage, format, at: Self.due)
       try await queue.execute(Self.laterChanges)
       try await queue.execute(
@@ -99,7 +129,7 @@ struct StatementTests {
         UPDATE analysis.setting SET value = '300 days' WHERE name = 'statement_grace';
         """)
       #expect(try await queue.report(.usage, format, at: "2027-03-01T00:00:00Z") == closed)
-      _ = try await queue.report(.usage, format, month: "2026-11", at: "2028-01-01T00:00:00Z")
+      try await queue.close("2026-11", at: "2028-01-01T00:00:00Z")
       #expect(try await queue.report(.usage, format, at: "2028-01-01T00:00:00Z") == closed)
     }
   }
@@ -107,15 +137,15 @@ struct StatementTests {
   @Test("what changes after closing is adjusted once, in the next statement")
   func adjustments() async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       try await queue.execute(Self.laterChanges)
-      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      try await queue.close("2026-11", at: Self.novemberDue)
       #expect(
         try await adjustments(in: "2026-11", queue) == [
           "2026-10 =1+1 used 2 over 1 refunded 0 refused 4",
           "2026-10 ana used -2 over -2 refunded 2 refused 0",
         ])
-      _ = try await queue.report(.usage, .csv, month: "2026-12", at: "2027-01-04T12:00:00Z")
+      try await queue.close("2026-12", at: "2027-01-04T12:00:00Z")
       #expect(try await adjustments(in: "2026-12", queue).isEmpty)
     }
   }
@@ -123,11 +153,11 @@ struct StatementTests {
   @Test("a later change back is adjusted back, and statements and adjustments add up to what is used now")
   func adjustedTwice() async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       try await queue.execute(Self.laterChanges)
-      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      try await queue.close("2026-11", at: Self.novemberDue)
       try await queue.execute("UPDATE analysis.usage SET used = 4 WHERE user_id = 1 AND period = 24321")
-      _ = try await queue.report(.usage, .csv, month: "2026-12", at: "2027-01-04T12:00:00Z")
+      try await queue.close("2026-12", at: "2027-01-04T12:00:00Z")
       #expect(
         try await adjustments(in: "2026-12", queue) == ["2026-10 ana used 2 over 2 refunded 0 refused 0"])
       let difference = """
@@ -146,11 +176,12 @@ struct StatementTests {
   @Test("the adjustment is a row of the CSV after the month's own, with the earlier month and no limit")
   func adjustmentRow() async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       try await queue.execute(
         """
         DELETE FROM analysis.refund; UPDATE analysis.usage SET used = 3, refunded = 3 WHERE user_id = 1 AND period = 24321
         """)
+      try await queue.close("2026-11", at: Self.novemberDue)
       let text = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
       let lines = text.components(separatedBy: "\r\n")
       #expect(lines.count == 8)  // a header, five users, one adjustment, and nothing after the last line end
@@ -162,6 +193,7 @@ struct StatementTests {
   @Test("a job open at closing is billed; when it is analysed later, nothing is adjusted")
   func openAtClosing() async throws {
     try await withQueue(from: .plantedMonth) { queue in
+      try await queue.close(at: Self.due)
       let outcome = try await outcome(queue, at: Self.due)
       #expect(outcome.kind == .written)
       #expect(outcome.openJobs == 0)
@@ -171,7 +203,7 @@ struct StatementTests {
           analysis_id, conditions, condition_count)
         VALUES (0, 24321, 106, 1, 1, 1, 1, 1, '2026-11-20Z', 'a-106', '[]', 0)
         """)
-      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      try await queue.close("2026-11", at: Self.novemberDue)
       #expect(try await adjustments(in: "2026-11", queue).isEmpty)
     }
   }
@@ -179,12 +211,12 @@ struct StatementTests {
   @Test("a refund that has ended after closing changes nothing, since it was counted while it was pending")
   func pendingRefund() async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       try await queue.execute("SELECT analysis.apply_refunds(0::smallint, 100)")
       #expect(
         try await queue.number("SELECT used FROM analysis.usage WHERE user_id = 1 AND period = 24321") == 4
       )
-      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      try await queue.close("2026-11", at: Self.novemberDue)
       #expect(try await adjustments(in: "2026-11", queue).isEmpty)
     }
   }
@@ -192,11 +224,11 @@ struct StatementTests {
   @Test("a month closed after a later one does not adjust that one")
   func outOfOrder() async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       try await queue.execute(Self.laterChanges)
-      _ = try await queue.report(.usage, .csv, month: "2026-09", at: Self.due)
+      try await queue.close("2026-09", at: Self.due)
       #expect(try await adjustments(in: "2026-09", queue).isEmpty)
-      _ = try await queue.report(.usage, .csv, month: "2026-11", at: Self.novemberDue)
+      try await queue.close("2026-11", at: Self.novemberDue)
       #expect(try await adjustments(in: "2026-11", queue).count == 2)
     }
   }
@@ -213,7 +245,7 @@ struct StatementTests {
     ])
   func appendOnly(sql: String) async throws {
     try await withQueue(from: .plantedMonth) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       let error = await #expect(throws: PostgreSQLError.self) { try await queue.pool.query(sql) }
       #expect(error?.sqlState == "55000")
     }
@@ -222,12 +254,12 @@ struct StatementTests {
   @Test("two closings of different months at once do not state an adjustment twice")
   func twoMonthsAtOnce() async throws {
     try await withQueue(from: .plantedMonth, connections: 8) { queue in
-      _ = try await outcome(queue, at: Self.due)
+      try await queue.close(at: Self.due)
       try await queue.execute(Self.laterChanges)
       try await withThrowingTaskGroup { group in
         for month in ["2026-11", "2026-12"] {
           group.addTask {
-            _ = try await queue.report(.usage, .csv, month: month, at: "2027-02-01T00:00:00Z")
+            _ = try await queue.close(month, at: "2027-02-01T00:00:00Z")
           }
         }
         try await group.waitForAll()
@@ -240,11 +272,16 @@ struct StatementTests {
     }
   }
 
-  @Test("twenty reporters at once write one statement, and all read the same")
+  @Test("of twenty closings at once one writes the statement, and all read the same")
   func twentyAtOnce() async throws {
     try await withQueue(from: .plantedMonth, connections: 20) { queue in
       let texts = try await withThrowingTaskGroup(of: String.self) { group in
-        for _ in 0..<20 { group.addTask { try await queue.report(.usage, .json, at: Self.due) } }
+        for _ in 0..<20 {
+          group.addTask {
+            try await queue.close(at: Self.due)
+            return try await queue.report(.usage, .json, at: Self.due)
+          }
+        }
         return try await group.reduce(into: []) { $0.append($1) }
       }
       #expect(texts.count == 20)

@@ -20,6 +20,15 @@ extension QueueFixture {
     return Reporter(pool, moment: Timestamp(secondsSince1970: date.timeIntervalSince1970))
   }
 
+  /// Closes a month as at a given moment; whether this did it.
+  @discardableResult
+  func close(_ month: String = "2026-10", at moment: String) async throws -> Bool {
+    try await pool.query(
+      "SELECT analysis.close_usage($1, $2::text::timestamptz)",
+      [.int16(Written.period(month).label), .text(moment)]
+    ).single().bool(0)
+  }
+
   /// What a reporter writes at a given moment.
   func report(_ request: ReportRequest, at moment: String = "2026-11-02T03:04:05Z") async throws -> String {
     let collected = Collected()

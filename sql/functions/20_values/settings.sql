@@ -13,7 +13,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ('max_waiting', '20000000', 'no limit', 'most waiting jobs of all users'),
     ('max_database_bytes', '', 'no limit', 'largest database that takes jobs'),
     ('lane_shares', '5,2,1', NULL, 'claims of urgent, normal, bulk jobs'),
-    ('statement_grace', '3 days', NULL, 'a month is closed so long after it'),
+    ('statement_grace', '3 days', NULL, 'a month may be closed so long after it'),
     ('keep_images', '30 days', 'for ever', 'after the last job of an image'),
     ('keep_results', '24 months', 'for ever', 'results and cancelled jobs'),
     ('keep_dead', '24 months', 'for ever', 'dead jobs'),

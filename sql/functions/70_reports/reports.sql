@@ -310,14 +310,11 @@ COMMENT ON FUNCTION analysis.report_analyses IS
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already,
 -- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
--- whether this call closed it. p_now is for tests; callers leave it out. A role that sees some clinics
--- only would state them for all: it may not. Who calls is the session's user, since the current user in here
--- is the owner.
+-- whether this call closed it, and records it then. p_now is for tests; callers leave it out.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 SET lock_timeout = '10s' AS $$
 DECLARE
-  v_caller name := analysis.caller();
   v_since timestamptz;                 -- when the last month was closed
 BEGIN
   PERFORM analysis.require_argument(p_now IS NOT NULL, 'a month is closed at a moment');
@@ -330,12 +327,7 @@ BEGIN
      OR EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
     RETURN false;
   END IF;
-  IF analysis.clinics_seen(v_caller) IS NOT NULL THEN
-    RAISE EXCEPTION 'role % sees some clinics only and cannot close % for all', v_caller,
-      analysis.period_text(p_period)
-      USING ERRCODE = 'insufficient_privilege',
-        HINT = 'Let a role that is not restricted to clinics write the month''s usage report first.';
-  END IF;
+  PERFORM analysis.refuse_restricted_closing(p_period);
 
   -- One closing at a time, of whatever month: two at once could state the same adjustment twice. Readers
   -- are not held up. What another has closed meanwhile is seen by the statements below, each of which
@@ -386,6 +378,9 @@ BEGIN
     t.for_period, t.shard, t.user_id, t.zone, t.used, t.over, v_since) s
   WHERE t.for_period <> p_period;
   PERFORM analysis.keep_clinic_counts(p_period);
+  PERFORM analysis.audit_add(
+    'close_month', 'month:' || analysis.period_text(p_period), jsonb_build_object('lines', (
+      SELECT count(*) FROM analysis.statement_line t WHERE t.report = 'usage' AND t.period = p_period)));
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.close_usage IS
@@ -418,7 +413,7 @@ COMMENT ON FUNCTION analysis.month_facts IS
 
 -- The months that are over in every zone, from the first in which anything was used or stated, the oldest
 -- first; and of each, whether its usage can be stated: it is already, or its grace is over and the server
--- is no replica. p_now NULL: now.
+-- is no replica. Version 1.0 asks it; list_months tells more. p_now NULL: now.
 CREATE OR REPLACE FUNCTION analysis.due_months(p_now timestamptz)
 RETURNS TABLE (period smallint, is_due boolean)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$

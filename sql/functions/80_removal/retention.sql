@@ -42,21 +42,35 @@ $$;
 COMMENT ON FUNCTION analysis.purge_months IS
   'Answers the months in which something is past its time.';
 
--- Whether a month's jobs may go: when its usage is stated, so that no bill can miss them. A month that can
--- be stated and that nobody has asked for is stated here.
-CREATE OR REPLACE FUNCTION analysis.is_stated(p_period smallint, p_now timestamptz, p_dry boolean)
-RETURNS boolean
-LANGUAGE plpgsql AS $$
+-- Whether a month's jobs may go: when its usage is stated, so that no bill can miss them, or nothing was used
+-- until then. To close a month is the accounts' decision: a purge leaves it.
+CREATE OR REPLACE FUNCTION analysis.is_stated(p_period smallint) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
+    OR NOT EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period < p_period)
+      AND NOT EXISTS (SELECT FROM analysis.usage u WHERE u.period <= p_period)
+$$;
+DROP FUNCTION IF EXISTS analysis.is_stated(smallint, timestamptz, boolean);
+
+-- The months of which something is past its time and stays, since nobody has closed them though they could be
+-- closed; the oldest first.
+CREATE OR REPLACE FUNCTION analysis.unclosed_months(p_now timestamptz) RETURNS TABLE (o_period smallint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 BEGIN
-  IF EXISTS (SELECT 1 FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
-    RETURN true;
-  ELSIF p_now < analysis.statement_due(p_period) THEN
-    RETURN false;
-  ELSIF NOT p_dry THEN
-    PERFORM analysis.close_usage(p_period, p_now);
-  END IF;
-  RETURN true;
+  RETURN QUERY
+  SELECT k.period
+  FROM (
+    SELECT m.o_period AS period FROM analysis.purge_months(p_now) m
+    WHERE m.o_whole OR m.o_results AND EXISTS (
+      SELECT FROM analysis.result r
+      WHERE r.period = m.o_period AND r.finished_at <= analysis.kept_until('keep_results', p_now))
+    UNION
+    SELECT d.period FROM analysis.dead d WHERE d.failed_at <= analysis.kept_until('keep_dead', p_now)) k
+  WHERE analysis.statement_due(k.period) <= p_now AND NOT analysis.is_stated(k.period)
+  ORDER BY k.period;
 END $$;
+COMMENT ON FUNCTION analysis.unclosed_months IS
+  'Answers the months that have to be closed before what is past its time can go.';
 
 -- Notes that a month is no longer whole.
 CREATE OR REPLACE FUNCTION analysis.mark_purged(p_period smallint, p_now timestamptz) RETURNS void
@@ -131,7 +145,7 @@ BEGIN
     'a month is removed as of a moment, dry or not, with a number of images');
   PERFORM analysis.refuse_repeatable_read();
   o_gone := analysis.is_month_past(p_period, p_now, p_dry, p_images)
-    AND analysis.is_stated(p_period, p_now, p_dry);
+    AND analysis.is_stated(p_period);
   SELECT count(*), coalesce(sum(pg_column_size(r.*)), 0) INTO o_rows, o_bytes
   FROM analysis.result r WHERE o_gone AND r.period = p_period;
   IF o_gone AND NOT p_dry THEN

@@ -162,7 +162,7 @@ BEGIN
         FROM analysis.result k
         WHERE k.shard = p_shard AND k.period = p_period AND k.job_id > p_after
         ORDER BY k.shard, k.period, k.job_id LIMIT p_limit) r;
-  IF v_job IS NULL OR NOT analysis.is_stated(p_period, p_now, p_dry) THEN
+  IF v_job IS NULL OR NOT analysis.is_stated(p_period) THEN
     RETURN NEXT;
     RETURN;
   END IF;
@@ -214,7 +214,7 @@ BEGIN
     WHERE k.shard = p_shard AND k.job_id > p_after AND k.job_id <= o_last AND k.failed_at <= v_until
     ORDER BY k.job_id
   LOOP
-    CONTINUE WHEN NOT analysis.is_stated(v_row.period, p_now, p_dry);
+    CONTINUE WHEN NOT analysis.is_stated(v_row.period);
     IF NOT p_dry THEN
       -- The dead row first, as a retry does: it has it, or we have.
       PERFORM 1 FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = v_row.job_id

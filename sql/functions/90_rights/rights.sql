@@ -54,7 +54,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT
       ARRAY[
         'period_start', 'statement_due', 'usage_report', 'summary_report', 'month_facts', 'due_months',
-        'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans'
+        'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans', 'list_months'
       ] AS functions,
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'plan_price',
@@ -82,8 +82,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'reporter',
       u.functions || ARRAY[
-        'close_usage', 'open_conditions', 'report_conditions', 'statement_segments', 'statement_totals',
-        'statement_plans', 'statement_days', 'open_statement', 'statement_conditions', 'list_plan_prices'],
+        'close_usage', 'preview_closing', 'open_conditions', 'report_conditions', 'statement_segments',
+        'statement_totals', 'statement_plans', 'statement_days', 'open_statement', 'statement_conditions', 'list_plan_prices'],
       u.tables
     FROM usage u
     UNION ALL
@@ -131,7 +131,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'retention',
       ARRAY[
         'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
-        'purge_audit', 'index_images'],
+        'purge_audit', 'index_images', 'unclosed_months'],
       '{}')
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,

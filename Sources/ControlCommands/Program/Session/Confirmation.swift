@@ -12,7 +12,7 @@ enum Confirmation {
   static let few = 10
 
   /// Refuses to begin where the question that is to come could be answered by nobody.
-  static func requireTerminal(_ context: ControlContext, _ advice: String) throws {
+  static func requireTerminal(_ context: ControlContext, _ advice: String = advice) throws {
     guard context.dependencies.hasTerminal() else { throw unasked(advice) }
   }
 

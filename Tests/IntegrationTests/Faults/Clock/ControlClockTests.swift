@@ -45,7 +45,7 @@ struct ControlClockTests {
   }
 
   @Test(
-    "closes a month, and dates a report, by the server's time; a right clock finds the same bytes",
+    "closes no month that runs, and dates a report, by the server's time; a right clock finds the same bytes",
     arguments: WrongClock.both)
   func report(clock: WrongClock) async throws {
     try await withQueue { queue in
@@ -54,9 +54,10 @@ struct ControlClockTests {
       _ = try await queue.submit(2, user: "clinic-1", image: picture)
       let folder = try TemporaryFolder()
       func report(_ file: String, _ clock: WrongClock?) async throws -> Executable.Ended {
-        let arguments = [
-          "report", "usage", "--month", "current", "--format", "csv", "--out", folder.path(file),
-        ]
+        try await run(
+          ["report", "usage", "--month", "current", "--format", "csv", "--out", folder.path(file)], clock)
+      }
+      func run(_ arguments: [String], _ clock: WrongClock?) async throws -> Executable.Ended {
         let environment = queue.environment
         guard let clock else {
           return await (try Executable("analysisctl", arguments, environment: environment)).ended()
@@ -68,6 +69,9 @@ struct ControlClockTests {
       // The running month stays a draft, though a clock ahead may be in the next one.
       let wrong = try await report("wrong.csv", clock)
       #expect(wrong.code == 0, "\(wrong.messages)")
+      let early = try await run(["month", "close", "current", "--yes"], clock)
+      #expect(early.code == 75, "\(early.messages)")
+      #expect(try await run(["month", "close", "--due", "--yes"], clock).code == 5)
       let right = try await report("right.csv", nil)
       #expect(right.code == 0, "\(right.messages)")
       #expect(

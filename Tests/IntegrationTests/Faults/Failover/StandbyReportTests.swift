@@ -30,6 +30,8 @@ struct StandbyReportTests {
       let past = try await run("report", "usage", "--month", "2024-01", "--format", "json")
       #expect(past.code == 0, "\(past.messages)")
       #expect(past.output.contains("draft"), "\(past.output)")
+      let months = try await run("month")
+      #expect(months.code == 0 && months.output.contains("running"), "\(months.messages)")
       #expect(try await failover.onPrimary("SELECT count(*)::text FROM analysis.statement") == "0")
       for words in [["status"], ["jobs", "list"], ["users", "list"]] {
         let ended = try await Executable(

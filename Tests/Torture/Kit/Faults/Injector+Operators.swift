@@ -44,7 +44,8 @@ extension Injector {
     try await UserDirectory(rig.owner).setPlan(user, plan: choice.isMultiple(of: 3) ? "free" : "premium")
   }
 
-  /// Two reporters of the closed month, one of the present month, and a recount, all at once.
+  /// Two reporters of the closed month and one that would close it again, one of the present month, and a recount, all
+  /// at once.
   private func report() async throws {
     let folder = rig.settings.folder
     let past = ["report", "usage", "--month", "\(month.period)", "--format", "csv", "--out"]
@@ -52,9 +53,10 @@ extension Injector {
     defer { for file in files { remove(file) } }
     async let first = run(past + [files[0].path], "report", allowing: [0, 5, 6])
     async let second = run(past + [files[1].path], "report", allowing: [0, 5, 6])
+    async let again = run(["month", "close", "\(month.period)", "--yes"], "close", allowing: [5])
     async let present = run(["report", "usage", "--month", "current"], "report", allowing: [0, 6])
     async let recount = run(["reconcile"], "reconcile", allowing: [0])
-    let ran = await [first, second, present, recount]
+    let ran = await [first, second, again, present, recount]
     guard ran.contains(true) else { throw TestSupportError("the server was away") }
   }
 

@@ -6,6 +6,21 @@ import TestSupport
 struct ReportFiles: Sendable {
   let rig: Rig
 
+  /// Closes a month that is over.
+  func close(_ period: Period) async {
+    do {
+      let command = try rig.programs.start(
+        "analysisctl", ["month", "close", "\(period)", "--yes"],
+        environment: ["ANALYSIS_DATABASE": rig.cluster.conninfo(database: Rig.database)], label: "close")
+      let ended = await command.ended()
+      guard ended.status == 0, !ended.wasKilled else {
+        return rig.tally.complain("analysisctl month close ended with \(ended.status): \(ended.errors)")
+      }
+    } catch {
+      rig.tally.complain("\(period) could not be closed: \(error)")
+    }
+  }
+
   /// The bytes of a month's usage report; nil, and a complaint, when the command fails.
   func statement(of period: Period, named name: String) async -> [UInt8]? {
     let file = rig.settings.folder.appending(path: name)

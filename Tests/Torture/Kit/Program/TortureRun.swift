@@ -31,6 +31,7 @@ struct TortureRun: Sendable {
     let month = try await PastMonth.plant(in: rig.owner, rig.pictures[0])
     history.add(month.records)
     let reports = ReportFiles(rig: rig)
+    await reports.close(month.period)
     let statement = await reports.statement(of: month.period, named: "statement-first.csv")
     let fleet = WorkerFleet(rig, endpoint)
     try await endpoint.start(AnswerFaults.always)
