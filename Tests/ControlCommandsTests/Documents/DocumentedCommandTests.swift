@@ -123,7 +123,13 @@ struct DocumentedCommandTests {
       let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)
       let commands = ShownCommand.all(in: lines)
-      #expect(commands.count == 1, "\(file)")
+      // Months are closed before the closed ones are written.
+      let names = commands.map { $0.arguments.prefix(2).joined(separator: " ") }
+      if file.hasPrefix("analysis-report") {
+        #expect(names == ["month close", "report usage"], "\(file)")
+      } else {
+        #expect(names.count == 1, "\(file)")
+      }
       for command in commands { #expect(throws: Never.self, "\(file)") { try command.parse() } }
     }
   }
