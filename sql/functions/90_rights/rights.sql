@@ -83,7 +83,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'reporter',
       u.functions || ARRAY[
         'close_usage', 'preview_closing', 'open_conditions', 'report_conditions', 'statement_segments',
-        'statement_totals', 'statement_plans', 'statement_days', 'open_statement', 'statement_conditions', 'list_plan_prices'],
+        'statement_totals', 'statement_plans', 'statement_days', 'open_statement',
+        'statement_conditions', 'list_plan_prices'],
       u.tables
     FROM usage u
     UNION ALL
