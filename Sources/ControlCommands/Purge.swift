@@ -17,7 +17,8 @@ enum PurgeCommand {
   static let command = ControlCommand(
     "purge", abstract: "Remove what has been kept for as long as the settings say.",
     discussion: """
-      The settings keep_images, keep_results, keep_dead, keep_audit and keep_usage say for how long. Jobs that wait, \
+      The settings keep_images, keep_results, keep_dead, keep_audit and keep_usage say for how long. Events of \
+      webhooks go a week after they were delivered, or 30 days after their job ended. Jobs that wait, \
       run or are scheduled keep all that they need, and a picture that several jobs show goes with the last of them. \
       A month of which everything is past its time goes as a whole. Jobs of a month stay until the month is closed, so \
       that no bill can miss them: where one could be closed and is not, the exit code is 6, and analysisctl month \

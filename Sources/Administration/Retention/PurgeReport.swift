@@ -10,6 +10,8 @@ public struct PurgeReport: Sendable, Equatable {
     case dead
     /// Results and cancellations, with their jobs.
     case results
+    /// Events that were sent to webhooks.
+    case events
     /// The counters of months.
     case usage
     /// Entries of the audit.
@@ -20,7 +22,7 @@ public struct PurgeReport: Sendable, Equatable {
   public struct Line: Sendable, Equatable {
     /// The kind.
     public let kind: Kind
-    /// The month in which it counted, or was written.
+    /// The month in which it counted, was written, or its job ended.
     public let month: Period
     /// How many.
     public internal(set) var rows: Int64

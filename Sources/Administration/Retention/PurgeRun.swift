@@ -31,6 +31,9 @@ struct PurgeRun {
       if month.isOver, try await removeWhole(month.period) { continue }
       try await removeRows(.results, of: month.period)
     }
+    for shard in shards {
+      try await removeRecords(.events) { statements.events(shard, tells: $0.isWithout(.events)) }
+    }
     try await removeRecords(.usage) { statements.usage(tells: $0.isWithout(.usage)) }
     try await removeRecords(.audit) { _ in statements.audit(through: lastEntry) }
     report.isComplete = !isStopped
@@ -81,7 +84,7 @@ struct PurgeRun {
     }
   }
 
-  /// Counters or the oldest of the audit.
+  /// Events of a shard, counters or the oldest of the audit.
   private mutating func removeRecords(
     _ kind: PurgeReport.Kind, by next: (PurgeReport) -> Statement<[PurgeStatements.Part]>
   ) async throws(JobQueueError) {

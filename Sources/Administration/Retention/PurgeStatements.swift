@@ -129,6 +129,13 @@ struct PurgeStatements: Sendable {
     }
   }
 
+  func events(_ shard: Int16, tells: Bool) -> Statement<[Part]> {
+    records(
+      SQLFunction("purge_events", 5, "o_period", "o_rows", "o_bytes"),
+      [.int16(shard), .int32(chunk), .timestamp(moment), .bool(isDry), .bool(tells)],
+      while: "removing events of webhooks")
+  }
+
   func usage(tells: Bool) -> Statement<[Part]> {
     records(
       SQLFunction("purge_usage", 4, "o_period", "o_rows", "o_bytes"),

@@ -2,8 +2,8 @@ import AnalysisCore
 public import JobQueue
 public import PostgreSQL
 
-/// Removes what has been kept for as long as the settings say: images, results, failed jobs, counters and the oldest of
-/// the audit.
+/// Removes what has been kept for as long as the settings say: images, results, failed jobs, events of webhooks,
+/// counters and the oldest of the audit.
 ///
 /// It works in many short transactions and rests between them, so that it takes no more than a share of the database's
 /// time. It may be stopped, killed and repeated at any moment: what went has gone, and the rest is for the next run.

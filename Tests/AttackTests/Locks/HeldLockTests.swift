@@ -103,6 +103,7 @@ struct HeldLockTests {
     "purge_results":
       "analysis.purge_results(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
     "purge_dead": "analysis.purge_dead(0::smallint, 0, 100, \(purge))",
+    "purge_events": "analysis.purge_events(0::smallint, 100, \(purge))",
     "purge_usage": "analysis.purge_usage(100, \(purge))",
     "purge_audit": "analysis.purge_audit(100, now(), false, 1000)",
     "index_images": "analysis.index_images((analysis.period_of(now(), 'UTC') - 1)::smallint, now())",
@@ -117,8 +118,8 @@ struct HeldLockTests {
     "500ms": "claim finish_deliveries promote",
     "1500ms": "complete disclaim fail release retire",
     "2s": """
-    cancel claim_deliveries lock_audit pause prepare_months purge_dead purge_deliveries purge_images \
-    purge_results purge_usage rescue resume uncancel
+    cancel claim_deliveries lock_audit pause prepare_months purge_dead purge_deliveries purge_events \
+    purge_images purge_results purge_usage rescue resume uncancel
     """,
     "5s": """
     add_clinic add_plan add_user add_webhook assign_clinic grant_clinics lift_clinics remove_webhook \
@@ -201,7 +202,8 @@ struct HeldLockTests {
     "analysis.purge_month((analysis.period_of(now(), 'UTC') - 2)::smallint, now(), true, 0)",
     "analysis.purge_images(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
     "analysis.purge_results(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
-    "analysis.purge_dead(0::smallint, 0, 100, \(purge))", "analysis.purge_usage(100, \(purge))",
+    "analysis.purge_dead(0::smallint, 0, 100, \(purge))",
+    "analysis.purge_events(0::smallint, 100, \(purge))", "analysis.purge_usage(100, \(purge))",
     "analysis.index_images((analysis.period_of(now(), 'UTC') - 1)::smallint, now())",
   ]
 

@@ -129,6 +129,10 @@ extension SQLAttack {
       .retention, "closes a month that stands in the purge's way",
       "SELECT analysis.close_usage(24300::smallint)", .refused("42501")),
     SQLAttack(
+      .retention, "removes events of webhooks as of the future",
+      "SELECT * FROM analysis.purge_events(0::smallint, 1000, now() + interval '10 years', false, true)",
+      .refused("42501")),
+    SQLAttack(
       .retention, "removes counters as of the future",
       "SELECT * FROM analysis.purge_usage(1000, now() + interval '10 years', false, true)", .refused("42501")),
     SQLAttack(

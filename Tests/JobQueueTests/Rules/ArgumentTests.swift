@@ -159,6 +159,9 @@ struct ArgumentTests {
         0: noShard, 1: ["NULL::bigint"], 2: counts + ["0"], 3: ["NULL::timestamptz"], 4: ["NULL::boolean"],
       ]),
     Call(
+      function: "purge_events", arguments: [shard, "10", "now()", "true", "false"],
+      hostile: [0: noShard, 1: counts + ["0"], 2: ["NULL::timestamptz"], 3: ["NULL::boolean"]]),
+    Call(
       function: "purge_usage", arguments: ["10", "now()", "true", "false"],
       hostile: [0: counts + ["0"], 1: ["NULL::timestamptz"], 2: ["NULL::boolean"]]),
     Call(

@@ -268,6 +268,48 @@ struct WebhookEventTests {
     }
   }
 
+  @Test("go with a purge where no worker delivers any more, by month, and a dry run says the same")
+  func purgedWithoutCourier() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      let webhook = try await add(queue, user: "ann")
+      _ = try await queue.create((1...6).map { Ask("ann", image: "\($0)") })
+      _ = try await queue.complete(try await queue.claim(6))
+      let events = try await take(queue)
+      _ = try await finish(queue, Array(events[..<2]), "delivered")
+      // The first was delivered 8 days ago, the third never in 31 days; and three have lost their webhook.
+      try await queue.execute(
+        """
+        UPDATE analysis.webhook_event SET at = now() - interval '8 days', delivered_at = now() - interval '8 days'
+        WHERE id = \(events[0]);
+        UPDATE analysis.webhook_event SET at = now() - interval '31 days' WHERE id = \(events[2]);
+        UPDATE analysis.webhook_event SET webhook_id = \(webhook + 1) WHERE id > \(events[2])
+        """)
+      let months = try await queue.texts(
+        """
+        SELECT analysis.period_text(analysis.period_of(e.at, 'UTC')) || ' ' || count(*) FROM analysis.webhook_event e
+        WHERE e.id <> \(events[1]) GROUP BY 1, analysis.period_of(e.at, 'UTC') ORDER BY analysis.period_of(e.at, 'UTC')
+        """)
+      try await withLogin(of: ["retention"], in: queue) { (login) async throws in
+        func purge(dry isDry: Bool) async throws -> [String] {
+          var settings = Purger.Settings()
+          settings.isDry = isDry
+          settings.share = 1
+          settings.chunk = 2
+          let lines = try await Purger(login, settings).run().lines
+          #expect(lines.allSatisfy { $0.kind == .events && $0.bytes > 0 })
+          return lines.map { "\($0.month) \($0.rows)" }
+        }
+        #expect(try await purge(dry: true) == months)
+        #expect(try await queue.count("webhook_event") == 6)
+        #expect(try await purge(dry: false) == months)
+        #expect(try await queue.numbers("SELECT id FROM analysis.webhook_event") == [events[1]])
+        #expect(try await queue.count("audit_entry WHERE action = 'purge' AND object = 'events'") == 1)
+        #expect(try await purge(dry: false) == [])
+      }
+    }
+  }
+
   @Test("that were being written while their webhook was removed are purged at once")
   func orphans() async throws {
     try await withQueue { (queue) async throws in

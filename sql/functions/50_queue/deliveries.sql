@@ -237,19 +237,21 @@ COMMENT ON FUNCTION analysis.finish_deliveries IS
   'Stores what came of events that were sent to webhooks; answers the webhooks that were switched off.';
 
 -- Removes events of a shard that were delivered a week ago, all of jobs that ended 30 days ago, and those
--- that were being written while their webhook was removed; answers how many.
-CREATE OR REPLACE FUNCTION analysis.purge_deliveries(p_shard smallint, p_limit int) RETURNS int
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
-SET lock_timeout = '2s' AS $$
+-- that were being written while their webhook was removed: p_limit at most, the months in which their jobs
+-- ended, how many and their size. A dry run answers all at once. Called by workers' purge_deliveries and by
+-- purge_events.
+CREATE OR REPLACE FUNCTION analysis.remove_events(
+  p_shard smallint, p_limit int, p_now timestamptz, p_dry boolean)
+RETURNS TABLE (period smallint, rows bigint, bytes bigint)
+LANGUAGE plpgsql AS $$
 DECLARE
-  v_now timestamptz := clock_timestamp();
   v_gone int[];
-  v_gone_count int;
-  v_count int;
+  v_event bigint[];
 BEGIN
   PERFORM analysis.require_argument(
-    p_shard IS NOT NULL AND p_limit BETWEEN 1 AND 100000,
-    'events of a shard are removed, from 1 to 100000 in a call');
+    p_shard IS NOT NULL AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
+    'events of a shard are removed as of a moment, dry or not, from 1 to 100000 in a call');
+  PERFORM analysis.check_moment(p_now);
   -- The webhooks that events name, read from an index from one to the next.
   v_gone := ARRAY(
     WITH RECURSIVE named (id) AS (
@@ -262,20 +264,37 @@ BEGIN
       WHERE n.id IS NOT NULL)
     SELECT n.id FROM named n
     WHERE n.id IS NOT NULL AND NOT EXISTS (SELECT FROM analysis.webhook w WHERE w.id = n.id));
-  DELETE FROM analysis.webhook_event d
-  WHERE d.shard = p_shard AND d.id = ANY (ARRAY(
+  IF p_dry THEN
+    RETURN QUERY
+    SELECT analysis.period_of(e.at, 'UTC'), count(*), sum(pg_column_size(e.*)) FROM analysis.webhook_event e
+    WHERE e.shard = p_shard AND (e.webhook_id = ANY (v_gone) OR e.at < p_now - interval '7 days'
+      AND (e.delivered_at < p_now - interval '7 days' OR e.at < p_now - interval '30 days'))
+    GROUP BY 1 ORDER BY 1;
+    RETURN;
+  END IF;
+  v_event := ARRAY(
     SELECT e.id FROM analysis.webhook_event e
     WHERE e.shard = p_shard AND e.webhook_id = ANY (v_gone)
-    LIMIT p_limit FOR UPDATE SKIP LOCKED));
-  GET DIAGNOSTICS v_gone_count = ROW_COUNT;
-  DELETE FROM analysis.webhook_event d
-  WHERE d.shard = p_shard AND d.id = ANY (ARRAY(
+    LIMIT p_limit FOR UPDATE SKIP LOCKED);
+  v_event := v_event || ARRAY(
     SELECT e.id FROM analysis.webhook_event e
-    WHERE e.shard = p_shard AND e.at < v_now - interval '7 days'
-      AND (e.delivered_at < v_now - interval '7 days' OR e.at < v_now - interval '30 days')
-    LIMIT p_limit - v_gone_count FOR UPDATE SKIP LOCKED));
-  GET DIAGNOSTICS v_count = ROW_COUNT;
-  RETURN v_gone_count + v_count;
+    WHERE e.shard = p_shard AND e.at < p_now - interval '7 days' AND NOT e.webhook_id = ANY (v_gone)
+      AND (e.delivered_at < p_now - interval '7 days' OR e.at < p_now - interval '30 days')
+    LIMIT p_limit - cardinality(v_event) FOR UPDATE SKIP LOCKED);
+  RETURN QUERY
+  WITH gone AS (
+    DELETE FROM analysis.webhook_event d
+    WHERE d.shard = p_shard AND d.id = ANY (v_event)
+    RETURNING d.at, pg_column_size(d.*) AS size)
+  SELECT analysis.period_of(g.at, 'UTC'), count(*), sum(g.size) FROM gone g GROUP BY 1 ORDER BY 1;
 END $$;
+
+-- Removes such events for a worker that delivers some; answers how many.
+CREATE OR REPLACE FUNCTION analysis.purge_deliveries(p_shard smallint, p_limit int) RETURNS int
+LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '2s' AS $$
+  SELECT coalesce(sum(e.rows), 0)::int
+  FROM analysis.remove_events(p_shard, p_limit, clock_timestamp(), false) e
+$$;
 COMMENT ON FUNCTION analysis.purge_deliveries IS
   'Removes events that were sent to webhooks long ago.';

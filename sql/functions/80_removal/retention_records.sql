@@ -1,4 +1,4 @@
--- Removing counters and the oldest of the audit. Each call removes p_limit rows at most and answers a row
+-- Removing counters, events of webhooks and the oldest of the audit. Each call removes p_limit rows at most and answers a row
 -- for each month of which some went; no row means that nothing is left to do. A dry run answers all at
 -- once.
 
@@ -48,6 +48,24 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.purge_usage IS
   'Removes counts of months that are past their time.';
+
+-- Events of a shard that were sent to webhooks, or were to be. Workers that deliver some remove them too; who
+-- has removed the last webhook has no such worker any more.
+CREATE OR REPLACE FUNCTION analysis.purge_events(
+  p_shard smallint, p_limit int, p_now timestamptz, p_dry boolean, p_record boolean)
+RETURNS TABLE (o_period smallint, o_rows bigint, o_bytes bigint)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '2s' AS $$
+BEGIN
+  PERFORM analysis.refuse_repeatable_read();
+  RETURN QUERY
+  SELECT e.period, e.rows, e.bytes FROM analysis.remove_events(p_shard, p_limit, p_now, p_dry) e;
+  IF FOUND AND NOT p_dry THEN
+    PERFORM analysis.record_purge('events', p_now - interval '7 days', p_record);
+  END IF;
+END $$;
+COMMENT ON FUNCTION analysis.purge_events IS
+  'Removes events that were sent to webhooks long ago, and tells of which months.';
 
 -- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The
 -- chain stays whole: the head keeps where it begins now and the hash before that, and the removal is an

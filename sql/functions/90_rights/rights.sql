@@ -131,8 +131,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     UNION ALL
     SELECT 'retention',
       ARRAY[
-        'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_usage',
-        'purge_audit', 'index_images', 'unclosed_months'],
+        'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_events',
+        'purge_usage', 'purge_audit', 'index_images', 'unclosed_months'],
       '{}')
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
