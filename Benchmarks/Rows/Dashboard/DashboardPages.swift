@@ -8,6 +8,8 @@ struct DashboardPages: Sendable {
     let name: String
     /// Whether the page exists in an empty database.
     var isOfEmpty = true
+    /// Whether a login sees it that is restricted to one clinic.
+    var isOfClinic = false
     let path: @Sendable () -> String
   }
 
@@ -76,7 +78,15 @@ struct DashboardPages: Sendable {
       Page(name: "batches") { "/batches" },
       Page(name: "batches, at random places") { "/batches?before=B\(Int.random(in: 22...batches))" },
       Page(name: "a batch", isOfEmpty: false) { "/batches/B\(Int.random(in: 2...batches))" },
+      Page(name: "a batch mixed with another", isOfEmpty: false) { [records] in
+        "/batches/B\(records.randomMixedBatch())"
+      },
       Page(name: "the largest batch", isOfEmpty: false) { "/batches/B1" },
+      Page(name: "batches, for a clinic", isOfEmpty: false, isOfClinic: true) { "/batches" },
+      Page(name: "batches at random places, for a clinic", isOfEmpty: false, isOfClinic: true) {
+        "/batches?before=B\(Int.random(in: 22...batches))"
+      },
+      Page(name: "the largest batch, for a clinic", isOfEmpty: false, isOfClinic: true) { "/batches/B1" },
       Page(name: "workers") { "/workers" },
       Page(name: "usage") { "/usage" },
       Page(name: "usage, at random places") { [shape] in

@@ -39,8 +39,11 @@ struct PagesRow: BenchmarkRow {
     let large: StagedQueue
     let empty: StagedQueue
     do {
-      large = try await StagedQueue(bench, database, endpoint: endpoint, waiting: shape.waiting)
-      do { empty = try await StagedQueue(bench, emptyDatabase, endpoint: endpoint, waiting: 0) } catch {
+      large = try await StagedQueue(
+        bench, database, endpoint: endpoint, waiting: shape.waiting, clinic: PlantedRecords.clinic)
+      do {
+        empty = try await StagedQueue(bench, emptyDatabase, endpoint: endpoint, waiting: 0, clinic: nil)
+      } catch {
         await large.end()
         throw error
       }
@@ -79,13 +82,16 @@ struct PagesRow: BenchmarkRow {
   // MARK: One run
 
   /// Loads a page again and again, by turns from the large and from the empty database. The dashboard has forgotten
-  /// each time what it had read, but for the totals of the overview, which it reads once a minute.
+  /// each time what it had read, but for what takes long, of which it shows what it read before: the totals of the
+  /// overview, sums of clinics, and counts of large batches.
   private static func load(
     _ page: DashboardPages.Page, _ bench: Bench, _ large: StagedQueue, _ empty: StagedQueue
   ) async throws -> Sample {
     let rounds = bench.size(100, quick: 2)
     let times = try await onOwnThread {
-      let browsers = (large: try large.dashboard.browser(), empty: try empty.dashboard.browser())
+      let browsers = (
+        large: try large.dashboard(of: page).browser(), empty: try empty.dashboard(of: page).browser()
+      )
       var times = Times()
       for _ in 0..<rounds {
         let path = page.path()

@@ -8,6 +8,8 @@ struct PlantedRecords: Sendable {
   let jobs: PlantedJobs
 
   private static let clinics = 20
+  /// A clinic that has a job of the first batch, whatever the size.
+  static let clinic = "Clinic 1"
   /// The steps of the queue's history: minutes of two days, and tens of seconds of an hour.
   private static let history = [(seconds: 60, count: 2880), (seconds: 10, count: 360)]
 
@@ -30,7 +32,8 @@ struct PlantedRecords: Sendable {
   // MARK: What was planted
 
   /// How many batches there are, numbered from 1. The first has a hundredth of the jobs. Each other batch has a tenth
-  /// of the jobs up to the next batch's first job; the last batches are not done yet.
+  /// of the jobs up to the next batch's first job; the last batches are not done yet. Batches 2 and 3, 6 and 7 and so on
+  /// are mixed: their jobs alternate, as those of two runs at the same time.
   var batchCount: Int { max(jobs.jobs / 10_000, 30) }
   /// The jobs of the first batch.
   private var largest: Int { max(jobs.jobs / 100, 10) }
@@ -44,10 +47,15 @@ struct PlantedRecords: Sendable {
   /// The numbers of the users whom its entries name, but for user 0.
   var auditedUsers: ClosedRange<Int> { 1...min(auditCount, jobs.shape.users - 1) }
 
+  /// The number of a batch whose jobs alternate with those of another.
+  func randomMixedBatch() -> Int { .random(in: 0...(batchCount - 3) / 4) * 4 + .random(in: 2...3) }
+
   /// The reference of a job of a batch.
   func reference(inBatch batch: Int) -> String { "visit-\(batch == 1 ? 1 : firstJob(ofBatch: batch))" }
 
-  private func firstJob(ofBatch batch: Int) -> Int { largest + (batch - 2) * stride + 1 }
+  private func firstJob(ofBatch batch: Int) -> Int {
+    batch % 4 == 3 ? firstJob(ofBatch: batch - 1) + 1 : largest + (batch - 2) * stride + 1
+  }
 
   // MARK: The statements
 
@@ -73,7 +81,10 @@ struct PlantedRecords: Sendable {
     FROM (
       SELECT 1 AS batch, n FROM generate_series(1, \(largest)) n
       UNION ALL
-      SELECT b, \(largest) + (b - 2) * \(stride) + n
+      SELECT b, CASE b % 4
+        WHEN 2 THEN \(largest) + (b - 2) * \(stride) + 2 * n - 1
+        WHEN 3 THEN \(largest) + (b - 3) * \(stride) + 2 * n
+        ELSE \(largest) + (b - 2) * \(stride) + n END
       FROM generate_series(2, \(batchCount)) b, generate_series(1, \(batchSize)) n) l
     JOIN analysis.job j ON j.id = l.n
     """

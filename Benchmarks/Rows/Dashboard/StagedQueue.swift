@@ -10,33 +10,58 @@ final class StagedQueue: Sendable {
   /// The connection string of the login that looks.
   let conninfo: String
   let dashboard: DashboardProcess
+  /// That of a login which sees the users of one clinic; nil where there is no clinic.
+  private let ofClinic: DashboardProcess?
   private let worker: MeasuredProcess
 
   /// The login that looks at all stages: what it may see is all that a page can show.
   static let login = "onlooker"
+  /// The same, restricted to the users of one clinic.
+  private static let clinicLogin = "ward"
   private static let roles = ["operator", "auditor", "clinician"]
 
-  /// Makes the login, whose statements are counted. It is gone with the cluster.
+  /// Makes the logins, of which one has its statements counted. They are gone with the cluster.
   static func makeLogin(_ bench: Bench) async throws {
     let owner = bench.cluster.owner
     _ = try await owner.query("CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
     let groups = roles.map { "analysis_\($0)" }.joined(separator: ", ")
-    _ = try await owner.query("CREATE ROLE \(login) LOGIN IN ROLE \(groups)")
+    for name in [login, clinicLogin] {
+      _ = try await owner.query("CREATE ROLE \(name) LOGIN IN ROLE \(groups)")
+    }
     _ = try await owner.query("ALTER ROLE \(login) SET pg_stat_statements.track = 'top'")
   }
 
   /// Starts the worker and the dashboard, and waits until the counts are those that are there.
   ///
-  /// - Parameter waiting: How many jobs wait.
-  init(_ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, waiting: Int) async throws {
+  /// - Parameters:
+  ///   - waiting: How many jobs wait.
+  ///   - clinic: The clinic whose users the second login sees; nil where there is none.
+  init(
+    _ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, waiting: Int, clinic: String?
+  ) async throws {
     _ = try await PauseDirectory(database.pool).pause(.everything, reason: nil, until: nil)
-    conninfo = database.conninfo.replacing("user=postgres", with: "user=\(Self.login)")
+    func conninfo(of login: String) -> String {
+      database.conninfo.replacing("user=postgres", with: "user=\(login)")
+    }
+    self.conninfo = conninfo(of: Self.login)
+    if let clinic {
+      _ = try await database.pool.query(
+        "SELECT analysis.grant_clinics($1::text::name, ARRAY[$2::text])",
+        [.text(Self.clinicLogin), .text(clinic)])
+    }
     worker = try MeasuredProcess(
       bench.settings.program("analysis-worker"),
       ["--database", database.conninfo, "--endpoint", endpoint.url])
     do {
       try await Self.awaitCounts(database, worker, waiting)
-      dashboard = try await DashboardProcess(bench.settings, conninfo)
+      dashboard = try await DashboardProcess(bench.settings, self.conninfo)
+      do {
+        ofClinic =
+          clinic == nil ? nil : try await DashboardProcess(bench.settings, conninfo(of: Self.clinicLogin))
+      } catch {
+        await dashboard.stop()
+        throw error
+      }
     } catch {
       worker.send(SIGKILL)
       throw error
@@ -60,8 +85,14 @@ final class StagedQueue: Sendable {
     }
   }
 
+  /// The dashboard that shows a page.
+  func dashboard(of page: DashboardPages.Page) -> DashboardProcess {
+    page.isOfClinic ? ofClinic ?? dashboard : dashboard
+  }
+
   /// Ends the programs.
   func end() async {
+    await ofClinic?.stop()
     await dashboard.stop()
     worker.send(SIGTERM)
     _ = await worker.ended()
