@@ -1,4 +1,5 @@
 public import Administration
+import AnalysisCore
 import JobQueue
 public import PostgreSQL
 public import System
@@ -14,6 +15,8 @@ public struct DashboardContext: Sendable {
   let verification = AuditVerification()
   /// What the users of each clinic have used of the running month.
   let clinicUsage: SlowReading<[ClinicUsage]>
+  private let batchListReadings: BatchReadings<BatchList>
+  private let batchReadings: BatchReadings<BatchReading>
   private let monitor: QueueMonitor
   private let cache: ReadCache
   private let owner: ProcessOwner
@@ -35,6 +38,8 @@ public struct DashboardContext: Sendable {
     self.openPicture = openPicture
     cache = ReadCache(now: now)
     clinicUsage = SlowReading(now: now) { try await ClinicDirectory(database).usage() }
+    batchListReadings = BatchReadings(now: now) { $0.batches.reduce(0) { $0 + $1.counts.jobs } }
+    batchReadings = BatchReadings(now: now) { $0.status?.counts.jobs ?? 0 }
     self.database = database
     self.monitor = monitor
     self.owner = owner
@@ -58,9 +63,25 @@ public struct DashboardContext: Sendable {
     try await cache.value(key, noOlderThan: age) { [database] in try await read(database) }
   }
 
+  /// A page of batches, and how old it is where that many jobs are counted anew.
+  func batches(before: BatchID?, limit: Int) async throws -> (value: BatchList, age: Duration?) {
+    try await batchListReadings.value(before?.description ?? "") { [database] in
+      try await BatchDirectory(database).list(before: before, limit: limit)
+    }
+  }
+
+  /// A batch, and how old its counts are where that many jobs are counted anew.
+  func batch(_ batch: BatchID) async throws -> (value: BatchReading, age: Duration?) {
+    try await batchReadings.value(batch.description) { [database] in
+      try await BatchReading.read(batch, BatchDirectory(database))
+    }
+  }
+
   /// Has every page read anew, since something was changed.
   func forget() async {
     await cache.forget()
+    await batchListReadings.forget()
+    await batchReadings.forget()
     await monitor.forget()
   }
 

@@ -93,6 +93,43 @@ struct ForgettingTests {
     await #expect(throws: TestSupportError.self) { try await reading.value() }
   }
 
+  @Test(
+    "Counts of many jobs that took long are shown with their age while they are counted anew, others are not")
+  func countedAnew() async throws {
+    let (clock, held) = (MovedClock(), HeldReading())
+    // How many jobs there are, and how long each count takes.
+    let jobs = Mutex(10_000)
+    let seconds = Mutex(1)
+    let readings = BatchReadings<Int>(now: clock.now) { $0 }
+    @Sendable func count() async throws -> String {
+      let (value, age) = try await readings.value("B1") {
+        if seconds.withLock({ $0 }) < 0 { _ = await held.read("") }
+        clock.pass(.seconds(max(0, seconds.withLock { $0 })))
+        return jobs.withLock { $0 }
+      }
+      return age == nil ? "\(value)" : "\(value), old"
+    }
+    #expect(try await count() == "10000")
+    clock.pass(QueueMonitor.statusAge)
+    seconds.withLock { $0 = -1 }
+    jobs.withLock { $0 = 9999 }
+    #expect(try await count() == "10000, old")
+    await held.untilItBegins()
+    // A change has the count that goes on thrown away, and the next one shown.
+    await readings.forget()
+    seconds.withLock { $0 = 1 }
+    #expect(try await count() == "10000, old")
+    held.end()
+    while try await count() == "10000, old" { await Task.yield() }
+    #expect(try await count() == "9999")
+    clock.pass(QueueMonitor.statusAge)
+    jobs.withLock { $0 = 9998 }
+    #expect(try await count() == "9998", "fewer jobs are waited for")
+    await readings.forget()
+    jobs.withLock { $0 = 9997 }
+    #expect(try await count() == "9997")
+  }
+
   @Test("The queue is read anew for who comes after a change, though it was being read during the change")
   func queue() async throws {
     try await withQueue { (queue) async throws in

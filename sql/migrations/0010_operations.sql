@@ -109,6 +109,8 @@ CREATE TABLE analysis.job_label (
   CHECK (batch_id IS NOT NULL OR reference IS NOT NULL));
 CREATE INDEX job_label_batch ON analysis.job_label (shard, batch_id, period, job_id)
   WHERE batch_id IS NOT NULL;
+-- Whose a batch is.
+CREATE INDEX job_label_user ON analysis.job_label (shard, batch_id, user_id) WHERE batch_id IS NOT NULL;
 CREATE INDEX job_label_reference ON analysis.job_label (shard, reference, period, job_id)
   WHERE reference IS NOT NULL;
 

@@ -56,6 +56,23 @@ extension BatchStatus {
   }
 }
 
+/// Some batches, the newest first.
+public struct BatchList: Sendable, Equatable {
+  /// The batches.
+  public let batches: [BatchStatus]
+  /// Before which batch the list goes on; nil at its end.
+  public let next: BatchID?
+  /// Whether the search ended before there were as many as were asked for.
+  public let isCutShort: Bool
+
+  /// A list with its parts.
+  public init(batches: [BatchStatus], next: BatchID?, isCutShort: Bool) {
+    self.batches = batches
+    self.next = next
+    self.isCutShort = isCutShort
+  }
+}
+
 /// How many jobs a batch has, and how they ended.
 public struct BatchCounts: Sendable, Equatable {
   /// All of them.

@@ -16,8 +16,21 @@ extension JobDirectory {
   /// - Parameters:
   ///   - after: where the page before ended; nil for the first page.
   ///   - limit: how many jobs at most; 10,000 if it is more.
+  ///   - searches: how many times it looks at so many jobs, one after the other, before the page is cut short.
   public func list(
-    _ filter: JobFilter = .init(), after: JobCursor? = nil, limit: Int = 100
+    _ filter: JobFilter = .init(), after: JobCursor? = nil, limit: Int = 100, searches: Int = 1
+  ) async throws(JobQueueError) -> JobPage {
+    var page = try await page(filter, after: after, limit: limit)
+    for _ in 1..<max(1, searches) where page.isCutShort {
+      let rest = try await self.page(filter, after: page.next, limit: limit - page.jobs.count)
+      page = JobPage(jobs: page.jobs + rest.jobs, next: rest.next, isCutShort: rest.isCutShort)
+    }
+    return page
+  }
+
+  /// What one search finds.
+  private func page(
+    _ filter: JobFilter, after: JobCursor?, limit: Int
   ) async throws(JobQueueError) -> JobPage {
     let shards = try await shards(of: filter)
     let wanted = min(max(1, limit), 10_000)

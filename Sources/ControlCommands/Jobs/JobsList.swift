@@ -14,6 +14,9 @@ enum JobsListCommand {
   static let limit = Option("limit", .int(in: 1...10_000), default: 50, help: "How many at most.")
   static let after = Option<ListPlace?>("after", .listPlace, help: "Go on where the list before ended.")
 
+  /// How many times a list of what waits searches before it is cut short.
+  static let waitingSearches = 100
+
   /// By what a list is sorted, the latest first.
   enum Order: String, CaseIterable, Sendable {
     case submitted, ended
@@ -23,7 +26,8 @@ enum JobsListCommand {
     "list", abstract: "List jobs, the latest first.",
     discussion: """
       A page looks at \(JobDirectory.looks) jobs beside those that it shows. If what is asked for is rarer than that, \
-      it ends before it is full, perhaps empty, says where the search goes on, and the exit code is 7.
+      it ends before it is full, perhaps empty, says where the search goes on, and the exit code is 7. With --state \
+      waiting it looks at \(waitingSearches) times as many, since scheduled jobs may stand before them.
 
       The columns are \(JobColumn.allCases.map(\.rawValue).joined(separator: ", ")); cause and worker are those of \
       failed jobs. The worker is the one of the last attempt, by its machine and process, or by its number when it \
@@ -103,7 +107,9 @@ private struct JobList: Sendable {
     }
     var place: JobCursor?
     if case .number(let cursor) = after { place = cursor }
-    let page = try await directory.list(filter, after: place, limit: limit)
+    let page = try await directory.list(
+      filter, after: place, limit: limit,
+      searches: filter.state == .waiting ? JobsListCommand.waitingSearches : 1)
     try session.view.show(JobsListResponse(page: page, columns: columns))
     return end(session, page.next.map { .number($0) }, isCutShort: page.isCutShort)
   }

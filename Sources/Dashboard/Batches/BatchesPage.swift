@@ -19,23 +19,33 @@ enum BatchesPage {
     if request.query["before"] != nil, before == nil {
       throw PageFailure.invalid("The list does not go on there.")
     }
-    let batches = try await context.cached("batches \(before?.description ?? "")") { database in
-      try await BatchDirectory(database).list(before: before, limit: size + 1)
-    }
+    let (list, age) = try await context.batches(before: before, limit: size)
     var table = DataTable(
       "Batches, the newest first",
       [
         .init("Batch"), .init("Name"), .init("Made"), .init("By"), .init("Progress"),
         .init("Done", isNumber: true), .init("Failed", isNumber: true), .init("Refused", isNumber: true),
         .init("Rate", isNumber: true), .init("Time left", isNumber: true),
-      ], empty: before == nil ? "No batches." : "No more batches.")
-    for batch in batches.prefix(size) { table.add(row(batch)) }
-    let next: HTML? =
-      batches.count > size
-      ? "<p><a rel=\"next\" href=\"/batches?before=\(batches[size - 1].id.description)\">Older batches</a></p>"
-      : nil
+      ], empty: list.isCutShort ? "No batches so far." : before == nil ? "No batches." : "No more batches.")
+    for batch in list.batches { table.add(row(batch)) }
+    let next = list.next.map { next -> HTML in
+      let note: HTML =
+        list.isCutShort
+        ? "<p class=\"notice\">The search stopped here, after many batches of other clinics. There may be more.</p>"
+        : ""
+      return
+        "\(note)<p><a rel=\"next\" href=\"/batches?before=\(next.description)\">Older batches</a></p>"
+    }
     return Page(
-      title: Section.batches.title, content: .live("list", "\(table.html)\(next)"), isLive: before == nil)
+      title: Section.batches.title, content: .live("list", "\(table.html)\(counted(age))\(next)"),
+      isLive: before == nil || age != nil)
+  }
+
+  /// How old counts are that are shown while a newer count goes on.
+  static func counted(_ age: Duration?) -> HTML? {
+    age.map {
+      "<p class=\"notice\">Counted \(Moment.age($0.inSeconds.rounded(.up))) ago, at most two minutes. These are many jobs, and they are being counted anew.</p>"
+    }
   }
 
   private static func row(_ batch: BatchStatus) -> [HTML] {
@@ -62,6 +72,19 @@ enum BatchesPage {
   }
 }
 
+/// What the page of a batch shows of the database.
+struct BatchReading: Sendable {
+  /// Nil where there is no such batch that the login may see.
+  let status: BatchStatus?
+  let causes: [BatchCause]
+
+  static func read(_ batch: BatchID, _ directory: BatchDirectory) async throws -> BatchReading {
+    let status = try await directory.status(of: batch)
+    let causes = (status?.counts.dead ?? 0) > 0 ? try await directory.causes(of: batch) : []
+    return BatchReading(status: status, causes: causes)
+  }
+}
+
 /// A batch: how far it is, why jobs of it failed, and what can be done.
 enum BatchPage {
   static let page = DashboardPage(
@@ -72,13 +95,7 @@ enum BatchPage {
     guard let id = request.parameters.first.flatMap({ BatchID($0) }) else {
       throw PageFailure.invalid("A batch is found by its number, such as B17.")
     }
-    let read = try await context.cached("batch \(id)") { database in
-      let directory = BatchDirectory(database)
-      let status = try await directory.status(of: id)
-      return (
-        status: status, causes: (status?.counts.dead ?? 0) > 0 ? try await directory.causes(of: id) : []
-      )
-    }
+    let (read, age) = try await context.batch(id)
     guard let batch = read.status else {
       throw PageFailure.missing("There is no batch \(id), or none that login \(context.login) may see.")
     }
@@ -89,10 +106,11 @@ enum BatchPage {
         "batch",
         """
         \(facts(batch))
+        \(BatchesPage.counted(age))
         \(links(batch, mayChange))
         \(causes(read.causes, of: id))
         """),
-      isLive: batch.counts.open > 0)
+      isLive: batch.counts.open > 0 || age != nil)
   }
 
   private static func facts(_ batch: BatchStatus) -> HTML {

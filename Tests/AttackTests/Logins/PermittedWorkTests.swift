@@ -48,7 +48,7 @@ struct PermittedWorkTests {
     arguments: [
       ("submitter", "SELECT analysis.submit_image('u', 'throat', '\\xffd8ff'::bytea)"),
       ("submitter", "SELECT analysis.open_batch('ward 3')"),
-      ("submitter", "SELECT analysis.list_batches(NULL, NULL, 10)"),
+      ("submitter", "SELECT analysis.list_batches(NULL, NULL, 10, 100)"),
       ("clinician", "SELECT analysis.batch_counts(0::smallint, '{1}')"),
       ("submitter", "SELECT analysis.open_results('u', '{1}')"),
       ("submitter", "SELECT * FROM analysis.cancel(0::smallint, '{1}')"),

@@ -12,7 +12,7 @@ extension SQLAttack {
       .answers("(0)")),
     SQLAttack(
       .northernOperator, "lists the batches of another clinic",
-      "SELECT * FROM analysis.list_batches(NULL, NULL, 1000)", .nothing),
+      "SELECT * FROM analysis.list_batches(NULL, NULL, 1000, 2147483647)", .nothing),
     SQLAttack(
       .northernOperator, "counts the jobs of another clinic's batch",
       "SELECT * FROM analysis.batch_counts(0::smallint, ARRAY[{batch}]::bigint[])", .nothing),

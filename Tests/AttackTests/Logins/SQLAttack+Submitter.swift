@@ -82,10 +82,12 @@ extension SQLAttack {
         array_fill(1::smallint, ARRAY[100001]), NULL, NULL)
       """, .refused("22023")),
     SQLAttack(
-      .submitter, "lists another back-end's batches", "SELECT * FROM analysis.list_batches(NULL, NULL, 1000)",
+      .submitter, "lists another back-end's batches",
+      "SELECT * FROM analysis.list_batches(NULL, NULL, 1000, 1000000)",
       .nothing),
     SQLAttack(
-      .submitter, "lists batches without end", "SELECT * FROM analysis.list_batches(NULL, NULL, 2147483647)",
+      .submitter, "lists batches without end",
+      "SELECT * FROM analysis.list_batches(NULL, NULL, 2147483647, 1)",
       .refused("22023")),
     SQLAttack(
       .submitter, "counts another back-end's batch",

@@ -62,6 +62,36 @@ struct BatchesTests {
     }
   }
 
+  @Test("a login of clinics is told where the search stopped among batches of others, code 7")
+  func cutShort() async throws {
+    try await withBatch(of: 1) { (queue, batch) async throws in
+      // Others' batches, newer than that of the clinic: one more than a list looks at.
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'u1', 'north');
+        INSERT INTO analysis.batch (created_at, submitter) SELECT now(), 1 FROM generate_series(1, 201)
+        """)
+      try await withLoginRole(on: queue.pool, named: "ward", in: ["analysis_operator"]) {
+        (login) async throws in
+        try await queue.execute("SELECT analysis.grant_clinics('\(login)', '{north}')")
+        let control = Control(database: "\(queue.database.conninfo) user=\(login)")
+        let first = await control.run(["batches", "list"])
+        #expect(first.code == .cutShort && first.output == "No batches so far.\n", "\(first.messages)")
+        let place = try #require(first.messages.split(separator: " ").last.map { String($0.dropLast()) })
+        #expect(
+          first.messages.hasSuffix("The search stopped here, and there may be more: --before \(place)\n"))
+        let json = await control.run(["batches", "list", "--json"])
+        #expect(json.code == .cutShort)
+        #expect(json.output == #"{"batches":[],"next":"\#(place)","cut_short":true}"# + "\n")
+        let rest = await control.run(["batches", "list", "--before", place])
+        #expect(rest.code == .done && rest.lines.count == 2 && rest.lines[1].hasPrefix(batch))
+        #expect(rest.messages == "")
+      }
+      let all = await queue.control("batches", "list", "--limit", "2")
+      #expect(all.code == .done && all.messages.hasPrefix("There are more: --before B"))
+    }
+  }
+
   @Test("waiting ends with the last job, with 1 where one failed; with the time over it is 75")
   func waits() async throws {
     try await withBatch(of: 2) { (queue, batch) async throws in

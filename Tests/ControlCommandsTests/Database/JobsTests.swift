@@ -79,6 +79,32 @@ struct JobsTests {
     }
   }
 
+  @Test("list: what waits is found behind thousands of scheduled jobs")
+  func listWaiting() async throws {
+    try await with { (queue, jobs) async throws in
+      // More wait than are read at once, and the latest of all are scheduled.
+      try await queue.pool.execute(
+        script: """
+          INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+            max_attempts, image_unsanitized, image_mark)
+          SELECT j.shard, j.period, j.kind, j.lane, 1000000 + g, j.user_id, j.image_id, j.vt, j.created_at, j.image_bytes,
+            j.image_period, j.max_attempts, j.image_unsanitized, j.image_mark
+          FROM (SELECT * FROM analysis.job LIMIT 1) j, generate_series(1, 9100) g;
+          INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+          SELECT j.shard, j.lane, 0, j.period, j.vt, j.id FROM analysis.job j WHERE j.id BETWEEN 1000001 AND 1005100;
+          INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+          SELECT j.shard, j.lane, 0, j.period, now() + interval '1 day', j.id, j.user_id FROM analysis.job j
+          WHERE j.id > 1005100
+          """)
+      let list = await queue.control("jobs", "list", "--state", "waiting", "--limit", "3")
+      #expect(list.code == .done, "\(list.messages)")
+      #expect(list.lines.count == 4)
+      for (line, job) in zip(list.lines.dropFirst(), [1_005_100, 1_005_099, 1_005_098]) {
+        #expect(line.contains("\(job)"))
+      }
+    }
+  }
+
   @Test("show: with attempts and result; an unknown job is code 4")
   func show() async throws {
     try await with { (queue, jobs) async throws in

@@ -61,7 +61,7 @@ struct BatchTests {
       try await queue.addUser("u", plan: "free")
       try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
         let batch = try await login.query("SELECT analysis.open_batch('run')").single().int64(0)
-        let refused = "SELECT o_refused FROM analysis.list_batches(\(batch), NULL, 1)"
+        let refused = "SELECT o_refused FROM analysis.list_batches(\(batch), NULL, 1, 100)"
         let adding = """
           SELECT outcome, argument FROM analysis.submit_images(
             '{u,nobody,u,u}', '{throat,throat,throat,throat}',
@@ -131,6 +131,89 @@ struct BatchTests {
       #expect(undone == "requeued")
       #expect(try await queue.text(Self.counts, [.int64(batch)]) == "4 1 0 0")
       #expect(try await queue.number("SELECT count(DISTINCT period) FROM analysis.job_label") == 1)
+    }
+  }
+
+  @Test("count the same whether their jobs' numbers are alone, mixed with others' or far apart")
+  func mixed() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      for user in ["u", "v"] { try await queue.addUser(user) }
+      let batches = try await [batch(queue), batch(queue), batch(queue), batch(queue)]
+      // 1 is alone; 2 and 3 alternate, of both users; 4 has the first and the last job of all.
+      for batch in [4, 1, 1, 1, 2, 3, 2, 3, 2, 3, 4] {
+        _ = try await submit(queue, [batch == 3 ? "v" : "u"], in: batches[batch - 1])
+      }
+      let claimed = try await queue.claim(11)
+      let (done, died) = (claimed.filter { $0.job % 3 != 0 }, claimed.filter { $0.job % 3 == 0 })
+      _ = try await queue.complete(done)
+      _ = try await queue.fail(died.map(\.job), leases: died.map(\.lease), delay: nil)
+      let list = batches.map(String.init).joined(separator: ",")
+      let counted = """
+        SELECT array_to_string(ARRAY[o_batch, o_jobs, o_succeeded, o_dead, o_cancelled, o_lately], ' ')
+        FROM analysis.batch_counts(0::smallint, ARRAY[\(list)]::bigint[]) ORDER BY o_batch
+        """
+      let expected = """
+        SELECT array_to_string(ARRAY[l.batch_id, count(*), count(r.job_id), count(d.job_id), 0, count(*)], ' ')
+        FROM analysis.job_label l
+        LEFT JOIN analysis.result r ON r.job_id = l.job_id
+        LEFT JOIN analysis.dead d ON d.job_id = l.job_id
+        GROUP BY l.batch_id ORDER BY l.batch_id
+        """
+      #expect(try await queue.texts(counted) == queue.texts(expected))
+      try await queue.execute(
+        "SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'v', 'north')")
+      try await withLogin(of: ["operator"], in: queue) { (login) async throws in
+        let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
+        let seen = try await login.query(counted).map { try $0.string(0) }
+        #expect(seen == (try await queue.texts(expected)).filter { $0.hasPrefix("\(batches[2]) ") })
+      }
+    }
+  }
+
+  @Test(
+    "are listed for a login of clinics as far as it looks: with any job of its users, wherever that stands")
+  func restricted() async throws {
+    try await withQueue { (queue) async throws in
+      let users = ["a", "b", "c", "d", "e"]
+      for user in users { try await queue.addUser(user) }
+      try await queue.execute(
+        "SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'c', 'north')")
+      var batches: [Int64] = []
+      for members in [["a"], ["c"], users, ["a", "b", "d"], ["c", "d", "e"], []] {
+        batches.append(try await batch(queue))
+        if !members.isEmpty { _ = try await submit(queue, members, in: batches[batches.count - 1]) }
+      }
+      try await withLogin(of: ["operator"], in: queue) { (login) async throws in
+        let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute("SELECT analysis.grant_clinics('\(name)', '{north}')")
+        func list(before: Int64? = nil, of batch: Int64? = nil, limit: Int32 = 10, looks: Int32 = 10_000)
+          async throws -> [String]
+        {
+          try await login.query(
+            "SELECT o_batch, o_created_at IS NULL FROM analysis.list_batches($1, $2, $3, $4)",
+            [.int64(batch), .int64(before), .int32(limit), .int32(looks)]
+          ).map { "\(try $0.int64(0))\(try $0.bool(1) ? " and on" : "")" }
+        }
+        let seen = [batches[4], batches[2], batches[1]].map(String.init)
+        #expect(try await list() == seen)
+        #expect(try await list(limit: 2) == Array(seen.prefix(2)))
+        #expect(try await list(before: batches[2]) == [seen[2]])
+        #expect(try await list(of: batches[2]) == [seen[1]])
+        // One alone is looked for to the end.
+        #expect(try await list(of: batches[2], looks: 1) == [seen[1]])
+        #expect(try await list(of: batches[3]) == [])
+        // A batch counts for 100 looks at least, and one that is not seen for its labels too.
+        #expect(try await list(looks: 1) == ["\(batches[5]) and on"])
+        #expect(try await list(before: batches[5], looks: 101) == [seen[0], "\(batches[3]) and on"])
+        #expect(
+          try await list(before: batches[3], looks: 300) == Array(seen.suffix(2)) + ["\(batches[0]) and on"])
+        // Who sees no user at all sees none, and who is restricted no more all of them.
+        try await queue.execute("SELECT analysis.revoke_clinics('\(name)', '{north}')")
+        #expect(try await list() == [])
+        try await queue.execute("SELECT analysis.lift_clinics('\(name)')")
+        #expect(try await list(looks: 1).count == 6)
+      }
     }
   }
 

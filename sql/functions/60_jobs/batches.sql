@@ -3,41 +3,161 @@
 -- A back-end sees the batches that its login has made; operators and clinicians all of them; a role that is
 -- restricted to clinics those with a job of its clinics' users, and of them only such jobs are counted.
 
--- Batches, the newest first: those before p_before (NULL: from the newest on), or one alone.
-CREATE OR REPLACE FUNCTION analysis.list_batches(p_batch bigint, p_before bigint, p_limit int)
+-- Batches with whether one of their jobs is of a user of p_seen, the newest first, and how many labels were
+-- looked at for that. Called by list_batches, which reads one row after the other and stops where it likes.
+--
+-- Most batches have one user: the first and the last of a batch are looked up by themselves. Only where they
+-- differ and neither is seen, the labels are read, up to the first that is, from the index alone. The users
+-- that are seen are read once, when the first label is compared with them: IS TRUE keeps the planner from
+-- joining them, and the memory from reading them anew for each label.
+CREATE OR REPLACE FUNCTION analysis.open_batches_seen(
+  p_batch bigint, p_before bigint, p_submitter smallint, p_seen int[]) RETURNS refcursor
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET work_mem = '64MB' AS $$
+DECLARE
+  v_shard smallint[] := ARRAY(SELECT h.o_shard FROM analysis.all_shards() h);
+  v_batches refcursor;
+BEGIN
+  OPEN v_batches NO SCROLL FOR
+  SELECT b.id, b.name, b.created_at, b.submitter, f.is_seen, f.looks
+  FROM analysis.batch b
+  CROSS JOIN LATERAL (
+    SELECT bool_or(s.is_seen) AS is_seen, sum(100 + s.looks)::bigint AS looks
+    FROM unnest(v_shard) h(shard)
+    CROSS JOIN LATERAL (
+      SELECT
+        (SELECT l.user_id FROM analysis.job_label l WHERE l.shard = h.shard AND l.batch_id = b.id
+         ORDER BY l.user_id LIMIT 1) AS first,
+        (SELECT l.user_id FROM analysis.job_label l WHERE l.shard = h.shard AND l.batch_id = b.id
+         ORDER BY l.user_id DESC LIMIT 1) AS last
+      OFFSET 0) u
+    CROSS JOIN LATERAL (
+      SELECT CASE
+        WHEN u.first IS NULL THEN false
+        WHEN EXISTS (
+          SELECT FROM analysis.account a
+          WHERE a.shard = h.shard AND a.user_id IN (u.first, u.last) AND a.clinic_id = ANY (p_seen) OFFSET 0)
+        THEN true
+        WHEN u.first = u.last THEN false
+        ELSE EXISTS (
+          SELECT FROM analysis.job_label l
+          WHERE l.shard = h.shard AND l.batch_id = b.id
+            AND ((l.shard, l.user_id) IN (
+              SELECT a.shard, a.user_id FROM analysis.account a
+              WHERE a.shard = ANY (v_shard) AND a.clinic_id = ANY (p_seen))) IS TRUE
+          OFFSET 0) END AS is_seen
+      OFFSET 0) e
+    CROSS JOIN LATERAL (
+      SELECT e.is_seen, CASE WHEN e.is_seen OR u.first IS NOT DISTINCT FROM u.last THEN 0 ELSE (
+        SELECT count(*) FROM analysis.job_label l
+        WHERE l.shard = h.shard AND l.batch_id = b.id) END AS looks
+      OFFSET 0) s) f
+  WHERE (p_batch IS NULL OR b.id = p_batch) AND (p_before IS NULL OR b.id < p_before)
+    AND (p_submitter IS NULL OR b.submitter = p_submitter)
+  ORDER BY b.id DESC;
+  RETURN v_batches;
+END $$;
+
+-- Batches, the newest first: those before p_before (NULL: from the newest on), or one alone. For a caller
+-- that is restricted to clinics about p_looks labels are looked at, of which a batch counts for 100 at least.
+-- If that is not enough for all, the last row has a position and no time: all batches down to that one were
+-- looked at.
+CREATE OR REPLACE FUNCTION analysis.list_batches(p_batch bigint, p_before bigint, p_limit int, p_looks int)
 RETURNS TABLE (o_batch bigint, o_name text, o_created_at timestamptz, o_login name, o_refused int)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_submitter smallint := analysis.own_submitter('{operator,clinician}');
+  v_looks bigint := least(greatest(p_looks, 1), 100000);   -- how many labels may still be looked at
+  v_limit int := p_limit;
+  v_batches refcursor;
+  v_batch record;
 BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 1000, 'a list has from 1 to 1000 batches');
-  RETURN QUERY
-  SELECT b.id, b.name, b.created_at, s.login, CASE WHEN v_seen IS NULL THEN
-      (SELECT count(*)::int FROM analysis.batch_refusal f WHERE f.batch_id = b.id) END
-  FROM analysis.batch b
-  LEFT JOIN analysis.submitter s ON s.id = b.submitter
-  WHERE (p_batch IS NULL OR b.id = p_batch) AND (p_before IS NULL OR b.id < p_before)
-    AND (v_submitter IS NULL OR b.submitter = v_submitter)
-    AND (v_seen IS NULL OR EXISTS (
-      SELECT FROM analysis.all_shards() h
-      CROSS JOIN LATERAL (
-        SELECT l.user_id FROM analysis.job_label l WHERE l.shard = h.o_shard AND l.batch_id = b.id OFFSET 0) l
-      WHERE analysis.is_seen(v_seen, h.o_shard, l.user_id)))
-  ORDER BY b.id DESC LIMIT p_limit;
+  IF v_seen IS NULL THEN
+    RETURN QUERY
+    SELECT b.id, b.name, b.created_at, s.login,
+      (SELECT count(*)::int FROM analysis.batch_refusal f WHERE f.batch_id = b.id)
+    FROM analysis.batch b
+    LEFT JOIN analysis.submitter s ON s.id = b.submitter
+    WHERE (p_batch IS NULL OR b.id = p_batch) AND (p_before IS NULL OR b.id < p_before)
+      AND (v_submitter IS NULL OR b.submitter = v_submitter)
+    ORDER BY b.id DESC LIMIT p_limit;
+    RETURN;
+  END IF;
+  v_batches := analysis.open_batches_seen(p_batch, p_before, v_submitter, v_seen);
+  LOOP
+    FETCH v_batches INTO v_batch;
+    EXIT WHEN NOT FOUND;
+    IF v_batch.is_seen THEN
+      o_batch := v_batch.id;
+      o_name := v_batch.name;
+      o_created_at := v_batch.created_at;
+      o_login := (SELECT s.login FROM analysis.submitter s WHERE s.id = v_batch.submitter);
+      RETURN NEXT;
+      v_limit := v_limit - 1;
+      EXIT WHEN v_limit <= 0;
+    END IF;
+    v_looks := v_looks - v_batch.looks;
+    IF v_looks <= 0 AND p_batch IS NULL THEN
+      o_batch := v_batch.id;
+      o_name := NULL;
+      o_created_at := NULL;
+      o_login := NULL;
+      RETURN NEXT;
+      EXIT;
+    END IF;
+  END LOOP;
+  CLOSE v_batches;
 END $$;
 COMMENT ON FUNCTION analysis.list_batches IS
   'Answers batches, the newest first, that the caller may see.';
 
--- What batch_counts answers, of the jobs of one month, for batches whose numbers follow one another, from
--- p_lows to p_highs: their results are read as they lie, which takes a fraction of the time of looking up
--- each. Those that are alone have every number between them, and the caller sees all users: whatever ended
--- there is theirs, so that no job has to be compared with the labels. Called by batch_counts, which knows
--- what its caller may see. The statement names its month's tables, as in meant_jobs.
+-- What batch_counts answers, of the jobs of one month, for batches that are alone: every number from p_lows
+-- to p_highs is theirs, and the caller sees all users. Whatever ended there is theirs, so that no job is
+-- compared with the labels, and nothing is joined: what died and has a result, too, is looked up, since few
+-- die. Called by batch_counts, which knows what its caller may see. The statement names its month's tables,
+-- as in meant_jobs.
+CREATE OR REPLACE FUNCTION analysis.batch_counts_alone(
+  p_shard smallint, p_month smallint, p_batches bigint[], p_lows bigint[], p_highs bigint[],
+  p_since timestamptz)
+RETURNS TABLE (
+  batch bigint, jobs bigint, succeeded bigint, dead bigint, cancelled bigint, lately bigint,
+  last_at timestamptz)
+LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_mergejoin = off SET enable_hashjoin = off AS $$
+BEGIN
+  RETURN QUERY EXECUTE format($counts$
+    SELECT b.id, b.high - b.low + 1, r.count - c.count, d.count, c.count, r.lately + d.lately,
+      greatest(r.last_at, d.last_at)
+    FROM unnest($3, $4, $5) b(id, low, high)
+    CROSS JOIN LATERAL (
+      SELECT count(*), count(*) FILTER (WHERE f.finished_at > $6) AS lately, max(f.finished_at) AS last_at
+      FROM analysis.result_p%1$s f
+      WHERE f.shard = $1 AND f.period = $2 AND f.job_id BETWEEN b.low AND b.high) r
+    -- Few are cancelled, and an index has them.
+    CROSS JOIN LATERAL (
+      SELECT count(*) FROM analysis.result_p%1$s f
+      WHERE f.shard = $1 AND f.period = $2 AND f.job_id BETWEEN b.low AND b.high AND f.outcome = 2) c
+    CROSS JOIN LATERAL (
+      SELECT count(*), count(*) FILTER (WHERE x.failed_at > $6) AS lately, max(x.failed_at) AS last_at
+      FROM analysis.dead x
+      WHERE x.shard = $1 AND x.period = $2 AND x.job_id BETWEEN b.low AND b.high
+        AND NOT EXISTS (
+          SELECT FROM analysis.result_p%1$s f
+          WHERE f.shard = $1 AND f.period = $2 AND f.job_id = x.job_id OFFSET 0)) d
+    $counts$, p_month)
+  USING p_shard, p_month, p_batches, p_lows, p_highs, p_since;
+END $$;
+
+-- The same for batches whose numbers follow one another, and that have others among them, or users whom the
+-- caller does not see: what ended there is read as it lies, which takes a fraction of the time of looking up
+-- each, and compared with the labels.
 CREATE OR REPLACE FUNCTION analysis.batch_counts_near(
-  p_shard smallint, p_month smallint, p_are_alone boolean, p_batches bigint[], p_lows bigint[],
-  p_highs bigint[], p_seen int[], p_since timestamptz)
+  p_shard smallint, p_month smallint, p_batches bigint[], p_lows bigint[], p_highs bigint[], p_seen int[],
+  p_since timestamptz)
 RETURNS TABLE (
   batch bigint, jobs bigint, succeeded bigint, dead bigint, cancelled bigint, lately bigint,
   last_at timestamptz)
@@ -48,7 +168,7 @@ BEGIN
     SELECT b.id, c.*
     FROM unnest($3, $4, $5) b(id, low, high)
     CROSS JOIN LATERAL (
-      SELECT %2$s AS jobs, count(*) FILTER (WHERE r.outcome = 1),
+      SELECT count(*) AS jobs, count(*) FILTER (WHERE r.outcome = 1),
         count(d.failed_at) FILTER (WHERE r.job_id IS NULL), count(*) FILTER (WHERE r.outcome = 2),
         count(*) FILTER (WHERE coalesce(r.finished_at, d.failed_at) > $7),
         max(coalesce(r.finished_at, d.failed_at))
@@ -61,15 +181,12 @@ BEGIN
         FROM analysis.dead x
         WHERE x.shard = $1 AND x.period = $2 AND x.job_id BETWEEN b.low AND b.high OFFSET 0) d
         ON d.job_id = r.job_id
-      %3$s) c
-    WHERE c.jobs > 0
-    $counts$, p_month, CASE WHEN p_are_alone THEN 'b.high - b.low + 1' ELSE 'count(*)' END,
-    CASE WHEN NOT p_are_alone THEN $labels$
       RIGHT JOIN analysis.job_label l ON l.job_id = coalesce(r.job_id, d.job_id)
       WHERE l.shard = $1 AND l.period = $2 AND l.batch_id = b.id
         AND ($6 IS NULL OR l.user_id IN (
-          SELECT a.user_id FROM analysis.account a WHERE a.shard = $1 AND a.clinic_id = ANY ($6)))
-    $labels$ END)
+          SELECT a.user_id FROM analysis.account a WHERE a.shard = $1 AND a.clinic_id = ANY ($6)))) c
+    WHERE c.jobs > 0
+    $counts$, p_month)
   USING p_shard, p_month, p_batches, p_lows, p_highs, p_seen, p_since;
 END $$;
 
@@ -113,34 +230,47 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_since timestamptz := clock_timestamp() - interval '1 minute';
-  v_are_alone boolean;
-  v_near bigint[];
+  v_form text;
+  v_batch bigint[];
   v_low bigint[];
   v_high bigint[];
-  v_far bigint[];
 BEGIN
-  FOR v_are_alone, v_near, v_low, v_high, v_far IN
-    SELECT b.is_alone, array_agg(b.id) FILTER (WHERE b.is_near), array_agg(b.low) FILTER (WHERE b.is_near),
-      array_agg(b.high) FILTER (WHERE b.is_near), array_agg(b.id) FILTER (WHERE NOT b.is_near)
+  FOR v_form, v_batch, v_low, v_high IN
+    SELECT b.form, array_agg(b.id), array_agg(b.low), array_agg(b.high)
     FROM (
-      SELECT l.batch_id AS id, min(l.job_id) AS low, max(l.job_id) AS high,
-        p_seen IS NULL AND max(l.job_id) - min(l.job_id) + 1 = count(*) AS is_alone,
-        max(l.job_id) - min(l.job_id) < 4 * count(*) AS is_near
-      FROM analysis.job_label l
-      WHERE l.shard = p_shard AND l.batch_id = ANY (p_batches) AND l.period = p_month
-      GROUP BY l.batch_id) b
-    GROUP BY b.is_alone
+      SELECT g.id, e.low, e.high, CASE
+          WHEN p_seen IS NULL AND e.high - e.low + 1 = c.count THEN 'alone'
+          WHEN e.high - e.low < 4 * c.count THEN 'near'
+          ELSE 'far' END AS form
+      FROM unnest(p_batches) g(id)
+      -- The ends are looked up, and the rest is only counted: half the time of both in one pass.
+      CROSS JOIN LATERAL (
+        SELECT
+          (SELECT l.job_id FROM analysis.job_label l
+           WHERE l.shard = p_shard AND l.batch_id = g.id AND l.period = p_month
+           ORDER BY l.job_id LIMIT 1) AS low,
+          (SELECT l.job_id FROM analysis.job_label l
+           WHERE l.shard = p_shard AND l.batch_id = g.id AND l.period = p_month
+           ORDER BY l.job_id DESC LIMIT 1) AS high
+        OFFSET 0) e
+      CROSS JOIN LATERAL (
+        SELECT count(*) FROM analysis.job_label l
+        WHERE l.shard = p_shard AND l.batch_id = g.id AND l.period = p_month) c
+      WHERE e.low IS NOT NULL) b
+    GROUP BY b.form
   LOOP
-    IF v_near IS NOT NULL THEN
+    CASE v_form
+    WHEN 'alone' THEN
+      RETURN QUERY
+      SELECT c.* FROM analysis.batch_counts_alone(p_shard, p_month, v_batch, v_low, v_high, v_since) c;
+    WHEN 'near' THEN
       RETURN QUERY
       SELECT c.*
-      FROM analysis.batch_counts_near(
-        p_shard, p_month, v_are_alone, v_near, v_low, v_high, p_seen, v_since) c;
-    END IF;
-    IF v_far IS NOT NULL THEN
+      FROM analysis.batch_counts_near(p_shard, p_month, v_batch, v_low, v_high, p_seen, v_since) c;
+    ELSE
       RETURN QUERY
-      SELECT c.* FROM analysis.batch_counts_far(p_shard, p_month, v_far, p_seen, v_since) c;
-    END IF;
+      SELECT c.* FROM analysis.batch_counts_far(p_shard, p_month, v_batch, p_seen, v_since) c;
+    END CASE;
   END LOOP;
 END $$;
 
@@ -286,7 +416,12 @@ BEGIN
     FOR v_of IN SELECT DISTINCT t.period FROM unnest(v_in) t(period) ORDER BY 1 DESC LOOP
       RETURN QUERY
       SELECT m.* FROM analysis.meant_jobs(
-        p_shard, v_of, ARRAY(SELECT t.id FROM unnest(v_job, v_in) t(id, period) WHERE t.period = v_of),
+        p_shard, v_of, ARRAY(
+          SELECT t.id FROM unnest(v_job, v_in) WITH ORDINALITY t(id, period, position)
+          -- Few are dead: of the others nothing more is read.
+          WHERE t.period = v_of AND (p_state IS DISTINCT FROM 'dead' OR EXISTS (
+            SELECT FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = t.id OFFSET 0))
+          ORDER BY t.position),
         v_limit, v_user, p_state, p_kind, v_seen, v_leased) m;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_limit := v_limit - v_found;

@@ -238,7 +238,7 @@ DECLARE
   v_limit int := least(greatest(p_limit, 1), 10001);
   v_user bigint;
   v_dead record;
-  v_found int := 0;
+  v_job bigint[] := '{}';              -- those that are meant
   v_looked int := 0;
 BEGIN
   IF p_user IS NOT NULL THEN
@@ -248,7 +248,7 @@ BEGIN
     END IF;
   END IF;
   FOR v_dead IN
-    SELECT d.*,
+    SELECT d.job_id, d.failed_at,
       (v_user IS NULL OR d.user_id = v_user) AND (p_kind IS NULL OR d.kind = p_kind)
       AND (p_period IS NULL OR d.period = p_period) AND (p_class IS NULL OR d.class = p_class)
       AND (p_code IS NULL OR coalesce(d.code, '') = p_code)
@@ -258,7 +258,7 @@ BEGIN
         SELECT FROM analysis.job_label l
         WHERE l.shard = p_shard AND l.period = d.period AND l.job_id = d.job_id
           AND (p_batch IS NULL OR l.batch_id = p_batch)
-          AND (p_reference IS NULL OR l.reference = p_reference)))
+          AND (p_reference IS NULL OR l.reference = p_reference) OFFSET 0))
       AND (v_seen IS NULL OR d.user_id IN (
         SELECT a.user_id FROM analysis.account a
         WHERE a.shard = p_shard AND a.clinic_id = ANY (v_seen))) AS is_meant
@@ -270,33 +270,38 @@ BEGIN
     LIMIT v_looks + v_limit
   LOOP
     IF v_dead.is_meant THEN
-      RETURN QUERY
-      SELECT v_dead.job_id, v_dead.failed_at, a.user_ref, v_dead.kind, v_dead.period, j.lane, j.created_at,
-        v_dead.attempts, v_dead.class, v_dead.code, v_dead.status, v_dead.message, j.source_name,
-        e.worker_id, w.host, w.pid
-      FROM analysis.job j
-      JOIN analysis.account a ON a.shard = p_shard AND a.user_id = j.user_id
-      LEFT JOIN LATERAL (
-        SELECT t.worker_id FROM analysis.attempt_error t
-        WHERE t.shard = p_shard AND t.period = v_dead.period AND t.job_id = v_dead.job_id
-        ORDER BY t.at DESC, t.attempt DESC
-        LIMIT 1) e ON true
-      -- Workers are kept for a day, in a row for each shard.
-      LEFT JOIN LATERAL (
-        SELECT k.host, k.pid FROM analysis.worker k WHERE k.id = e.worker_id LIMIT 1) w ON true
-      WHERE j.shard = p_shard AND j.period = v_dead.period AND j.id = v_dead.job_id;
-      v_found := v_found + 1;
-      EXIT WHEN v_found >= v_limit;
+      v_job := v_job || v_dead.job_id;
+      EXIT WHEN cardinality(v_job) >= v_limit;
     ELSE
       v_looked := v_looked + 1;
-      IF v_looked >= v_looks THEN
-        o_job := v_dead.job_id;
-        o_ended_at := v_dead.failed_at;
-        RETURN NEXT;
-        RETURN;
-      END IF;
+      EXIT WHEN v_looked >= v_looks;
     END IF;
   END LOOP;
+  RETURN QUERY
+  SELECT d.job_id, d.failed_at, a.user_ref, d.kind, d.period, j.lane, j.created_at, d.attempts, d.class,
+    d.code, d.status, d.message, j.source_name, e.worker_id, w.host, w.pid
+  FROM unnest(v_job) WITH ORDINALITY g(id, position)
+  CROSS JOIN LATERAL (
+    SELECT x.* FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id OFFSET 0) d
+  CROSS JOIN LATERAL (
+    SELECT k.user_id, k.lane, k.created_at, k.source_name FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = d.period AND k.id = d.job_id OFFSET 0) j
+  CROSS JOIN LATERAL (
+    SELECT k.user_ref FROM analysis.account k WHERE k.shard = p_shard AND k.user_id = j.user_id OFFSET 0) a
+  LEFT JOIN LATERAL (
+    SELECT t.worker_id FROM analysis.attempt_error t
+    WHERE t.shard = p_shard AND t.period = d.period AND t.job_id = d.job_id
+    ORDER BY t.at DESC, t.attempt DESC
+    LIMIT 1) e ON true
+  -- Workers are kept for a day, in a row for each shard.
+  LEFT JOIN LATERAL (
+    SELECT k.host, k.pid FROM analysis.worker k WHERE k.id = e.worker_id LIMIT 1) w ON true
+  ORDER BY g.position;
+  IF v_looked >= v_looks THEN
+    o_job := v_dead.job_id;
+    o_ended_at := v_dead.failed_at;
+    RETURN NEXT;
+  END IF;
 END $$;
 COMMENT ON FUNCTION analysis.list_dead IS
   'Answers a page of the dead jobs of one shard with their causes, those that died last first.';
