@@ -32,8 +32,8 @@ struct PlantedRecords: Sendable {
   // MARK: What was planted
 
   /// How many batches there are, numbered from 1. The first has a hundredth of the jobs. Each other batch has a tenth
-  /// of the jobs up to the next batch's first job; the last batches are not done yet. Batches 2 and 3, 6 and 7 and so on
-  /// are mixed: their jobs alternate, as those of two runs at the same time.
+  /// of the jobs up to the next batch's first job; the last batches are not done yet. Batches 2 and 3, 6 and 7 and so
+  /// on are mixed: their jobs alternate, as those of two runs at the same time.
   var batchCount: Int { max(jobs.jobs / 10_000, 30) }
   /// The jobs of the first batch.
   private var largest: Int { max(jobs.jobs / 100, 10) }

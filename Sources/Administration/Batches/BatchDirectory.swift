@@ -19,8 +19,8 @@ public struct BatchDirectory: Sendable {
 
   /// Batches with their counts, the newest first.
   ///
-  /// A list may be shorter than `limit`, or empty, and still go on: when a login that is restricted to clinics sees few of
-  /// many batches.
+  /// A list may be shorter than `limit`, or empty, and still go on: when a login that is restricted to clinics sees
+  /// few of many batches.
   ///
   /// - Parameters:
   ///   - before: only those that were made before this one; nil for the newest.

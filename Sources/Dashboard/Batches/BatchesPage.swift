@@ -44,7 +44,10 @@ enum BatchesPage {
   /// How old counts are that are shown while a newer count goes on.
   static func counted(_ age: Duration?) -> HTML? {
     age.map {
-      "<p class=\"notice\">Counted \(Moment.age($0.inSeconds.rounded(.up))) ago, at most two minutes. These are many jobs, and they are being counted anew.</p>"
+      """
+      <p class="notice">Counted \(Moment.age($0.inSeconds.rounded(.up))) ago, at most two minutes. These are many jobs, \
+      and they are being counted anew.</p>
+      """
     }
   }
 

@@ -2,8 +2,8 @@ import Administration
 import JobQueue
 import PostgreSQL
 
-/// The counts of batches that pages show, each page's by its key. They are read anew for whoever looks; but those of many
-/// jobs, which take long to count, are shown as they were for two minutes at most while they are counted anew.
+/// The counts of batches that pages show, each page's by its key. They are read anew for whoever looks; but those of
+/// many jobs, which take long to count, are shown as they were for two minutes at most while they are counted anew.
 actor BatchReadings<Value: Sendable> {
   /// How many jobs have to be counted, and how long that has to take, before older counts are shown.
   private static var manyJobs: Int { 10_000 }

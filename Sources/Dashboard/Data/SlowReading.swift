@@ -20,8 +20,8 @@ actor SlowReading<Value: Sendable> {
 
   /// - Parameters:
   ///   - age: How old a value is when it is read anew.
-  ///   - mayBeOld: Whether a value may be shown while it is read anew, by how long it took to read. Of any other everybody
-  ///     waits for the new one.
+  ///   - mayBeOld: Whether a value may be shown while it is read anew, by how long it took to read. Of any other
+  ///     everybody waits for the new one.
   init(
     age: Duration = SlowReading.age, now: @escaping @Sendable () -> ContinuousClock.Instant,
     mayBeOld: @escaping @Sendable (Value, _ took: Duration) -> Bool = { _, _ in true },

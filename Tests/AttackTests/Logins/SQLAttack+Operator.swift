@@ -209,7 +209,7 @@ extension SQLAttack {
       .refused("22023")),
     SQLAttack(
       .administrator, "adds a plan that looks like another",
-      "SELECT analysis.add_plan(E'fr\u200Bee', 'Free', 1, 1000)", .refused("22023")),
+      "SELECT analysis.add_plan(E'fr\\u200Bee', 'Free', 1, 1000)", .refused("22023")),
     SQLAttack(
       .administrator, "moves a user to a zone that is a file",
       "SELECT analysis.set_zone(0::smallint, 'ann-north', '../../../etc/passwd')", .nothing),

@@ -288,7 +288,7 @@ struct WebhookEventTests {
       let months = try await queue.texts(
         """
         SELECT analysis.period_text(analysis.period_of(e.at, 'UTC')) || ' ' || count(*) FROM analysis.webhook_event e
-        WHERE e.id <> \(events[1]) GROUP BY 1, analysis.period_of(e.at, 'UTC') ORDER BY analysis.period_of(e.at, 'UTC')
+        WHERE e.id <> \(events[1]) GROUP BY analysis.period_of(e.at, 'UTC') ORDER BY analysis.period_of(e.at, 'UTC')
         """)
       try await withLogin(of: ["retention"], in: queue) { (login) async throws in
         func purge(dry isDry: Bool) async throws -> [String] {

@@ -1,6 +1,6 @@
--- Removing counters, events of webhooks and the oldest of the audit. Each call removes p_limit rows at most and answers a row
--- for each month of which some went; no row means that nothing is left to do. A dry run answers all at
--- once.
+-- Removing counters, events of webhooks and the oldest of the audit. Each call removes p_limit rows at most
+-- and answers a row for each month of which some went; no row means that nothing is left to do. A dry run
+-- answers all at once.
 
 -- The counters of months that are stated and of which nothing else is left. What is owed and not applied
 -- yet stays.
