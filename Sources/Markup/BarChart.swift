@@ -1,7 +1,7 @@
 import Formatting
 
-/// Bars of parts, one below the other, drawn as SVG within the page. Each part has a pattern beside its colour, and each
-/// number that finds room is written on it: it is read without colours.
+/// Bars of parts, one below the other, drawn as SVG within the page. Each part has a pattern beside its colour, and
+/// each number that finds room is written on it: it is read without colours.
 public struct BarChart {
   /// How a part is filled.
   public enum Fill: String, Sendable {
@@ -174,7 +174,10 @@ public struct BarChart {
       let (start, end) = (Self.x(before, of: most), Self.x(before + value, of: most))
       before += value
       drawn +=
-        "<rect class=\"part \(part.style)\" x=\"\(start)\" y=\"\(y)\" width=\"\(max(1, end - start))\" height=\"20\" fill=\"\(fill(part))\"/>"
+        """
+        <rect class="part \(part.style)" x="\(start)" y="\(y)" width="\(max(1, end - start))" height="20" \
+        fill="\(fill(part))"/>
+        """
       guard String(value).utf8.count * 7 + 8 <= end - start else { continue }
       drawn += "<text class=\"count\" x=\"\((start + end) / 2)\" y=\"\(y + 14)\">\(value)</text>"
     }

@@ -22,8 +22,8 @@ extension MonthStatement {
     .text("reason", "Reason"),
   ]
 
-  /// Passes on the data as CSV, in chunks of whole lines: a line for each segment, one for each adjustment, and one with
-  /// the totals. The same statement makes the same bytes.
+  /// Passes on the data as CSV, in chunks of whole lines: a line for each segment, one for each adjustment, and one
+  /// with the totals. The same statement makes the same bytes.
   public func writeCSV(to sink: (_ chunk: [UInt8]) throws -> Void) rethrows {
     var writer = ReportWriter(CSVView(excel: false), columns: Self.columns)
     writer.begin()

@@ -159,7 +159,8 @@ struct StatementPage {
     dl.facts dt, dl.figures dt { color: var(--quiet); }
     dl.facts dd { margin: 0; overflow-wrap: anywhere; }
     dl.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 0; }
-    dl.figures div { padding: .6rem .75rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--soft); }
+    dl.figures div { padding: .6rem .75rem; border: 1px solid var(--line); border-radius: .4rem;
+      background: var(--soft); }
     dl.figures dt { font-size: .875rem; }
     dl.figures dd { margin: 0; font-size: 1.25rem; font-variant-numeric: tabular-nums; }
     dl.figures div:last-child dd { font-weight: 700; }
@@ -182,7 +183,8 @@ struct StatementPage {
     .legend { margin: .25rem 0; font-size: .875rem; }
     .legend span { margin-right: 1.25rem; white-space: nowrap; }
     summary { color: var(--quiet); font-size: .875rem; }
-    svg.drawn { display: block; width: 100%; min-width: 34rem; height: auto; background: var(--paper); border: 1px solid var(--line); }
+    svg.drawn { display: block; width: 100%; min-width: 34rem; height: auto;
+      background: var(--paper); border: 1px solid var(--line); }
     svg.swatch { width: 24px; height: 12px; }
     svg text { font-size: 10px; fill: var(--ink); text-anchor: middle; }
     svg .name, svg .scale { text-anchor: end; }
@@ -192,7 +194,8 @@ struct StatementPage {
     svg .axis { stroke: var(--quiet); }
     svg .bar { fill: var(--link); }
     svg .part { stroke: currentColor; }
-    .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); } .link { color: var(--link); }
+    .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
+    .link { color: var(--link); }
     footer { margin-top: 2rem; padding-top: .75rem; border-top: 1px solid var(--line); font-size: .875rem; }
     @media print {
       html { font-size: 9pt; }

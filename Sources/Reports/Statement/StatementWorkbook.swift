@@ -4,8 +4,8 @@ import Cxlsxwriter
 import Formatting
 import Glibc
 
-/// A statement as a workbook: a sheet that says what it is with its totals, and a sheet of the data's lines. Numbers and
-/// times are cells of their kind; text is text, whatever it begins with.
+/// A statement as a workbook: a sheet that says what it is with its totals, and a sheet of the data's lines. Numbers
+/// and times are cells of their kind; text is text, whatever it begins with.
 struct StatementWorkbook {
   private let statement: MonthStatement
   private let words: StatementWords

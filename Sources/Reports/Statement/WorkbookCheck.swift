@@ -107,6 +107,8 @@ private struct WorkbookPart {
       let start = text[declaration.upperBound...].firstIndex(of: "<")
     else { return false }
     let name = text[text.index(after: start)...].prefix { !" >/\n".contains($0) }
-    return String(decoding: tail, as: UTF8.self).hasSuffix("</\(name)>")
+    // One part has a line's end behind it.
+    let end = tail.last == UInt8(ascii: "\n") ? tail.dropLast() : tail[...]
+    return String(decoding: end, as: UTF8.self).hasSuffix("</\(name)>")
   }
 }

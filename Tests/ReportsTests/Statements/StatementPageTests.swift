@@ -34,7 +34,7 @@ struct StatementPageTests {
     #expect(
       titles == [
         "Statement 2026-10-0007, North <Clinic>, October 2026",
-        "Analyses a day: 154 in all, the most 10, at 3",
+        "Analyses a day: 161 in all, the most 10, at 3",
         "Conditions by how sure the endpoint was. Tonsillitis: green 2, yellow 9, orange 14, red 30. "
           + "Pharyngitis: green 11, yellow 4, orange 0, red 1. "
           + "Otitis media, acute, with a long name: green 0, yellow 0, orange 3, red 0",

@@ -46,7 +46,7 @@ struct StatementPrintTests {
   func metadata() async throws {
     let facts = try await Judge.facts(ofPDF: write(StatementExample.statement()))
     #expect(facts.contains("Statement 2026-10-0007, North <Clinic>, October 2026"))
-    #expect(facts.contains("2026-11-04T02:15:00Z"))
+    #expect(facts.contains("CreationDate:    2026-11-04T09:15:00+07"))
     #expect(facts.contains("(A4)"))
   }
 
