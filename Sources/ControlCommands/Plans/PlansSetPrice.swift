@@ -6,11 +6,12 @@ import Formatting
 enum PlansSetPriceCommand {
   static let plan = Argument("plan", .string, help: "The plan's name.")
   static let price = Argument("price", .decimal, help: "What one analysis costs, for instance 0.50.")
-  static let currency = Argument("currency", .string, help: "Its three letters in ISO 4217, for instance EUR.")
+  static let currency = Argument(
+    "currency", .string, help: "Its three letters in ISO 4217, for instance EUR.")
   static let from = Option<String?>(
     "from", .day,
-    help: "It holds from that day's midnight on by each user's clocks. A plan's first price needs none: it holds "
-      + "from the beginning.")
+    help: "It holds from that day's midnight on by each user's clocks. A plan's first price needs none: "
+      + "it holds from the beginning.")
   static let replace = Flag("replace", help: "Replace a price that begins on the same day.")
 
   static let command = ControlCommand(
@@ -21,7 +22,7 @@ enum PlansSetPriceCommand {
       """,
     examples: [
       Example("analysisctl plans set-price free 0 EUR", "The first price, from the beginning."),
-      Example("analysisctl plans set-price premium 0.45 EUR --from 2026-12-01", "A new one from December on."),
+      Example("analysisctl plans set-price premium 0.45 EUR --from 2026-12-01", "From December on."),
       Example(
         "analysisctl plans set-price premium 0.40 EUR --from 2026-12-01 --replace", "Correct it before then."),
     ],

@@ -15,8 +15,8 @@ enum StatementCommand {
     "currency", .string, help: "Only what has a price in this currency, where there are several.")
   static let out = Option<String?>(
     "out", short: "o", .path,
-    help: "Write to this file, by its ending as .pdf, .html, .xlsx or .csv: whole or not at all, readable by you "
-      + "alone.")
+    help: "Write to this file, by its ending as .pdf, .html, .xlsx or .csv: whole or not at all, readable "
+      + "by you alone.")
 
   static let command = ControlCommand(
     "statement", abstract: "Print what a clinic or a user is billed for a month.",

@@ -158,8 +158,9 @@ private struct StatementReading {
         "statement_plans", 4, "o_plan_name", "o_limit", "o_used", "o_under", "o_at", "o_over"), lines
     ).map { row in
       MonthStatement.PlanUsage(
-        try row.string("o_plan_name"), limit: try row.int64IfPresent("o_limit"), used: try row.int64("o_used"),
-        under: try row.int64("o_under"), at: try row.int64("o_at"), over: try row.int64("o_over"))
+        try row.string("o_plan_name"), limit: try row.int64IfPresent("o_limit"),
+        used: try row.int64("o_used"), under: try row.int64("o_under"), at: try row.int64("o_at"),
+        over: try row.int64("o_over"))
     }
   }
 

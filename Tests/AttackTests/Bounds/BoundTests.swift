@@ -74,7 +74,8 @@ struct BoundTests {
   private static let harmless: Set<String> = [
     "assign_clinic.p_clinic", "audit_worker.p_detail", "erase_user.p_user", "erase_user.p_user_id",
     "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host", "heartbeat.p_version",
-    "add_plan.p_limit", "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail", "pause.p_reason", "pause.p_until",
+    "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail",
+    "pause.p_reason", "pause.p_until",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",
     "save_profile.p_last_reset", "set_photo.p_url", "set_plan.p_from", "set_plan_limit.p_limit",
     "set_plan_limit.p_from", "submit.p_width", "submit.p_height", "submit.p_unsanitized", "submit.p_key",
@@ -103,7 +104,7 @@ struct BoundTests {
   private static let clamped: Set<String> = [
     "list_users.p_limit", "list_photos.p_limit", "status_of_lanes.p_limit", "list_jobs.p_limit",
     "list_jobs.p_looks", "count_lanes.p_limit", "status_of_queue.p_limit", "list_dead.p_limit",
-    "find_jobs.p_limit", "find_jobs.p_looks",
+    "find_jobs.p_limit", "find_jobs.p_looks", "list_batches.p_looks",
   ]
   private static let sizes: Set<String> = [
     "p_limit", "p_looks", "p_n", "p_count", "p_every_ms", "p_lease_ms",

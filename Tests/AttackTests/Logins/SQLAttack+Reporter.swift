@@ -54,17 +54,22 @@ extension SQLAttack {
       .northernReporter, "reads another clinic's totals",
       "SELECT * FROM analysis.statement_totals({month}::smallint, 'south', NULL, NULL)", .refused("22023")),
     SQLAttack(
+      .northernReporter, "reads what another clinic used of its plans",
+      "SELECT * FROM analysis.statement_plans({month}::smallint, 'south', NULL, NULL)", .refused("22023")),
+    SQLAttack(
       .northernReporter, "reads another clinic's days",
       "SELECT * FROM analysis.statement_days({month}::smallint, 'south')", .refused("22023")),
     SQLAttack(
       .northernReporter, "reads the bill of another clinic's patient",
-      "SELECT * FROM analysis.statement_segments({month}::smallint, NULL, 'sue-south', NULL)", .refused("22023")),
+      "SELECT * FROM analysis.statement_segments({month}::smallint, NULL, 'sue-south', NULL)",
+      .refused("22023")),
     SQLAttack(
       .northernReporter, "opens another clinic's statement",
       "SELECT analysis.open_statement({month}::smallint, 'south', NULL)", .refused("22023")),
     SQLAttack(
       .northernReporter, "reads what was found in its clinic without an entry in the audit",
-      "SELECT * FROM analysis.statement_conditions({month}::smallint, 'north', '{reading}')", .refused("42501")),
+      "SELECT * FROM analysis.statement_conditions({month}::smallint, 'north', '{reading}')",
+      .refused("42501")),
     SQLAttack(
       .northernReporter, "sees what the closing of a month would state for all clinics",
       "SELECT o_users, o_used FROM analysis.preview_closing({month}::smallint, now())", .refused("42501")),
@@ -101,7 +106,8 @@ extension SQLAttack {
       .northernReporter, "asks about months and plans, which are nobody's",
       """
       SELECT count(*) FROM (
-        SELECT to_jsonb(p) FROM analysis.list_plans() p UNION ALL SELECT to_jsonb(d) FROM analysis.due_months(now()) d
+        SELECT to_jsonb(p) FROM analysis.list_plans() p
+        UNION ALL SELECT to_jsonb(c) FROM analysis.list_plan_prices() c UNION ALL SELECT to_jsonb(d) FROM analysis.due_months(now()) d
         UNION ALL SELECT to_jsonb(m) FROM analysis.month_facts({month}::smallint, now()) m
         UNION ALL SELECT to_jsonb(analysis.current_month()) UNION ALL SELECT to_jsonb(analysis.statement_due({month}::smallint))
         UNION ALL SELECT to_jsonb(analysis.period_start({month}::smallint, 'UTC'))) t(row) WHERE row::text ~ 'south|confided'

@@ -160,7 +160,8 @@ struct SegmentTests {
       try await bill.setPrice("plus", "2")
       try await bill.add("ana", zone: "UTC")
       try await bill.setPlan("ana", "plus", from: "2026-10-15T00:00:00Z")
-      try await bill.take("ana", at: ["2026-10-02T00:00:00Z", "2026-10-03T00:00:00Z", "2026-10-16T00:00:00Z"])
+      try await bill.take(
+        "ana", at: ["2026-10-02T00:00:00Z", "2026-10-03T00:00:00Z", "2026-10-16T00:00:00Z"])
       try await bill.close("2026-10")
       // What it costs later changes no closed line, and none that adjusts it.
       try await bill.setPrice("basic", "9", from: "2026-12-01")

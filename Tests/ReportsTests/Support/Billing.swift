@@ -40,7 +40,8 @@ struct Billing {
     try await queue.execute("SELECT analysis.set_plan(0::smallint, '\(user)', '\(plan)', '\(from)')")
   }
 
-  func setPrice(_ plan: String, _ price: String, _ currency: String = "EUR", from: String? = nil) async throws {
+  func setPrice(_ plan: String, _ price: String, _ currency: String = "EUR", from: String? = nil) async throws
+  {
     let from = from.map { "'\($0)'" } ?? "NULL"
     try await queue.execute(
       "SELECT analysis.set_plan_price('\(plan)', '\(price)', '\(currency)', \(from), false)")

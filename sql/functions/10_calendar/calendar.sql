@@ -21,6 +21,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
              d.before - (d.before AT TIME ZONE p_zone) AT TIME ZONE 'UTC')) AT TIME ZONE 'UTC' AS earlier) c
 $$;
 
+COMMENT ON FUNCTION analysis.day_start IS
+  'Answers the moment at which a day begins in a time zone.';
+
 -- The first moment of a month: of its first day.
 CREATE OR REPLACE FUNCTION analysis.period_start(p_period smallint, p_zone text) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

@@ -19,7 +19,7 @@ BEGIN
 END $$;
 
 -- Adds a plan with its monthly limit (NULL: none); false if a plan of that name is there already.
-CREATE OR REPLACE FUNCTION analysis.add_plan(p_plan text, p_name text, p_limit int, p_cost bigint)
+CREATE OR REPLACE FUNCTION analysis.add_plan(p_plan text, p_name text, p_monthly_limit int, p_cost bigint)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
@@ -30,7 +30,7 @@ BEGIN
   PERFORM analysis.require_argument(
     length(p_name) BETWEEN 1 AND 100 AND p_name !~ analysis.hidden_characters(),
     'what people call a plan has 1 to 100 characters, and none that cannot be seen');
-  PERFORM analysis.require_argument((p_limit >= 0) IS NOT FALSE, 'a limit is not below 0');
+  PERFORM analysis.require_argument((p_monthly_limit >= 0) IS NOT FALSE, 'a limit is not below 0');
   PERFORM analysis.require_argument(
     p_cost BETWEEN 1 AND 1000000, 'the cost of a plan''s jobs in the line is from 1 to 1000000');
   -- The numbers are dealt out one after the other.
@@ -41,9 +41,10 @@ BEGIN
   v_id := (SELECT max(p.id) + 1 FROM analysis.plan p);
   INSERT INTO analysis.plan (id, name, display_name, cost, created_at)
   VALUES (v_id, p_plan, p_name, p_cost, clock_timestamp());
-  INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit) VALUES (v_id, '-infinity', p_limit);
+  INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit)
+  VALUES (v_id, '-infinity', p_monthly_limit);
   PERFORM analysis.audit_add(
-    'add_plan', 'plan:' || p_plan, jsonb_build_object('limit', p_limit, 'cost', p_cost));
+    'add_plan', 'plan:' || p_plan, jsonb_build_object('limit', p_monthly_limit, 'cost', p_cost));
   RETURN true;
 END $$;
 COMMENT ON FUNCTION analysis.add_plan IS

@@ -57,8 +57,8 @@ COMMENT ON FUNCTION analysis.list_months IS
   'Answers the months, which of them are closed, and from when on the others may be.';
 
 -- What the closing of a month would state: its users, those who used something, their units and those over
--- the limit; and how many adjustments of months that were stated before, with the sum of their units. p_now NULL:
--- now. Who may not close it is refused as there.
+-- the limit; and how many adjustments of months that were stated before, with the sum of their units. p_now
+-- NULL: now. Who may not close it is refused as there.
 CREATE OR REPLACE FUNCTION analysis.preview_closing(p_period smallint, p_now timestamptz)
 RETURNS TABLE (
   o_users bigint, o_active bigint, o_used bigint, o_over bigint, o_adjustments bigint, o_adjusted bigint)

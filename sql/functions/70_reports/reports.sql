@@ -312,7 +312,7 @@ COMMENT ON FUNCTION analysis.report_analyses IS
 -- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
 -- whether this call closed it, and records it then. p_now is for tests; callers leave it out.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
-RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '10s' AS $$
 DECLARE
   v_since timestamptz;                 -- when the last month was closed

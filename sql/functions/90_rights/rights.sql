@@ -137,7 +137,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
     g.functions || ARRAY[
-      'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'current_month',
+      'shard_of', 'shards_of', 'list_settings', 'setting_value', 'months', 'period_of', 'day_start',
+      'current_month',
       'image_keys', 'webhook_keys', 'role_prefix', 'role_rights', 'missing_rights', 'act_as', 'chain_audit',
       'audit_ends', 'clinics_seen', 'users_seen'],
     g.tables || ARRAY['setting', 'partition_made', 'purged_month', 'schema_migration', 'schema_function']
