@@ -31,6 +31,37 @@ struct WebhookTests {
     return worker
   }
 
+  /// A queue with a user whose webhook leads to a receiver.
+  private struct Scene {
+    let queue: QueueFixture
+    let ring: KeyRing
+    let receiver: WebhookReceiver
+    let secret: String
+  }
+
+  /// Makes one.
+  ///
+  /// - Parameters:
+  ///   - host: What the webhook's address has in place of the receiver's own.
+  ///   - answer: What the receiver answers.
+  private func withReceiver(
+    host: String = "127.0.0.1",
+    _ answer: @escaping @Sendable (WebhookReceiver.Message) throws -> (status: Int, headers: [String]) = {
+      _ in
+      (200, [])
+    },
+    _ body: (Scene) async throws -> Void
+  ) async throws {
+    try await withQueue { queue in
+      try await queue.addUser()
+      let ring = try KeyRing(at: 0)
+      let receiver = try WebhookReceiver(answer)
+      let (_, secret) = try await queue.addWebhook(
+        receiver.url.replacing("127.0.0.1", with: host), under: ring)
+      try await body(Scene(queue: queue, ring: ring, receiver: receiver, secret: secret))
+    }
+  }
+
   /// Whether Python, by the program of the page, takes a message for one that was signed with the secret.
   private func isGenuine(
     _ message: WebhookReceiver.Message, _ secret: String, body: String? = nil
@@ -54,11 +85,8 @@ struct WebhookTests {
 
   @Test("each once, with a signature that the program of the page verifies, and nothing that was found")
   func delivered() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver()
-      let (_, secret) = try await queue.addWebhook(receiver.url, under: ring)
+    try await withReceiver { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(20)
       let backend = try Backend { call in
         call.number == 3 ? .failure(400, "INVALID_IMAGE_FORMAT") : .analysis(call)
@@ -75,8 +103,8 @@ struct WebhookTests {
       #expect(first["event"] == "analysis.ended" && first["id"] == first.id && first["at"] != nil)
       #expect(first.request.headers["content-type"] == "application/json")
       #expect(!messages.contains { $0.text.contains("findings") || $0.text.contains("Strep") })
-      #expect(try await isGenuine(first, secret))
-      #expect(try await !isGenuine(first, secret, body: first.text + " "))
+      #expect(try await isGenuine(first, scene.secret))
+      #expect(try await !isGenuine(first, scene.secret, body: first.text + " "))
       #expect(try await !isGenuine(first, try WebhookSecret().text))
       // Nothing but the host is in the log.
       #expect(!worker.log.lines.contains { $0.contains("confided") || $0.contains("whsec_") })
@@ -109,11 +137,8 @@ struct WebhookTests {
 
   @Test("What is not taken comes again with the same number and body, and a new signature")
   func retried() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver { message in message.number == 1 ? (500, []) : (204, []) }
-      let (_, secret) = try await queue.addWebhook(receiver.url, under: ring)
+    try await withReceiver({ message in message.number == 1 ? (500, []) : (204, []) }) { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(1)
       _ = try await drain(queue, try Backend(), ring)
       let delay = try await queue.number(
@@ -129,7 +154,7 @@ struct WebhookTests {
       let messages = receiver.messages
       #expect(messages.count == 2)
       #expect(Set(messages.map(\.id)).count == 1 && Set(messages.map(\.text)).count == 1)
-      #expect(try await isGenuine(messages[1], secret))
+      #expect(try await isGenuine(messages[1], scene.secret))
       #expect(try await queue.number("SELECT failures FROM analysis.webhook") == 0)
     }
   }
@@ -138,11 +163,8 @@ struct WebhookTests {
     "A receiver that is busy is left alone for as long as it says",
     arguments: [(429, 3600), (503, 3600), (500, 5)])
   func busy(status: Int, seconds: Int) async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver { _ in (status, ["Retry-After: 3600"]) }
-      _ = try await queue.addWebhook(receiver.url, under: ring)
+    try await withReceiver({ _ in (status, ["Retry-After: 3600"]) }) { scene in
+      let (queue, ring) = (scene.queue, scene.ring)
       try await queue.submit(3)
       _ = try await drain(queue, try Backend(), ring)
       let waits = try await queue.numbers(
@@ -153,11 +175,8 @@ struct WebhookTests {
 
   @Test("A receiver that answers 410 is switched off at once")
   func gone() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver { _ in (410, []) }
-      _ = try await queue.addWebhook(receiver.url, under: ring)
+    try await withReceiver({ _ in (410, []) }) { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(1)
       let worker = try await drain(queue, try Backend(), ring)
       #expect(try await queue.text("SELECT off_reason FROM analysis.webhook") == "gone")
@@ -171,12 +190,9 @@ struct WebhookTests {
 
   @Test("Nothing is sent to an address that is not public, nor where a redirect leads")
   func addresses() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let near = try WebhookReceiver()
-      let receiver = try WebhookReceiver { _ in (307, ["Location: \(near.url)"]) }
-      _ = try await queue.addWebhook(receiver.url, under: ring)
+    let near = try WebhookReceiver()
+    try await withReceiver({ _ in (307, ["Location: \(near.url)"]) }) { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(1)
       _ = try await drain(queue, try Backend(), ring) { $0.allowsPrivateAddresses = false }
       #expect(receiver.messages.isEmpty)
@@ -194,12 +210,8 @@ struct WebhookTests {
 
   @Test("A name that leads to a near address beside a public one is looked up once, and sent nothing")
   func mixed() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver()
-      let url = receiver.url.replacing("127.0.0.1", with: "receiver.test")
-      _ = try await queue.addWebhook(url, under: ring)
+    try await withReceiver(host: "receiver.test") { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(1)
       let asked = Mutex(0)
       _ = try await drain(queue, try Backend(), ring) {
@@ -302,11 +314,8 @@ struct WebhookTests {
 
   @Test("A worker that is lost after the delivery leaves the event to another, with the same number")
   func lost() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver()
-      _ = try await queue.addWebhook(receiver.url, under: ring)
+    try await withReceiver { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(1)
       _ = try await drain(queue, try Backend(), ring)
       #expect(receiver.messages.count == 1)
@@ -327,11 +336,8 @@ struct WebhookTests {
   @Test(
     "Without the key file nothing is sent; under another one it fails with what is missing, and comes later")
   func keyMissing() async throws {
-    try await withQueue { queue in
-      try await queue.addUser()
-      let ring = try KeyRing(at: 0)
-      let receiver = try WebhookReceiver()
-      _ = try await queue.addWebhook(receiver.url, under: ring)
+    try await withReceiver { scene in
+      let (queue, ring, receiver) = (scene.queue, scene.ring, scene.receiver)
       try await queue.submit(2)
       _ = try await drain(queue, try Backend(), nil)
       #expect(try await queue.number("SELECT sum(attempts)::int FROM analysis.webhook_event") == 0)
