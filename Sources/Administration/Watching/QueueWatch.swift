@@ -35,7 +35,7 @@ public struct QueueWatch: Sendable {
 
   /// One look.
   ///
-  /// - Throws: `notFound` where the first look is at a user who is unknown.
+  /// - Throws: `notFound` where the first look is at a user who is unknown, or whom this login does not see.
   /// - Parameters:
   ///   - position: What the look before answered; nil for the first.
   ///   - since: From when on the first look is to tell, in seconds since 1970.
@@ -59,10 +59,17 @@ public struct QueueWatch: Sendable {
     do throws(JobQueueError) {
       return try await statement.run(on: database)
     } catch {
-      guard let user = filter.user, (error.underlying as? PostgreSQLError)?.sqlState == "P0002" else {
-        throw error
-      }
-      throw UserDirectory.unknown(user)
+      guard let user = filter.user, let refusal = error.underlying as? PostgreSQLError,
+        refusal.sqlState == "P0002"
+      else { throw error }
+      // The server names what restricts the login.
+      guard refusal.table == "clinic_viewer" else { throw UserDirectory.unknown(user) }
+      throw JobQueueError(
+        .notFound, "This login is restricted to clinics, and sees no user \(user).",
+        advice: """
+          Check the spelling, or have an administrator let the login see the user's clinic with \
+          analysisctl clinics grant.
+          """, underlying: refusal)
     }
   }
 

@@ -152,6 +152,32 @@ struct WatchTests {
     }
   }
 
+  @Test(
+    "a login that is restricted to clinics is told that it sees no such user, whether there is one or not")
+  func unseen() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["ann", "bob"] { try await queue.addUser(user) }
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_clinician"]) {
+        (login) async throws in
+        try await queue.execute(
+          """
+          SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'ann', 'north');
+          SELECT analysis.grant_clinics('\(login)', '{north}');
+          """)
+        let control = Control(database: "\(queue.database.conninfo) user=\(login)")
+        for user in ["bob", "nobody"] {
+          let ran = await control.run(["watch", "--user", user, "--count", "1"])
+          #expect(ran.code == .refused, "\(user)")
+          #expect(
+            ran.messages.contains("This login is restricted to clinics, and sees no user \(user)."),
+            "\(ran.messages)")
+          #expect(ran.messages.contains("analysisctl clinics grant"), "\(ran.messages)")
+          #expect(!ran.messages.contains("Add the user"), "\(ran.messages)")
+        }
+      }
+    }
+  }
+
   @Test("a batch that is not there is refused")
   func batch() async throws {
     try await withQueue { (queue) async throws in

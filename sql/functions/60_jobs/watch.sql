@@ -223,7 +223,13 @@ BEGIN
       SELECT a.user_id FROM analysis.account a
       WHERE a.shard = v_in[1] AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))), 0);
     -- At the first look: one that is erased later has no events any more.
-    IF v_user = 0 AND p_at IS NULL THEN
+    -- Whether a user whom the caller does not see exists is not told.
+    IF v_user = 0 AND p_at IS NULL AND v_seen IS NOT NULL THEN
+      RAISE EXCEPTION 'this login is restricted to clinics, and sees no such user'
+        USING ERRCODE = 'no_data_found', TABLE = 'clinic_viewer',
+        HINT = 'Check the spelling, or have an administrator let it see the clinic of the user: '
+          'analysisctl clinics grant.';
+    ELSIF v_user = 0 AND p_at IS NULL THEN
       RAISE EXCEPTION 'there is no such user' USING ERRCODE = 'no_data_found',
         HINT = 'Add the user first: analysisctl users add.';
     END IF;
