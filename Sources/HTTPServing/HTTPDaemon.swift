@@ -116,7 +116,7 @@ public final class HTTPDaemon: Sendable {
   ) -> OpaquePointer? {
     var options = [
       mhd_option_memory(bounds.connectionBytes), mhd_option_connections(bounds.greatest),
-      mhd_option_idle(bounds.idleSeconds),
+      mhd_option_idle(bounds.idleSeconds), mhd_option_target(targetArrived),
     ]
     if bounds.threads > 1 { options.append(mhd_option_threads(bounds.threads)) }
     // Not retained: the daemon's owner has the core, and stops the daemon before it lets go of it.
@@ -187,6 +187,27 @@ private final class DaemonCore: Sendable {
   }
 }
 
+/// What a request has instead of an exchange until its headers are there, where its path holds a zero byte: the library
+/// gives the path only up to there.
+private nonisolated(unsafe) let pathWithZero = UnsafeMutableRawPointer(bitPattern: 1)
+
+/// Called by libmicrohttpd with the target of a request as it was sent. What it answers is the request's state.
+private func targetArrived(
+  _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+  let path = String(cString: target).prefix { $0 != "?" }
+  return path.contains("%00") ? pathWithZero : nil
+}
+
+/// A request for a path that holds a zero byte, which no page has.
+private final class CutPathExchange: HTTPExchange {
+  override func begin(_ connection: HTTPConnection) -> Bool {
+    var answer = HTTPAnswer.text(400, "A zero byte is in the path, and is no part of any name.")
+    answer.headers.append(("Connection", "close"))
+    return connection.answer(answer.status, answer.allHeaders, answer.body)
+  }
+}
+
 /// Called by libmicrohttpd when headers are there, for each piece of a body, and when all is there.
 private func requestAdvanced(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ path: UnsafePointer<CChar>?,
@@ -196,6 +217,11 @@ private func requestAdvanced(
   guard let context, let connection, let path, let method, let count, let state else { return mhd_no }
   let core = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue()
   let connected = HTTPConnection(connection, among: core.connections)
+  if state.pointee == pathWithZero {
+    let exchange = CutPathExchange()
+    state.pointee = Unmanaged.passRetained(exchange).toOpaque()
+    return exchange.begin(connected) ? mhd_yes : mhd_no
+  }
   guard let known = state.pointee else {
     let exchange = core.accept(connected, String(cString: method), String(cString: path))
     state.pointee = Unmanaged.passRetained(exchange).toOpaque()
@@ -218,6 +244,7 @@ private func requestEnded(
 ) {
   guard let context, let connection, let state, let known = state.pointee else { return }
   state.pointee = nil
+  guard known != pathWithZero else { return }
   let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
   connections?.letGo(HTTPConnection(connection, among: connections))
   Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue().end()

@@ -56,6 +56,22 @@ struct HTTPServerTests {
   }
 
   @Test(
+    "refuses a path with a zero byte, which would end there",
+    arguments: ["/page%00", "/page%00x", "/%00", "/page%00?a=b"])
+  func zeroByte(path: String) async throws {
+    let server = try server()
+    for method in ["GET", "POST"] {
+      let answer = try RawClient(port: server.address.port).request(method, path)
+      #expect(answer.status == 400 && answer.text.contains("zero byte"), "\(method): \(answer.status)")
+    }
+    let client = try RawClient(port: server.address.port)
+    #expect(try client.request("GET", "/page").status == 200)
+    #expect(try client.request("GET", "/page?a=%00").status == 200, "what follows the path is the page's")
+    #expect(try client.request("GET", "/page%2500").status == 404)
+    await server.stop()
+  }
+
+  @Test(
     "answers who names this machine by its loopback, and nobody else",
     arguments: [
       ("localhost", 200), ("localhost:8080", 200), ("127.0.0.1", 200), ("127.1.2.3:9464", 200),

@@ -106,6 +106,9 @@ struct DashboardAttack: Sendable {
       tries: "has all jobs taken for those of a user without a name", method: "GET",
       path: "/matching/cancel?user=%00", hasCookie: true, statuses: [400]),
     DashboardAttack(
+      tries: "reaches a page by a path that is cut off at a zero byte", method: "GET", path: "/jobs%00/x",
+      hasCookie: true, statuses: [400]),
+    DashboardAttack(
       tries: "asks for a list by a position of its own", method: "GET",
       path: "/jobs?after=2026-11/99999999999999999999", statuses: [400]),
     DashboardAttack(
