@@ -113,6 +113,9 @@ extension SQLAttack {
         UNION ALL SELECT to_jsonb(analysis.period_start({month}::smallint, 'UTC'))) t(row) WHERE row::text ~ 'south|confided'
       """, .answers("(0)")),
     SQLAttack(
+      .northernReporter, "asks when a day begins in a zone that is a file",
+      "SELECT analysis.day_start('2026-10-01', '../../../etc/passwd')", .refused("22023")),
+    SQLAttack(
       .northernReporter, "asks when a month begins in a zone that is a file",
       "SELECT analysis.period_start({month}::smallint, '../../../etc/passwd')", .refused("22023")),
   ]

@@ -52,7 +52,7 @@ struct HelpSnapshotTests {
           users        Add users, look at them, and set their plan and zone.
           clinics      Add clinics, give users to them, and say which database role sees
                        which.
-          plans        Show the plans, and set their monthly limits.
+          plans        Show the plans, add one, and set monthly limits and prices.
           settings     Show the settings of the installation, and change them.
           keys         Make, list, change and remove the keys under which images are
                        encrypted.
@@ -60,6 +60,7 @@ struct HelpSnapshotTests {
                        has ended.
           month        Show the months, and close them.
           report       Print a month's usage, analyses, conditions or totals.
+          statement    Print what a clinic or a user is billed for a month.
           reconcile    Recount everybody's use from the jobs themselves.
           audit        Show who did what, and verify that nothing of it was changed.
           purge        Remove what has been kept for as long as the settings say.

@@ -159,7 +159,7 @@ COMMENT ON FUNCTION analysis.list_plans IS
 -- in force is said by the clocks of the installation's zone.
 CREATE OR REPLACE FUNCTION analysis.list_plan_prices()
 RETURNS TABLE (o_plan text, o_from text, o_price text, o_currency text, o_in_force boolean)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT p.name, to_char(nullif(c.valid_from, '-infinity'), 'YYYY-MM-DD'),
     analysis.price_text(c.price, c.currency), c.currency,
     c.valid_from IS NOT DISTINCT FROM (

@@ -57,8 +57,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans', 'list_months'
       ] AS functions,
       ARRAY[
-        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'plan_price',
-        'usage', 'statement'] AS tables),
+        'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
+        'statement'] AS tables),
   given (role, functions, tables) AS (
     SELECT 'submitter',
       ARRAY[
@@ -113,7 +113,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'list_webhooks'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
-        'plan_limit', 'plan_price', 'clinic', 'clinic_viewer', 'usage']
+        'plan_limit', 'clinic', 'clinic_viewer', 'usage']
     UNION ALL
     SELECT 'auditor',
       u.functions || s.functions || ARRAY[
