@@ -180,6 +180,51 @@ struct SegmentTests {
     }
   }
 
+  @Test("a credit keeps its segment and price when another dead job of the month was removed after its time")
+  func purgedDead() async throws {
+    try await withBilling { bill in
+      try await bill.setPrice("basic", "0.50")
+      try await bill.setPrice("plus", "2")
+      try await bill.add("ana", zone: "UTC")
+      try await bill.setPlan("ana", "plus", from: "2026-10-15T00:00:00Z")
+      try await bill.take(
+        "ana", at: ["2026-10-02T00:00:00Z", "2026-10-03T00:00:00Z", "2026-10-16T00:00:00Z"])
+      try await bill.failFirst(of: "ana", at: "2026-10-05T00:00:00Z")
+      try await bill.close("2026-10")
+      try await bill.queue.execute(
+        """
+        UPDATE analysis.setting SET value = '7 days' WHERE name = 'keep_dead';
+        SELECT analysis.purge_dead(0::smallint, 0, 1000, '2026-11-05Z', false, true);
+        """)
+      #expect(try await bill.queue.count("dead") == 0)
+      try await bill.failFirst(of: "ana", at: "2026-11-20T00:00:00Z")
+      try await bill.close("2026-11")
+      #expect(
+        try await bill.lines("2026-11") == [
+          "ana basic 2026-10-01T00:00:00+00:00 - 2026-10-15T00:00:00+00:00: -1 x 0.50 = -0.50 "
+            + "(1 failed since the month was closed)"
+        ])
+    }
+  }
+
+  @Test("what lies over a segment's limit is judged by that limit after a credit too")
+  func overAfterCredit() async throws {
+    try await withBilling { bill in
+      try await bill.add("ana", zone: "UTC")
+      try await bill.setPlan("ana", "plus", from: "2026-10-01T00:00:00Z")
+      try await bill.setPlan("ana", "basic", from: "2026-10-15T00:00:00Z")
+      try await bill.take("ana", at: (1...10).map { "2026-10-02T00:00:\($0 + 10)Z" })
+      try await bill.take("ana", at: ["2026-10-16T00:00:00Z", "2026-10-17T00:00:00Z"])
+      try await bill.close("2026-10")
+      #expect(try await bill.statement("2026-10").lines.map(\.over) == [0, 2])
+      // 8 are left, of which the last 2 lie over 5.
+      for second in 0..<4 { try await bill.failFirst(of: "ana", at: "2026-11-20T00:00:0\(second)Z") }
+      try await bill.close("2026-11")
+      let adjustments = try await bill.statement("2026-11").adjustments
+      #expect(adjustments.map(\.units) == [-4] && adjustments.map(\.over) == [0])
+    }
+  }
+
   @Test("a credit goes to the clinic that was billed")
   func movedUser() async throws {
     try await withBilling { bill in

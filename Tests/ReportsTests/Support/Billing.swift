@@ -71,7 +71,9 @@ struct Billing {
       """
       WITH first AS (
         SELECT j.* FROM analysis.job j JOIN analysis.account a USING (shard, user_id)
-        WHERE a.user_ref = '\(user)' ORDER BY j.created_at LIMIT 1),
+        WHERE a.user_ref = '\(user)' AND NOT EXISTS (
+          SELECT FROM analysis.dead d WHERE d.shard = j.shard AND d.job_id = j.id)
+        ORDER BY j.created_at LIMIT 1),
       counted AS (
         UPDATE analysis.usage u SET used = used - 1, refunded = refunded + 1 FROM first f
         WHERE (u.shard, u.user_id, u.period) = (f.shard, f.user_id, f.period))

@@ -65,14 +65,17 @@ $$;
 
 -- The segments of users' months, as they are now: of each user who used something, in order. The units of a
 -- month with one segment are its counter's; others are counted by the jobs. What lies over a limit is told by
--- all units of the month so far. Of users of p_clinics, or of one alone (NULL: of all).
+-- all units of the month so far. Of users of p_clinics, or of one alone (NULL: of all). Not inlined: whoever
+-- joins it would take it for a row, and go through it again for each of theirs.
 CREATE OR REPLACE FUNCTION analysis.usage_segments(
   p_period smallint, p_clinics int[], p_shard smallint, p_user_id bigint)
 RETURNS TABLE (
   shard smallint, user_id bigint, clinic_id int, segment smallint, starts timestamptz, ends timestamptz,
   starts_local timestamp, ends_local timestamp, plan text, plan_name text, monthly_limit bigint, units bigint,
   over bigint, price numeric, amount numeric, currency text)
-LANGUAGE sql STABLE AS $$
+LANGUAGE plpgsql STABLE ROWS 100000 SET jit = off SET plan_cache_mode = force_custom_plan AS $$
+BEGIN
+  RETURN QUERY
   WITH parts AS MATERIALIZED (
     SELECT * FROM analysis.plan_segments(p_period)),
   users AS (
@@ -128,61 +131,64 @@ LANGUAGE sql STABLE AS $$
     LEFT JOIN counted c ON c.shard = s.shard AND c.user_id = s.user_id AND c.segment = s.segment
     CROSS JOIN LATERAL (
       SELECT CASE WHEN s.segments = 1 THEN s.used::bigint ELSE coalesce(c.units, 0) END AS units) n) s
-  JOIN analysis.plan p ON p.id = s.plan_id
-$$;
+  JOIN analysis.plan p ON p.id = s.plan_id;
+END $$;
 
--- The segments of a user's adjustment of an earlier month, whose numbers are given: by how much each segment
--- that was stated changed since, and why. It goes to the clinic that was billed. What the jobs do not tell
--- any more counts with the last. A month that was stated before there were prices has one segment without a
--- price.
+-- The segments of a user's adjustment of an earlier month, whose units are given: by how much each segment
+-- that was stated changed since, and why. It goes to the clinic that was billed. The jobs tell the segments
+-- while they add up to the counter; once some were removed, all of it counts with the last segment. A month
+-- that was stated before there were prices has one segment without a price.
 CREATE OR REPLACE FUNCTION analysis.adjustment_segments(
-  p_for_period smallint, p_shard smallint, p_user_id bigint, p_zone text, p_units bigint,
-  p_over bigint, p_since timestamptz)
+  p_for_period smallint, p_shard smallint, p_user_id bigint, p_zone text, p_units bigint, p_over bigint,
+  p_since timestamptz)
 RETURNS TABLE (
   clinic_id int, segment smallint, starts timestamptz, ends timestamptz, plan text, plan_name text,
   monthly_limit bigint, units bigint, over bigint, price numeric, amount numeric, currency text, reason text)
 LANGUAGE sql STABLE AS $$
-  WITH stated AS (
+  WITH lines AS MATERIALIZED (
+    SELECT t.report, t.period, t.line, t.used FROM analysis.statement_line t
+    WHERE t.report = 'usage' AND t.for_period = p_for_period AND t.shard = p_shard
+      AND t.user_id = p_user_id),
+  parts AS MATERIALIZED (
+    SELECT max(s.clinic_id) AS clinic_id, s.starts, s.ends, max(s.plan) AS plan,
+      max(s.plan_name) AS plan_name, max(s.monthly_limit) AS monthly_limit, sum(s.units)::bigint AS units,
+      sum(s.over)::bigint AS over, max(s.price) AS price, max(s.currency) AS currency, true AS is_stated
+    FROM lines t
+    JOIN analysis.statement_segment s ON s.report = t.report AND s.period = t.period AND s.line = t.line
+    GROUP BY s.starts, s.ends),
+  stated AS MATERIALIZED (
     SELECT row_number() OVER (ORDER BY g.starts) AS segment, count(*) OVER () AS segments, g.*
     FROM (
-      SELECT max(s.clinic_id) AS clinic_id, s.starts, s.ends, max(s.plan) AS plan,
-        max(s.plan_name) AS plan_name,
-        max(s.monthly_limit) AS monthly_limit, sum(s.units)::bigint AS units, max(s.price) AS price,
-        max(s.currency) AS currency
-      FROM analysis.statement_line t
-      JOIN analysis.statement_segment s ON s.report = t.report AND s.period = t.period AND s.line = t.line
-      WHERE t.report = 'usage' AND t.for_period = p_for_period AND t.shard = p_shard
-        AND t.user_id = p_user_id
-      GROUP BY s.starts, s.ends
+      SELECT p.* FROM parts p
       UNION ALL
       SELECT (SELECT a.clinic_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id),
         analysis.period_start(p_for_period, p_zone),
-        analysis.period_start((p_for_period + 1)::smallint, p_zone), NULL, NULL, NULL, 0, NULL, NULL
-      WHERE NOT EXISTS (
-        SELECT FROM analysis.statement_line t
-        JOIN analysis.statement_segment s ON s.report = t.report AND s.period = t.period AND s.line = t.line
-        WHERE t.report = 'usage' AND t.for_period = p_for_period AND t.shard = p_shard
-          AND t.user_id = p_user_id)) g),
-  now AS (
+        analysis.period_start((p_for_period + 1)::smallint, p_zone), NULL, NULL, NULL,
+        (SELECT coalesce(sum(t.used), 0)::bigint FROM lines t), 0, NULL, NULL, false
+      WHERE NOT EXISTS (SELECT FROM parts)) g),
+  now AS MATERIALIZED (
     SELECT c.*
-    FROM (SELECT array_agg(s.starts ORDER BY s.starts) AS starts FROM stated s) m
-    CROSS JOIN LATERAL analysis.units_in_segments(p_shard, p_user_id, p_for_period, m.starts, p_since) c
-    WHERE NOT EXISTS (SELECT FROM analysis.purged_month p WHERE p.period = p_for_period)),
+    FROM (
+      SELECT u.*, sum(u.units) OVER () AS all_units
+      FROM (SELECT array_agg(s.starts ORDER BY s.starts) AS starts FROM stated s) m
+      CROSS JOIN LATERAL analysis.units_in_segments(
+        p_shard, p_user_id, p_for_period, m.starts, p_since) u) c
+    WHERE c.all_units = p_units + (SELECT sum(s.units) FROM stated s)),
   changed AS (
     SELECT s.*, coalesce(n.failed, 0) AS failed, coalesce(n.cancelled, 0) AS cancelled,
-      CASE WHEN s.segments = 1 OR NOT EXISTS (SELECT FROM now) THEN 0
-        ELSE coalesce(n.units, 0) - s.units END AS own
-    FROM stated s LEFT JOIN now n ON n.segment = s.segment)
-  SELECT c.clinic_id, c.segment::smallint, c.starts, c.ends, c.plan, c.plan_name, c.monthly_limit, d.units,
-    d.over, c.price,
-    round(d.units * c.price, analysis.currency_digits(c.currency)), c.currency,
+      CASE WHEN EXISTS (SELECT FROM now) THEN coalesce(n.units, 0) - s.units
+        WHEN s.segment = s.segments THEN p_units ELSE 0 END AS change
+    FROM stated s LEFT JOIN now n ON n.segment = s.segment),
+  judged AS (
+    SELECT c.*, CASE WHEN NOT c.is_stated THEN p_over WHEN c.monthly_limit IS NULL THEN 0
+      ELSE greatest(least(c.units + c.change, sum(c.units + c.change) OVER (ORDER BY c.segment)
+        - c.monthly_limit), 0) - c.over END AS more_over
+    FROM changed c)
+  SELECT c.clinic_id, c.segment::smallint, c.starts, c.ends, c.plan, c.plan_name, c.monthly_limit, c.change,
+    c.more_over::bigint, c.price, round(c.change * c.price, analysis.currency_digits(c.currency)), c.currency,
     coalesce(nullif(concat_ws(', ', nullif(c.failed, 0) || ' failed', nullif(c.cancelled, 0) || ' cancelled',
-      nullif(greatest(-d.units - c.failed - c.cancelled, 0), 0) || ' given back'), ''), 'recounted')
+      nullif(greatest(-c.change - c.failed - c.cancelled, 0), 0) || ' given back'), ''), 'recounted')
       || ' since the month was closed'
-  FROM (
-    SELECT c.*, sum(c.own) OVER () AS all_own FROM changed c) c
-  CROSS JOIN LATERAL (
-    SELECT (c.own + CASE WHEN c.segment = c.segments THEN p_units - c.all_own ELSE 0 END)::bigint AS units,
-      CASE WHEN c.segment = c.segments THEN p_over ELSE 0 END AS over) d
-  WHERE (d.units, d.over) <> (0, 0)
+  FROM judged c
+  WHERE (c.change, c.more_over) <> (0, 0)
 $$;

@@ -50,14 +50,26 @@ BEGIN
     SELECT t.user_ref, t.for_period, t.zone, s.starts, s.ends, s.starts_local, s.ends_local, s.plan,
       s.plan_name, s.monthly_limit, s.units, s.over, analysis.price_text(s.price, s.currency),
       s.amount::text, s.currency, s.reason
-    FROM analysis.statement_line t
+    FROM (
+      SELECT g.line FROM analysis.statement_segment g
+      WHERE g.report = 'usage' AND g.period = p_period AND g.clinic_id = v_clinic
+      UNION
+      SELECT l.line FROM analysis.statement_line l
+      WHERE l.report = 'usage' AND l.shard = v_shard AND l.user_id = v_user AND l.period = p_period
+        AND l.for_period = ANY (ARRAY(
+          SELECT m.period FROM analysis.statement m WHERE m.report = 'usage' AND m.period <= p_period))
+      UNION
+      -- Of a month that was stated before there were segments every line may be one of them.
+      SELECT l.line FROM analysis.statement_line l
+      WHERE l.report = 'usage' AND l.period = p_period AND NOT EXISTS (
+        SELECT FROM analysis.statement_segment g WHERE g.report = 'usage' AND g.period = p_period)) k
+    JOIN analysis.statement_line t ON t.report = 'usage' AND t.period = p_period AND t.line = k.line
     CROSS JOIN LATERAL (
       SELECT g.clinic_id, g.segment, g.starts, g.ends, g.starts_local, g.ends_local, g.plan, g.plan_name,
         g.monthly_limit, g.units, g.over, g.price, g.amount, g.currency, g.reason
       FROM analysis.statement_segment g
       WHERE g.report = t.report AND g.period = t.period AND g.line = t.line
       UNION ALL
-      -- A line that was stated before there were segments.
       SELECT a.clinic_id, 1, t.last_reset, e.ends, t.last_reset_local, timezone(t.zone, e.ends), t.plan,
         t.plan_name, t.monthly_limit, t.used, t.over, NULL, NULL, NULL, NULL
       FROM analysis.account a
@@ -66,7 +78,7 @@ BEGIN
       WHERE a.shard = t.shard AND a.user_id = t.user_id AND (t.used, t.over) <> (0, 0) AND NOT EXISTS (
         SELECT FROM analysis.statement_segment g
         WHERE g.report = t.report AND g.period = t.period AND g.line = t.line)) s
-    WHERE t.report = 'usage' AND t.period = p_period AND (s.units, s.over) <> (0, 0)
+    WHERE (s.units, s.over) <> (0, 0)
       AND (s.clinic_id = v_clinic OR t.shard = v_shard AND t.user_id = v_user)
       AND (p_currency IS NULL OR s.currency = p_currency)
     ORDER BY t.line, s.segment;
