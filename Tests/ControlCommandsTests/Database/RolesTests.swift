@@ -218,6 +218,9 @@ struct RolesTests {
             analysisctl audit keep
             analysisctl doctor
             analysisctl keys list
+            analysisctl month
+            analysisctl month close
+            analysisctl month list
             analysisctl plans
             analysisctl plans list
             analysisctl report conditions
@@ -227,6 +230,7 @@ struct RolesTests {
             analysisctl serve
             analysisctl settings
             analysisctl settings list
+            analysisctl statement
             analysisctl users list
 
           auditor_beta (beta_auditor)
