@@ -66,7 +66,7 @@ struct CacheSweepTests {
       #expect(
         ran.output
           == #"{"dry_run":false,"complete":true,"removed":[{"kind":"cache","month":null,"rows":2,"bytes":\#(bytes),"whole_month":false}],"#
-            + #""busy_months":[],"unclosed_months":[]}"#
+          + #""busy_months":[],"unclosed_months":[]}"#
           + "\n", "\(ran.output)")
       #expect(try files.names(in: "photos") == ["names"])
       let again = await late.run(purge)
