@@ -131,14 +131,12 @@ public struct MonthDirectory: Sendable {
   /// Closes a month: stores its usage as a statement, and records that in the audit. False, and nothing is changed,
   /// where it is closed already or may not be closed yet.
   public func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
-    let doing = "closing \(month)"
-    guard moment != nil else {
-      return try await Statement(SQLFunction("close_usage", 1), [.int16(month.label)], while: doing) {
-        try $0.single().bool("close_usage")
-      }.run(on: database, as: actor, deadline: Self.deadline)
-    }
-    return try await Statement(SQLFunction("close_usage", 2), [.int16(month.label), now], while: doing) {
-      try $0.single().bool("close_usage")
+    // Without a moment the function takes the server's.
+    let parameters = [.int16(month.label)] + (moment == nil ? [] : [now])
+    return try await Statement(
+      SQLFunction("close_usage", parameters.count), parameters, while: "closing \(month)"
+    ) { rows in
+      try rows.single().bool("close_usage")
     }.run(on: database, as: actor, deadline: Self.deadline)
   }
 

@@ -62,7 +62,7 @@ struct BatchesTests {
     }
   }
 
-  @Test("a login of clinics is told where the search stopped among batches of others, code 7")
+  @Test("a login of clinics sees where the search stopped among batches of others, code 7")
   func cutShort() async throws {
     try await withBatch(of: 1) { (queue, batch) async throws in
       // Others' batches, newer than that of the clinic: one more than a list looks at.

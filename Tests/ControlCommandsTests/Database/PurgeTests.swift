@@ -8,7 +8,7 @@ import Testing
 
 @Suite("analysisctl purge, against a server")
 struct PurgeTests {
-  /// A user with one analysed and one dead job of 30 months ago, which is closed unless it is told otherwise.
+  /// A user with one analysed and one dead job of 30 months ago. The month is closed unless the caller says otherwise.
   private func with(isClosed: Bool = true, _ body: (QueueFixture, _ month: String) async throws -> Void)
     async throws
   {

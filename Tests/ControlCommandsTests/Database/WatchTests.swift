@@ -153,7 +153,7 @@ struct WatchTests {
   }
 
   @Test(
-    "a login that is restricted to clinics is told that it sees no such user, whether there is one or not")
+    "a login that is restricted to clinics learns that it sees no such user, whether there is one or not")
   func unseen() async throws {
     try await withQueue { (queue) async throws in
       for user in ["ann", "bob"] { try await queue.addUser(user) }

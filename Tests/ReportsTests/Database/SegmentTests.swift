@@ -138,7 +138,7 @@ struct SegmentTests {
     }
   }
 
-  @Test("what lies over the limit is told by the units of the month so far")
+  @Test("the units of the month so far are compared with a segment's limit")
   func overTheLimit() async throws {
     try await withBilling { bill in
       try await bill.add("ana", zone: "UTC")

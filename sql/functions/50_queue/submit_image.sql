@@ -137,7 +137,7 @@ BEGIN
     'NULL');
   p_priorities := coalesce(p_priorities, array_fill('normal'::text, ARRAY[v_count]));
 
-  -- 1. What can be told of each by itself; the rest is told by submit.
+  -- 1. What each image says by itself is checked here; submit checks the rest.
   SELECT array_agg(t.reason ORDER BY t.i), array_agg(analysis.shard_of(t.user_ref) ORDER BY t.i)
   INTO v_reason, v_shard
   FROM (

@@ -1,8 +1,8 @@
 -- The segments of a month: its parts with one plan, limit and price, by which a user is billed.
 --
 -- A unit belongs to the segment in which it was taken: at the submit, at the time for which the job was
--- submitted, or when the job was queued again. Which units are used is told by the jobs of the month that
--- neither died nor were cancelled; the counter of the month is as many (I4).
+-- submitted, or when the job was queued again. Each job of the month that neither died nor was cancelled is a
+-- used unit; the counter of the month is as many (I4).
 
 -- The segments of every plan in a month, in every zone that an account has.
 CREATE OR REPLACE FUNCTION analysis.plan_segments(p_period smallint)
@@ -64,9 +64,9 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The segments of users' months, as they are now: of each user who used something, in order. The units of a
--- month with one segment are its counter's; others are counted by the jobs. What lies over a limit is told by
--- all units of the month so far. Of users of p_clinics, or of one alone (NULL: of all). Not inlined: whoever
--- joins it would take it for a row, and go through it again for each of theirs.
+-- month with one segment are its counter's; others are counted by the jobs. All units of the month so far are
+-- compared with a segment's limit to find those over it. Of users of p_clinics, or of one alone (NULL: of
+-- all). Not inlined: whoever joins it would take it for a row, and go through it again for each of theirs.
 CREATE OR REPLACE FUNCTION analysis.usage_segments(
   p_period smallint, p_clinics int[], p_shard smallint, p_user_id bigint)
 RETURNS TABLE (
@@ -135,9 +135,9 @@ BEGIN
 END $$;
 
 -- The segments of a user's adjustment of an earlier month, whose units are given: by how much each segment
--- that was stated changed since, and why. It goes to the clinic that was billed. The jobs tell the segments
--- while they add up to the counter; once some were removed, all of it counts with the last segment. A month
--- that was stated before there were prices has one segment without a price.
+-- that was stated changed since, and why. It goes to the clinic that was billed. The jobs are counted by
+-- segment while they add up to the counter; once some were removed, all of it counts with the last segment. A
+-- month that was stated before there were prices has one segment without a price.
 CREATE OR REPLACE FUNCTION analysis.adjustment_segments(
   p_for_period smallint, p_shard smallint, p_user_id bigint, p_zone text, p_units bigint, p_over bigint,
   p_since timestamptz)

@@ -65,7 +65,7 @@ BEGIN
   END IF;
 END $$;
 COMMENT ON FUNCTION analysis.purge_events IS
-  'Removes events that were sent to webhooks long ago, and tells of which months.';
+  'Removes events that were sent to webhooks long ago; answers of which months.';
 
 -- The oldest entries of the audit, and none of the last year, whatever the moment and the setting are. The
 -- chain stays whole: the head keeps where it begins now and the hash before that, and the removal is an
