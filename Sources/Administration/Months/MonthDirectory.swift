@@ -131,10 +131,8 @@ public struct MonthDirectory: Sendable {
   /// Closes a month: stores its usage as a statement, and records that in the audit. False, and nothing is changed,
   /// where it is closed already or may not be closed yet.
   public func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
-    // Without a moment the function takes the server's.
-    let parameters = [.int16(month.label)] + (moment == nil ? [] : [now])
-    return try await Statement(
-      SQLFunction("close_usage", parameters.count), parameters, while: "closing \(month)"
+    try await Statement(
+      SQLFunction("close_usage", 2), [.int16(month.label), now], while: "closing \(month)"
     ) { rows in
       try rows.single().bool("close_usage")
     }.run(on: database, as: actor, deadline: Self.deadline)
