@@ -1,7 +1,7 @@
 /// A day of the proleptic Gregorian calendar: the one place where days become years, months and days, and back.
 ///
 /// Years are counted from March, so that the leap day is the last of its year; 400 years have 146,097 days.
-public struct CivilDate: Sendable, Hashable {
+public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The year; 0 is the one before 1.
   public let year: Int
   /// From 1 to 12.
@@ -48,6 +48,15 @@ public struct CivilDate: Sendable, Hashable {
     let ofYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + ofYear - 719_468
   }
+
+  /// The day as ISO 8601 writes it: `2026-10-01`.
+  public var description: String {
+    let year = String(repeating: "0", count: max(0, 4 - String(year).count)) + String(year)
+    return "\(year)-\(month < 10 ? "0" : "")\(month)-\(day < 10 ? "0" : "")\(day)"
+  }
+
+  /// Orders days by time.
+  public static func < (left: CivilDate, right: CivilDate) -> Bool { left.number < right.number }
 
   /// 0 is Sunday.
   public var weekday: Int { (number + 4).dividedDown(by: 7).rest }

@@ -15,12 +15,13 @@ public struct ReportRequest: Sendable {
   public var excel: Bool
   /// How many columns a terminal has for the table; nil for as many as the table needs.
   public var width: Int?
+  /// Whose usage a report of usage has, and in which rows; no other report looks at it.
+  public private(set) var scope: UsageScope
 
   /// A request.
   public init(
     _ kind: ReportKind, month: Period, zone: String? = nil, format: ReportFormat = .table,
-    excel: Bool = false,
-    width: Int? = nil
+    excel: Bool = false, width: Int? = nil, scope: UsageScope = UsageScope()
   ) {
     self.kind = kind
     self.month = month
@@ -28,7 +29,18 @@ public struct ReportRequest: Sendable {
     self.format = format
     self.excel = excel
     self.width = width
+    self.scope = scope
+    // What programs read has had a line for every user since it was released, and who is asked for by name is shown.
+    if format != .table || scope.user != nil { self.scope.hasIdleUsers = true }
   }
+}
+
+extension ReportRequest {
+  /// What the report is of, in words: a month or some days.
+  public var span: String { groups?.dayText ?? month.description }
+
+  /// How units are added up; nil for a report that has no such rows.
+  var groups: UsageScope.Groups? { kind == .usage ? scope.groups : nil }
 }
 
 /// Which question a report answers.

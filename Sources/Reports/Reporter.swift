@@ -96,18 +96,19 @@ public struct Reporter: Sendable {
       isolation: .repeatableRead, readOnly: true, deadline: timeout
     ) { transaction in
       try await limit(transaction)
-      let facts = try await facts(of: request.month, in: transaction)
+      let facts = try await facts(of: request, in: transaction)
       let question = ReportQuestion(
-        month: request.month, zone: zone, moment: facts.moment, reading: reading)
+        month: request.month, zone: zone, moment: facts.moment, reading: reading,
+        scope: request.scope)
       var meta = meta(of: request, zone: zone, facts)
       meta.rows = try await write(request, question, meta, from: transaction, progress: progress, to: sink)
       var openJobs = 0
-      if facts.isOver, facts.state == .draft {
+      if facts.isOver, facts.state == .draft, request.groups == nil {
         openJobs = try await self.openJobs(of: request.month, in: transaction)
       }
       return WrittenReport(
         meta: meta, openJobs: openJobs, removedSince: meta.removedSince,
-        canBeClosed: request.kind == .usage && facts.state == .draft && facts.isDue)
+        canBeClosed: request.kind == .usage && request.groups == nil && facts.state == .draft && facts.isDue)
     }
   }
 
@@ -140,10 +141,11 @@ public struct Reporter: Sendable {
     _ request: ReportRequest, _ question: ReportQuestion, _ meta: ReportMeta, from transaction: Transaction,
     progress: (Int) -> Void, to sink: (_ chunk: [UInt8]) throws -> Void
   ) async throws -> Int {
-    func rows<R: Report>(_ report: R.Type) async throws -> Int {
-      var writer = ReportWriter(request.format.view(for: request), columns: R.columns)
+    func rows<R: Report>(_ report: R.Type, _ columns: [Column]) async throws -> Int {
+      var writer = ReportWriter(request.format.view(for: request), columns: columns)
       writer.begin()
       try await R.ask(question, of: transaction, deadline: timeout) { row in
+        guard !R.isSum(row) else { return writer.sum { R.put(row, into: &$0) } }
         try writer.row(to: sink) { R.put(row, into: &$0) }
         if writer.rows % Self.progressStep == 0 { progress(writer.rows) }
       }
@@ -152,20 +154,27 @@ public struct Reporter: Sendable {
       return writer.rows
     }
     switch request.kind {
-    case .usage: return try await rows(UsageReport.self)
-    case .analyses: return try await rows(AnalysesReport.self)
-    case .conditions: return try await rows(ConditionsReport.self)
-    case .summary: return try await rows(SummaryReport.self)
+    case .usage:
+      guard let groups = request.groups else {
+        return try await rows(UsageReport.self, UsageReport.columns)
+      }
+      return try await rows(UsageGroupsReport.self, UsageGroupsReport.columns(by: groups.by))
+    case .analyses: return try await rows(AnalysesReport.self, AnalysesReport.columns)
+    case .conditions: return try await rows(ConditionsReport.self, ConditionsReport.columns)
+    case .summary: return try await rows(SummaryReport.self, SummaryReport.columns)
     }
   }
 
-  /// The meta of a report; a closed statement is of the moment of its closing, whenever it is written.
+  /// The meta of a report; a closed statement is of the moment of its closing, whenever it is written. What is added
+  /// up is as it is now, of closed months too.
   private func meta(of request: ReportRequest, zone: String?, _ facts: MonthFacts) -> ReportMeta {
-    let moment = request.kind == .usage ? facts.closedAt ?? facts.moment : facts.moment
+    let isStatement = request.kind == .usage && request.groups == nil
+    let moment = isStatement ? facts.closedAt ?? facts.moment : facts.moment
     return ReportMeta(
-      kind: request.kind, month: request.month, zone: zone, state: facts.state,
-      generatedAt: moment.rfc3339,
-      removedSince: request.kind == .usage ? nil : facts.purgedSince)
+      kind: request.kind, month: request.month, zone: zone,
+      state: request.groups == nil ? facts.state : .draft, generatedAt: moment.rfc3339,
+      removedSince: isStatement ? nil : facts.purgedSince,
+      scope: request.kind == .usage ? request.scope : UsageScope())
   }
 
   private func zone(named name: String?) async throws -> String? {
@@ -177,6 +186,16 @@ public struct Reporter: Sendable {
         advice: "give an IANA name such as Asia/Jakarta")
     }
     return try row.string("name")
+  }
+
+  /// The facts of the month; of several, since when the first of their results were removed.
+  private func facts(of request: ReportRequest, in database: some Queryable) async throws -> MonthFacts {
+    var facts = try await facts(of: request.month, in: database)
+    for month in request.groups?.months ?? [] where month != request.month {
+      let since = try await self.facts(of: month, in: database).purgedSince
+      facts.purgedSince = [facts.purgedSince, since].compactMap(\.self).min()
+    }
+    return facts
   }
 
   private func facts(of month: Period, in database: some Queryable) async throws -> MonthFacts {

@@ -33,7 +33,7 @@ public struct InputDefinition: Sendable {
   let check: @Sendable ([String]) -> (text: String, error: ValueError)?
 
   /// How the person who typed it knows it: `--user`, `<file>`.
-  var spelling: String { role == .argument ? "<\(name)>" : "--\(name)" }
+  public var spelling: String { role == .argument ? "<\(name)>" : "--\(name)" }
 
   /// The name under which parsed texts are kept: an argument may be called like an option.
   var identity: String { spelling }

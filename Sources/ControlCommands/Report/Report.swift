@@ -25,12 +25,25 @@ enum ReportCommand {
     "due", .folder,
     help: "Write usage-YYYY-MM.csv to this folder for every closed month whose file is missing or differs.")
 
+  static let clinic = Option<String?>(
+    "clinic", .string, help: "Only users who are of this clinic now, by its name.")
+  static let user = Option<String?>("user", .string, help: "Only this user.")
+  static let allUsers = Flag(
+    "all-users", help: "A line in the table for users who used nothing, too. CSV and JSON always have it.")
+  static let grouping = Option<UsageScope.Grouping?>(
+    "by", .choice(UsageScope.Grouping.self), help: "Add up the units of the month, or of --from to --to.")
+  static let from = Option<String?>("from", .day, help: "With --by: the first day, by each user's clocks.")
+  static let to = Option<String?>(
+    "to", .day, help: "With --by: the last day, which counts too; at most 366 days.")
+
   static let command = ControlCommand(
     "report", abstract: "Print a month's usage, analyses, conditions or totals.",
     examples: [
       Example("analysisctl report usage", "What everybody has used this month."),
       Example(
         "analysisctl report usage --month previous --out usage.csv", "Last month's for the accounts."),
+      Example(
+        "analysisctl report usage --from 2026-10-01 --to 2026-10-31 --by clinic", "A row a clinic."),
       Example("analysisctl report usage --due /var/lib/analysis/reports", "What cron runs."),
       Example("analysisctl report conditions --month 2026-10 --json", "What was found, for a program."),
     ],
@@ -72,6 +85,10 @@ enum ReportCommand {
       month. Exit code 6 says that the month is over, not closed, and jobs of it are still open; 5 that the file \
       was there already and is the same.
 
+      The table ends with the sum of its lines, and users who used nothing have none, erased persons among them:       --all-users shows them. CSV and JSON have a line for each user and no sum: programs add up themselves, and a       file of a closed month comes out the same for ever.
+
+      With --by there is a row for each day, clinic, plan or type. A unit counts on the day on which it was taken by       the user's own clocks, as in a statement, under the plan of that moment; all that became of it stands in the       same row. It is as it is now, of closed months too, without submits that were refused.
+
       With --due the statement of every closed month is written that is not there yet: 0 says that a file was \
       written, and 5 that there was nothing to do. 6 says that nothing was written and a month that is over is not \
       closed. Months that could be closed are named, with the command.
@@ -80,15 +97,19 @@ enum ReportCommand {
       Example("analysisctl report usage --month 2026-10", "On the terminal."),
       Example("analysisctl report usage --month previous --out usage.csv", "For the accounts."),
       Example(
+        "analysisctl report usage --from 2026-10-01 --to 2026-10-31 --by day --clinic north",
+        "One clinic's days."),
+      Example("analysisctl report usage --month 2026-10 --by type --user u1", "What one user used it for."),
+      Example(
         "analysisctl report usage --due /var/lib/analysis/reports", "What cron runs, after month close."),
     ],
-    inputs: [month, zone, format, excel, out, due],
-    exitCodes: [.done, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission],
+    inputs: [month, from, to, grouping, clinic, user, allUsers, zone, format, excel, out, due],
+    exitCodes: [.done, .refused, .nothingToDo, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission],
     timerSuccesses: [.done, .nothingToDo, .jobsStillOpen]
   ) { context in
     let arguments = try ReportArguments(.usage, context)
     guard let folder = try context[due] else { return try await run(arguments, context) }
-    try arguments.checkAlone(context.values)
+    try UsageArguments.checkAlone(context.values)
     return try await context.withSession { session in
       let statements = DueStatements(folder: folder, zone: arguments.zone, excel: arguments.excel)
       let response = try await statements.write(
@@ -117,6 +138,8 @@ struct ReportArguments: Sendable {
   let out: String?
   /// Why it is read, for the audit.
   let reason: String?
+  /// Of a report of usage: whose, and in which rows.
+  let usage: UsageArguments?
 
   init(_ kind: ReportKind, _ context: ControlContext) throws {
     self.kind = kind
@@ -136,6 +159,7 @@ struct ReportArguments: Sendable {
     if excel, format != .csv, !isDue {
       throw CommandFailure.usage("--excel is of use only with --format csv")
     }
+    usage = kind == .usage ? try UsageArguments(context, format: format) : nil
   }
 
   /// A file's ending says how it is to be written.
@@ -151,18 +175,6 @@ struct ReportArguments: Sendable {
         advice: "Name a file that ends in .csv, .json or .txt (a table), or give --format.")
     }
   }
-
-  /// `--due` decides months, form and files by itself.
-  func checkAlone(_ values: Values) throws(CommandFailure) {
-    let others: [(String, ValueSource)] = [
-      ("--month", values.source(of: ReportCommand.month)),
-      ("--format", values.source(of: ReportCommand.format)),
-      ("--out", values.source(of: ReportCommand.out)),
-    ]
-    for (name, source) in others where source == .commandLine {
-      throw .usage("--due and \(name) cannot be given together")
-    }
-  }
 }
 
 /// Writes one report to standard output or a file, and says what it wrote. The module `Reports` makes the rows.
@@ -171,10 +183,11 @@ private struct ReportRun {
   let session: ControlSession
 
   func run() async throws -> ExitCode {
-    let month = try await arguments.month.period(session.database)
+    let month = try await month()
     let request = ReportRequest(
       arguments.kind, month: month, zone: arguments.zone, format: arguments.format, excel: arguments.excel,
-      width: arguments.out == nil ? session.view.width : nil)
+      width: arguments.out == nil ? session.view.width : nil,
+      scope: arguments.usage?.scope(month) ?? UsageScope())
     let console = session.console
     let bar = arguments.out.map { _ in ProgressBar("rows", total: nil, console: console) }
     defer { bar?.finish() }
@@ -191,10 +204,10 @@ private struct ReportRun {
       throw error.underlying as? WriteError ?? error
     }
     bar?.finish()
-    if let out = arguments.out { console.say(Self.sentence(outcome, month: month, file: out)) }
+    if let out = arguments.out { console.say(sentence(outcome, span: request.span, file: out)) }
     if let since = outcome.removedSince {
       console.say(
-        "Results of \(month) have been removed since \(Moment.short(since)), after the time for which they are kept "
+        "Results of \(request.span) have been removed since \(Moment.short(since)), after the time for which they are kept "
           + "(keep_results); this report holds what is left of them.")
     }
     if outcome.canBeClosed {
@@ -205,9 +218,16 @@ private struct ReportRun {
     case .written: return .done
     case .nothingToDo: return .nothingToDo
     case .openJobs:
-      console.say("\(outcome.openJobs) jobs of \(month) are still open; this is a draft.")
+      let jobs = outcome.openJobs == 1 ? "1 job of \(month) is" : "\(outcome.openJobs) jobs of \(month) are"
+      console.say("\(jobs) still open; this is a draft.")
       return .jobsStillOpen
     }
+  }
+
+  /// The month, or that of the first of the days.
+  private func month() async throws -> Period {
+    if let month = arguments.usage?.firstMonth { return month }
+    return try await arguments.month.period(session.database)
   }
 
   private var destination: ReportDestination {
@@ -216,10 +236,14 @@ private struct ReportRun {
     return .stream { chunk in try console.output.write(String(decoding: chunk, as: UTF8.self)) }
   }
 
-  private static func sentence(_ outcome: ReportOutcome, month: Period, file: String) -> String {
-    let facts =
-      "\(outcome.rows) rows, \(outcome.state.rawValue)\(outcome.sha256.map { ", sha256 \($0)" } ?? "")"
+  private func sentence(_ outcome: ReportOutcome, span: String, file: String) -> String {
+    let facts = [
+      outcome.rows == 1 ? "1 row" : "\(outcome.rows) rows",
+      // What is added up has no state: it is as it is now.
+      arguments.usage?.grouping == nil ? outcome.state.rawValue : nil,
+      outcome.sha256.map { "sha256 \($0)" },
+    ]
     let done = outcome.kind == .nothingToDo ? "is there already" : "written"
-    return "\(printable(file)) \(done): \(month), \(facts)"
+    return "\(printable(file)) \(done): \(([span] + facts.compactMap(\.self)).joined(separator: ", "))"
   }
 }

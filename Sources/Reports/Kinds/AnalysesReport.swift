@@ -5,6 +5,7 @@ import SQLFiles
 
 /// What was found in each photo: a row an analysis. This report alone has millions of rows.
 enum AnalysesReport: Report {
+  /// The columns, in an order that never changes.
   static let columns: [Column] =
     [
       .identifier("job", "Job"),

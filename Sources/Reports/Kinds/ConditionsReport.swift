@@ -4,6 +4,7 @@ import SQLFiles
 
 /// How often each condition was found: a row a condition; the normal ones stand last, marked.
 enum ConditionsReport: RowReport {
+  /// The columns, in an order that never changes.
   static let columns: [Column] = [
     .text("month", "Month"),
     .text("condition", "Condition"),

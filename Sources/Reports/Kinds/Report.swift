@@ -6,15 +6,19 @@ import SQLFiles
 protocol Report: Sendable {
   /// One row as a value.
   associatedtype Entry: Sendable
-  /// The columns, in an order that never changes.
-  static var columns: [Column] { get }
   /// Appends the cells of a row, one for each column.
   static func put(_ row: Entry, into cells: inout [Cell])
+  /// Whether a row is the sum of all others; it comes before them.
+  static func isSum(_ row: Entry) -> Bool
   /// Asks the database, and hands on the rows as they come. Throws what `each` throws, `schema` for a row that this
   /// program does not understand, and the database's errors.
   static func ask(
     _ question: ReportQuestion, of database: some Queryable, deadline: Duration, each: (Entry) throws -> Void
   ) async throws
+}
+
+extension Report {
+  static func isSum(_ row: Entry) -> Bool { false }
 }
 
 /// A report that reads row by row, by the columns' names.
@@ -45,6 +49,8 @@ struct ReportQuestion: Sendable {
   let moment: Timestamp
   /// What the audit's entry of this reading is known by; nil for a report that has none.
   let reading: String?
+  /// Whose usage is asked for.
+  let scope: UsageScope
 }
 
 /// What there is to know of a month before its rows are read.
@@ -58,7 +64,7 @@ struct MonthFacts: Sendable {
   /// Whether it is over in every zone.
   let isOver: Bool
   /// Since when results of it have been removed; nil while it is whole.
-  let purgedSince: Timestamp?
+  var purgedSince: Timestamp?
 
   static let function = SQLFunction(
     "month_facts", 2, "at", "closed_at", "is_due", "is_over", "purged_since")

@@ -4,6 +4,7 @@ import SQLFiles
 
 /// The month's totals: a row a total, in an order that never changes.
 enum SummaryReport: RowReport {
+  /// The columns, in an order that never changes.
   static let columns: [Column] = [
     .text("measure", "Measure", for: .programs),
     .text("label", "Total", for: .people),

@@ -3,12 +3,14 @@ import Formatting
 import PostgreSQL
 import SQLFiles
 
-/// What each user used: a row a user, and in a closed month a row an adjustment of an earlier month.
+/// What each user used: a row a user, in a closed month a row an adjustment of an earlier month, and their sum.
 enum UsageReport: RowReport {
+  /// The columns, in an order that never changes.
   static let columns: [Column] = [
     .text("user", "User"),
-    .text("month", "Month"),
+    .text("month", "Month", for: .programs),
     .text("line", "Line", for: .programs),
+    .text("labelled_month", "Month", for: .people),
     .text("plan", "Plan", for: .programs),
     .text("plan_name", "Plan"),
     .number("limit", "Limit"),
@@ -27,14 +29,18 @@ enum UsageReport: RowReport {
   ]
 
   static func put(_ row: UsageRow, into cells: inout [Cell]) {
+    let month = row.month?.description
     cells += [
-      .text(row.user), .text(row.month.description), .text(row.line.rawValue), Cell(row.plan),
+      .text(row.user), Cell(month), .text(row.line.rawValue),
+      Cell(row.line == .adjustment ? month.map { "\($0) adjustment" } : month), Cell(row.plan),
       Cell(row.planName), limit(row, row.limit), .integer(row.used), limit(row, row.remaining),
       .integer(row.over), Cell(row.analysed), Cell(row.open), Cell(row.failed), Cell(row.cancelled),
-      .integer(row.refunded), .integer(row.refused), Cell(row.calls), .time(row.lastReset),
-      .text(row.zone),
+      .integer(row.refunded), .integer(row.refused), Cell(row.calls), Cell(row.lastReset),
+      Cell(row.zone),
     ]
   }
+
+  static func isSum(_ row: UsageRow) -> Bool { row.line == .sum }
 
   /// A number of the limit: an adjustment has none, and where a month has none there is no limit.
   private static func limit(_ row: UsageRow, _ number: Int64?) -> Cell {
@@ -45,30 +51,35 @@ enum UsageReport: RowReport {
   static func statement(for question: ReportQuestion) -> SQLStatement {
     SQLStatement(
       SQLFunction(
-        "usage_report", 3, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
+        "usage_lines", 6, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
         "analysed", "failed", "cancelled", "refunded", "refused", "calls", "last_reset", "last_reset_local",
         "zone"
       ).text,
-      [.int16(question.month.label), .text(question.zone), .timestamp(question.moment)],
+      [
+        .int16(question.month.label), .text(question.zone), .timestamp(question.moment),
+        .text(question.scope.clinic), .text(question.scope.user), .bool(question.scope.hasIdleUsers),
+      ],
       label: "the usage report")
   }
 
   static func read(_ row: Row, of question: ReportQuestion, each: (UsageRow) throws -> Void) throws {
-    let month = try row.month("for_period")
+    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.month("for_period")
     try each(
       UsageRow(
-        user: try row.string("user_ref"), month: month, line: month == question.month ? .month : .adjustment,
+        user: try row.stringIfPresent("user_ref") ?? "Total", month: month,
+        line: month.map { $0 == question.month ? .month : .adjustment } ?? .sum,
         plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
         limit: try row.int64IfPresent("monthly_limit"), used: try row.int64("used"),
         over: try row.int64("over"),
         analysed: try row.int64IfPresent("analysed"), failed: try row.int64IfPresent("failed"),
         cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64("refunded"),
         refused: try row.int64("refused"), calls: try row.int64IfPresent("calls"),
-        lastReset: try row.localTime("last_reset", local: "last_reset_local"), zone: try row.string("zone")))
+        lastReset: month == nil ? nil : try row.localTime("last_reset", local: "last_reset_local"),
+        zone: try row.stringIfPresent("zone")))
   }
 }
 
-/// What one user used in one month.
+/// What one user used in one month, or all of them together.
 struct UsageRow: Equatable, Sendable {
   /// What a row is about.
   enum Line: String, Sendable {
@@ -76,13 +87,15 @@ struct UsageRow: Equatable, Sendable {
     case month
     /// What changed in an earlier month since it was stated.
     case adjustment
+    /// The sum of all other rows.
+    case sum
   }
 
   let user: String
-  /// The month that the numbers are of: the one asked for, or the earlier one that is adjusted.
-  let month: Period
+  /// The month that the numbers are of: the one asked for, or the earlier one that is adjusted; nil for the sum.
+  let month: Period?
   let line: Line
-  /// The plan's name among programs; nil on adjustments and for a user without a plan.
+  /// The plan's name among programs; nil on adjustments, for a user without a plan and for the sum.
   let plan: String?
   let planName: String?
   /// The monthly limit; nil for none.
@@ -102,10 +115,10 @@ struct UsageRow: Equatable, Sendable {
   let refused: Int64
   /// Calls of the endpoint, repeated ones among them.
   let calls: Int64?
-  /// When the month began for this user.
-  let lastReset: LocalTime
-  /// The user's billing zone.
-  let zone: String
+  /// When the month began for this user; nil for the sum.
+  let lastReset: LocalTime?
+  /// The user's billing zone; nil for the sum.
+  let zone: String?
 
   /// Units that may still be taken; nil without a limit.
   var remaining: Int64? { limit.map { max(0, $0 - used) } }

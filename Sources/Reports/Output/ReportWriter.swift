@@ -24,6 +24,13 @@ struct ReportWriter {
     view.begin(columns, into: &bytes)
   }
 
+  /// Takes the sum of the rows that follow; `put` appends a cell for each column.
+  mutating func sum(_ put: (_ cells: inout [Cell]) -> Void) {
+    cells.removeAll(keepingCapacity: true)
+    put(&cells)
+    view.sum(cells, at: shown)
+  }
+
   /// Writes one row; `put` appends a cell for each column of the presenter.
   mutating func row(
     to sink: (_ chunk: [UInt8]) throws -> Void, _ put: (_ cells: inout [Cell]) -> Void

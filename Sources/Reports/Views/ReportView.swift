@@ -4,16 +4,23 @@ import PostgreSQL
 
 /// A way to write a report: it appends bytes, whole lines at a time, and holds no more than it must.
 ///
-/// Called by the writer: once `begin`, then `row` for each row in order, then once `end`.
+/// Called by the writer: once `begin`, then `sum` where there is one, then `row` for each row in order, then once
+/// `end`.
 protocol ReportView: Sendable {
   /// Which columns it is given.
   var audience: Column.Audience { get }
   /// Writes what comes before the first row.
   mutating func begin(_ columns: [Column], into bytes: inout [UInt8])
+  /// Takes the sum of the rows that follow. Views for programs leave it out: they add up themselves.
+  mutating func sum(_ cells: [Cell], at shown: [Int])
   /// Writes one row: of its cells those at some indices, as many as there are columns.
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8])
   /// Writes what comes after the last row.
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8])
+}
+
+extension ReportView {
+  mutating func sum(_ cells: [Cell], at shown: [Int]) {}
 }
 
 extension ReportFormat {
@@ -40,18 +47,41 @@ struct ReportMeta: Equatable, Sendable {
   /// Since when results of the month have been removed; nil while it is whole, or where that changes nothing.
   var removedSince: Timestamp?
   var rows = 0
+  /// Whose usage it has, and in which rows.
+  var scope = UsageScope()
 
   /// The zone as JSON names it.
   var zoneText: String { zone ?? "billing" }
 
   /// The fields in the order in which they are written.
   var fields: [JSONValue.Member] {
-    [
-      .init(name: "report", value: .string(kind.rawValue)),
-      .init(name: "month", value: .string(month.description)), .init(name: "zone", value: .string(zoneText)),
-      .init(name: "state", value: .string(state.rawValue)), .init(name: "rows", value: .count(rows)),
-      .init(name: "generated_at", value: .string(generatedAt)),
-    ] + removal
+    [.init(name: "report", value: .string(kind.rawValue))] + span + holder
+      + [
+        .init(name: "rows", value: .count(rows)), .init(name: "generated_at", value: .string(generatedAt)),
+      ] + removal
+  }
+
+  /// The month, or the days and how they are added up, which have no state: they are as they are now.
+  private var span: [JSONValue.Member] {
+    guard let groups = scope.groups else {
+      return [
+        .init(name: "month", value: .string(month.description)), .init(name: "zone", value: .string(zoneText)),
+        .init(name: "state", value: .string(state.rawValue)),
+      ]
+    }
+    return [
+      .init(name: "by", value: .string(groups.by.rawValue)),
+      .init(name: "from", value: .string(groups.days.lowerBound.description)),
+      .init(name: "to", value: .string(groups.days.upperBound.description)),
+      .init(name: "zone", value: .string(zoneText)),
+    ]
+  }
+
+  /// The clinic and the user, where the report is of one.
+  private var holder: [JSONValue.Member] {
+    [("clinic", scope.clinic), ("user", scope.user)].compactMap { name, value in
+      value.map { .init(name: name, value: .string($0)) }
+    }
   }
 
   /// What a file without rows would not tell: that there were some.

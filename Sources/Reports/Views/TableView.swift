@@ -2,7 +2,7 @@ import AnalysisCore
 import Formatting
 import PostgreSQL
 
-/// Aligned columns for people, with a line below that says what they look at.
+/// Aligned columns for people, with the sum and a line below that says what they look at.
 ///
 /// The first thousand rows decide how wide the columns are and are held until then; the rows after them are
 /// written as they come, so that memory stays flat. A text that is too long for its column is cut.
@@ -17,6 +17,7 @@ struct TableView: ReportView {
 
   private var columns: [Column] = []
   private var held: [[String]] = []
+  private var sum: [String]?
   private var widths: [Int] = []
 
   let audience = Column.Audience.people
@@ -29,6 +30,10 @@ struct TableView: ReportView {
     self.columns = columns
   }
 
+  mutating func sum(_ cells: [Cell], at shown: [Int]) {
+    sum = shown.map { Self.text(cells[$0]) }
+  }
+
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
     let texts = shown.map { Self.text(cells[$0]) }
     guard widths.isEmpty else { return line(texts, into: &bytes) }
@@ -38,21 +43,45 @@ struct TableView: ReportView {
 
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8]) {
     if widths.isEmpty { release(into: &bytes) }
-    let zone = meta.zone.map { "times in \($0)" } ?? "times in each user's zone"
+    if let sum, meta.rows > 0 {
+      rule(into: &bytes)
+      line(sum, into: &bytes)
+    }
+    bytes.append(contentsOf: "\n\(Self.caption(of: meta))\n".utf8)
+  }
+
+  /// What the table is of: `usage of 2026-10, draft, 4 rows, times in each user's zone`.
+  private static func caption(of meta: ReportMeta) -> String {
     let rows = meta.rows == 1 ? "1 row" : "\(meta.rows) rows"
-    let text = "\n\(meta.kind.rawValue) of \(meta.month), \(meta.state.rawValue), \(rows), \(zone)\n"
-    bytes.append(contentsOf: text.utf8)
+    let scope = meta.scope
+    let holders = [scope.clinic.map { "clinic \(printable($0))" }, scope.user.map { "user \(printable($0))" }]
+    let facts: [String?]
+    if let groups = scope.groups {
+      facts =
+        ["\(meta.kind.rawValue) by \(groups.by.rawValue) of \(groups.dayText)"] + holders
+        + [rows, "days in each user's zone"]
+    } else {
+      facts =
+        ["\(meta.kind.rawValue) of \(meta.month)"] + holders
+        + [
+          meta.state.rawValue, rows, meta.zone.map { "times in \($0)" } ?? "times in each user's zone",
+          meta.kind == .usage && !scope.hasIdleUsers ? "without users who used nothing" : nil,
+        ]
+    }
+    return facts.compactMap(\.self).joined(separator: ", ")
   }
 
   /// Fixes the widths by what is held, writes the header and lets the held rows go.
   private mutating func release(into bytes: inout [UInt8]) {
     widths = columns.indices.map { index in
-      let widest = held.reduce(displayWidth(columns[index].heading)) { max($0, displayWidth($1[index])) }
+      let widest = (held + (sum.map { [$0] } ?? [])).reduce(displayWidth(columns[index].heading)) {
+        max($0, displayWidth($1[index]))
+      }
       return columns[index].mayBeCut ? min(widest, Self.widestText) : widest
     }
     shrink()
     line(columns.map(\.heading), into: &bytes)
-    line(widths.map { String(repeating: "-", count: $0) }, into: &bytes)
+    rule(into: &bytes)
     for texts in held { line(texts, into: &bytes) }
     held = []
   }
@@ -68,6 +97,10 @@ struct TableView: ReportView {
       widths[widest] -= 1
       excess -= 1
     }
+  }
+
+  private func rule(into bytes: inout [UInt8]) {
+    line(widths.map { String(repeating: "-", count: $0) }, into: &bytes)
   }
 
   private func line(_ texts: [String], into bytes: inout [UInt8]) {

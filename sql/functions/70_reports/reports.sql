@@ -103,10 +103,13 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- A month's usage as it is reported: the statement's lines in their order when the month is closed, else what
--- it is now by the bytes of the users' names, of the users whom the caller sees. What the clocks of p_zone
--- (NULL: of each user's) show has no zone. The condition on the statement is decided once, so that only
--- one half is read.
-CREATE OR REPLACE FUNCTION analysis.usage_report(p_period smallint, p_zone text, p_now timestamptz)
+-- it is now by the bytes of the users' names, of the users whom the caller sees; before them a line without
+-- a month, which is their sum. p_clinic, p_user: only users who are of that clinic now, only that user;
+-- refused if the caller sees none such. p_idle: whether a user who used nothing has a line, as every account
+-- of a person who was erased in an earlier month. What the clocks of p_zone (NULL: of each user's) show has
+-- no zone. The condition on the statement is decided once, so that only one half is read.
+CREATE OR REPLACE FUNCTION analysis.usage_lines(
+  p_period smallint, p_zone text, p_now timestamptz, p_clinic text, p_user text, p_idle boolean)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
@@ -114,28 +117,66 @@ RETURNS TABLE (
   last_reset_local timestamp)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
-  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_clinics int[] := analysis.clinics_seen(analysis.caller());
+  v_shard smallint;
+  v_user bigint;
 BEGIN
+  IF p_clinic IS NOT NULL THEN
+    SELECT ARRAY[h.o_clinic] INTO v_clinics FROM analysis.statement_holder(p_clinic, NULL) h;
+  END IF;
+  IF p_user IS NOT NULL THEN
+    SELECT h.o_shard, h.o_user INTO v_shard, v_user FROM analysis.statement_holder(NULL, p_user) h;
+  END IF;
   RETURN QUERY
-  SELECT x.line, x.for_period, x.shard, x.user_id, x.user_ref, x.zone, x.plan, x.plan_name, x.monthly_limit,
-    x.used, x.over, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls, x.last_reset,
-    CASE WHEN p_zone IS NULL THEN x.last_reset_local ELSE timezone(p_zone, x.last_reset) END
+  WITH lines AS MATERIALIZED (
+    SELECT x.*
+    FROM (
+      SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name,
+        t.monthly_limit, t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls,
+        t.last_reset, t.last_reset_local
+      FROM analysis.statement_line t
+      WHERE t.report = 'usage' AND t.period = p_period
+        AND (v_clinics IS NULL OR analysis.is_seen(v_clinics, t.shard, t.user_id))
+        AND (v_user IS NULL OR t.shard = v_shard AND t.user_id = v_user)
+      UNION ALL
+      SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit,
+        n.used, n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
+        n.last_reset_local
+      FROM analysis.usage_of(p_period, p_now, v_clinics) n
+      WHERE NOT EXISTS (
+          SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
+        AND (v_user IS NULL OR n.shard = v_shard AND n.user_id = v_user)) x
+    -- An adjustment says nothing of jobs, so that it stays.
+    WHERE p_idle OR (x.used, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls)
+      IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0))
+  SELECT y.line, y.for_period, y.shard, y.user_id, y.user_ref, y.zone, y.plan, y.plan_name, y.monthly_limit,
+    y.used, y.over, y.analysed, y.failed, y.cancelled, y.refunded, y.refused, y.calls, y.last_reset,
+    CASE WHEN p_zone IS NULL THEN y.last_reset_local ELSE timezone(p_zone, y.last_reset) END
   FROM (
-    SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name, t.monthly_limit,
-      t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls, t.last_reset,
-      t.last_reset_local
-    FROM analysis.statement_line t
-    WHERE t.report = 'usage' AND t.period = p_period
-      AND (v_seen IS NULL OR analysis.is_seen(v_seen, t.shard, t.user_id))
+    SELECT l.* FROM lines l
     UNION ALL
-    SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit, n.used,
-      n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
-      n.last_reset_local
-    FROM analysis.usage_of(p_period, p_now, v_seen) n
-    WHERE NOT EXISTS (
-      SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)) x
-  ORDER BY x.line, x.user_ref COLLATE "C", x.shard, x.user_id;
+    SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, coalesce(sum(l.used), 0)::bigint,
+      coalesce(sum(l.over), 0)::bigint, coalesce(sum(l.analysed), 0)::bigint,
+      coalesce(sum(l.failed), 0)::bigint, coalesce(sum(l.cancelled), 0)::bigint,
+      coalesce(sum(l.refunded), 0)::bigint, coalesce(sum(l.refused), 0)::bigint,
+      coalesce(sum(l.calls), 0)::bigint, NULL, NULL
+    FROM lines l) y
+  ORDER BY y.for_period IS NOT NULL, y.line, y.user_ref COLLATE "C", y.shard, y.user_id;
 END $$;
+COMMENT ON FUNCTION analysis.usage_lines IS
+  'Answers what users used of a month, the adjustments of a closed one, and the sum.';
+
+-- The same of all users whom the caller sees, without the sum. Version 1.0 asks it.
+CREATE OR REPLACE FUNCTION analysis.usage_report(p_period smallint, p_zone text, p_now timestamptz)
+RETURNS TABLE (
+  line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
+  plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
+  cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
+  last_reset_local timestamp)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+  SELECT l.* FROM analysis.usage_lines(p_period, p_zone, p_now, NULL, NULL, true) l
+  WHERE l.for_period IS NOT NULL
+$$;
 COMMENT ON FUNCTION analysis.usage_report IS
   'Answers what each user used of a month, and the adjustments of a closed one.';
 

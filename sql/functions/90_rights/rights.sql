@@ -53,8 +53,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   usage AS (
     SELECT
       ARRAY[
-        'period_start', 'statement_due', 'usage_report', 'summary_report', 'month_facts', 'due_months',
-        'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans', 'list_months'
+        'period_start', 'statement_due', 'usage_report', 'usage_lines', 'usage_groups', 'summary_report',
+        'month_facts', 'due_months', 'finding_counts', 'open_jobs', 'limit_of', 'list_users', 'list_plans',
+        'list_months'
       ] AS functions,
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at)', 'account_plan', 'plan', 'plan_limit', 'usage',
