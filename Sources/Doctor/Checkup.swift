@@ -88,7 +88,7 @@ public struct Checkup: Sendable {
       SessionChecks(), HorizonChecks(),
       VacuumChecks(), VolumeChecks(), LogChecks(), PartitionCheck(), ZoneChecks(),
       RightsChecks(), OwnershipCheck(), ViewerCheck(), LoginLimitCheck(), PublicCheck(), AuditCheck(),
-      WorkerChecks(), QueueChecks(), WebhookChecks(),
+      WorkerChecks(), QueueChecks(), MonthCheck(), WebhookChecks(),
       ImageChecks(keys: request.keys, environment: environment),
     ]
     return request.isDeep ? checks + [ReconcileCheck()] : checks

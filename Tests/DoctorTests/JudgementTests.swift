@@ -1,5 +1,7 @@
+import AnalysisCore
 import Testing
 
+@testable import Administration
 @testable import Doctor
 @testable import JobQueue
 
@@ -47,6 +49,24 @@ struct JudgementTests {
     let server = VacuumChecks.Server(
       isOn: true, counts: true, freezeAge: 200_000_000, oldestDatabase: "d", age: 1_600_000_000)
     #expect(VacuumChecks.judge(server).map(\.state) == [.ok, .wrong])
+  }
+
+  @Test("a month may wait for the morning on which it is closed; one that waits for longer is named")
+  func months() throws {
+    let october = try #require(Period("2026-10"))
+    func finding(_ state: BilledMonth.State, waits days: Double) -> Finding {
+      MonthCheck.judge(
+        [
+          BilledMonth(
+            period: october, state: state, dueAt: 2_000_000_000 - days * 86_400, closedAt: nil, lines: nil)
+        ], now: 2_000_000_000)
+    }
+    #expect(finding(.due, waits: 0.9).state == .ok)
+    #expect(finding(.closed, waits: 9).state == .ok)
+    #expect(finding(.grace, waits: -1).state == .ok)
+    let due = finding(.due, waits: 2)
+    #expect(due.state == .warning && due.seen.hasPrefix("2026-10 could be closed for 2"))
+    #expect(due.advice?.contains("analysisctl month close 2026-10") == true)
   }
 
   @Test("few time zones mean that the server has none of its own")

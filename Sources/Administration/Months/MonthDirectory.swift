@@ -29,6 +29,14 @@ public struct BilledMonth: Sendable, Equatable {
   public let lines: Int?
 }
 
+extension BilledMonth {
+  /// The command that closes a month.
+  public static func commandToClose(_ month: Period) -> String { "analysisctl month close \(month)" }
+
+  /// The command that closes every month that can be closed.
+  public static let commandToCloseAll = "analysisctl month close --due"
+}
+
 /// What the closing of a month would state.
 public struct ClosingPreview: Sendable, Equatable {
   /// The month.

@@ -90,8 +90,3 @@ struct MonthsResponse: Sendable, Equatable, Presentable {
     .closed: .green, .due: .yellow, .grace: .dim,
   ]
 }
-
-extension BilledMonth {
-  /// The command that closes a month.
-  static func commandToClose(_ month: Period) -> String { "analysisctl month close \(month)" }
-}

@@ -15,6 +15,21 @@ struct DoctorSchemaTests {
       let (found, _) = try await queue.control.doctor()
       #expect(found.state("schema.version") == "ok" && found.state("schema.functions") == "ok")
       #expect(found.state("partitions") == "ok" && found.state("zones") == "ok")
+      #expect(found.state("months") == "ok")
+    }
+  }
+
+  @Test("months that could be closed and are not, with the command that closes them")
+  func months() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      try await queue.execute(
+        "INSERT INTO analysis.usage (shard, user_id, period, used) SELECT shard, user_id, 24300, 1 FROM analysis.account"
+      )
+      let found = try await queue.control.doctor().found.of("months")
+      #expect(found.map(\.state) == ["warning"])
+      #expect(found.map { $0.seen.contains("months could be closed, 2025-01 for ") } == [true])
+      #expect(found.map { $0.advice?.contains("analysisctl month close --due") } == [true])
     }
   }
 
