@@ -90,7 +90,7 @@ struct DueResponse: Sendable, Equatable, Presentable {
     return lines.map { line in
       switch line.outcome {
       case .written(let path, let rows, _):
-        "\(line.month) \(paint.green("written")) \(printable(path)) (\(rows) rows)\n"
+        "\(line.month) \(paint.green("written")) \(printable(path)) (\(rows == 1 ? "1 row" : "\(rows) rows"))\n"
       case .unchanged(let path): isWatched ? "\(line.month) is there already: \(printable(path))\n" : ""
       case .left: isWatched ? "\(line.month) \(paint.yellow("left")): its time of grace is not over\n" : ""
       case .unclosed:

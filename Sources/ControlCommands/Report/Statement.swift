@@ -182,8 +182,10 @@ struct StatementFileResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     let done = file.isNew ? paint.green("written") : "is there already"
+    let (lines, adjustments) = (statement.lines.count, statement.adjustments.count)
     return "\(printable(file.path)) \(done): \(statement.month), \(statement.state.rawValue), "
-      + "\(statement.lines.count) lines, \(statement.adjustments.count) adjustments, sha256 of the data "
+      + "\(lines == 1 ? "1 line" : "\(lines) lines"), "
+      + "\(adjustments == 1 ? "1 adjustment" : "\(adjustments) adjustments"), sha256 of the data "
       + "\(file.dataSHA256)\n"
   }
 }

@@ -47,7 +47,8 @@ extension StatementPage {
   private func bar(_ usage: MonthStatement.PlanUsage) -> BarChart.Bar {
     let name = StatementWords.short(usage.plan)
     guard let limit = usage.limit else {
-      return .init(name, [0, 0, 0], note: "no limit, \(usage.used) used by \(usage.under) users")
+      let users = usage.under == 1 ? "1 user" : "\(usage.under) users"
+      return .init(name, [0, 0, 0], note: "no limit, \(usage.used) used by \(users)")
     }
     let parts = [min(usage.used, limit), max(0, usage.used - limit), max(0, limit - usage.used)]
     return .init(name, parts, note: "\(usage.used) of \(limit)", line: users(usage))

@@ -42,6 +42,16 @@ struct StatementPrintTests {
     #expect(rows.allSatisfy { $0.hasSuffix("0.50") })
   }
 
+  @Test("The SHA-256 stands on one line, whatever its digits are", arguments: ["0", "b", "d", "9"])
+  func hash(digit: String) async throws {
+    let hash = String(repeating: digit, count: 64)
+    var bytes: [UInt8] = []
+    try StatementPrint(StatementExample.statement(), sha256: hash).write { bytes += $0 }
+    try folder.write(bytes, to: "hash.pdf")
+    let lines = try await Judge.text(ofPDF: folder.path("hash.pdf")).split(separator: "\n")
+    #expect(lines.contains { $0.hasPrefix("SHA-256 of the CSV ") && $0.hasSuffix(" \(hash)") })
+  }
+
   @Test("It says when the month was closed, not when it was written")
   func metadata() async throws {
     let facts = try await Judge.facts(ofPDF: write(StatementExample.statement()))

@@ -37,16 +37,15 @@ struct PrintedPages {
 
   /// A fact with its name before it.
   mutating func fact(
-    _ fact: StatementWords.Fact, isStrong: Bool = false, on canvas: borrowing PDFCanvas,
+    _ fact: StatementWords.Fact, _ style: PDFCanvas.Style = .body, on canvas: borrowing PDFCanvas,
     to sink: ([UInt8]) throws -> Void
   ) throws {
     let nameWidth = 130.0
-    let style = isStrong ? PDFCanvas.Style.strong : .body
     let width = Paper.textWidth - nameWidth
     let height = canvas.height(fact.value, style, width: width)
     try makeRoom(height, on: canvas, to: sink)
     if isDrawing {
-      canvas.draw(fact.name, style, x: Paper.left, y: y, width: nameWidth - 6, isQuiet: !isStrong)
+      canvas.draw(fact.name, style, x: Paper.left, y: y, width: nameWidth - 6, isQuiet: style != .strong)
       canvas.draw(fact.value, style, x: Paper.left + nameWidth, y: y, width: width)
     }
     y += height + 3

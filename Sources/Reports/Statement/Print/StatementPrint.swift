@@ -44,9 +44,10 @@ struct StatementPrint {
     pages.skip(10)
     try pages.text("Total", .heading, space: 4, on: canvas, to: sink)
     for fact in words.totals {
-      try pages.fact(fact, isStrong: fact == words.totals.last, on: canvas, to: sink)
+      try pages.fact(fact, fact == words.totals.last ? .strong : .body, on: canvas, to: sink)
     }
-    try pages.fact(words.hash, on: canvas, to: sink)
+    // Small enough to stand on one line, from which it can be copied, in the widest digits.
+    try pages.fact(words.hash, .note, on: canvas, to: sink)
     try layOutLines(&pages, on: canvas, to: sink)
     try layOutAdjustments(&pages, on: canvas, to: sink)
     try pages.end(on: canvas, to: sink)
