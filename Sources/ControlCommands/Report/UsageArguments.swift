@@ -64,7 +64,8 @@ struct UsageArguments: Sendable {
     let count = last.number - first.number + 1
     guard count <= UsageScope.Groups.mostDays else {
       throw .usage(
-        "\(first) to \(last) are \(count) days, and at most \(UsageScope.Groups.mostDays) are added up at once")
+        "\(first) to \(last) are \(count) days, and at most \(UsageScope.Groups.mostDays) are added up at once"
+      )
     }
     guard [first, last].allSatisfy({ Period(year: $0.year, month: $0.month) != nil }) else {
       throw .usage("\(first) to \(last) are not of the years 2000 to 2699")

@@ -65,7 +65,8 @@ struct ReportMeta: Equatable, Sendable {
   private var span: [JSONValue.Member] {
     guard let groups = scope.groups else {
       return [
-        .init(name: "month", value: .string(month.description)), .init(name: "zone", value: .string(zoneText)),
+        .init(name: "month", value: .string(month.description)),
+        .init(name: "zone", value: .string(zoneText)),
         .init(name: "state", value: .string(state.rawValue)),
       ]
     }

@@ -54,20 +54,17 @@ struct TableView: ReportView {
   private static func caption(of meta: ReportMeta) -> String {
     let rows = meta.rows == 1 ? "1 row" : "\(meta.rows) rows"
     let scope = meta.scope
-    let holders = [scope.clinic.map { "clinic \(printable($0))" }, scope.user.map { "user \(printable($0))" }]
-    let facts: [String?]
-    if let groups = scope.groups {
-      facts =
-        ["\(meta.kind.rawValue) by \(groups.by.rawValue) of \(groups.dayText)"] + holders
-        + [rows, "days in each user's zone"]
-    } else {
-      facts =
-        ["\(meta.kind.rawValue) of \(meta.month)"] + holders
-        + [
-          meta.state.rawValue, rows, meta.zone.map { "times in \($0)" } ?? "times in each user's zone",
-          meta.kind == .usage && !scope.hasIdleUsers ? "without users who used nothing" : nil,
-        ]
-    }
+    let leavesOut = meta.kind == .usage && scope.groups == nil && !scope.hasIdleUsers
+    let facts: [String?] = [
+      scope.groups.map { "\(meta.kind.rawValue) by \($0.by.rawValue) of \($0.dayText)" }
+        ?? "\(meta.kind.rawValue) of \(meta.month)",
+      scope.clinic.map { "clinic \(printable($0))" },
+      scope.user.map { "user \(printable($0))" },
+      scope.groups == nil ? meta.state.rawValue : nil,
+      rows,
+      (scope.groups == nil ? "times" : "days") + " in \(meta.zone ?? "each user's zone")",
+      leavesOut ? "without users who used nothing" : nil,
+    ]
     return facts.compactMap(\.self).joined(separator: ", ")
   }
 

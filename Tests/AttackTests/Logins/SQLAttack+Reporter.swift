@@ -36,6 +36,29 @@ extension SQLAttack {
       "SELECT user_ref FROM analysis.usage_report({month}::smallint, NULL, now()) WHERE user_ref IS NOT NULL",
       .answers("(ann-north)")),
     SQLAttack(
+      .northernReporter, "reads the usage of another clinic by its name",
+      "SELECT * FROM analysis.usage_lines({month}::smallint, NULL, now(), 'south', NULL, true)",
+      .refused("22023")),
+    SQLAttack(
+      .northernReporter, "reads the usage of another clinic's patient",
+      "SELECT * FROM analysis.usage_lines({month}::smallint, NULL, now(), NULL, 'sue-south', true)",
+      .refused("22023")),
+    SQLAttack(
+      .northernReporter, "adds up every clinic's usage",
+      "SELECT string_agg(user_ref, '/') FROM analysis.usage_lines({month}::smallint, NULL, now(), NULL, NULL, true)",
+      .answers("(ann-north)")),
+    SQLAttack(
+      .northernReporter, "counts users of all clinics",
+      "SELECT string_agg(concat(coalesce(o_group, '-'), o_users), '/') FROM analysis.usage_groups('clinic', to_char(now() - interval '60 days', 'YYYY-MM-DD'), to_char(now() + interval '60 days', 'YYYY-MM-DD'), NULL, NULL)",
+      .answers("(-1/north1)")),
+    SQLAttack(
+      .northernReporter, "adds up the days of another clinic's patient",
+      "SELECT * FROM analysis.usage_groups('day', '2026-01-01', '2026-12-31', NULL, 'sue-south')",
+      .refused("22023")),
+    SQLAttack(
+      .reporter, "adds up a thousand years",
+      "SELECT * FROM analysis.usage_groups('day', '1700-01-01', '2699-12-31', NULL, NULL)", .refused("22023")),
+    SQLAttack(
       .northernReporter, "adds up another clinic's",
       "SELECT users FROM analysis.summary_report({month}::smallint, now())", .answers("(1)")),
     SQLAttack(

@@ -93,6 +93,31 @@ struct UsageTests {
       ("report usage --json --format csv", "--json and --format csv contradict each other"),
       ("report usage --excel", "--excel is of use only with --format csv"),
       ("report analyses --due x", "unknown option '--due'"),
+      ("report usage --by week", "--by: 'week' is not one of day, clinic, plan, type"),
+      ("report usage --from 2026-10-01 --by day", "--from and --to are given together"),
+      ("report usage --to 2026-10-01 --by day", "--from and --to are given together"),
+      ("report usage --from 2026-02-30 --to 2026-03-01 --by day", "--from: '2026-02-30' is not a day"),
+      ("report usage --from 2026-10-01 --to 2026-10-31", "--from and --to need --by"),
+      (
+        "report usage --from 2026-10-02 --to 2026-10-01 --by day",
+        "--to 2026-10-01 is before --from 2026-10-02"
+      ),
+      (
+        "report usage --from 2026-01-01 --to 2027-01-02 --by type",
+        "2026-01-01 to 2027-01-02 are 367 days, and at most 366 are added up at once"
+      ),
+      ("report usage --from 1999-12-31 --to 2000-01-01 --by day", "are not of the years 2000 to 2699"),
+      (
+        "report usage --month 2026-10 --from 2026-10-01 --to 2026-10-01 --by day",
+        "--from and --month cannot be given together"
+      ),
+      ("report usage --by day --zone UTC", "--by and --zone cannot be given together"),
+      ("report usage --by day --all-users", "--by and --all-users cannot be given together"),
+      ("report usage --all-users --json", "--all-users is of use only with a table"),
+      ("report usage --due x --by day", "--due and --by cannot be given together"),
+      ("report usage --due x --clinic north", "--due and --clinic cannot be given together"),
+      ("report usage --due x --all-users", "--due and --all-users cannot be given together"),
+      ("report summary --by day", "unknown option '--by'"),
       ("month close", "no month is named"),
       ("month close --due 2026-10", "give either a month or --due"),
       ("month close next --yes", "'next' is not a month; write YYYY-MM"),

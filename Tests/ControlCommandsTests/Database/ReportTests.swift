@@ -56,6 +56,37 @@ struct ReportTests {
     }
   }
 
+  @Test("usage of a clinic, of a user, added up, or of all users; who is not there is code 4")
+  func scopes() async throws {
+    try await with { (queue) async throws in
+      try await queue.addUser("idle")
+      try await queue.execute(
+        "SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'idle', 'north')")
+      func lines(_ arguments: String...) async throws -> [String] {
+        let ran = await queue.control.run(["report", "usage"] + arguments)
+        #expect(ran.code == .done, "\(ran.messages)")
+        return ran.output.split(separator: "\n").dropFirst(2).compactMap {
+          $0.split(separator: " ").first.map(String.init)
+        }.filter { !$0.hasPrefix("-") && $0 != "usage" }
+      }
+      #expect(try await lines() == ["u1", "Total"])
+      #expect(try await lines("--all-users") == ["idle", "u1", "Total"])
+      #expect(try await lines("--clinic", "north") == [])
+      #expect(try await lines("--user", "idle") == ["idle", "Total"])
+      #expect(try await lines("--by", "type") == ["throat", "Total"])
+      #expect(try await lines("--by", "clinic") == ["without", "Total"])
+      #expect(try await lines("--by", "plan", "--user", "idle") == [])
+      let csv = await queue.control("report", "usage", "--by", "type", "--format", "csv")
+      #expect(csv.output.hasSuffix("\r\nthroat,1,2,1,1,0,0,1\r\n"), "\(csv.output)")
+      for (option, name) in [("--clinic", "south"), ("--user", "nobody")] {
+        for by in [[], ["--by", "day"]] {
+          let ran = await queue.control.run(["report", "usage", option, name] + by)
+          #expect(ran.code == .refused && ran.messages.contains("this login does not see"), "\(ran.messages)")
+        }
+      }
+    }
+  }
+
   @Test("to a file by its ending, with what it holds beside it; a zone that is none is code 64")
   func file() async throws {
     try await with { (queue) async throws in
@@ -85,7 +116,7 @@ struct ReportTests {
       let month = try await queue.texts("SELECT analysis.period_text(period) FROM analysis.usage")[0]
       let ran = await queue.control("report", "usage", "--month", month)
       #expect(ran.code == .jobsStillOpen)
-      #expect(ran.messages.contains("1 jobs of 20"))
+      #expect(ran.messages.contains("1 job of 20"))
     }
   }
 
@@ -145,7 +176,7 @@ struct ReportTests {
       #expect(names.count == 2 || names.count == 4)
       let name = try #require(names.first)
       #expect(name.hasPrefix("usage-20") && name.hasSuffix(".csv"))
-      #expect(first.output.contains("written \(files.path(name)) (1 rows)"))
+      #expect(first.output.contains("written \(files.path(name)) (1 row)"))
       let text = try files.text(name)
 
       let second = await queue.control("report", "usage", "--due", files.path)

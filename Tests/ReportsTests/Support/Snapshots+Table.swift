@@ -5,20 +5,22 @@ extension Snapshots {
     switch kind {
     case .usage:
       #"""
-      User      Month    Plan         Limit  Used  Remaining  Over  Analysed  Open  Failed  Refunded  \#
+      User   Month    Plan         Limit  Used  Remaining  Over  Analysed  Open  Failed  Refunded  \#
       Refused  Calls  Last reset
-      --------  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
+      -----  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
       -------  -----  -------------------------
-      =1+1      2026-10  Basic            2     1          1     0         1     0       0      \#
-         0        0      1  2026-10-01T00:00:00+00:00
-      ana       2026-10  Basic            2     4          0     2         3     1       1      \#
-         2        3      6  2026-10-01T00:00:00+07:00
-      bob       2026-10  Premium  unlimited     3  unlimited     0         2     1       0      \#
-         0        0      3  2026-10-01T00:00:00-04:00
-      zoë, "Z"  2026-10  Basic            2     0          2     0         0     0       0      \#
-         0        0      0  2026-10-01T00:00:00+00:00
+      =1+1   2026-10  Basic            2     1          1     0         1     0       0         0  \#
+            0      1  2026-10-01T00:00:00+00:00
+      ana    2026-10  Basic            2     4          0     2         3     1       1         2  \#
+            3      6  2026-10-01T00:00:00+07:00
+      bob    2026-10  Premium  unlimited     3  unlimited     0         2     1       0         0  \#
+            0      3  2026-10-01T00:00:00-04:00
+      -----  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
+      -------  -----  -------------------------
+      Total                                  8                2         6     2       1         2  \#
+            3     10
 
-      usage of 2026-10, draft, 4 rows, times in each user's zone
+      usage of 2026-10, draft, 3 rows, times in each user's zone, without users who used nothing
 
       """#
     case .analyses:
