@@ -30,9 +30,9 @@ public struct Dashboard: Sendable {
     self.pages = pages
     self.actions = actions
     door = Door(rule, now: now)
-    feed = LiveFeed(
-      atMost: Self.listeners, pause: { try await Task.sleep(for: QueueMonitor.statusAge) },
-      refresh: { await context.refresh() })
+    // A little later than what was read for the event before is old.
+    let pause = QueueMonitor.statusAge + .milliseconds(250)
+    feed = LiveFeed(atMost: Self.listeners) { try await Task.sleep(for: pause) }
   }
 
   /// The events of `routes`, for the server to end them when it stops.
@@ -68,9 +68,11 @@ public struct Dashboard: Sendable {
   private func route(_ page: DashboardPage) -> HTTPRoute {
     HTTPRoute(.get, page.path) { request in
       await answer(request, page.section, page.roles) { session in
+        let context = context.visited(by: request)
+        let shown = try await page.render(request, context)
         // What brings a page up to date takes no message away.
-        let message = request.headers["x-live"] == nil ? door.takeMessage(of: session) : nil
-        return show(try await page.render(request, context), page.section, message)
+        let message = context.visit.isLive ? nil : door.takeMessage(of: session)
+        return show(shown, page.section, message, context.visit, request.query)
       }
     }
   }
@@ -116,7 +118,7 @@ public struct Dashboard: Sendable {
       var answer: HTTPAnswer
       do {
         try Self.checkText(request)
-        answer = try await make(session)
+        answer = try await context.budget.counting { try await make(session) }
       } catch {
         answer = await show(failure: error, section, roles)
       }
@@ -135,9 +137,13 @@ public struct Dashboard: Sendable {
     }
   }
 
-  private func show(_ page: Page, _ section: Section?, _ message: String? = nil) -> HTTPAnswer {
+  private func show(
+    _ page: Page, _ section: Section?, _ message: Message? = nil, _ visit: Visit = .person,
+    _ query: FormValues = FormValues()
+  ) -> HTTPAnswer {
     let sections = Section.allCases.filter { entry in pages.contains { $0.section == entry } }
-    let frame = Frame(section: section, sections: sections, foot: foot, message: message)
+    let frame = Frame(
+      section: section, sections: sections, foot: foot, message: message, age: visit.age, query: query)
     return .page(frame.html(page), page.status)
   }
 
@@ -159,14 +165,14 @@ public struct Dashboard: Sendable {
   private var doorRoutes: [HTTPRoute] {
     guard door.asksForToken else { return [] }
     return [
-      HTTPRoute(.get, Self.logInPath) { _ in outside(LogInPage.page) },
+      HTTPRoute(.get, Self.logInPath) { _ in outside(LogInPage.page()) },
       HTTPRoute(.post, Self.logInPath) { request in
         do throws(PageFailure) {
           var answer = HTTPAnswer.redirect(to: Section.overview.path)
           answer.headers.append(try door.logIn(request))
           return answer
         } catch {
-          return outside(error.page)
+          return outside(LogInPage.page(after: error))
         }
       },
       HTTPRoute(.get, Self.logOutPath) { request in

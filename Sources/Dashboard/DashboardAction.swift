@@ -17,8 +17,19 @@ struct DashboardAction: Sendable {
 
   /// What was done, and the page to go on with.
   struct Outcome: Sendable {
-    let message: String
+    let message: Message
+    /// One that this login may see.
     let path: String
+
+    init(message: Message, path: String) {
+      self.message = message
+      self.path = path
+    }
+
+    /// It was done.
+    init(done text: String, path: String) {
+      self.init(message: Message(kind: .done, text: text), path: path)
+    }
   }
 
   /// Every action.

@@ -1,5 +1,6 @@
 public import Administration
 import AnalysisCore
+import HTTPServing
 import JobQueue
 public import PostgreSQL
 public import System
@@ -13,10 +14,12 @@ public struct DashboardContext: Sendable {
   let databaseName: String
   /// The verification of the audit that somebody began.
   let verification = AuditVerification()
-  /// What the users of each clinic have used of the running month.
-  let clinicUsage: SlowReading<[ClinicUsage]>
-  private let batchListReadings: BatchReadings<BatchList>
-  private let batchReadings: BatchReadings<BatchReading>
+  /// The shards, as they were chosen at installation.
+  let shards: [Int16]
+  /// The request for which something is read.
+  var visit = Visit.person
+  /// What open pages may cost.
+  var budget: LiveBudget { monitor.budget }
   private let monitor: QueueMonitor
   private let cache: ReadCache
   private let owner: ProcessOwner
@@ -36,62 +39,55 @@ public struct DashboardContext: Sendable {
     }, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) async throws {
     self.openPicture = openPicture
-    cache = ReadCache(now: now)
-    clinicUsage = SlowReading(now: now) { try await ClinicDirectory(database).usage() }
-    batchListReadings = BatchReadings(now: now) { $0.batches.reduce(0) { $0 + $1.counts.jobs } }
-    batchReadings = BatchReadings(now: now) { $0.status?.counts.jobs ?? 0 }
+    cache = ReadCache(monitor.budget, now: now)
     self.database = database
     self.monitor = monitor
     self.owner = owner
+    shards = try await ShardDirectory(database).shards()
     login = try await DatabaseLogin.read(database).name
     databaseName = try await Statement(
       file: "dashboard/where.sql", while: "asking for the database's name"
     ) { rows in try rows.single().string("name") }.run(on: database)
   }
 
+  /// The same for a request.
+  func visited(by request: HTTPRequest) -> DashboardContext {
+    var context = self
+    context.visit = Visit(request)
+    return context
+  }
+
+  /// The jobs.
+  var jobs: JobDirectory { JobDirectory(database, shards: shards) }
+  /// The batches.
+  var batches: BatchDirectory { BatchDirectory(database, shards: shards) }
+
   /// The queue, some seconds old: one statement for all browsers.
   ///
   /// - Throws: What the database said last, where it does not answer.
-  func queue() async throws -> QueueView { try await monitor.current() }
+  func queue() async throws -> QueueView { try await monitor.current(for: visit) }
 
-  /// What was read a moment ago for the same key by whichever browser, or is read now. The key names the question with
-  /// all its filters.
-  func cached<Value: Sendable>(
-    _ key: String, noOlderThan age: Duration = QueueMonitor.statusAge,
-    _ read: @escaping @Sendable (ConnectionPool) async throws -> Value
-  ) async throws -> Value {
-    try await cache.value(key, noOlderThan: age) { [database] in try await read(database) }
-  }
+  /// What was read a moment ago by whichever browser, or is read now.
+  func value<Value>(of reading: Reading<Value>) async throws -> Value { try await aged(reading).value }
 
-  /// A page of batches, and how old it is where that many jobs are counted anew.
-  func batches(before: BatchID?, limit: Int) async throws -> (value: BatchList, age: Duration?) {
-    try await batchListReadings.value(before?.description ?? "") { [database] in
-      try await BatchDirectory(database).list(before: before, limit: limit)
-    }
-  }
-
-  /// A batch, and how old its counts are where that many jobs are counted anew.
-  func batch(_ batch: BatchID) async throws -> (value: BatchReading, age: Duration?) {
-    try await batchReadings.value(batch.description) { [database] in
-      try await BatchReading.read(batch, BatchDirectory(database))
-    }
+  /// The same, and how old it is where it is shown while it is read anew.
+  func aged<Value>(_ reading: Reading<Value>) async throws -> (value: Value, age: Duration?) {
+    try await cache.value(reading, for: visit)
   }
 
   /// Has every page read anew, since something was changed.
   func forget() async {
     await cache.forget()
-    await batchListReadings.forget()
-    await batchReadings.forget()
     await monitor.forget()
   }
-
-  /// Reads the queue, as far as that is due.
-  func refresh() async { try? await monitor.refresh() }
 
   /// Whether this login has one of some roles, as of the last minute: a page offers what they allow.
   func has(_ roles: [DatabaseRole]) async throws -> Bool {
     try await login(noOlderThan: .seconds(60)).has(anyOf: roles)
   }
+
+  /// What this login may do to jobs, as of the last minute.
+  func jobRights() async throws -> JobRights { JobRights(try await login(noOlderThan: .seconds(60))) }
 
   /// Refuses a login that has none of some roles, before it fills in a form.
   func require(_ roles: [DatabaseRole]) async throws {
@@ -100,7 +96,11 @@ public struct DashboardContext: Sendable {
   }
 
   private func login(noOlderThan age: Duration) async throws -> DatabaseLogin {
-    try await cached("login", noOlderThan: age) { try await DatabaseLogin.read($0) }
+    // Two: names are looked for in the server's own schema, which is said before.
+    try await value(
+      of: Reading(key: "login", age: age, statements: 2, saysAge: false) { [database] in
+        try await DatabaseLogin.read(database)
+      })
   }
 
   /// Who acts, as the audit records it.

@@ -8,26 +8,64 @@ struct PageFailure: Error {
   var status: Int
   var title: String
   var message: String
-  var advice: String?
+  /// What to do next.
+  var advice: String
+  /// Whether the page asks again by itself.
+  var isLive = false
 
   /// Nothing is there by that name or number.
   static func missing(_ message: String) -> PageFailure {
-    PageFailure(status: 404, title: "Not found", message: message)
+    PageFailure(
+      status: 404, title: "Not found", message: message,
+      advice: "Look for it on one of the pages that the menu leads to.")
   }
 
   /// The address or the form cannot be understood.
   static func invalid(_ message: String) -> PageFailure {
-    PageFailure(status: 400, title: "Not understood", message: message)
+    PageFailure(
+      status: 400, title: "Not understood", message: message,
+      advice: "Nothing was changed. Go back, and correct what was entered.")
   }
 
+  /// A page that brings itself up to date has to wait, and there is nothing to show it meanwhile.
+  static let notItsTurn = PageFailure(
+    status: 503, title: "Other open pages are read first",
+    message: "Many pages are open, which are read in turn, so that they cost the database little.",
+    advice: "This page asks again by itself. Load it anew to have it read at once.", isLive: true)
+
   /// The page that says so.
-  var page: Page {
-    Page(
-      title: title,
-      content: """
-        <p class="notice bad">\(message)</p>
-        \(advice.map { advice in "<p>\(advice)</p>" as HTML })
-        """, status: status)
+  var page: Page { Page(title: title, content: notice, isLive: isLive, status: status) }
+
+  /// What happened and what to do next, as a refusal is shown.
+  var notice: HTML { Message(kind: .refused, text: message, advice: advice).html }
+}
+
+/// What a reader is told of what was asked for.
+struct Message: Sendable {
+  /// How it went.
+  enum Kind: Sendable {
+    /// All of it was done.
+    case done
+    /// Some of it was done.
+    case partly
+    case refused
+  }
+
+  let kind: Kind
+  let text: String
+  /// What to do next.
+  var advice: String?
+
+  /// A notice; a refusal is read out at once.
+  var html: HTML {
+    let advice = advice.map { advice in "<p>\(advice)</p>\n" as HTML }
+    let (style, role): (HTML, HTML) =
+      switch kind {
+      case .done: ("good", "status")
+      case .partly: ("warn", "alert")
+      case .refused: ("bad", "alert")
+      }
+    return "<div class=\"notice \(style)\" role=\"\(role)\">\n<p>\(text)</p>\n\(advice)</div>\n"
   }
 }
 
@@ -54,12 +92,16 @@ extension PageFailure {
       self.init(login, lacks: roles)
       return
     }
-    let (message, advice) =
+    let (message, advice): (String, String?) =
       (error as? JobQueueError).map { ($0.message, $0.advice) }
       ?? (error as? ReportsError).map { ($0.message, $0.advice) }
       ?? (server.map { "\($0)" } ?? "The page could not be made.", nil)
     let (status, title) = Self.kind(error, server)
-    self.init(status: status, title: title, message: message, advice: advice)
+    let next =
+      status == 503
+      ? "Load the page anew in a moment; where that does not help, look at the database with analysisctl doctor."
+      : "Go back, and try it once more; where that does not help, look at what analysisctl serve has logged."
+    self.init(status: status, title: title, message: message, advice: advice ?? next)
   }
 
   private static func kind(_ error: any Error, _ server: PostgreSQLError?) -> (Int, String) {

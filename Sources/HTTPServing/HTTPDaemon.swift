@@ -188,8 +188,8 @@ private final class DaemonCore: Sendable {
 }
 
 /// What a request has instead of an exchange until its headers are there, where its path holds a zero byte: the library
-/// gives the path only up to there.
-private nonisolated(unsafe) let pathWithZero = UnsafeMutableRawPointer(bitPattern: 1)
+/// gives the path only up to there. No address of an object, and never read through: it is only compared.
+private var pathWithZero: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: 1) }
 
 /// Called by libmicrohttpd with the target of a request as it was sent. What it answers is the request's state.
 private func targetArrived(

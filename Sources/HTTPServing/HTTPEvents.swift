@@ -24,14 +24,8 @@ public final class HTTPEvents: Sendable {
 
   /// Tells all of an event. Neither its name nor its data has a line break.
   public func send(_ name: String, _ data: String = "") {
-    send(text: "event: \(name)\ndata: \(data)\n\n")
-  }
-
-  /// Sends all a line that means nothing, by which those are found that have gone.
-  public func beat() { send(text: ":\n\n") }
-
-  private func send(text: String) {
-    for queue in state.withLock({ Array($0.listeners.values) }) { queue.add(Array(text.utf8)) }
+    let bytes = Array("event: \(name)\ndata: \(data)\n\n".utf8)
+    for queue in state.withLock({ Array($0.listeners.values) }) { queue.add(bytes) }
   }
 
   /// A listener's body; nil where there are too many already, or the server stops.

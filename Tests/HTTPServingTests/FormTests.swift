@@ -153,7 +153,7 @@ struct EventTests {
     return client
   }
 
-  @Test("reach all who listen, and those who have gone are found by the next line")
+  @Test("reach all who listen, and those who have gone are found by the next one")
   func send() async throws {
     try await withEvents(atMost: 3) { (events, server) async throws in
       let clients = try (0..<3).map { _ in try listener(server) }
@@ -163,7 +163,7 @@ struct EventTests {
       for client in clients { try client.expect("event: changed\ndata: 17\n\n") }
       clients[0].close()
       try await eventually("one to be gone") {
-        events.beat()
+        events.send("changed")
         return events.listeners == 2
       }
     }

@@ -12,9 +12,11 @@ public struct BatchDirectory: Sendable {
   private let shards: ShardDirectory
 
   /// The batches of a database.
-  public init(_ database: ConnectionPool) {
+  ///
+  /// - Parameter shards: its shards; nil to ask for them each time.
+  public init(_ database: ConnectionPool, shards: [Int16]? = nil) {
     self.database = database
-    shards = ShardDirectory(database)
+    self.shards = ShardDirectory(database, shards: shards)
   }
 
   /// Batches with their counts, the newest first.

@@ -80,13 +80,26 @@ public enum JobChangeOutcome: Sendable, Hashable {
     }
   }
 
+  /// What to do next where it was not changed; nil where it was, or where `text` says so.
+  public var advice: String? {
+    switch self {
+    case .meant, .cancelled, .requeued, .busy, .held, .untouched("image_gone"): nil
+    case .quota: "Wait for the next month, or have the office raise the limit of the user's plan."
+    case .untouched("too_late"): "Submit the picture anew."
+    case .untouched("unknown"): "Look for its number again: the job is removed, or another login's."
+    case .untouched("erased"): "Nothing can be done: what was kept of the person is gone."
+    case .untouched("dead"): "An operator can retry it."
+    case .untouched: "Look at its state: it has ended meanwhile, or somebody else has changed it."
+    }
+  }
+
   private static let reasons = [
     "finished": "it was analysed before", "dead": "it is dead", "unknown": "there is no such job",
     "not_dead": "it is not dead, or there is no such job",
     "image_gone": "its image was removed after the time for which images are kept; submit the picture anew",
     "succeeded": "it was analysed before",
     "cancelled": "it was cancelled before", "waiting": "it is waiting", "scheduled": "it is scheduled",
-    "running": "it is running",
+    "running": "it is running", "open": "it has not ended",
     "not_cancelled": "it is not cancelled", "too_late": "it was cancelled more than a day ago",
     "erased": "its person was erased",
   ]

@@ -10,7 +10,7 @@ public struct JobDetail: Sendable, Equatable {
   /// The attempts that failed, in order.
   public let attempts: [AttemptRecord]
   /// The analysis; nil while there is none.
-  public let result: StoredResult?
+  public var result: StoredResult?
   /// Whether there is an analysis that this login may not read.
   public var isResultHidden = false
   /// Why it died; nil unless it is dead.

@@ -58,12 +58,33 @@ extension JobDirectory {
   /// All that is kept of a job; nil when there is no such job. That its result is read, which tells of a person, is
   /// recorded first.
   ///
-  /// - Parameters:
-  ///   - readsResult: Whether what was found is read too.
-  ///   - actor: who reads it, for the audit; nil for what the server knows itself.
-  public func show(
-    _ job: JobID, readsResult: Bool = true, by actor: AuditActor? = nil
-  ) async throws(JobQueueError) -> JobDetail? {
+  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
+  public func show(_ job: JobID, by actor: AuditActor? = nil) async throws(JobQueueError) -> JobDetail? {
+    guard var detail = try await showWithoutResult(job) else { return nil }
+    try await readResult(of: &detail, by: actor)
+    return detail
+  }
+
+  /// Reads what was found of a job, which is recorded first. To who looks for the causes of failures, and may not read it,
+  /// it stays hidden.
+  ///
+  /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
+  public func readResult(
+    of detail: inout JobDetail, by actor: AuditActor? = nil
+  ) async throws(JobQueueError) {
+    let job = detail.summary
+    guard job.state == .succeeded else { return }
+    do {
+      detail.result = try await results(of: [job.id], user: job.user, by: actor)[job.id]
+    } catch {
+      guard error.lacksRole else { throw error }
+      detail.isResultHidden = true
+    }
+  }
+
+  /// All that is kept of a job but what was found, in four statements and one for each shard; nil when there is no such
+  /// job.
+  public func showWithoutResult(_ job: JobID) async throws(JobQueueError) -> JobDetail? {
     guard let location = try await shards.locations(of: [job])[job] else { return nil }
     guard let summary = try await summaries([job], at: location).first else { return nil }
     let key: [Parameter] = [.int16(location.shard), .int64(job.value)]
@@ -72,17 +93,6 @@ extension JobDirectory {
     ) { rows in
       try rows.map { try AttemptRecord($0) }
     }.run(on: database)
-    var result: StoredResult?
-    var isHidden = false
-    if readsResult, summary.state == .succeeded {
-      do {
-        result = try await results(of: [job], user: summary.user, by: actor)[job]
-      } catch {
-        // Who looks for the causes of failures may not read what was found.
-        guard error.lacksRole else { throw error }
-        isHidden = true
-      }
-    }
     let label = try await Statement(
       SQLFunction("job_label_of", 3, "o_batch", "o_reference"),
       [.int16(location.shard), .int16(location.period.label), .int64(job.value)],
@@ -108,8 +118,8 @@ extension JobDirectory {
         try rows.first.map { try JobHolder($0) }
       }.run(on: database)
     return JobDetail(
-      summary: summary, attempts: attempts, result: result, isResultHidden: isHidden, death: death,
-      holder: holder, batch: label?.batch, reference: label?.reference)
+      summary: summary, attempts: attempts, result: nil, death: death, holder: holder, batch: label?.batch,
+      reference: label?.reference)
   }
 
   /// The analyses of jobs of a user; a job without one that this login may read is left out. That they are read is

@@ -16,6 +16,8 @@ public struct QueueTotals: Sendable, Equatable {
   /// How many bytes the database may have before submits are refused; nil without a limit.
   public let databaseLimit: Int64?
 
+  /// How many statements `read` takes.
+  public static let statements = 3
   /// How many causes of deaths are looked at.
   private static let mostCauses: Int32 = 1000
   private static let deadline: Duration = .seconds(10)

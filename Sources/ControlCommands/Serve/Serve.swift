@@ -5,6 +5,7 @@ import EventLoop
 import HTTPServing
 import ImageEncryption
 import JobQueue
+import PostgreSQL
 import Programs
 import System
 
@@ -62,7 +63,10 @@ enum ServeCommand {
     let keys = try await KeyFileOption.read(context)
     let rule = ListenRule(option: "--listen", flag: "--listen-from-anywhere")
     try rule.check(address, isAllowed: try context[fromAnywhere], context.console)
-    return try await context.withSession(keepsEnd: false) { session in
+    var database = ConnectionConfiguration(try context[CommonOptions.database])
+    // What open pages cost is bounded by the statement, and few are sent: none is worth the question before it is kept.
+    database.keepsStatements = false
+    return try await context.withSession(database: database, keepsEnd: false) { session in
       let monitor = QueueMonitor(session.database)
       try await begin(monitor, session)
       let pages = pages(monitor, session.loop).routes

@@ -110,10 +110,10 @@ public struct Door: Sendable {
   // MARK: - Messages
 
   /// Keeps what was done, for the next page that the reader loads.
-  func keep(_ message: String, for session: Session) { sessions.keep(message, for: session.number) }
+  func keep(_ message: Message, for session: Session) { sessions.keep(message, for: session.number) }
 
   /// What was done; it is said once.
-  func takeMessage(of session: Session) -> String? { sessions.takeMessage(of: session.number) }
+  func takeMessage(of session: Session) -> Message? { sessions.takeMessage(of: session.number) }
 
   // MARK: - Logging in
 

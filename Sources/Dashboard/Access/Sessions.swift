@@ -12,7 +12,7 @@ final class Sessions: Sendable {
 
   private struct State {
     var begun: [String: ContinuousClock.Instant] = [:]
-    var messages: [String: String] = [:]
+    var messages: [String: Message] = [:]
     var failures: [ContinuousClock.Instant] = []
   }
 
@@ -57,7 +57,7 @@ final class Sessions: Sendable {
   }
 
   /// Keeps a message for a reader.
-  func keep(_ message: String, for number: String) {
+  func keep(_ message: Message, for number: String) {
     state.withLock { state in
       if state.messages.count >= Self.most { state.messages = [:] }
       state.messages[Self.hash(number)] = message
@@ -65,7 +65,7 @@ final class Sessions: Sendable {
   }
 
   /// The message that was kept; it is forgotten.
-  func takeMessage(of number: String) -> String? {
+  func takeMessage(of number: String) -> Message? {
     state.withLock { $0.messages.removeValue(forKey: Self.hash(number)) }
   }
 

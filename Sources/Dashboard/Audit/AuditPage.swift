@@ -35,7 +35,10 @@ extension DashboardPage {
 
   /// Has the database refuse a login that may not read the audit.
   static func requireReader(_ context: DashboardContext) async throws {
-    _ = try await context.cached("audit's reader") { try await AuditLog($0).list(limit: 1) }
+    _ = try await context.value(
+      of: Reading(key: "audit's reader", statements: 3, saysAge: false) { [database = context.database] in
+        try await AuditLog(database).list(limit: 1)
+      })
   }
 
   private static func verdict(_ state: AuditVerification.State, _ context: DashboardContext) async -> HTML {
@@ -45,7 +48,7 @@ extension DashboardPage {
     case .ended(.failure(let error), let at):
       let failure = await PageFailure(error, needing: [.auditor], context)
       return .notice(
-        "bad", "\(HTML.time(at)): it could not be verified. \(failure.message) \(failure.advice ?? "")")
+        "bad", "\(HTML.time(at)): it could not be verified. \(failure.message) \(failure.advice)")
     case .ended(.success(let verdict), let at): return Self.verdict(verdict, at)
     }
   }
@@ -79,6 +82,6 @@ extension DashboardAction {
     },
     perform: { _, context in
       await context.verification.begin(context.database) { UnixTime.now.secondsSince1970 }
-      return Outcome(message: "The verification has begun.", path: "/audit/verification")
+      return Outcome(done: "The verification has begun.", path: "/audit/verification")
     })
 }

@@ -19,7 +19,11 @@ enum BatchesPage {
     if request.query["before"] != nil, before == nil {
       throw PageFailure.invalid("The list does not go on there.")
     }
-    let (list, age) = try await context.batches(before: before, limit: size)
+    let (list, age) = try await context.aged(
+      Reading(
+        key: "batches \(before?.description ?? "")", statements: 1 + context.shards.count,
+        mayBeOld: { isSlow($0.batches.reduce(0) { $0 + $1.counts.jobs }, $1) }
+      ) { try await context.batches.list(before: before, limit: size) })
     var table = DataTable(
       "Batches, the newest first",
       [
@@ -40,6 +44,9 @@ enum BatchesPage {
       title: Section.batches.title, content: .live("list", "\(table.html)\(counted(age))\(next)"),
       isLive: before == nil || age != nil)
   }
+
+  /// Whether counts are shown while they are counted anew: those of many jobs, where that takes long.
+  static func isSlow(_ jobs: Int, _ took: Duration) -> Bool { jobs >= 10_000 && took >= .milliseconds(25) }
 
   /// How old counts are that are shown while a newer count goes on.
   static func counted(_ age: Duration?) -> HTML? {
@@ -98,11 +105,16 @@ enum BatchPage {
     guard let id = request.parameters.first.flatMap({ BatchID($0) }) else {
       throw PageFailure.invalid("A batch is found by its number, such as B17.")
     }
-    let (read, age) = try await context.batch(id)
+    let (read, age) = try await context.aged(
+      Reading(
+        key: "batch \(id)", statements: 1 + 2 * context.shards.count,
+        mayBeOld: { BatchesPage.isSlow($0.status?.counts.jobs ?? 0, $1) }
+      ) { try await BatchReading.read(id, context.batches) })
     guard let batch = read.status else {
       throw PageFailure.missing("There is no batch \(id), or none that login \(context.login) may see.")
     }
-    let mayChange = try await context.has(JobChange.roles)
+    let rights = try await context.jobRights()
+    let isOwn = rights.seesOwnAlone || batch.login == context.login
     return Page(
       title: "Batch \(id)",
       content: .live(
@@ -110,8 +122,8 @@ enum BatchPage {
         """
         \(facts(batch))
         \(BatchesPage.counted(age))
-        \(links(batch, mayChange))
-        \(causes(read.causes, of: id))
+        \(links(batch) { rights.may($0, own: isOwn) })
+        \(causes(read.causes, haveJobsPages: rights.seesAll))
         """),
       isLive: batch.counts.open > 0 || age != nil)
   }
@@ -129,20 +141,20 @@ enum BatchPage {
     ])
   }
 
-  private static func links(_ batch: BatchStatus, _ mayChange: Bool) -> HTML {
+  private static func links(_ batch: BatchStatus, _ may: (JobChange) -> Bool) -> HTML {
     let question = JobQuestion(batch: batch.id)
     let cancel: HTML? =
-      mayChange && batch.counts.open > 0
+      may(.cancel) && batch.counts.open > 0
       ? "<a class=\"button\" href=\"\(MatchingJobs.path(.cancel, question))\">Cancel what is left…</a> " : nil
     let retry: HTML? =
-      mayChange && batch.counts.dead > 0
+      may(.retry) && batch.counts.dead > 0
       ? "<a class=\"button\" href=\"\(MatchingJobs.path(.retry, question))\">Retry the dead ones…</a> " : nil
     return """
       <p class="buttons"><a class="button" href="\(question.address("/jobs"))">Its jobs</a> \(cancel)\(retry)</p>
       """
   }
 
-  private static func causes(_ causes: [BatchCause], of batch: BatchID) -> HTML? {
+  private static func causes(_ causes: [BatchCause], haveJobsPages: Bool) -> HTML? {
     guard !causes.isEmpty else { return nil }
     var table = DataTable(
       "Why jobs of it are dead", [.init("Cause"), .init("Jobs", isNumber: true), .init("Last job")], empty: ""
@@ -152,7 +164,7 @@ enum BatchPage {
       table.add([
         "\(FailureCause(cause.failureClass, code: cause.code).description.shortened(to: 100))",
         "\(cause.count)",
-        "<a href=\"/jobs/\(job)\">\(job)</a>",
+        haveJobsPages ? "<a href=\"/jobs/\(job)\">\(job)</a>" : "\(job)",
       ])
     }
     return "<h2>Failures</h2>\n\(table.html)"

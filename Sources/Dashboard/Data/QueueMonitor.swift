@@ -3,13 +3,15 @@ import JobQueue
 public import PostgreSQL
 
 /// What `serve` knows of the queue. It asks the database at most every few seconds, however many ask it, and never
-/// twice at once.
+/// twice at once; for pages that only stay open, when it is its turn.
 public actor QueueMonitor {
   /// How old the status may be that is shown.
   public static let statusAge: Duration = .seconds(5)
   /// How old the totals may be, which cost more.
   public static let totalsAge: Duration = .seconds(60)
 
+  /// What all open pages may cost.
+  nonisolated let budget: LiveBudget
   private let database: ConnectionPool
   private let totalsLimit: Duration
   private let now: @Sendable () -> ContinuousClock.Instant
@@ -18,6 +20,8 @@ public actor QueueMonitor {
   private var failure: (any Error)?
   private var callTimes = CallTimes()
   private var statusAt: ContinuousClock.Instant?
+  /// When the status was read that is known, also where something was changed since.
+  private var readAt: ContinuousClock.Instant?
   private var totalsAt: ContinuousClock.Instant?
   private var refreshing: Task<Void, any Error>?
   /// How often it was told to forget.
@@ -33,6 +37,7 @@ public actor QueueMonitor {
     self.database = database
     self.totalsLimit = totalsLimit
     self.now = now
+    budget = LiveBudget(now: now)
   }
 
   /// The status and the totals as they are known; nothing of a database that does not answer, or that does not answer
@@ -45,20 +50,28 @@ public actor QueueMonitor {
   /// The same for a page, which says why there is nothing.
   ///
   /// - Throws: What the database said last.
-  func current() async throws -> QueueView {
-    try await refresh()
-    guard let status else { throw failure ?? CancellationError() }
+  func current(for visit: Visit = .person) async throws -> QueueView {
+    try await refresh(for: visit)
+    guard let status else { throw failure ?? PageFailure.notItsTurn }
     return QueueView(status: status, totals: totals, callTimes: callTimes)
   }
 
   /// Asks the database, unless that was done a moment ago. Whoever comes meanwhile waits for the same answer.
   ///
   /// - Throws: What it said, to whoever has it asked.
-  public func refresh() async throws {
+  public func refresh() async throws { try await refresh(for: .person) }
+
+  private func refresh(for visit: Visit) async throws {
     // What began before something was changed may lack the change, or has failed before it: then it is asked once more.
     while let refreshing { _ = await refreshing.result }
     guard isOld(statusAt, Self.statusAge) else { return }
-    let task = Task { try await ask() }
+    guard let turn = budget.turn(for: visit, "status", atMost: 1, readAt: readAt) else {
+      guard let readAt, status != nil else { return }
+      let age = now() - readAt
+      guard age < LiveBudget.oldest else { throw PageFailure.notItsTurn }
+      return visit.note(age)
+    }
+    let task = Task { try await ask(turn, for: visit) }
     refreshing = task
     try await task.value
   }
@@ -69,14 +82,15 @@ public actor QueueMonitor {
     forgotten += 1
   }
 
-  private func ask() async throws {
+  private func ask(_ turn: LiveBudget.Turn, for visit: Visit) async throws {
     let before = forgotten
     defer {
-      if forgotten == before { statusAt = now() }
+      readAt = now()
+      if forgotten == before { statusAt = readAt }
       refreshing = nil
     }
     do {
-      let read = try await QueueStatus.read(database)
+      let read = try await budget.run(turn) { try await QueueStatus.read(database) }
       status = read
       failure = nil
       callTimes.add(read.workers, at: now())
@@ -88,13 +102,18 @@ public actor QueueMonitor {
       totalsAt = nil
       throw error
     }
-    if isOld(totalsAt, Self.totalsAge) { await askForTotals() }
+    guard isOld(totalsAt, Self.totalsAge) else { return }
+    if let turn = budget.turn(for: visit, "totals", atMost: QueueTotals.statements, readAt: totalsAt) {
+      await askForTotals(turn)
+    }
   }
 
   /// The database answers without them too: where they fail or take too long they are left out, until they are due
   /// again.
-  private func askForTotals() async {
-    let reading = Task { [database] in try await QueueTotals.read(database) }
+  private func askForTotals(_ turn: LiveBudget.Turn) async {
+    let reading = Task { [database, budget] in
+      try await budget.run(turn) { try await QueueTotals.read(database) }
+    }
     let limit = Task { [totalsLimit] in
       do { try await Task.sleep(for: totalsLimit) } catch { return }  // they were read before
       reading.cancel()

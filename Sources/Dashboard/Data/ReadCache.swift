@@ -1,55 +1,135 @@
-/// What pages have read of the database a moment ago. Whoever comes meanwhile gets the same, so that the number of
-/// browsers does not matter.
+/// Something that pages show of the database.
+struct Reading<Value: Sendable>: Sendable {
+  /// Names the question with all its filters.
+  let key: String
+  /// How old it is when it is read anew.
+  var age: Duration = QueueMonitor.statusAge
+  /// How many statements it takes at most.
+  let statements: Int
+  /// Whether the page says how old it is where it was not its turn to be read.
+  var saysAge = true
+  /// Whether a value may be shown while it is read anew, by how long it took to read. Of any other everybody waits for the
+  /// new one.
+  var mayBeOld: @Sendable (Value, _ took: Duration) -> Bool = { _, _ in false }
+  let read: @Sendable () async throws -> Value
+
+  /// What takes long to read, such as sums over all users: it is read anew once a minute while somebody looks, and who
+  /// comes meanwhile is shown what was read before.
+  static func slow(
+    _ key: String, statements: Int, _ read: @escaping @Sendable () async throws -> Value
+  ) -> Reading {
+    Reading(key: key, age: .seconds(60), statements: statements, mayBeOld: { _, _ in true }, read: read)
+  }
+}
+
+/// What pages have read of the database. Whoever comes within some seconds gets the same, so that the number of browsers
+/// does not matter, and whoever comes while it is read waits for that.
 actor ReadCache {
   private struct Entry {
-    let began: ContinuousClock.Instant
-    let reading: Task<any Sendable, any Error>
+    var last: (value: any Sendable, began: ContinuousClock.Instant, took: Duration)?
+    /// Why it could not be read since.
+    var failure: (any Error)?
+    /// Whether something was changed since it was read.
+    var isStale = false
+    var running: (number: Int, task: Task<any Sendable, any Error>)?
+    var askedAt: ContinuousClock.Instant
   }
 
-  /// Pages with other filters are other entries; the oldest makes room.
-  private static let most = 64
+  /// Pages with other filters are other entries; the one makes room for which nobody has asked for longest.
+  private static let most = 256
 
+  private let budget: LiveBudget
   private let now: @Sendable () -> ContinuousClock.Instant
   private var entries: [String: Entry] = [:]
+  private var begun = 0
 
-  init(now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
+  init(_ budget: LiveBudget, now: @escaping @Sendable () -> ContinuousClock.Instant) {
+    self.budget = budget
     self.now = now
   }
 
-  /// What was read under a key, unless that is older than it may be; then it is read again, once for all who ask.
+  /// What a reading has come to, unless that is older than it may be; then it is read again, once for all who ask. A page
+  /// that brings itself up to date is answered with the last one where it is not its turn.
   ///
-  /// - Throws: What the reading threw.
-  func value<Value: Sendable>(
-    _ key: String, noOlderThan age: Duration, _ read: @escaping @Sendable () async throws -> Value
-  ) async throws -> Value {
-    let key = "\(Value.self) \(key)"
-    let reading: Task<any Sendable, any Error>
-    if let entry = entries[key], now() - entry.began < age {
-      reading = entry.reading
-    } else {
-      reading = Task { try await read() }
-      makeRoom()
-      entries[key] = Entry(began: now(), reading: reading)
+  /// - Returns: The value, and how old it is where a newer one is being read.
+  /// - Throws: What the reading threw, to whoever waits for it; a `PageFailure` where it is not its turn and nothing is
+  ///   known.
+  func value<Value>(
+    _ reading: Reading<Value>, for visit: Visit
+  ) async throws -> (value: Value, age: Duration?) {
+    let (key, now) = ("\(Value.self) \(reading.key)", now())
+    var entry = entries[key] ?? Entry(askedAt: now)
+    entry.askedAt = now
+    let last = entry.last.map { (value: Self.cast($0.value, Value.self), age: now - $0.began, took: $0.took) }
+    let isDue = last.map { $0.age >= reading.age } ?? true
+    if isDue || entry.isStale, entry.running == nil {
+      let turn = budget.turn(for: visit, key, atMost: reading.statements, readAt: entry.last?.began)
+      entry.running = turn.map { begin(key, reading, $0) }
+      if turn == nil, let failure = entry.failure { throw failure }
     }
-    do {
-      // The key names the type.
-      guard let value = try await reading.value as? Value else {
-        preconditionFailure("\(key) is of another type")
+    entries[key] = entry
+    makeRoom()
+    if let last {
+      if !isDue, !entry.isStale { return (last.value, nil) }
+      if last.age < LiveBudget.oldest {
+        if entry.running == nil {
+          if reading.saysAge { visit.note(last.age) }
+          return (last.value, nil)
+        }
+        if reading.mayBeOld(last.value, last.took) { return (last.value, last.age) }
       }
-      return value
-    } catch {
-      // Only those who waited get the failure. Whoever comes later has it read again.
-      if entries[key]?.reading == reading { entries[key] = nil }
-      throw error
+    }
+    guard let running = entry.running else { throw PageFailure.notItsTurn }
+    return (Self.cast(try await running.task.value, Value.self), nil)
+  }
+
+  /// Has everything read anew, since something was changed. What is being read is shown to nobody who comes later.
+  func forget() {
+    for key in entries.keys {
+      entries[key]?.isStale = true
+      entries[key]?.running = nil
     }
   }
 
-  /// Forgets everything, as after something was changed.
-  func forget() { entries = [:] }
+  private func begin<Value>(
+    _ key: String, _ reading: Reading<Value>, _ turn: LiveBudget.Turn
+  ) -> (number: Int, task: Task<any Sendable, any Error>) {
+    begun += 1
+    let (number, began) = (begun, now())
+    let task = Task { () async throws -> any Sendable in
+      do {
+        let value = try await budget.run(turn) { try await reading.read() }
+        end(key, number) { [now] entry in
+          entry.last = (value, began, now() - began)
+          entry.isStale = false
+          entry.failure = nil
+        }
+        return value
+      } catch {
+        // Those who waited get the failure. Whoever comes later has it read again.
+        end(key, number) { $0.failure = error }
+        throw error
+      }
+    }
+    return (number, task)
+  }
+
+  private func end(_ key: String, _ number: Int, _ change: (inout Entry) -> Void) {
+    guard var entry = entries[key], entry.running?.number == number else { return }
+    entry.running = nil
+    change(&entry)
+    entries[key] = entry
+  }
 
   private func makeRoom() {
-    guard entries.count >= Self.most, let oldest = entries.min(by: { $0.value.began < $1.value.began })
+    guard entries.count > Self.most, let oldest = entries.min(by: { $0.value.askedAt < $1.value.askedAt })
     else { return }
     entries[oldest.key] = nil
+  }
+
+  /// The key names the type.
+  private static func cast<Value>(_ value: any Sendable, _: Value.Type) -> Value {
+    guard let value = value as? Value else { preconditionFailure("a reading is of another type") }
+    return value
   }
 }

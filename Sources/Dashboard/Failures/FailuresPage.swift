@@ -15,8 +15,11 @@ enum FailuresPage {
   private static let most = 40
 
   private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
-    let groups = try await context.cached("failures") { try await JobDirectory($0).failureGroups() }
-    let mayRetry = try await context.has(JobChange.roles)
+    let groups = try await context.value(
+      of: Reading(key: "failures", statements: context.shards.count) {
+        try await context.jobs.failureGroups()
+      })
+    let mayRetry = try await context.jobRights().changesAll
     return Page(
       title: Section.failures.title,
       content: .live(

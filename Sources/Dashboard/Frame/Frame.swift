@@ -1,3 +1,5 @@
+import Formatting
+import HTTPServing
 import Markup
 
 /// What stands around every page: title, menu, who reads it, and the links to the stylesheet and the script.
@@ -8,8 +10,12 @@ struct Frame {
   var sections: [Section] = []
   /// As whom the page was read, and where.
   var foot: HTML
-  /// What was done a moment ago.
-  var message: String?
+  /// What came of what was asked for a moment ago.
+  var message: Message?
+  /// How old the oldest of what is shown is, where it was not its turn to be read; nil where nothing is.
+  var age: Duration?
+  /// What stands behind the path of the page's address.
+  var query = FormValues()
 
   /// How often a page without the script loads itself anew, in seconds.
   private static let reloadSeconds = 10
@@ -26,7 +32,7 @@ struct Frame {
     <title>\(page.title) – analysis queue</title>
     <link rel="stylesheet" href="/style.css">
     <link rel="icon" href="/icon.svg" type="image/svg+xml">
-    \(page.isLive ? Self.reload : "" as HTML)</head>
+    \(page.isLive ? reload : "" as HTML)</head>
     <body>
     <a class="skip" href="#content">To the content</a>
     <header>
@@ -34,8 +40,8 @@ struct Frame {
     \(menu)</header>
     <main id="content" tabindex="-1"\(page.isLive ? " data-live" : "" as HTML)>
     <h1>\(page.title)</h1>
-    \(notice)<p id="live-state" class="notice" role="status" hidden></p>
-    \(page.content)
+    \(message?.html)<p id="live-state" class="notice" role="status" hidden></p>
+    \(page.isLive ? asOf : nil)\(page.content)
     </main>
     <footer>\(foot)</footer>
     </body>
@@ -44,20 +50,30 @@ struct Frame {
     """
   }
 
-  private static let reload: HTML = """
-    <script src="/live.js" defer></script>
-    <noscript><meta http-equiv="refresh" content="\(reloadSeconds)"></noscript>
+  private var reload: HTML {
+    let pairs = query.pairs.filter { $0.name != Visit.reloadMark }.map {
+      (name: $0.name, value: Optional($0.value))
+    }
+    let address = HTML.address("", pairs + [(Visit.reloadMark, "1")])
+    return """
+      <script src="/live.js" defer></script>
+      <noscript><meta http-equiv="refresh" content="\(Self.reloadSeconds); url=\(address)"></noscript>
 
-    """
+      """
+  }
+
+  /// How old the page is, where it is not as new as an open page may be.
+  private var asOf: HTML {
+    let text = age.map { age in
+      "<p class=\"quiet\">As of \(Moment.age(age.inSeconds.rounded(.up))) ago. The pages that are open are read in turn.</p>"
+        as HTML
+    }
+    return "\(HTML.live("as-of", text ?? ""))\n"
+  }
 
   private var menu: HTML {
     guard !sections.isEmpty else { return "" }
     return "<nav aria-label=\"Pages\"><ul>\(sections.map(entry))</ul></nav>\n"
-  }
-
-  private var notice: HTML {
-    guard let message else { return "" }
-    return "<p class=\"notice good\" role=\"status\">\(message)</p>\n"
   }
 
   private func entry(_ entry: Section) -> HTML {

@@ -41,6 +41,8 @@ enum Stylesheet {
     .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); } .quiet { color: var(--quiet); }
     .notice { padding: .75rem 1rem; border-left: 4px solid var(--warn); background: var(--soft); }
     .notice.good, .notice.warn, .notice.bad { color: var(--ink); }
+    .notice[role=alert].bad { color: var(--bad); font-weight: 700; } .notice[role=alert].bad p + p { font-weight: 400; }
+    .notice p { margin: .25rem 0; }
     .notice.good { border-color: var(--good); } .notice.bad { border-color: var(--bad); }
     figure { margin: 1rem 0; }
     figcaption, .axis, .legend { color: var(--quiet); font-size: .875rem; }
@@ -66,7 +68,6 @@ enum Stylesheet {
     a.button { display: inline-block; border: 1px solid var(--quiet); border-radius: .3rem; padding: .35rem .6rem;
       background: var(--soft); color: var(--ink); text-decoration: none; }
     a.button:hover { border-color: var(--link); }
-    form.filters p { margin: 0; }
     ol.timeline { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 3px solid var(--line); }
     ol.timeline li { padding: .25rem 0 .75rem; overflow-wrap: anywhere; }
     ul.pauses { padding-left: 1rem; }

@@ -4,32 +4,11 @@ import HTTPServing
 import JobQueue
 import Markup
 
-extension JobChange {
-  /// The roles of which any may change jobs on the dashboard.
-  static let roles: [DatabaseRole] = [.operator]
-
-  /// Changes jobs that this login sees. Those that somebody else has changed since the question was asked, so that they
-  /// cannot be changed so any more, are left alone.
-  func apply(
-    to jobs: [JobID], _ request: HTTPRequest, _ context: DashboardContext
-  ) async throws -> [JobChangeOutcome] {
-    let directory = JobDirectory(context.database)
-    let found = try await directory.states(jobs)
-    let open = jobs.filter { found[$0].map(states.contains) ?? false }
-    let changed = try await directory.change(
-      open, self, by: context.actor(reason: try Confirmation.reason(request)))
-    let left = Set(jobs).subtracting(open).map {
-      JobChangeOutcome.untouched(found[$0]?.rawValue ?? "unknown")
-    }
-    return changed.map(\.outcome) + left
-  }
-}
-
 /// Changes of one job.
 enum JobActions {
   static let all = JobChange.allCases.map { change in
     DashboardAction(
-      path: "/jobs/*/\(change.rawValue)", section: .jobs, roles: JobChange.roles,
+      path: "/jobs/*/\(change.rawValue)", section: .jobs, roles: change.roles,
       confirm: { request, context in try await confirm(change, request, context) },
       perform: { request, context in try await perform(change, request, context) })
   }
@@ -38,12 +17,12 @@ enum JobActions {
     _ change: JobChange, _ request: HTTPRequest, _ context: DashboardContext
   ) async throws -> Confirmation {
     let job = try JobPage.job(request)
-    guard let state = try await JobDirectory(context.database).states([job])[job] else {
+    guard let found = try await change.found([job], context)[job] else {
       throw PageFailure.missing("There is no job \(job), or none that login \(context.login) may see.")
     }
-    guard change.states.contains(state) else {
+    guard found.isMeant else {
       throw PageFailure(
-        status: 409, title: "Not possible", message: "Job \(job) is \(state.rawValue).",
+        status: 409, title: "Not possible", message: "Job \(job) is \(found.state).",
         advice: "Look at the job again: somebody else may have changed it.")
     }
     let (title, button) =
@@ -54,8 +33,8 @@ enum JobActions {
       }
     return Confirmation(
       title: title,
-      content: "<p>It is \(state.html). \(change.consequences(1, undoneBy: "on its page"))</p>",
-      button: button, back: "/jobs/\(job)")
+      content: "<p>It is \(found.state). \(change.consequences(1, undoneBy: "where it is shown"))</p>",
+      button: button, back: try await place(of: job, request, context))
   }
 
   private static func perform(
@@ -63,6 +42,18 @@ enum JobActions {
   ) async throws -> DashboardAction.Outcome {
     let job = try JobPage.job(request)
     let outcomes = try await change.apply(to: [job], request, context)
-    return .init(message: "Job \(job): \(outcomes.first?.text ?? "unchanged").", path: "/jobs/\(job)")
+    let outcome = outcomes.first ?? .untouched("unknown")
+    // A job that is gone has no page.
+    let path =
+      outcome == .untouched("unknown") ? Section.jobs.path : try await place(of: job, request, context)
+    return .init(message: Message([outcome], text: "Job \(job): \(outcome.text)."), path: path)
+  }
+
+  /// Where a job is shown to this login: on its page, or in the list that the address names.
+  private static func place(
+    of job: JobID, _ request: HTTPRequest, _ context: DashboardContext
+  ) async throws -> String {
+    guard try await context.jobRights().seesOwnAlone else { return "/jobs/\(job)" }
+    return try JobQuestion(request.query).address(Section.jobs.path)
   }
 }

@@ -21,10 +21,11 @@ enum JobPage {
 
   private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
     let job = try job(request)
-    guard let detail = try await detail(job, isUpdate: request.headers["x-live"] != nil, context) else {
+    guard let detail = try await detail(job, context) else {
       throw PageFailure.missing("There is no job \(job), or none that login \(context.login) may see.")
     }
-    let mayChange = try await context.has(JobChange.roles)
+    // Whose it is, a back-end that sees the jobs of others is not told.
+    let mayChange = try await context.jobRights().changesAll
     return Page(
       title: "Job \(job)",
       content: .live(
@@ -42,15 +43,15 @@ enum JobPage {
 
   /// The job. Who reads a result is recorded each time: it is never shown from what was read for somebody else, and not
   /// read where a page only brings itself up to date.
-  private static func detail(
-    _ job: JobID, isUpdate: Bool, _ context: DashboardContext
-  ) async throws -> JobDetail? {
-    guard isUpdate else {
-      return try await JobDirectory(context.database).show(job, by: context.actor(reason: nil))
-    }
-    return try await context.cached("job \(job)") { database in
-      try await JobDirectory(database).show(job, readsResult: false)
-    }
+  private static func detail(_ job: JobID, _ context: DashboardContext) async throws -> JobDetail? {
+    let isLive = context.visit.isLive
+    let known = try await context.value(
+      of: Reading(
+        key: "job \(job)", age: isLive ? QueueMonitor.statusAge : .zero, statements: 4 + context.shards.count
+      ) { try await context.jobs.showWithoutResult(job) })
+    guard !isLive, var detail = known else { return known }
+    try await context.jobs.readResult(of: &detail, by: context.actor(reason: nil))
+    return detail
   }
 
   private static func facts(_ detail: JobDetail) -> HTML {
@@ -88,21 +89,13 @@ enum JobPage {
     let job = detail.summary
     let changes = JobChange.allCases.filter { mayChange && $0.states.contains(job.state) }
     let links = changes.map { change -> HTML in
-      "<a class=\"button\" href=\"/jobs/\(job.id.description)/\(change.rawValue)\">\(title(change))</a> "
+      "<a class=\"button\" href=\"/jobs/\(job.id.description)/\(change.rawValue)\">\(change.title)…</a> "
     }
     let alike: HTML? =
       job.state == .dead
       ? "<a class=\"button\" href=\"\(JobQuestion(like: job.id).address("/jobs"))\">Jobs that died of the same cause</a>"
       : nil
     return links.isEmpty && alike == nil ? "" : "<p class=\"buttons\">\(links)\(alike)</p>"
-  }
-
-  private static func title(_ change: JobChange) -> String {
-    switch change {
-    case .retry: "Retry…"
-    case .cancel: "Cancel…"
-    case .uncancel: "Queue again…"
-    }
   }
 
   // MARK: - The result
@@ -116,8 +109,11 @@ enum JobPage {
     }
     guard let result = detail.result else {
       guard detail.summary.state == .succeeded else { return "" }
-      return
-        "<h2>Result</h2>\n<p>Load the page anew to see what was found; the audit records that it is read.</p>"
+      return """
+        <h2>Result</h2>
+        <p><a href="/jobs/\(detail.summary.id.description)">Load the page anew</a> to see what was found; the audit \
+        records that it is read.</p>
+        """
     }
     var table = DataTable(
       "What was found", [.init("Condition"), .init("Confidence", isNumber: true), .init("Band")],

@@ -22,7 +22,7 @@ enum JobPicture {
 
   static func answer(_ request: HTTPRequest, _ context: DashboardContext) async throws -> HTTPAnswer {
     let job = try JobPage.job(request)
-    let picture = try await JobDirectory(context.database).picture(of: job, by: context.actor(reason: nil))
+    let picture = try await context.jobs.picture(of: job, by: context.actor(reason: nil))
     guard let picture else {
       throw PageFailure.missing(
         "There is no picture of job \(job) any more, or none that login \(context.login) may see.")
@@ -34,7 +34,8 @@ enum JobPicture {
       return answer
     } catch let error as UnreadablePicture {
       throw PageFailure(
-        status: 409, title: "The picture cannot be shown", message: error.reason, advice: error.advice)
+        status: 409, title: "The picture cannot be shown", message: error.reason,
+        advice: error.advice ?? "Ask who runs this system; the server's log may say more.")
     }
   }
 

@@ -46,6 +46,20 @@ struct JobQuestion: Sendable, Equatable {
   /// Whether anything narrows it.
   var isOfAll: Bool { words.isEmpty }
 
+  /// Whether jobs are meant that a back-end finds as its own, without their causes.
+  var isOfLabel: Bool {
+    (filter.batch != nil || filter.reference != nil) && filter.cause == nil && like == nil
+  }
+
+  /// What is said to a back-end that names neither a batch nor a reference.
+  static func lacksLabel(_ context: DashboardContext) -> PageFailure {
+    PageFailure(
+      status: 403, title: "Not allowed",
+      message:
+        "Login \(context.login) finds the jobs that it has submitted by their batch or reference alone.",
+      advice: "Enter a batch or a reference, and no cause; the page Batches lists the batches.")
+  }
+
   /// Whether dead jobs alone are meant: they are listed with their causes, those that died last first.
   var isOfDead: Bool { filter.state == .dead }
 

@@ -18,27 +18,45 @@ enum JobsPage {
 
   private static func render(_ request: HTTPRequest, _ context: DashboardContext) async throws -> Page {
     let question = try JobQuestion(request.query)
-    let place = try place(request.query["after"], question)
-    let list = try await context.cached(question.address("jobs", [("after", place?.text ?? "")])) {
-      database in
-      try await List.read(question, after: place, JobDirectory(database))
-    }
+    let rights = try await context.jobRights()
+    if rights.seesOwnAlone, !question.isOfLabel { return try ownJobs(question, context) }
+    let isByEnd = question.isOfDead && !rights.seesOwnAlone
+    let place = try place(request.query["after"], isByEnd: isByEnd)
+    let list = try await context.value(
+      of: Reading(
+        key: question.address("jobs", [("after", place?.text ?? "")]),
+        // A user's shard, or a cause, is looked for first, and why jobs are dead afterwards.
+        statements: 2 * context.shards.count + (question.filter.user == nil ? 0 : 1)
+          + (question.like == nil ? 0 : context.shards.count + 1)
+      ) { try await List.read(question, after: place, context.jobs, rights) })
     let title = question.isOfAll ? nil : "Jobs: \(question.description.shortened(to: nameLength))"
     return Page(
       title: title ?? Section.jobs.title,
       content: """
         \(filters(question))
-        \(try await context.has(JobChange.roles) ? changes(question, list) : nil)
-        \(HTML.live("list", list.table(isFirst: place == nil)))
+        \(changes(question, list, rights))
+        \(HTML.live("list", list.table(isFirst: place == nil, question, rights)))
         \(next(question, list))
         """,
       isLive: place == nil)
   }
 
-  private static func place(_ text: String?, _ question: JobQuestion) throws(PageFailure) -> ListPlace? {
+  /// What a back-end sees that has not said which of its jobs it means.
+  private static func ownJobs(_ question: JobQuestion, _ context: DashboardContext) throws -> Page {
+    let lack = JobQuestion.lacksLabel(context)
+    guard question.isOfAll else { throw lack }
+    return Page(
+      title: Section.jobs.title,
+      content: """
+        \(filters(question))
+        <p>\(lack.message) Enter one of them, or choose one of the <a href="/batches">batches</a>.</p>
+        """)
+  }
+
+  private static func place(_ text: String?, isByEnd: Bool) throws(PageFailure) -> ListPlace? {
     guard let text, !text.isEmpty else { return nil }
     guard let place = ListPlace(text) else { throw .invalid("The list does not go on there.") }
-    switch (place, question.isOfDead) {
+    switch (place, isByEnd) {
     case (.number, false), (.ended, true): return place
     default: throw .invalid("The list that goes on there is another one.")
     }
@@ -85,9 +103,10 @@ enum JobsPage {
   }
 
   /// What can be done to all that match. Without a filter that would be to everything, and is not offered.
-  private static func changes(_ question: JobQuestion, _ list: List) -> HTML {
+  private static func changes(_ question: JobQuestion, _ list: List, _ rights: JobRights) -> HTML {
     guard !question.isOfAll, !list.rows.isEmpty else { return "" }
-    let links = JobChange.allCases.compactMap { change -> HTML? in
+    let links = JobChange.allCases.filter { rights.may($0, own: rights.seesOwnAlone) }.compactMap {
+      change -> HTML? in
       guard question.filter.state.map(change.states.contains) ?? (change != .uncancel) else { return nil }
       return "<a class=\"button\" href=\"\(MatchingJobs.path(change, question))\">\(title(change))</a> "
     }
@@ -129,10 +148,10 @@ extension JobsPage {
     let isOfDead: Bool
 
     static func read(
-      _ question: JobQuestion, after place: ListPlace?, _ directory: JobDirectory
+      _ question: JobQuestion, after place: ListPlace?, _ directory: JobDirectory, _ rights: JobRights
     ) async throws -> List {
       let filter = try await question.filter(directory)
-      if question.isOfDead {
+      if question.isOfDead, !rights.seesOwnAlone {
         var after: FailedJobCursor?
         if case .ended(let cursor)? = place { after = cursor }
         let page = try await directory.failed(filter, after: after, limit: JobsPage.size)
@@ -143,31 +162,47 @@ extension JobsPage {
       var after: JobCursor?
       if case .number(let cursor)? = place { after = cursor }
       let page = try await directory.list(filter, after: after, limit: JobsPage.size)
-      let causes = try await directory.causes(of: page.jobs)
+      let causes = rights.seesOwnAlone ? [:] : try await directory.causes(of: page.jobs)
       return List(
         rows: page.jobs.map { Row(job: $0, cause: causes[$0.id], worker: nil) },
         next: page.next.map { .number($0) }, isCutShort: page.isCutShort, isOfDead: false)
     }
 
-    func table(isFirst: Bool) -> HTML {
+    func table(isFirst: Bool, _ question: JobQuestion, _ rights: JobRights) -> HTML {
       let end = isOfDead ? "Worker" : "File"
+      var columns: [DataTable.Column] = [
+        .init("Job"), .init("User"), .init("Lane"), .init("State"), .init("Submitted"), .init("Ended"),
+        .init("Cause"), .init("Attempts", isNumber: true), .init(end),
+      ]
+      // What has no page is changed from here.
+      if rights.seesOwnAlone { columns.append(.init("What to do")) }
       var table = DataTable(
-        isOfDead ? "Dead jobs, those that died last first" : "Jobs, the latest first",
-        [
-          .init("Job"), .init("User"), .init("Lane"), .init("State"), .init("Submitted"), .init("Ended"),
-          .init("Cause"), .init("Attempts", isNumber: true), .init(end),
-        ], empty: isCutShort ? "No jobs so far." : isFirst ? "No jobs." : "No more jobs.")
+        isOfDead ? "Dead jobs, those that died last first" : "Jobs, the latest first", columns,
+        empty: isCutShort ? "No jobs so far." : isFirst ? "No jobs." : "No more jobs.")
       for row in rows {
         let job = row.job
-        table.add([
-          "<a href=\"/jobs/\(job.id.description)\">\(job.id.description)</a>",
+        let number = job.id.description
+        let cells: [HTML] = [
+          rights.seesOwnAlone ? "\(number)" : "<a href=\"/jobs/\(number)\">\(number)</a>",
           "\(job.user.shortened(to: JobsPage.nameLength))", "\(job.lane.description)", job.state.html,
           .time(job.createdAt), .time(job.finishedAt),
           "\(row.cause?.description.shortened(to: JobsPage.nameLength) ?? "")", "\(job.attempts)",
           "\((isOfDead ? row.worker : job.sourceName)?.shortened(to: JobsPage.nameLength) ?? "")",
-        ])
+        ]
+        table.add(cells + (rights.seesOwnAlone ? [Self.changes(of: job, question, rights)] : []))
       }
       return table.html
+    }
+
+    private static func changes(of job: JobSummary, _ question: JobQuestion, _ rights: JobRights) -> HTML {
+      let links = JobChange.allCases.filter { rights.may($0, own: true) && $0.states.contains(job.state) }.map
+      {
+        change -> HTML in
+        let path = question.address("/jobs/\(job.id)/\(change.rawValue)")
+        return
+          "<a href=\"\(path)\" aria-label=\"\(change.title) job \(job.id.description)\">\(change.title)…</a>"
+      }
+      return "\(links)"
     }
   }
 }

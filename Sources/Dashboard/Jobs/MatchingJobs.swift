@@ -16,7 +16,7 @@ enum MatchingJobs {
 
   static let actions = JobChange.allCases.map { change in
     DashboardAction(
-      path: "/matching/\(change.rawValue)", section: .jobs, roles: JobChange.roles,
+      path: "/matching/\(change.rawValue)", section: .jobs, roles: change.roles,
       confirm: { request, context in try await confirm(change, request, context) },
       perform: { request, context in try await perform(change, request, context) })
   }
@@ -27,14 +27,18 @@ enum MatchingJobs {
   }
 
   /// Which jobs an address means for a change.
-  private static func question(_ change: JobChange, _ request: HTTPRequest) throws(PageFailure) -> JobQuestion
-  {
+  private static func question(
+    _ change: JobChange, _ request: HTTPRequest, _ context: DashboardContext
+  ) async throws -> JobQuestion {
     let question = try JobQuestion(request.query)
     guard !question.isOfAll else {
-      throw .invalid("Nothing narrows the choice, and not all jobs are changed at once.")
+      throw PageFailure.invalid("Nothing narrows the choice, and not all jobs are changed at once.")
+    }
+    if try await context.jobRights().seesOwnAlone, !question.isOfLabel {
+      throw JobQuestion.lacksLabel(context)
     }
     if let state = question.filter.state, !change.states.contains(state) {
-      throw .invalid("A job that is \(state.rawValue) cannot be changed so.")
+      throw PageFailure.invalid("A job that is \(state.rawValue) cannot be changed so.")
     }
     return question
   }
@@ -42,8 +46,8 @@ enum MatchingJobs {
   private static func confirm(
     _ change: JobChange, _ request: HTTPRequest, _ context: DashboardContext
   ) async throws -> Confirmation {
-    let question = try question(change, request)
-    let directory = JobDirectory(context.database)
+    let question = try await question(change, request, context)
+    let directory = context.jobs
     let found = try await directory.jobs(
       try await question.filter(directory), for: change, limit: most + 1, pages: pages)
     let jobs = found.jobs.prefix(most)
@@ -65,7 +69,7 @@ enum MatchingJobs {
       title: "\(verb(change)) \(counted(jobs.count))?",
       content: """
         <p>Meant: \(question.description.shortened(to: 300)).</p>
-        <p>\(change.consequences(jobs.count, undoneBy: "on its page, and all in the list of cancelled jobs"))</p>
+        <p>\(change.consequences(jobs.count, undoneBy: "where it is shown, and all in the list of cancelled jobs"))</p>
         <p>Only the jobs that were counted are changed; what comes to match later is not.</p>
         \(more)
         """,
@@ -79,12 +83,12 @@ enum MatchingJobs {
     guard let jobs = request.form["jobs"].flatMap({ JobNumbers.read($0, atMost: most) }), !jobs.isEmpty else {
       throw PageFailure.invalid("The form does not name the jobs that were counted.")
     }
-    let question = try question(change, request)
+    let question = try await question(change, request, context)
     // The form comes from the browser, and may name jobs that this login does not see.
     let outcomes = try await change.apply(to: jobs, request, context)
     // The job that named the cause is not dead any more.
     let path = question.like == nil ? question.address("/jobs") : Section.failures.path
-    return .init(message: summary(outcomes), path: path)
+    return .init(message: Message(outcomes, text: summary(outcomes)), path: path)
   }
 
   /// `3089 jobs: cancelled. 2 jobs: unchanged: it was analysed before.`

@@ -12,12 +12,8 @@ extension DashboardPage {
   ) { _, context in
     let view = try await context.queue()
     let overview = Overview(view: view, mayPause: try await context.has(Pauses.roles))
-    let hour = try await context.cached("hour", noOlderThan: .seconds(20)) { database in
-      try await QueuePast.read(database, seconds: 3600, parts: 60)
-    }
-    let day = try await context.cached("day", noOlderThan: .seconds(60)) { database in
-      try await QueuePast.read(database, seconds: 86_400, parts: 96)
-    }
+    let hour = try await context.value(of: past("hour", age: .seconds(20), 3600, parts: 60, context))
+    let day = try await context.value(of: past("day", age: .seconds(60), 86_400, parts: 96, context))
     return Page(
       title: "Overview",
       content: """
@@ -25,6 +21,14 @@ extension DashboardPage {
         \(HTML.live("past", PastCharts(title: "The last hour", past: hour).html))
         \(HTML.live("day", PastCharts(title: "The last day", past: day).html))
         """, isLive: true)
+  }
+
+  private static func past(
+    _ key: String, age: Duration, _ seconds: Int32, parts: Int32, _ context: DashboardContext
+  ) -> Reading<[QueuePast]> {
+    Reading(key: key, age: age, statements: 1, saysAge: false) { [database = context.database] in
+      try await QueuePast.read(database, seconds: seconds, parts: parts)
+    }
   }
 }
 

@@ -54,7 +54,7 @@ enum Pauses {
           case .changed: "was paused already; its reason and end are new"
           case .unchanged: "was paused already"
           }
-        return .init(message: "\(scope.description) \(text).", path: "/")
+        return .init(done: "\(scope.description) \(text).", path: "/")
       }),
     DashboardAction(
       path: "/resume", section: .overview, roles: roles,
@@ -71,7 +71,7 @@ enum Pauses {
         let wasPaused = try await PauseDirectory(context.database).resume(
           scope, by: context.actor(reason: try Confirmation.reason(request)))
         return .init(
-          message: "\(scope.description) \(wasPaused ? "is resumed" : "was not paused").", path: "/")
+          done: "\(scope.description) \(wasPaused ? "is resumed" : "was not paused").", path: "/")
       }),
   ]
 

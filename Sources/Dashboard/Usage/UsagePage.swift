@@ -10,9 +10,11 @@ extension DashboardPage {
     path: "/usage", section: .usage, roles: [.auditor, .administrator, .reporter]
   ) { request, context in
     let after = request.query["after"]
-    let users = try await context.cached("users \(after ?? "")") { database in
-      try await UserDirectory(database).list(after: after, limit: UsageList.most)
-    }
+    let users = try await context.value(
+      of: Reading(key: "users \(after ?? "")", statements: 1 + context.shards.count) {
+        [database = context.database] in
+        try await UserDirectory(database).list(after: after, limit: UsageList.most)
+      })
     return Page(
       title: "Usage",
       content: """
@@ -25,7 +27,11 @@ extension DashboardPage {
   /// The clinics' sums, for those who may read them: a reporter may read users only.
   private static func clinics(_ context: DashboardContext) async throws -> HTML {
     do {
-      return UsageList.table(of: try await context.clinicUsage.value())
+      return UsageList.table(
+        of: try await context.value(
+          of: .slow("clinics", statements: 1) { [database = context.database] in
+            try await ClinicDirectory(database).usage()
+          }))
     } catch let error as JobQueueError where error.lacksRole {
       let failure = await PageFailure(error, needing: [.auditor, .administrator], context)
       return "<p class=\"empty\">\(failure.message)</p>"

@@ -10,9 +10,11 @@ public struct JobDirectory: Sendable {
   package let shards: ShardDirectory
 
   /// The jobs of a database.
-  public init(_ database: ConnectionPool) {
+  ///
+  /// - Parameter shards: its shards; nil to ask for them each time.
+  public init(_ database: ConnectionPool, shards: [Int16]? = nil) {
     self.database = database
-    shards = ShardDirectory(database)
+    self.shards = ShardDirectory(database, shards: shards)
   }
 
   /// How long to wait between two looks: from 50 ms, half as long again each time, up to 1 s.
@@ -117,6 +119,16 @@ public struct JobDirectory: Sendable {
       throw JobQueueError(.notFound, "There is no job \(missing).")
     }
     return locations
+  }
+
+  /// How each of some jobs has ended, nil for one that has not; jobs that are unknown, or another back-end's, are left out.
+  public func ends(of jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState?] {
+    let locations = try await shards.locations(of: jobs)
+    var ends: [JobID: JobState?] = locations.mapValues { _ in nil }
+    for (location, jobs) in Self.grouped(locations) {
+      for (job, state) in try await finishedStates(jobs, at: location) { ends[job] = .some(state) }
+    }
+    return ends
   }
 
   package static func grouped(_ locations: [JobID: JobLocation]) -> [(JobLocation, [JobID])] {

@@ -21,6 +21,9 @@ public struct ConnectionConfiguration: Sendable {
   /// name needs none and is sent as it is. Statements of a pipeline that is no transaction have to be of that kind, and rows
   /// are streamed within a transaction.
   public var searchPath: String?
+  /// Whether the server keeps statements that come again and again parsed. Before the first, a connection asks the server
+  /// whether it is alone with it, which is a statement more.
+  public var keepsStatements = true
   /// More libpq keywords; they win over the connection string.
   public var keywords: [String: String]
   /// Is given the server's notices and warnings, on the loop's thread; nil drops them.

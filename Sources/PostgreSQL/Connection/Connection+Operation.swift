@@ -55,6 +55,7 @@ extension Connection {
       throw described(error, label)
     }
     current = operation
+    operation.began = operation.count?.now()
     return operation
   }
 
@@ -86,6 +87,7 @@ extension Connection {
       if wire.hasFailed { loseFailed() } else { await pause() }
     }
     forget(operation)
+    if let began = operation.began { operation.count?.ended(since: began) }
     condition.isClean = wire.isIdle && listeners.isEmpty && !hasMetReadOnly
     current = nil
     if !keepingTurn { operation.gate.leave() }

@@ -7,7 +7,7 @@ extension Connection {
   func preparedName(
     of statement: SQLStatement, _ operation: Operation
   ) async throws(PostgreSQLError) -> String? {
-    guard statement.isRepeated else { return nil }
+    guard statement.isRepeated, configuration.keepsStatements else { return nil }
     let key = PreparedStatements.Key(statement)
     switch prepared.use(key) {
     case .once: return nil

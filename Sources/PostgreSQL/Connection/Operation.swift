@@ -22,6 +22,9 @@ final class Operation {
   /// the server undoes with the connection.
   let hasEffectsOfItsOwn: Bool
 
+  /// Who counts it, and since when it has the connection.
+  let count = StatementCount.current
+  var began: ContinuousClock.Instant?
   var timers: [TimerToken] = []
   var interruption: Interruption?
   var isSent = false
