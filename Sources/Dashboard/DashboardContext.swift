@@ -91,11 +91,12 @@ public struct DashboardContext: Sendable {
 
   /// Refuses a login that has none of some roles, before it fills in a form.
   func require(_ roles: [DatabaseRole]) async throws {
-    let login = try await login(noOlderThan: QueueMonitor.statusAge)
+    let login = try await login()
     guard login.has(anyOf: roles) else { throw PageFailure(login, lacks: roles) }
   }
 
-  private func login(noOlderThan age: Duration) async throws -> DatabaseLogin {
+  /// Who is logged in, with the roles that the login had at most so long ago.
+  func login(noOlderThan age: Duration = QueueMonitor.statusAge) async throws -> DatabaseLogin {
     // Two: names are looked for in the server's own schema, which is said before.
     try await value(
       of: Reading(key: "login", age: age, statements: 2, saysAge: false) { [database] in

@@ -88,7 +88,7 @@ extension PageFailure {
     let server =
       error as? PostgreSQLError ?? (error as? JobQueueError)?.underlying as? PostgreSQLError
       ?? (error as? ReportsError)?.underlying as? PostgreSQLError
-    if server?.lacksRole == true, let login = try? await DatabaseLogin.read(context.database) {
+    if server?.lacksRole == true, let login = try? await context.login() {
       self.init(login, lacks: roles)
       return
     }

@@ -1,5 +1,6 @@
 """Looks at every page and action of the dashboard in Chromium. Called by scripts/check-dashboard: FOLDER, and the
-addresses of the dashboards of the database's owner, of an operator and of a clinician."""
+addresses of the dashboards of the database's owner, of an operator, of a clinician and of a submitter, who has submitted
+all jobs."""
 
 import pathlib
 import sys
@@ -48,19 +49,31 @@ ACTIONS = [
     ("resume", "/resume?type=throat", {}, "throat is resumed."),
 ]
 
-# What a login of one role is refused: the pages, by their names, and the role that the refusal names.
+# Every action of a submitter's login; it leads back to the list of the batch.
+OWN_ACTIONS = [
+    ("cancel-own", "/jobs/20/cancel?batch=B1", {}, "Job 20: cancelled."),
+    ("uncancel-own", "/jobs/20/uncancel?batch=B1", {}, "Job 20: queued again"),
+]
+
+# What a login of one role is refused: the pages, by their names, and what the refusal names.
 AUDIT = ["audit", "audit-found", "audit-verification", "audit-verify"]
 CHANGES = ["job-cancel", "failures-retry", "batch-cancel", "pause"]
 REFUSED = {
     "operator": {name: "analysis_auditor" for name in ["usage"] + AUDIT},
     "clinician": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
     | {name: "analysis_operator" for name in ["overview", "workers"] + CHANGES},
+    "submitter": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
+    | {
+        name: "analysis_operator"
+        for name in [
+            "overview", "workers", "job-waiting", "job-dead", "job-done", "failures", "failures-retry", "pause"]
+    }
+    | {"jobs-dead": "by their batch or reference"},
 }
 
-# Links to what changes something.
-OFFERS = ", ".join(
-    f"main a[href{place}]"
-    for place in ("*='/retry'", "*='/cancel'", "*='/uncancel'", "^='/pause'", "^='/resume'"))
+# Links to what changes something and is refused to a login of one role.
+NOT_OWN = ["*='/retry'", "^='/pause'", "^='/resume'"]
+OFFERS = {"clinician": NOT_OWN + ["*='/cancel'", "*='/uncancel'"], "submitter": NOT_OWN}
 
 # The rules themselves, of the package that has the newer ones.
 RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
@@ -146,6 +159,20 @@ def check_keyboard(driver, where):
         fault(where, f"{seen} of {count} places are reached by key")
 
 
+def check_refusal(driver, where):
+    """A refusal comes first, is read out, stands in red, and says in a second sentence what to do next."""
+    refusal = driver.execute_script(
+        "const shown = [...document.querySelector('main').children].filter((e) => e.offsetHeight > 0);"
+        "const [title, notice] = shown, probe = document.createElement('i');"
+        "probe.style.color = getComputedStyle(document.documentElement).getPropertyValue('--bad');"
+        "document.body.append(probe);"
+        "const red = getComputedStyle(probe).color; probe.remove();"
+        "return [title.tagName, notice.getAttribute('role'), getComputedStyle(notice).color === red,"
+        " notice.querySelectorAll('p').length]")
+    if refusal != ["H1", "alert", True, 2]:
+        fault(where, f"the refusal is not as it should be: {refusal}")
+
+
 def check_log(driver, where, status):
     """The browser's log tells of no fault but a page that was answered with a status."""
     for entry in driver.get_log("browser"):
@@ -162,21 +189,24 @@ def look(driver, address, folder):
                 driver.get(address + path)
                 if driver.find_element(By.TAG_NAME, "h1").text != heading:
                     fault(where, f"its heading is {driver.find_element(By.TAG_NAME, 'h1').text}")
+                if heading == "Not understood":
+                    check_refusal(driver, where)
                 check_width(driver, where)
                 check_rules(driver, where)
                 if scheme == "light":
                     check_keyboard(driver, where)
                 picture(driver, folder, where)
         if is_live:
-            driver.execute_script("document.querySelector('main [data-live]').textContent = 'old'")
+            part = "main [data-live]:not(#as-of)"
+            driver.execute_script(f"document.querySelector('{part}').textContent = 'old'")
             WebDriverWait(driver, 20).until(
-                lambda d: d.find_element(By.CSS_SELECTOR, "main [data-live]").text != "old", f"{name} is not live")
+                lambda d: d.find_element(By.CSS_SELECTOR, part).text != "old", f"{name} is not live")
         # A page that refuses is meant to.
         check_log(driver, name, "400")
 
 
 def look_as(driver, role, address, folder):
-    """Each page is shown to a login of one role, or refused with the role that it needs. A clinician is offered no change."""
+    """Each page is shown to a login of one role, or refused with the role that it needs. None is offered what is refused."""
     for name, path, heading, _ in PAGES:
         needed = REFUSED[role].get(name)
         for (size, width, height), scheme in zip(SIZES, SCHEMES):
@@ -186,9 +216,12 @@ def look_as(driver, role, address, folder):
             found = driver.find_element(By.TAG_NAME, "h1").text
             if found != (heading if needed is None else "Not allowed"):
                 fault(where, f"its heading is {found}")
-            if needed and f"needs the role {needed}" not in driver.find_element(By.TAG_NAME, "main").text:
+            if needed and needed not in driver.find_element(By.TAG_NAME, "main").text:
                 fault(where, f"it does not name {needed}")
-            if role == "clinician" and driver.find_elements(By.CSS_SELECTOR, OFFERS):
+            if needed:
+                check_refusal(driver, where)
+            offers = ", ".join(f"main a[href{place}]" for place in OFFERS.get(role, []))
+            if offers and driver.find_elements(By.CSS_SELECTOR, offers):
                 fault(where, "it offers what is refused")
             check_width(driver, where)
             check_rules(driver, where)
@@ -211,8 +244,34 @@ def look_without_scripts(driver, address, folder):
     driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def act(driver, address, folder, suffix=""):
-    for name, path, fields, message in ACTIONS:
+def refuse(driver, address, folder):
+    """Of an action that somebody else has taken meanwhile it is said that it was refused."""
+    path = "/jobs/19/cancel"
+    button = "form.confirm button"
+    driver.get(address + path)
+    first = driver.current_window_handle
+    driver.switch_to.new_window("tab")
+    driver.get(address + path)
+    driver.find_element(By.CSS_SELECTOR, button).click()
+    driver.close()
+    driver.switch_to.window(first)
+    driver.find_element(By.CSS_SELECTOR, button).click()
+    for size, width, height in SIZES:
+        for scheme in SCHEMES:
+            where = f"refused-{size}-{scheme}"
+            show(driver, width, height, scheme)
+            if "unchanged: it was cancelled before" not in driver.find_element(By.CSS_SELECTOR, "main").text:
+                fault(where, f"it does not say at {driver.current_url} why nothing was done")
+            check_refusal(driver, where)
+            check_width(driver, where)
+            check_rules(driver, where)
+            picture(driver, folder, where)
+    driver.get(address + "/jobs/19/uncancel")
+    driver.find_element(By.CSS_SELECTOR, button).click()
+
+
+def act(driver, address, folder, suffix="", actions=ACTIONS):
+    for name, path, fields, message in actions:
         driver.get(address + path)
         for field, text in fields.items():
             driver.find_element(By.NAME, field).send_keys(text)
@@ -231,13 +290,15 @@ def main(folder, address, *others):
         look(driver, address, folder)
         for role, other in zip(REFUSED, others, strict=True):
             look_as(driver, role, other, folder)
+        refuse(driver, address, folder)
+        act(driver, others[-1], folder, actions=OWN_ACTIONS)
         act(driver, address, folder)
         look_without_scripts(driver, address, folder)
     finally:
         driver.quit()
     for one in faults:
         print(one)
-    print(f"{len(PAGES)} pages, as {1 + len(others)} logins, and {len(ACTIONS)} actions looked at, {len(faults)} faults")
+    print(f"{len(PAGES)} pages, as {1 + len(others)} logins, and {len(ACTIONS) + len(OWN_ACTIONS)} actions looked at, {len(faults)} faults")
     sys.exit(1 if faults else 0)
 
 

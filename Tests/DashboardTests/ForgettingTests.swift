@@ -25,22 +25,31 @@ struct ForgettingTests {
     func end() { ends.continuation.yield() }
   }
 
+  private static func cache(_ clock: MovedClock = MovedClock()) -> ReadCache {
+    ReadCache(LiveBudget(now: clock.now), now: clock.now)
+  }
+
   @Test("Those who waited for a reading get its failure; whoever comes later has it read again")
   func failed() async throws {
-    let cache = ReadCache()
-    let failing: @Sendable () async throws -> String = { throw TestSupportError("away") }
-    await #expect(throws: TestSupportError.self) {
-      try await cache.value("jobs", noOlderThan: .seconds(600), failing)
+    let cache = Self.cache()
+    @Sendable func value(_ read: @escaping @Sendable () async throws -> String) async throws -> String {
+      try await cache.value(
+        Reading(key: "jobs", age: .seconds(600), statements: 1, read: read), for: .person
+      ).value
     }
-    #expect(try await cache.value("jobs", noOlderThan: .seconds(600)) { "read" } == "read")
-    #expect(try await cache.value("jobs", noOlderThan: .seconds(600), failing) == "read")
+    let failing: @Sendable () async throws -> String = { throw TestSupportError("away") }
+    await #expect(throws: TestSupportError.self) { try await value(failing) }
+    #expect(try await value { "read" } == "read")
+    #expect(try await value(failing) == "read")
   }
 
   @Test("Who comes after a change gets a new reading, not the one that began before it and goes on")
   func forgotten() async throws {
-    let (cache, held) = (ReadCache(), HeldReading())
+    let (cache, held) = (Self.cache(), HeldReading())
     @Sendable func value(_ read: @escaping @Sendable () async -> String) async throws -> String {
-      try await cache.value("jobs", noOlderThan: .seconds(600), read)
+      try await cache.value(
+        Reading(key: "jobs", age: .seconds(600), statements: 1, read: read), for: .person
+      ).value
     }
     let before = Task { try await value { await held.read("old") } }
     await held.untilItBegins()
@@ -54,22 +63,27 @@ struct ForgettingTests {
   @Test("What takes long to read is shown as it was, for two minutes at most, while it is read anew")
   func slow() async throws {
     let (clock, held) = (MovedClock(), HeldReading())
+    let cache = Self.cache(clock)
     let reads = Mutex(0)
-    let reading = SlowReading(now: clock.now) {
-      let number = reads.withLock {
-        $0 += 1
-        return $0
-      }
-      return number == 1 ? "first" : await held.read("later \(number)")
+    @Sendable func value() async throws -> String {
+      try await cache.value(
+        .slow("sums", statements: 1) {
+          let number = reads.withLock {
+            $0 += 1
+            return $0
+          }
+          return number == 1 ? "first" : await held.read("later \(number)")
+        }, for: .person
+      ).value
     }
-    #expect(try await reading.value() == "first")
+    #expect(try await value() == "first")
     clock.pass(.seconds(60))
-    #expect(try await reading.value() == "first")
+    #expect(try await value() == "first")
     await held.untilItBegins()
     clock.pass(.seconds(59))
-    #expect(try await reading.value() == "first")
+    #expect(try await value() == "first")
     clock.pass(.seconds(1))
-    let waiting = Task { try await reading.value() }
+    let waiting = Task { try await value() }
     held.end()
     #expect(try await waiting.value == "later 2")
     #expect(reads.withLock { $0 } == 2, "it is read once, however many ask")
@@ -78,35 +92,41 @@ struct ForgettingTests {
   @Test("Those who wait for a slow reading get its failure; whoever comes later has it read again")
   func slowFailure() async throws {
     let clock = MovedClock()
+    let cache = Self.cache(clock)
     let fails = Mutex(true)
-    let reading = SlowReading(now: clock.now) {
-      if fails.withLock({ $0 }) { throw TestSupportError("away") }
-      return "read"
+    @Sendable func value() async throws -> String {
+      try await cache.value(
+        .slow("sums", statements: 1) {
+          if fails.withLock({ $0 }) { throw TestSupportError("away") }
+          return "read"
+        }, for: .person
+      ).value
     }
-    await #expect(throws: TestSupportError.self) { try await reading.value() }
+    await #expect(throws: TestSupportError.self) { try await value() }
     fails.withLock { $0 = false }
-    #expect(try await reading.value() == "read")
+    #expect(try await value() == "read")
     fails.withLock { $0 = true }
     clock.pass(.seconds(119))
-    #expect(try await reading.value() == "read")
+    #expect(try await value() == "read")
     clock.pass(.seconds(1))
-    await #expect(throws: TestSupportError.self) { try await reading.value() }
+    await #expect(throws: TestSupportError.self) { try await value() }
   }
 
   @Test(
     "Counts of many jobs that took long are shown with their age while they are counted anew, others are not")
   func countedAnew() async throws {
     let (clock, held) = (MovedClock(), HeldReading())
+    let cache = Self.cache(clock)
     // How many jobs there are, and how long each count takes.
     let jobs = Mutex(10_000)
     let seconds = Mutex(1)
-    let readings = BatchReadings<Int>(now: clock.now) { $0 }
     @Sendable func count() async throws -> String {
-      let (value, age) = try await readings.value("B1") {
-        if seconds.withLock({ $0 }) < 0 { _ = await held.read("") }
-        clock.pass(.seconds(max(0, seconds.withLock { $0 })))
-        return jobs.withLock { $0 }
-      }
+      let (value, age) = try await cache.value(
+        Reading(key: "B1", statements: 2, mayBeOld: { BatchesPage.isSlow($0, $1) }) {
+          if seconds.withLock({ $0 }) < 0 { _ = await held.read("") }
+          clock.pass(.seconds(max(0, seconds.withLock { $0 })))
+          return jobs.withLock { $0 }
+        }, for: .person)
       return age == nil ? "\(value)" : "\(value), old"
     }
     #expect(try await count() == "10000")
@@ -116,7 +136,7 @@ struct ForgettingTests {
     #expect(try await count() == "10000, old")
     await held.untilItBegins()
     // A change has the count that goes on thrown away, and the next one shown.
-    await readings.forget()
+    await cache.forget()
     seconds.withLock { $0 = 1 }
     #expect(try await count() == "10000, old")
     held.end()
@@ -125,7 +145,7 @@ struct ForgettingTests {
     clock.pass(QueueMonitor.statusAge)
     jobs.withLock { $0 = 9998 }
     #expect(try await count() == "9998", "fewer jobs are waited for")
-    await readings.forget()
+    await cache.forget()
     jobs.withLock { $0 = 9997 }
     #expect(try await count() == "9997")
   }

@@ -11,6 +11,8 @@ struct Reading<Value: Sendable>: Sendable {
   /// Whether a value may be shown while it is read anew, by how long it took to read. Of any other everybody waits for the
   /// new one.
   var mayBeOld: @Sendable (Value, _ took: Duration) -> Bool = { _, _ in false }
+  /// Whether it is read anew only when it is old, also where something was changed.
+  var outlastsChanges = false
   let read: @Sendable () async throws -> Value
 
   /// What takes long to read, such as sums over all users: it is read anew once a minute while somebody looks, and who
@@ -18,7 +20,9 @@ struct Reading<Value: Sendable>: Sendable {
   static func slow(
     _ key: String, statements: Int, _ read: @escaping @Sendable () async throws -> Value
   ) -> Reading {
-    Reading(key: key, age: .seconds(60), statements: statements, mayBeOld: { _, _ in true }, read: read)
+    Reading(
+      key: key, age: .seconds(60), statements: statements, mayBeOld: { _, _ in true }, outlastsChanges: true,
+      read: read)
   }
 }
 
@@ -32,6 +36,7 @@ actor ReadCache {
     /// Whether something was changed since it was read.
     var isStale = false
     var running: (number: Int, task: Task<any Sendable, any Error>)?
+    let outlastsChanges: Bool
     var askedAt: ContinuousClock.Instant
   }
 
@@ -58,7 +63,7 @@ actor ReadCache {
     _ reading: Reading<Value>, for visit: Visit
   ) async throws -> (value: Value, age: Duration?) {
     let (key, now) = ("\(Value.self) \(reading.key)", now())
-    var entry = entries[key] ?? Entry(askedAt: now)
+    var entry = entries[key] ?? Entry(outlastsChanges: reading.outlastsChanges, askedAt: now)
     entry.askedAt = now
     let last = entry.last.map { (value: Self.cast($0.value, Value.self), age: now - $0.began, took: $0.took) }
     let isDue = last.map { $0.age >= reading.age } ?? true
@@ -85,7 +90,7 @@ actor ReadCache {
 
   /// Has everything read anew, since something was changed. What is being read is shown to nobody who comes later.
   func forget() {
-    for key in entries.keys {
+    for (key, entry) in entries where !entry.outlastsChanges {
       entries[key]?.isStale = true
       entries[key]?.running = nil
     }

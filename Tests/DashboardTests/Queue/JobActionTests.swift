@@ -76,8 +76,9 @@ struct JobActionTests {
         let form = PageClient.fields(try pages.get(path).text)
         _ = try await JobDirectory(queue.pool).cancel([job])
         #expect(try pages.post(path, form).status == 303)
+        let page = try pages.get("/jobs/\(job)").text
         #expect(
-          try pages.get("/jobs/\(job)").text.contains("Job \(job): unchanged: it was cancelled before."))
+          page.contains("Job \(job): unchanged: it was cancelled before.") && PageClient.isRefusal(page))
       }
     }
   }
@@ -127,6 +128,63 @@ struct JobActionTests {
               #expect(
                 may || question.text.contains("needs the role analysis_operator"), "\(role) at \(action)")
             }
+          }
+        }
+      }
+    }
+  }
+
+  @Test("a back-end cancels what the same login has submitted, and is offered nothing that is refused")
+  func backEnd() async throws {
+    try await withQueue { queue in
+      try await queue.addUser("ann")
+      let foreign = try await queue.submit(1, user: "ann")[0]
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        let own = try await queue.submit((1...3).map { Ask("ann", image: "own \($0)") }, on: login)
+          .compactMap(\.job).map { JobID($0) }
+        // A batch for what each login has submitted.
+        try await queue.execute(
+          """
+          INSERT INTO analysis.batch (id, created_at, submitter, name) OVERRIDING SYSTEM VALUE
+          SELECT j.submitter, now(), j.submitter, 'ward ' || j.submitter FROM analysis.job j GROUP BY j.submitter;
+          INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id)
+          SELECT j.shard, j.period, j.id, j.user_id, j.submitter FROM analysis.job j;
+          """)
+        let batch = "B\(try await queue.number("SELECT max(submitter) FROM analysis.job"))"
+        _ = try await JobDirectory(queue.pool).cancel([own[2]])
+        try await withPages(login) { (pages) async throws in
+          let job = own[0]
+          let lists = ["/jobs?batch=\(batch)", "/jobs?batch=\(batch)&state=cancelled", "/batches/\(batch)"]
+          for path in ["/jobs", "/batches"] + lists {
+            let page = try pages.get(path)
+            #expect(page.status == 200 && !page.text.contains("href=\"/jobs/\(job)\""), "\(path)")
+            let offers = page.text.matches(of: #/href="([^"]*\/(?:cancel|uncancel|retry)[^"]*)"/#)
+            #expect(offers.isEmpty != lists.contains(path), "\(path)")
+            for offer in offers {
+              let question = try pages.get(String(offer.1).replacing("&amp;", with: "&"))
+              #expect(question.status == 200, "\(path) offers \(offer.1): \(question.status)")
+            }
+          }
+          let one = "/jobs/\(job)/cancel?batch=\(batch)"
+          #expect(try pages.get(lists[0]).text.contains("href=\"\(one)\""))
+          #expect(try pages.confirm(one).text.contains("Job \(job): cancelled."))
+          #expect(try pages.confirm("/jobs/\(job)/uncancel?batch=\(batch)").text.contains("queued again"))
+          #expect(
+            try pages.confirm("/matching/cancel?batch=\(batch)").text.contains("2 jobs: cancelled."))
+          #expect(try await states(queue, own) == [.cancelled, .cancelled, .cancelled])
+          // What another login has submitted it cannot name, by a form that was made for its own neither.
+          #expect(try pages.get("/jobs/\(foreign)/cancel").status == 404)
+          let token = PageClient.fields(try pages.get("/jobs/\(job)/uncancel").text)
+          let sent = try pages.post("/jobs/\(foreign)/cancel", token)
+          #expect(sent.status == 303 && sent.headers["location"] == "/jobs")
+          let page = try pages.get("/jobs").text
+          #expect(page.contains("there is no such job") && PageClient.isRefusal(page))
+          #expect(try await states(queue, [foreign]) == [.waiting])
+          for path in [
+            "/jobs?user=ann", "/jobs/\(job)", "/jobs/\(job)/retry", "/matching/cancel?user=ann", "/pause",
+          ] {
+            let page = try pages.get(path)
+            #expect(page.status == 403 && PageClient.isRefusal(page.text), "\(path): \(page.status)")
           }
         }
       }
@@ -187,6 +245,7 @@ struct JobActionTests {
           let accented = "a" + String(repeating: "\u{301}", count: 500)
           let refused = try pages.confirm("/pause?type=ear", reason: accented)
           #expect(refused.status == 400 && refused.text.contains("A reason has at most 500 characters."))
+          #expect(PageClient.isRefusal(refused.text))
           #expect(try pages.confirm("/pause?type=ear", reason: "upgrade").text.contains("ear is paused."))
           let page = try pages.get("/").text
           #expect(page.contains("upgrade") && page.contains("/resume?type=ear"))

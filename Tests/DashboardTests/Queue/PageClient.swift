@@ -31,6 +31,16 @@ struct PageClient {
     }
   }
 
+  /// Whether a page begins with a refusal that is read out, and says what to do next.
+  static func isRefusal(_ page: String) -> Bool {
+    let notice = #/<div class="notice bad" role="alert">\n<p>[^<]+<\/p>\n<p>[^<]+<\/p>\n<\/div>/#
+    guard let title = page.firstRange(of: "</h1>\n"), let found = page.firstMatch(of: notice) else {
+      return false
+    }
+    // What stands between them is not shown.
+    return !page[title.upperBound..<found.range.lowerBound].contains(#/<(?!p id="live-state"|\/p>)/#)
+  }
+
   /// Sends the form of a page as it stands there, and reads the page that it leads to.
   func confirm(_ path: String, reason: String? = nil) throws -> RawClient.Response {
     let form = try get(path)
