@@ -85,9 +85,13 @@ enum ReportCommand {
       month. Exit code 6 says that the month is over, not closed, and jobs of it are still open; 5 that the file \
       was there already and is the same.
 
-      The table ends with the sum of its lines, and users who used nothing have none, erased persons among them:       --all-users shows them. CSV and JSON have a line for each user and no sum: programs add up themselves, and a       file of a closed month comes out the same for ever.
+      The table ends with the sum of its lines. It leaves out users who used nothing, erased persons among them; \
+      --all-users shows them. CSV and JSON have a line for each user and no sum: programs add up themselves, and a \
+      file of a closed month comes out the same for ever.
 
-      With --by there is a row for each day, clinic, plan or type. A unit counts on the day on which it was taken by       the user's own clocks, as in a statement, under the plan of that moment; all that became of it stands in the       same row. It is as it is now, of closed months too, without submits that were refused.
+      With --by there is a row for each day, clinic, plan or type. A unit counts on the day on which it was taken by \
+      the user's own clocks, as in a statement, under the plan of that moment; all that became of it stands in the \
+      same row. It is as it is now, of closed months too, without submits that were refused.
 
       With --due the statement of every closed month is written that is not there yet: 0 says that a file was \
       written, and 5 that there was nothing to do. 6 says that nothing was written and a month that is over is not \
@@ -207,8 +211,8 @@ private struct ReportRun {
     if let out = arguments.out { console.say(sentence(outcome, span: request.span, file: out)) }
     if let since = outcome.removedSince {
       console.say(
-        "Results of \(request.span) have been removed since \(Moment.short(since)), after the time for which they are kept "
-          + "(keep_results); this report holds what is left of them.")
+        "Results of \(request.span) have been removed since \(Moment.short(since)), after the time for which they are "
+          + "kept (keep_results); this report holds what is left of them.")
     }
     if outcome.canBeClosed {
       console.say(
