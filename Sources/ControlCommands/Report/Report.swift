@@ -113,7 +113,6 @@ enum ReportCommand {
   ) { context in
     let arguments = try ReportArguments(.usage, context)
     guard let folder = try context[due] else { return try await run(arguments, context) }
-    try UsageArguments.checkAlone(context.values)
     return try await context.withSession { session in
       let statements = DueStatements(folder: folder, zone: arguments.zone, excel: arguments.excel)
       let response = try await statements.write(

@@ -15,6 +15,7 @@ struct UsageArguments: Sendable {
 
   /// Reads what is given, and refuses what contradicts itself.
   init(_ context: ControlContext, format: ReportFormat) throws {
+    if try context[ReportCommand.due] != nil { try Self.checkAlone(context.values) }
     clinic = try context[ReportCommand.clinic]
     user = try context[ReportCommand.user]
     hasIdleUsers = try context[ReportCommand.allUsers]
@@ -35,7 +36,7 @@ struct UsageArguments: Sendable {
   }
 
   /// `--due` decides months, users, form and files by itself.
-  static func checkAlone(_ values: Values) throws(CommandFailure) {
+  private static func checkAlone(_ values: Values) throws(CommandFailure) {
     let others: [any Input] = [
       ReportCommand.month, ReportCommand.format, ReportCommand.out, ReportCommand.from, ReportCommand.to,
       ReportCommand.grouping, ReportCommand.clinic, ReportCommand.user, ReportCommand.allUsers,

@@ -52,7 +52,8 @@ enum UsageReport: RowReport {
     SQLStatement(
       SQLFunction(
         "usage_lines", 6, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
-        "analysed", "failed", "cancelled", "refunded", "refused", "calls", "last_reset", "last_reset_local",
+        "analysed", "open", "failed", "cancelled", "refunded", "refused", "calls", "last_reset",
+        "last_reset_local",
         "zone"
       ).text,
       [
@@ -71,7 +72,8 @@ enum UsageReport: RowReport {
         plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
         limit: try row.int64IfPresent("monthly_limit"), used: try row.int64("used"),
         over: try row.int64("over"),
-        analysed: try row.int64IfPresent("analysed"), failed: try row.int64IfPresent("failed"),
+        analysed: try row.int64IfPresent("analysed"), open: try row.int64IfPresent("open"),
+        failed: try row.int64IfPresent("failed"),
         cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64("refunded"),
         refused: try row.int64("refused"), calls: try row.int64IfPresent("calls"),
         lastReset: month == nil ? nil : try row.localTime("last_reset", local: "last_reset_local"),
@@ -107,6 +109,8 @@ struct UsageRow: Equatable, Sendable {
   let over: Int64
   /// Jobs with a result; nil on adjustments, as the others that do not touch a bill.
   let analysed: Int64?
+  /// Jobs without a result that did not fail: what is used is either analysed or open.
+  let open: Int64?
   let failed: Int64?
   let cancelled: Int64?
   /// Units refunded for jobs that died or were cancelled.
@@ -122,7 +126,4 @@ struct UsageRow: Equatable, Sendable {
 
   /// Units that may still be taken; nil without a limit.
   var remaining: Int64? { limit.map { max(0, $0 - used) } }
-
-  /// Jobs without a result that did not fail: what is used is either analysed or open.
-  var open: Int64? { analysed.map { used - $0 } }
 }

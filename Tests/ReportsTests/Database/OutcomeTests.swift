@@ -78,8 +78,11 @@ struct OutcomeTests {
       let again = try await queue.reporter(at: "2027-01-01T00:00:00Z").run(
         request, to: .file(folder.path("out")))
       #expect(first.kind == .written)
+      // A table leaves out who used nothing.
+      let rows = format == .table ? 3 : 4
       #expect(
-        again == ReportOutcome(kind: .nothingToDo, rows: 4, state: .closed, openJobs: 0, sha256: first.sha256)
+        again
+          == ReportOutcome(kind: .nothingToDo, rows: rows, state: .closed, openJobs: 0, sha256: first.sha256)
       )
       #expect(try folder.node("out") == node)
       #expect(try folder.names == ["out", "out.json"])

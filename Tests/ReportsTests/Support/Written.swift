@@ -29,7 +29,9 @@ enum Written {
     zone: String? = nil, state: ReportState = .draft, kind: ReportKind = .usage,
     generatedAt: String = "2026-11-02T03:04:05Z"
   ) -> ReportMeta {
-    ReportMeta(kind: kind, month: october, zone: zone, state: state, generatedAt: generatedAt)
+    ReportMeta(
+      kind: kind, month: october, zone: zone, state: state, generatedAt: generatedAt,
+      scope: UsageScope(hasIdleUsers: true))
   }
 
   /// October 2026, the month of most tests.

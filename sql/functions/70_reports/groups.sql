@@ -2,8 +2,8 @@
 
 -- What was used from p_first to p_last, both days included, in groups: by 'day' as YYYY-MM-DD, by 'clinic'
 -- whose patient a user is now, by 'plan' as it was at the moment of the unit, or by 'type'. The group is NULL
--- for who is of no clinic or had no plan. A group without a job has no row. The first row is the sum, in which
--- a user counts once. A day is written as 2026-10-01.
+-- for who is of no clinic or had no plan. A group without a job has no row. The first row is the sum, in
+-- which a user counts once. A day is written as 2026-10-01.
 --
 -- All that is counted of a job stands under the day on which its unit was taken by the clocks of the user's
 -- zone, as in its segment: at the submit, at the time for which it was submitted, or when it was queued

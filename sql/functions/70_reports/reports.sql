@@ -112,7 +112,7 @@ CREATE OR REPLACE FUNCTION analysis.usage_lines(
   p_period smallint, p_zone text, p_now timestamptz, p_clinic text, p_user text, p_idle boolean)
 RETURNS TABLE (
   line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
-  plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
+  plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, open bigint, failed bigint,
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -129,7 +129,7 @@ BEGIN
   END IF;
   RETURN QUERY
   WITH lines AS MATERIALIZED (
-    SELECT x.*
+    SELECT x.*, x.used - x.analysed AS open
     FROM (
       SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name,
         t.monthly_limit, t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls,
@@ -150,7 +150,7 @@ BEGIN
     WHERE p_idle OR (x.used, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls)
       IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0))
   SELECT y.line, y.for_period, y.shard, y.user_id, y.user_ref, y.zone, y.plan, y.plan_name, y.monthly_limit,
-    y.used, y.over, y.analysed, y.failed, y.cancelled, y.refunded, y.refused, y.calls, y.last_reset,
+    y.used, y.over, y.analysed, y.open, y.failed, y.cancelled, y.refunded, y.refused, y.calls, y.last_reset,
     CASE WHEN p_zone IS NULL THEN y.last_reset_local ELSE timezone(p_zone, y.last_reset) END
   FROM (
     SELECT l.* FROM lines l
@@ -159,7 +159,7 @@ BEGIN
       coalesce(sum(l.over), 0)::bigint, coalesce(sum(l.analysed), 0)::bigint,
       coalesce(sum(l.failed), 0)::bigint, coalesce(sum(l.cancelled), 0)::bigint,
       coalesce(sum(l.refunded), 0)::bigint, coalesce(sum(l.refused), 0)::bigint,
-      coalesce(sum(l.calls), 0)::bigint, NULL, NULL
+      coalesce(sum(l.calls), 0)::bigint, NULL, NULL, coalesce(sum(l.open), 0)::bigint
     FROM lines l) y
   ORDER BY y.for_period IS NOT NULL, y.line, y.user_ref COLLATE "C", y.shard, y.user_id;
 END $$;
@@ -174,7 +174,10 @@ RETURNS TABLE (
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
-  SELECT l.* FROM analysis.usage_lines(p_period, p_zone, p_now, NULL, NULL, true) l
+  SELECT l.line, l.for_period, l.shard, l.user_id, l.user_ref, l.zone, l.plan, l.plan_name, l.monthly_limit,
+    l.used, l.over, l.analysed, l.failed, l.cancelled, l.refunded, l.refused, l.calls, l.last_reset,
+    l.last_reset_local
+  FROM analysis.usage_lines(p_period, p_zone, p_now, NULL, NULL, true) l
   WHERE l.for_period IS NOT NULL
 $$;
 COMMENT ON FUNCTION analysis.usage_report IS
