@@ -44,6 +44,13 @@ struct StatementPageTests {
       ])
   }
 
+  @Test("One user is one user", arguments: [(1, "50 used by 1 user<"), (2, "50 used by 2 users<")])
+  func plural(users: Int64, expected: String) throws {
+    var statement = StatementExample.statement()
+    statement.usage[1].under = users
+    #expect(String(decoding: try Self.bytes(statement), as: UTF8.self).contains(expected))
+  }
+
   @Test("It loads nothing, runs nothing, and can be printed", arguments: [0, 200])
   func selfContained(others: Int) throws {
     let text = String(decoding: try Self.bytes(StatementExample.statement(others: others)), as: UTF8.self)
