@@ -18,12 +18,15 @@ final class LiveBudget: Sendable {
   static let oldest: Duration = .seconds(120)
 
   /// How often at least that is read anew which costs more than there may be within `span`.
-  private static let longestPause: Duration = .seconds(60)
+  private static let longestPause: Duration = .seconds(30)
   /// For how long a reading has its place in the line after somebody asked for it: an open page asks every 5 s, one
   /// without scripts every 10 s, and one that was closed no more.
   private static let patience: Duration = .seconds(15)
   /// Of how many readings it is known how long they took.
   private static let mostKnown = 1000
+  /// Of how many times of a reading the least counts, and how many there have to be: a connection's first reading takes
+  /// longer, since the server plans its statements, and what the network held up was not the server's work.
+  private static let (mostTimes, fewestTimes) = (5, 3)
 
   /// The leave to read something once.
   struct Turn: Sendable {
@@ -81,10 +84,16 @@ final class LiveBudget: Sendable {
     var log: [Int: Entry] = [:]
     var lastNumber = 0
     var waiting: [String: Waiter] = [:]
-    /// How long each reading took the last time.
-    var times: [String: Duration] = [:]
+    /// How long each reading took the last times.
+    var times: [String: [Duration]] = [:]
     /// The quickest answer so far: the way to the server and back.
     var quickest: Duration?
+
+    /// How long a reading takes; zero until that is known.
+    func time(of key: String) -> Duration {
+      guard let times = times[key], times.count >= LiveBudget.fewestTimes else { return .zero }
+      return times.min() ?? .zero
+    }
 
     mutating func forget(before now: ContinuousClock.Instant) {
       log = log.filter { _, entry in
@@ -114,7 +123,7 @@ final class LiveBudget: Sendable {
     let now = now()
     return state.withLock { state in
       state.forget(before: now)
-      let cost = Cost(statements, state.times[key] ?? .zero)
+      let cost = Cost(statements, state.time(of: key))
       if visit.isLive {
         let before = state.waiting.filter { $0.key != key && $0.value.isBefore(readAt) }.map(\.value.cost)
         let others = state.log.values.map(\.cost) + before
@@ -159,8 +168,9 @@ final class LiveBudget: Sendable {
       state.quickest = quickest
       let time = times.reduce(.zero) { $0 + ($1 - quickest) }
       if state.times.count >= Self.mostKnown { state.times = [:] }
-      state.times[turn.key] = time
-      state.log[turn.number]?.ended = (now, Cost(count.statements, time))
+      state.times[turn.key] = ((state.times[turn.key] ?? []) + [time]).suffix(Self.mostTimes)
+      let cost = Cost(count.statements, state.time(of: turn.key))
+      state.log[turn.number]?.ended = (now, cost)
     }
   }
 }

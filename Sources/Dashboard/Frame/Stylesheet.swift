@@ -42,7 +42,7 @@ enum Stylesheet {
     .notice { padding: .75rem 1rem; border-left: 4px solid var(--warn); background: var(--soft); }
     .notice.good, .notice.warn, .notice.bad { color: var(--ink); }
     .notice[role=alert].bad { color: var(--bad); font-weight: 700; } .notice[role=alert].bad p + p { font-weight: 400; }
-    .notice p { margin: .25rem 0; }
+    .notice { margin: 0 0 1rem; } .notice p { margin: .25rem 0; }
     .notice.good { border-color: var(--good); } .notice.bad { border-color: var(--bad); }
     figure { margin: 1rem 0; }
     figcaption, .axis, .legend { color: var(--quiet); font-size: .875rem; }
