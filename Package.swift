@@ -108,7 +108,7 @@ let package = Package(
     module("HTTPServing", ["Formatting", "EventLoop", "Cmicrohttpd"]),
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("Journal", ["System", "Csystemd"]),
-    module("Markup", ["Formatting", "System"]),
+    module("Markup", ["Formatting"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("NetworkAddresses", ["EventLoop"]),
@@ -168,7 +168,7 @@ let package = Package(
     module(
       "ControlCommands",
       [
-        "AnalysisCore", "Dashboard", "Formatting", "Logging", "Monitoring", "HTTPServing", "System",
+        "AnalysisCore", "Dashboard", "Formatting", "Markup", "Logging", "Monitoring", "HTTPServing", "System",
         "EventLoop",
         "PostgreSQL", "JobQueue",
         "Administration", "Images", "ImageDecoding", "ImageEncryption", "HTTPTransfer", "RemoteImages",
@@ -270,7 +270,8 @@ let package = Package(
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "Dashboard", "CommandLineTool", "AnalysisCore", "Formatting", "Logging", "System",
+        "ControlCommands", "Dashboard", "CommandLineTool", "AnalysisCore", "Formatting", "Markup", "Logging",
+        "System",
         "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
         "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint", "Monitoring",

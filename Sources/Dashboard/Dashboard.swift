@@ -12,21 +12,24 @@ public struct Dashboard: Sendable {
   static let listeners = 32
 
   private let context: DashboardContext
+  private let skin: Skin
   private let door: Door
   private let feed: LiveFeed
   let pages: [DashboardPage]
   let actions: [DashboardAction]
 
-  /// The dashboard of a queue.
-  public init(_ context: DashboardContext, _ rule: Door.Rule) {
-    self.init(context, rule, pages: DashboardPage.all, actions: DashboardAction.all)
+  /// The dashboard of a queue, with the looks of a product.
+  public init(_ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual) {
+    self.init(context, rule, skin: skin, pages: DashboardPage.all, actions: DashboardAction.all)
   }
 
   init(
-    _ context: DashboardContext, _ rule: Door.Rule, pages: [DashboardPage], actions: [DashboardAction],
+    _ context: DashboardContext, _ rule: Door.Rule, skin: Skin = .usual, pages: [DashboardPage],
+    actions: [DashboardAction],
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
     self.context = context
+    self.skin = skin
     self.pages = pages
     self.actions = actions
     door = Door(rule, now: now)
@@ -48,11 +51,22 @@ public struct Dashboard: Sendable {
   /// What serves it.
   public var routes: [HTTPRoute] {
     let files = [
-      HTTPRoute("/style.css") { .file("text/css; charset=utf-8", Stylesheet.css) },
+      HTTPRoute("/style.css") { .file("text/css; charset=utf-8", Stylesheet.css + skin.css) },
       HTTPRoute("/icon.svg") { .file("image/svg+xml", Stylesheet.icon) },
       HTTPRoute("/live.js") { .file("text/javascript; charset=utf-8", LiveScript.javaScript) },
       HTTPRoute(.get, JobPicture.path) { request in
         await answer(request, .jobs, JobPicture.roles) { _ in try await JobPicture.answer(request, context) }
+      },
+      HTTPRoute(Skin.logoPath) { skin.logo.map { .picture($0) } ?? .text(404, "There is no logo.") },
+      HTTPRoute(.get, PictureFiles.user) { request in
+        await answer(request, .usage, PictureFiles.userRoles) { _ in
+          try await PictureFiles.answerUser(request, context)
+        }
+      },
+      HTTPRoute(.get, PictureFiles.logo) { request in
+        await answer(request, .usage, PictureFiles.logoRoles) { _ in
+          try await PictureFiles.answerLogo(request, context)
+        }
       },
       HTTPRoute(.get, "/events") { request in await answer(request, nil) { _ in feed.answer() } },
     ]
@@ -143,7 +157,8 @@ public struct Dashboard: Sendable {
   ) -> HTTPAnswer {
     let sections = Section.allCases.filter { entry in pages.contains { $0.section == entry } }
     let frame = Frame(
-      section: section, sections: sections, foot: foot, message: message, age: visit.age, query: query)
+      skin: skin, section: section, sections: sections, foot: foot, message: message, age: visit.age,
+      query: query)
     return .page(frame.html(page), page.status)
   }
 
@@ -191,7 +206,7 @@ public struct Dashboard: Sendable {
 
   /// A page for somebody who has not shown the token: it says nothing of the database.
   private func outside(_ page: Page) -> HTTPAnswer {
-    .page(Frame(foot: "").html(page), page.status)
+    .page(Frame(skin: skin, foot: "").html(page), page.status)
   }
 }
 

@@ -25,6 +25,9 @@ public struct DashboardContext: Sendable {
   private let owner: ProcessOwner
   /// Gives a stored picture as it was before it was encrypted; throws `UnreadablePicture` where that is not possible.
   let openPicture: @Sendable (ExportedImage) async throws -> [UInt8]
+  private let openPhoto: @Sendable (String) async -> [UInt8]?
+  /// Photos, small: the browsers of a page ask for all of its users at once, and soon again.
+  private let photos: ReadCache
 
   /// Asks who is logged in where.
   ///
@@ -32,14 +35,19 @@ public struct DashboardContext: Sendable {
   ///   - monitor: The queue, asked once for all browsers and for a monitoring system.
   ///   - owner: The user of the operating system who runs the dashboard, for the audit.
   ///   - openPicture: Gives a stored picture as it was before it was encrypted, or throws `UnreadablePicture`.
+  ///   - openPhoto: Gives the photo of an address as a small clean JPEG; nil where it is not at hand. It fetches nothing.
   public init(
     _ database: ConnectionPool, _ monitor: QueueMonitor, owner: ProcessOwner,
     openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { _ in
       throw UnreadablePicture("This dashboard shows no pictures.")
-    }, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    },
+    openPhoto: @escaping @Sendable (String) async -> [UInt8]? = { _ in nil },
+    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) async throws {
     self.openPicture = openPicture
+    self.openPhoto = openPhoto
     cache = ReadCache(monitor.budget, now: now)
+    photos = ReadCache(monitor.budget, now: now)
     self.database = database
     self.monitor = monitor
     self.owner = owner
@@ -73,6 +81,12 @@ public struct DashboardContext: Sendable {
   /// The same, and how old it is where it is shown while it is read anew.
   func aged<Value>(_ reading: Reading<Value>) async throws -> (value: Value, age: Duration?) {
     try await cache.value(reading, for: visit)
+  }
+
+  /// The photo of an address as a small clean JPEG; nil where it is not at hand.
+  func photo(_ url: String) async -> [UInt8]? {
+    let reading = Reading(key: url, age: .seconds(60), statements: 0) { [openPhoto] in await openPhoto(url) }
+    return (try? await photos.value(reading, for: visit).value) ?? nil
   }
 
   /// Has every page read anew, since something was changed.

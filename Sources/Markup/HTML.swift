@@ -1,5 +1,4 @@
 import Formatting
-import System
 
 /// A piece of a page. What is interpolated into one is shown as it is written: markup in it is escaped, and characters
 /// that hide or turn words round are left out. A piece that is interpolated into another stands as it is.
@@ -115,24 +114,8 @@ extension HTML {
   /// A path with a query; what has no value is left out.
   public static func address(_ path: String, _ query: [(name: String, value: String?)]) -> String {
     let pairs = query.compactMap { pair in
-      pair.value.flatMap { $0.isEmpty ? nil : "\(encoded(pair.name))=\(encoded($0))" }
+      pair.value.flatMap { $0.isEmpty ? nil : "\(percentEncoded(pair.name))=\(percentEncoded($0))" }
     }
     return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
-  }
-
-  /// A text as it stands in an address: all but letters, digits and `-._~` is escaped.
-  public static func encoded(_ text: String) -> String {
-    var encoded = ""
-    for byte in text.utf8 {
-      let scalar = Unicode.Scalar(byte)
-      if byte < 0x80,
-        scalar.properties.isAlphabetic || (0x30...0x39).contains(byte) || "-._~".utf8.contains(byte)
-      {
-        encoded.unicodeScalars.append(scalar)
-      } else {
-        encoded += "%" + Hexadecimal.text(of: [byte])
-      }
-    }
-    return encoded
   }
 }

@@ -8,4 +8,41 @@ public enum Palette {
       :root { --ink: #e6e9ed; --paper: #14171b; --soft: #1f242a; --line: #454d57; --quiet: #a9b2bd; --link: #7ab8ff;
         --good: #6fce8b; --warn: #e3b341; --bad: #ff8f87; --second: #c8a6f5; } }
     """
+
+  /// What links stand on: the page, and its head.
+  static let lightPapers = ["#ffffff", "#f3f5f7"]
+  static let darkPapers = ["#14171b", "#1f242a"]
+}
+
+/// The colour of links, bars and titles, in the light and in the dark scheme.
+public struct Accent: Sendable, Equatable {
+  /// The colour on light and on dark pages.
+  public let light, dark: Colour
+
+  /// A colour on each of both.
+  public init(light: Colour, dark: Colour) {
+    self.light = light
+    self.dark = dark
+  }
+
+  /// A colour that cannot be read on what it stands on.
+  public struct Faint: Sendable, Equatable {
+    /// The contrast with it.
+    public let contrast: Double
+    /// What it stands on.
+    public let paper: Colour
+  }
+
+  /// Where a colour has less contrast than text may have, if anywhere; nil where it can be read.
+  public static func faint(_ colour: Colour, isDark: Bool) -> Faint? {
+    let papers = (isDark ? Palette.darkPapers : Palette.lightPapers).compactMap { Colour($0) }
+    let worst = papers.min { colour.contrast(with: $0) < colour.contrast(with: $1) }
+    guard let worst, colour.contrast(with: worst) < Colour.leastContrast else { return nil }
+    return Faint(contrast: colour.contrast(with: worst), paper: worst)
+  }
+
+  /// The rules that put it in the place of the palette's, behind which they have to stand.
+  public var css: String {
+    ":root { --link: \(light); } @media screen and (prefers-color-scheme: dark) { :root { --link: \(dark); } }"
+  }
 }

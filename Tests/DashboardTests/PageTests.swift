@@ -3,6 +3,7 @@ import HTTPTestSupport
 import JobQueue
 import PostgreSQL
 import QueueTestSupport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -149,6 +150,61 @@ struct PageTests {
         #expect(first.contains(clinic), "\(first)")
         let second = try served.get("/usage?after=u149").text
         #expect(second.contains(">u150<") && !second.contains(">u149<") && second.contains("First users"))
+      }
+    }
+  }
+
+  @Test(
+    "Beside a user stands the photo, the clinic's logo or the initials; names' initials only for who may read names"
+  )
+  func pictures() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["ann", "bob", "zoe & \"co\""] { try await queue.addUser(user) }
+      let logo = "\\xffd8ffc0000b080010002001ffd9"
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'bob', 'north'),
+          analysis.set_clinic('north', NULL, NULL, NULL, '\(logo)', NULL),
+          analysis.set_photo(0::smallint, 'bob', 'https://img.example.org/SECRET'),
+          analysis.save_profile(0::smallint, a.user_id, 'Quirin Yves', NULL, NULL, NULL, NULL)
+        FROM analysis.account a WHERE a.user_ref = 'ann'
+        """)
+      let isKept = Mutex(true)
+      let photo: @Sendable (String) async -> [UInt8]? = { url in
+        url == "https://img.example.org/SECRET" && isKept.withLock { $0 } ? [0xFF, 0xD8, 0xFF, 7] : nil
+      }
+      let clock = MovedClock()
+      try await withDashboard(queue.pool, clock: clock, openPhoto: photo) { (served) async throws in
+        let page = try served.get("/usage").text
+        #expect(page.contains(">QY</text>") && page.contains(">ZC</text>") && !page.contains("SECRET"))
+        #expect(page.contains("src=\"/usage/user-picture?user=bob\" alt=\"\""))
+        let sha256 = try #require(
+          page.firstMatch(of: /\/usage\/logo\?sha256=([0-9a-f]{64})" alt=""[^>]*> north</)
+        ).1
+        let stored = try served.get("/usage/logo?sha256=\(sha256)")
+        #expect(stored.headers["content-type"] == "image/jpeg" && stored.body.count == 14)
+        #expect(try served.get("/usage/user-picture?user=bob").body == [0xFF, 0xD8, 0xFF, 7])
+        // No more at hand: what comes next in the rule.
+        isKept.withLock { $0 = false }
+        clock.pass(.seconds(61))
+        #expect(try served.get("/usage/user-picture?user=bob").body == stored.body)
+        try await queue.execute("SELECT analysis.set_clinic('north', 'pharmacy', NULL, NULL, NULL, NULL)")
+        let drawn = try served.get("/usage/user-picture?user=bob")
+        #expect(drawn.headers["content-type"] == "image/svg+xml" && drawn.text.contains(">B</text>"))
+        for path in [
+          "user-picture?user=nobody", "logo?sha256=\(String(repeating: "0", count: 64))", "logo?sha256=x",
+        ] {
+          #expect(try served.get("/usage/\(path)").status == 404)
+        }
+        #expect(try served.get("/usage/user-picture").status == 400)
+      }
+      try await withLogin(of: ["auditor"], in: queue) { (auditor) async throws in
+        try await withDashboard(auditor, openPhoto: photo) { (served) async throws in
+          let page = try served.get("/usage").text
+          #expect(page.contains(">A</text>") && page.contains(">B</text>") && !page.contains("QY"))
+          #expect(!page.contains("user-picture"))
+          #expect(try served.get("/usage/user-picture?user=bob").status == 403)
+        }
       }
     }
   }

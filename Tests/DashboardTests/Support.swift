@@ -54,12 +54,13 @@ func withDashboard(
   openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { picture in
     picture.image.bytes.withUnsafeBytes { Array($0) }
   },
+  openPhoto: @escaping @Sendable (String) async -> [UInt8]? = { _ in nil },
   _ body: (Served) async throws -> Void
 ) async throws {
   let monitor = QueueMonitor(database, now: clock.now)
   let context = try await DashboardContext(
     database, monitor, owner: ProcessOwner(user: "ops", host: "desk"), openPicture: openPicture,
-    now: clock.now)
+    openPhoto: openPhoto, now: clock.now)
   let dashboard = Dashboard(
     context, rule, pages: DashboardPage.all, actions: DashboardAction.all, now: clock.now)
   let server = try HTTPServer(

@@ -33,7 +33,7 @@ struct MarkupTests {
   func addresses() {
     #expect(
       HTML.address("/audit", [("by", "ä b&c=d"), ("action", nil), ("user", "")])
-        == "/audit?by=%c3%a4%20b%26c%3dd")
+        == "/audit?by=%C3%A4%20b%26c%3Dd")
     #expect(HTML.address("/audit", []) == "/audit")
   }
 
@@ -42,5 +42,28 @@ struct MarkupTests {
     arguments: [(0, 1), (0.07, 0.1), (3, 5), (12, 20), (501, 1000)])
   func scales(value: Double, top: Double) {
     #expect(Chart.roundedUp(value) == top)
+  }
+
+  @Test("The contrast of colours is that of WCAG")
+  func contrast() throws {
+    let (white, black) = (try #require(Colour("#ffffff")), try #require(Colour("#000000")))
+    #expect(white.contrast(with: black) == 21 && black.contrast(with: white) == 21)
+    // The grey that is known to be the lightest which text on white may have.
+    let grey = try #require(Colour("#767676"))
+    #expect((4.54...4.55).contains(grey.contrast(with: white)))
+    #expect(try #require(Colour("#777777")).contrast(with: white) < Colour.leastContrast)
+    #expect(Colour("#0B57a4")?.description == "#0b57a4")
+    for text in ["0b57a4", "#0b57a", "#0b57a44", "#0b57ag", "#", "", "red", "#-b57a4", "#٠b57a4"] {
+      #expect(Colour(text) == nil)
+    }
+    for disc in HTML.discColours {
+      #expect(try #require(Colour(disc)).contrast(with: white) >= Colour.leastContrast)
+    }
+  }
+
+  @Test("A disc shows initials, which are never markup")
+  func disc() {
+    #expect(HTML.disc(of: "<&").markup.contains(">&lt;&amp;</text></svg>"))
+    #expect(HTML.disc(of: "AB") == HTML.disc(of: "AB"))
   }
 }

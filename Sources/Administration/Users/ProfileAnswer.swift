@@ -17,11 +17,14 @@ public struct ProfileAnswer: Sendable, Equatable {
   public var lastResetDate: Double?
   /// Where the photo is: all of it may be a secret.
   public var photoURL: String?
+  /// The photo's name where the endpoint's back-end keeps photos (`logo` of its answer to a log-in).
+  public var photoName: String?
 
   /// A user with what is known.
   public init(
     id: String, email: String? = nil, name: String? = nil, subscription: String? = nil,
-    analysisCount: Int? = nil, lastResetDate: Double? = nil, photoURL: String? = nil
+    analysisCount: Int? = nil, lastResetDate: Double? = nil, photoURL: String? = nil,
+    photoName: String? = nil
   ) {
     self.id = id
     self.email = email
@@ -30,9 +33,10 @@ public struct ProfileAnswer: Sendable, Equatable {
     self.analysisCount = analysisCount
     self.lastResetDate = lastResetDate
     self.photoURL = photoURL
+    self.photoName = photoName
   }
 
-  /// Reads one JSON text: an answer `{"user": {…}}`, a bare user, or an array of either.
+  /// Reads one JSON text: an answer `{"user": {…}}` or `{"data": {…}}`, a bare user, or an array of either.
   ///
   /// - Throws: `invalid` for anything else, with what is wrong but not with the text.
   public static func parse(_ json: [UInt8]) throws(JobQueueError) -> [ProfileAnswer] {
@@ -66,22 +70,20 @@ public struct ProfileAnswer: Sendable, Equatable {
 private struct Document: Decodable {
   var users: [UserFields]
 
-  private struct Answer: Decodable {
-    var user: UserFields
-  }
-
   init(from decoder: any Decoder) throws {
     if var list = try? decoder.unkeyedContainer() {
       users = []
       while !list.isAtEnd { users += try list.decode(Document.self).users }
-    } else if let container = try? decoder.container(keyedBy: AnswerKey.self), container.contains(.user) {
-      users = [try Answer(from: decoder).user]
+    } else if let container = try? decoder.container(keyedBy: AnswerKey.self),
+      let key = container.allKeys.first
+    {
+      users = [try container.decode(UserFields.self, forKey: key)]
     } else {
       users = [try UserFields(from: decoder)]
     }
   }
 
-  private enum AnswerKey: CodingKey { case user }
+  private enum AnswerKey: CodingKey { case user, data }
 }
 
 /// A user's fields as they are written.
@@ -93,6 +95,8 @@ private struct UserFields: Decodable {
   var analysisCount: Int?
   var lastResetDate: String?
   var photoUrl: String?
+  var logo: String?
+  var nama_lengkap: String?
 
   /// Some endpoints give numbers for ids.
   struct Identifier: Decodable {
@@ -121,8 +125,10 @@ private struct UserFields: Decodable {
       reset = seconds
     }
     return ProfileAnswer(
-      id: id.text, email: email, name: name, subscription: subscription, analysisCount: analysisCount,
-      lastResetDate: reset, photoURL: photoUrl.flatMap { $0.isEmpty ? nil : $0 })
+      id: id.text, email: email, name: name ?? nama_lengkap, subscription: subscription,
+      analysisCount: analysisCount, lastResetDate: reset,
+      photoURL: photoUrl.flatMap { $0.isEmpty ? nil : $0 },
+      photoName: logo.flatMap { $0.isEmpty ? nil : $0 })
   }
 
   /// A time of ISO 8601 with or without fractions of a second.

@@ -72,6 +72,8 @@ public struct UserDetail: Sendable, Equatable {
   public let analysed: Int
   /// Who the user is; nil when nothing is known.
   public let profile: Profile?
+  /// By which the picture that stands for the user is found; nil where it was not asked for.
+  public var appearance: UserAppearance?
 
   /// What is left of the limit; nil when there is no limit.
   public var remaining: Int? { limit.map { max(0, $0 - used) } }

@@ -51,9 +51,12 @@ public struct UserDirectory: Sendable {
     guard let account else { return nil }
     let history = try await planHistory(shard, account.userID)
     let profile = try await profile(shard, account.userID)
+    let appearance = try await appearances(of: [reference])[reference]
     do {
-      return try UserDetail(
+      var detail = try UserDetail(
         account.row, reference: reference, shard: shard, planHistory: history, profile: profile)
+      detail.appearance = appearance
+      return detail
     } catch {
       throw JobQueueError(error, while: "reading user \(reference)")
     }

@@ -1,4 +1,5 @@
 import Administration
+import AnalysisCore
 import CommandLineTool
 import Formatting
 
@@ -16,12 +17,13 @@ enum ClinicsCommand {
     examples: [
       Example("analysisctl clinics", "The clinics, and the roles that are restricted to some."),
       Example("analysisctl clinics add north", "Add a clinic."),
+      Example("analysisctl clinics set north --logo north.png", "Give it a logo."),
       Example("analysisctl clinics assign u1 north", "Give a user to it."),
       Example("analysisctl clinics grant north_office north", "Have a role see its users only."),
     ],
     subcommands: [
-      list, ClinicsAddCommand.command, ClinicsAssignCommand.command, ClinicsGrantCommand.command,
-      ClinicsRevokeCommand.command,
+      list, ClinicsShowCommand.command, ClinicsAddCommand.command, ClinicsSetCommand.command,
+      ClinicsAssignCommand.command, ClinicsGrantCommand.command, ClinicsRevokeCommand.command,
     ],
     exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
   ) { context in
@@ -54,10 +56,7 @@ struct ClinicsResponse: Sendable, Equatable, Presentable {
 
   var json: JSONValue {
     [
-      "clinics": .array(
-        clinics.map { clinic in
-          ["id": .count(clinic.id), "clinic": .string(clinic.name), "users": .count(clinic.users)]
-        }),
+      "clinics": .array(clinics.map(\.json)),
       "restricted": .array(viewers.map(Self.json(of:))),
     ]
   }
@@ -69,8 +68,14 @@ struct ClinicsResponse: Sendable, Equatable, Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     guard !clinics.isEmpty else { return "No clinics.\n" }
-    var table = Table([.init("CLINIC", wraps: true), .init("USERS", alignment: .right)])
-    for clinic in clinics { table.add([Cell(clinic.name), Cell(clinic.users)]) }
+    var table = Table([
+      .init("CLINIC", wraps: true), .init("KIND"), .init("PRODUCT"), .init("USERS", alignment: .right),
+    ])
+    for clinic in clinics {
+      table.add([
+        Cell(clinic.name), Cell(clinic.kind.rawValue), Cell(clinic.product ?? "-"), Cell(clinic.users),
+      ])
+    }
     guard !viewers.isEmpty else { return table.render(width: width, paint: paint) }
     var restricted = Table([.init("ROLE"), .init("SEES ONLY", wraps: true)])
     for viewer in viewers { restricted.add([Cell(viewer.role), Cell(viewer.seen)]) }

@@ -1,4 +1,5 @@
 import Administration
+import AnalysisCore
 import CommandLineTool
 import Formatting
 
@@ -7,13 +8,16 @@ enum ClinicsAddCommand {
   static let command = ControlCommand(
     "add", abstract: "Add a clinic.",
     discussion: "A clinic that is there already is left as it is, and the exit code is 5.",
-    examples: [Example("analysisctl clinics add north", "Add a clinic.")],
-    inputs: [ClinicsCommand.clinic],
+    examples: [
+      Example("analysisctl clinics add north", "Add a clinic."),
+      Example("analysisctl clinics add south --kind pharmacy", "A pharmacy."),
+    ],
+    inputs: [ClinicsSetCommand.kind, ReasonOption.reason, ClinicsCommand.clinic],
     exitCodes: [.done, .nothingToDo, .usage, .unreachable, .tryLater, .permission]
   ) { context in
-    let name = try context[ClinicsCommand.clinic]
+    let (name, kind) = (try context[ClinicsCommand.clinic], try context[ClinicsSetCommand.kind])
     return try await context.withSession { session in
-      let isNew = try await ClinicDirectory(session.database).add(name)
+      let isNew = try await ClinicDirectory(session.database).add(name, kind, by: session.actor)
       try session.view.show(ClinicsAddResponse(clinic: name, isNew: isNew))
       return isNew ? .done : .nothingToDo
     }

@@ -31,8 +31,8 @@ enum CommonOptions {
     key: "log-level", help: "The least important message of the program and the server that is shown.")
 
   static let all: [any Input] = [
-    database, SharedOptions.databaseProof, connectTimeout, configuration, auditEnds, json,
-    logLevel,
+    database, SharedOptions.databaseProof, connectTimeout, configuration, auditEnds, ProductOptions.folder,
+    ProductOptions.product, json, logLevel,
   ]
 
   /// The configuration file.

@@ -14,6 +14,8 @@ struct ControlContext: Sendable {
   /// The process's environment.
   let environment: [String: String]
   let dependencies: Dependencies
+  /// The product that the program runs as; nil for none.
+  var product: Product?
 
   init(_ context: Context, _ dependencies: Dependencies) throws(UsageError) {
     values = context.values

@@ -41,7 +41,7 @@ public enum ControlProgram {
       WatchCommand.command, BatchesCommand.command, JobsCommand.command, PauseCommand.command,
       ResumeCommand.command, UsersCommand.command,
       ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
-      WebhooksCommand.command,
+      WebhooksCommand.command, ProductsCommand.command,
       MonthCommand.command, ReportCommand.command, StatementCommand.command,
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,
       DoctorCommand.command, ServeCommand.command,

@@ -23,6 +23,11 @@ enum RemoteImageOptions {
   static let keptCache = Option<String?>(
     "url-cache", .folder, environment: "ANALYSIS_URL_CACHE", key: "url-cache",
     help: "The folder in which this machine keeps images that were fetched by URL. It is not made.")
+  static let photoBase = Option<PhotoBase?>(
+    "photo-base", .photoBase, environment: "ANALYSIS_PHOTO_BASE", key: "photo-base",
+    help:
+      "The https address below which photos are that are given by name; its host has to be one of --url-hosts."
+  )
   static let cacheSize = Option(
     "url-cache-size", .byteSize(in: 1_000_000...(1 << 50)), default: 256_000_000, key: "url-cache-size",
     help: "The most bytes in that folder.")
@@ -44,14 +49,39 @@ extension ValueFormat where Value == AllowedHost {
   }
 }
 
+extension ValueFormat where Value == PhotoBase {
+  /// The address below which photos are.
+  fileprivate static var photoBase: Self {
+    ValueFormat(
+      name: "URL",
+      parse: { (given: String) throws(ValueError) -> PhotoBase in
+        do throws(PhotoBase.Fault) {
+          return try PhotoBase(given)
+        } catch {
+          throw ValueError(error.message)
+        }
+      },
+      text: { $0.description })
+  }
+}
+
 /// What a command line says of images by URL.
 struct RemoteImageArguments: Sendable {
+  /// Where images may come from; none where the product has switched them off.
   let hosts: [AllowedHost]
+  /// What is said where they are off.
+  let off: CommandFailure
   let cache: String?
   private let cacheSize: Int
 
   init(_ context: ControlContext) throws {
-    hosts = try context[RemoteImageOptions.hosts]
+    let given = try context[RemoteImageOptions.hosts]
+    do throws(CommandFailure) {
+      try context.product?.require(.imagesByURL)
+      (hosts, off) = (given, Self.notEnabled)
+    } catch {
+      (hosts, off) = ([], error)
+    }
     cache = try context[RemoteImageOptions.cache]
     cacheSize = try context[RemoteImageOptions.cacheSize]
   }
@@ -60,7 +90,7 @@ struct RemoteImageArguments: Sendable {
   var isOn: Bool { !hosts.isEmpty }
 
   /// Images by URL are off until an operator says from where.
-  static let off = CommandFailure.usage(
+  static let notEnabled = CommandFailure.usage(
     "images by URL are not enabled",
     advice:
       "Name the hosts that may be fetched from: url-hosts = images.example.org in the configuration file, or "

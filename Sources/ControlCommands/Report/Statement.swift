@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import EventLoop
 import Formatting
+import Images
 import JobQueue
 import Reports
 
@@ -28,6 +29,9 @@ enum StatementCommand {
       adjustments. Closed, it is the same for ever: every format names the SHA-256 of the data, which is that of the \
       CSV file. Exit code 5 says that the file was there already and is the same.
 
+      Where --products names a folder, the documents of a clinic have the name and colour of its product, or else of \
+      --as-product, and its logo where the clinic has none.
+
       A clinic's statement counts what was found in its patients, so who reads it is recorded first: see analysisctl \
       audit. A standby cannot record it, and refuses.
       """,
@@ -37,7 +41,8 @@ enum StatementCommand {
       Example("analysisctl statement --user u1 --month current --json", "A draft, for a program."),
     ],
     inputs: [clinic, user, month, currency, out, ReasonOption.reason],
-    exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .refused, .nothingToDo, .usage, .unreachable, .tryLater, .permission],
+    feature: .statements
   ) { context in
     let holder = try holder(try context[clinic], try context[user])
     let (choice, currency, out) = (try context[month], try context[currency], try context[out])
@@ -45,9 +50,10 @@ enum StatementCommand {
     return try await context.withSession { session in
       let request = StatementRequest(
         holder, month: try await choice.period(session.database), currency: currency)
-      let statement = try await Reporter(session.database).statement(
-        request, by: try session.actor.statement,
-        detail: (["format": .string(file?.format.rawValue ?? "terminal")] as JSONValue).json)
+      let statement = try await branded(
+        try await Reporter(session.database).statement(
+          request, by: try session.actor.statement,
+          detail: (["format": .string(file?.format.rawValue ?? "terminal")] as JSONValue).json), context)
       guard let file else {
         try session.view.show(StatementResponse(statement: statement))
         return .done
@@ -56,6 +62,22 @@ enum StatementCommand {
       try session.view.show(StatementFileResponse(statement: statement, file: written))
       return written.isNew ? .done : .nothingToDo
     }
+  }
+
+  /// The statement in the name of the clinic's product, or else of the program's. Refused where that makes none.
+  private static func branded(
+    _ statement: MonthStatement, _ context: ControlContext
+  ) async throws -> MonthStatement {
+    let own = try await context.product(named: statement.holder.product)
+    guard let product = own ?? context.product else { return statement }
+    try product.require(.statements)
+    var statement = statement
+    statement.brand = .init(product.name, accent: product.accent)
+    if statement.holder.kind == .clinic, statement.holder.logo == nil, let logo = try await product.picture()
+    {
+      statement.holder.logo = .init(logo.bytes, width: logo.width, height: logo.height)
+    }
+    return statement
   }
 
   private static func holder(

@@ -31,6 +31,8 @@ enum CommandRoles {
     Entry(command: "clinics grant", roles: [.administrator]),
     Entry(command: "clinics list", roles: [.administrator, .auditor]),
     Entry(command: "clinics revoke", roles: [.administrator]),
+    Entry(command: "clinics set", roles: [.administrator]),
+    Entry(command: "clinics show", roles: [.administrator, .auditor]),
     Entry(command: "doctor", roles: any),
     Entry(command: "erase", roles: [.privacy]),
     Entry(command: "jobs cancel", roles: [.operator, .submitter]),

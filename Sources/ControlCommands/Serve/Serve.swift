@@ -3,10 +3,13 @@ import CommandLineTool
 import Dashboard
 import EventLoop
 import HTTPServing
+import ImageDecoding
 import ImageEncryption
+import Images
 import JobQueue
 import PostgreSQL
 import Programs
+import RemoteImages
 import System
 
 /// `analysisctl serve`.
@@ -40,6 +43,10 @@ enum ServeCommand {
       machines, --token-file and --behind-tls are needed: a browser shows the token once and then has a cookie for \
       8 hours.
 
+      The page of usage shows beside each user their photo, as far as users prefetch-photos has put it into the folder \
+      of --url-cache (nothing is fetched for a page), else the logo of their clinic, else their initials. Photos and \
+      initials of names are for logins that may read who users are.
+
       /metrics is what Prometheus reads: jobs by state, type and priority, the oldest that waits, workers, breakers, \
       dead jobs by cause, refusals, the last report, the database's size. /healthz says that the process works, and \
       /readyz whether the database answers, with 503 when it does not. No token is asked for there, and none of the \
@@ -55,12 +62,16 @@ enum ServeCommand {
         "analysisctl serve --token-file dashboard.token --behind-tls",
         "For a proxy on this machine that browsers reach by HTTPS."),
     ],
-    inputs: [listen, fromAnywhere, tokenFile, behindTLS, KeyFileOption.path],
+    inputs: [
+      listen, fromAnywhere, tokenFile, behindTLS, KeyFileOption.path, RemoteImageOptions.hosts,
+      RemoteImageOptions.cache, RemoteImageOptions.cacheSize,
+    ],
     exitCodes: [.done, .usage, .unreadableInput, .unreachable, .tryLater, .permission], keepsEnd: false
   ) { context in
     let address = try context[listen]
     let token = try await token(context)
     let keys = try await KeyFileOption.read(context)
+    let remote = try RemoteImageArguments(context)
     let rule = ListenRule(option: "--listen", flag: "--listen-from-anywhere")
     try rule.check(address, isAllowed: try context[fromAnywhere], context.console)
     var database = ConnectionConfiguration(try context[CommonOptions.database])
@@ -70,18 +81,21 @@ enum ServeCommand {
       let monitor = QueueMonitor(session.database)
       try await begin(monitor, session)
       let pages = pages(monitor, session.loop).routes
-      let dashboard = try await dashboard(session, monitor, address, token, keys)
-      let server = try rule.serve(
-        address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
-      session.console.say(
-        "Serving http://\(server.address)/"
-          + (dashboard == nil ? "metrics, /healthz and /readyz." : ", /metrics, /healthz and /readyz."))
-      let service = ServiceNotification(environment: context.environment)
-      service.ready()
-      await session.interruption.asked()
-      service.stopping()
-      await server.stop()
-      return .done
+      return try await remote.withCache(session, keys: keys, isNeeded: remote.cache != nil && keys != nil) {
+        photos in
+        let dashboard = try await dashboard(session, monitor, address, token, keys, photos)
+        let server = try rule.serve(
+          address, pages + (dashboard?.routes ?? []), bounds: Dashboard.bounds, events: dashboard?.events)
+        session.console.say(
+          "Serving http://\(server.address)/"
+            + (dashboard == nil ? "metrics, /healthz and /readyz." : ", /metrics, /healthz and /readyz."))
+        let service = ServiceNotification(environment: context.environment)
+        service.ready()
+        await session.interruption.asked()
+        service.stopping()
+        await server.stop()
+        return .done
+      }
     }
   }
 
@@ -102,14 +116,26 @@ enum ServeCommand {
   /// The dashboard; none where others reach the address and no token protects it.
   private static func dashboard(
     _ session: ControlSession, _ monitor: QueueMonitor, _ address: ListenAddress, _ token: Secret?,
-    _ keys: KeyRing?
+    _ keys: KeyRing?, _ photos: RemoteImageCache?
   ) async throws -> Dashboard? {
     guard token != nil || address.isLoopback else { return nil }
     let owner = session.context.dependencies.owner()
+    let decoders = ImageDecoders(slots: 1)
     let context = try await DashboardContext(
-      session.database, monitor, owner: owner, openPicture: { try await opened($0, keys) })
-    return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine)
+      session.database, monitor, owner: owner, openPicture: { try await opened($0, keys) },
+      openPhoto: { url in
+        guard let photo = await photos?.kept(url) else { return nil }
+        // Nobody has judged yet whether it is a picture, and what else is in it.
+        return try? await decoders.clean(photo, limits: Self.photoLimits).bytes
+      })
+    let product = session.context.product
+    let logo = try await product?.picture()?.bytes
+    let skin = product.map { Skin(name: $0.name, accent: $0.accent, logo: logo) } ?? .usual
+    return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine, skin: skin)
   }
+
+  /// What a photo beside a name has at most.
+  private static let photoLimits = ImageLimits(maxOutputBytes: 20_000, maxDimension: 96)
 
   /// A picture for a page, which says where it cannot be read why.
   private static func opened(_ picture: ExportedImage, _ keys: KeyRing?) async throws -> [UInt8] {

@@ -171,7 +171,7 @@ struct ImageIntake: Sendable {
   }
 
   private func fetch(_ url: String) async throws -> [UInt8] {
-    guard let remote else { throw RemoteImageArguments.off }
+    guard let remote else { throw RemoteImageArguments.notEnabled }
     return try await remote.image(at: url)
   }
 }

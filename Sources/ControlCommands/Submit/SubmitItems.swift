@@ -76,7 +76,7 @@ struct SubmitArguments: Sendable {
     } else if !files.isEmpty || !urls.isEmpty {
       throw .usage("files and --manifest cannot be given together")
     }
-    if !urls.isEmpty, !remote.isOn { throw RemoteImageArguments.off }
+    if !urls.isEmpty, !remote.isOn { throw remote.off }
     if files.filter({ $0 == Self.standardInput }).count > 1 {
       throw .usage("standard input (-) can be submitted once")
     }
@@ -145,7 +145,7 @@ struct SubmitArguments: Sendable {
       ? try dependencies.standardInput(Manifest.limit)
       : try InputFile.readText(manifest, limit: Manifest.limit)
     let rows = try Manifest.rows(bytes, name: name)
-    if !remote.isOn, rows.contains(where: \.namesURL) { throw RemoteImageArguments.off }
+    if !remote.isOn, rows.contains(where: \.namesURL) { throw remote.off }
     var keys = KeyMaker(runKey: runKey, isSingle: false)
     let folder = isStandardInput ? nil : Self.folder(of: manifest)
     return rows.map { item($0, of: name, in: folder, &keys) }

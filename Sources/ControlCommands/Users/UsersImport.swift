@@ -15,23 +15,26 @@ enum UsersImportCommand {
       Reads a JSON profile answer ({"user": {…}}), a bare user, an array of them, or a line of JSON for each. \
       The id becomes the user's name here and the subscription their plan. An answer that is refused does not \
       stop the others, and the exit code is 4. A photo's address (photoUrl) is taken where --url-hosts allows its \
-      host, and passed over where nothing may be fetched by URL.
+      host, and passed over where nothing may be fetched by URL; so is its name (photoUrl, or logo) below --photo-base. \
+      The answer to a log-in ({"data": {…}}) is read too, of which nama_lengkap is the name.
       """,
     examples: [
       Example("analysisctl users import profile.json", "One answer."),
       Example("analysisctl users import < profiles.jsonl", "Many, a line each."),
     ],
-    inputs: [RemoteImageOptions.hosts, ReasonOption.reason, file],
+    inputs: [RemoteImageOptions.hosts, RemoteImageOptions.photoBase, ReasonOption.reason, file],
     exitCodes: [.done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater]
   ) { context in
-    let (path, hosts) = (try context[file], try context[RemoteImageOptions.hosts])
+    let path = try context[file]
+    let hosts = context.product?.off[.imagesByURL] == nil ? try context[RemoteImageOptions.hosts] : []
+    let base = try context[RemoteImageOptions.photoBase]
     let reading = Task(executorPreference: globalConcurrentExecutor) {
       try path.flatMap { $0 == "-" ? nil : try InputFile.readText($0, limit: Manifest.limit) }
         ?? context.dependencies.standardInput(Manifest.limit)
     }
     let entries = ProfileFile.entries(try await reading.value)
     return try await context.withSession { session in
-      let checked = entries.map { $0.withPhoto(from: hosts) }
+      let checked = entries.map { $0.withPhoto(from: hosts, below: base) }
       let outcomes = try await UserDirectory(session.database).importProfiles(
         checked.compactMap { try? $0.answer.get() }, by: session.actor)
       let response = UsersImportResponse(checked, outcomes)
@@ -121,20 +124,26 @@ enum ProfileFile {
 
     /// The same entry, without a photo that nobody may fetch; refused where its photo is elsewhere than allowed.
     ///
-    /// - Parameter hosts: Where photos may come from; none for leaving photos out.
-    func withPhoto(from hosts: [AllowedHost]) -> Entry {
-      guard case .success(var answer) = answer, let photo = answer.photoURL else { return self }
-      guard !hosts.isEmpty else {
+    /// - Parameters:
+    ///   - hosts: Where photos may come from; none for leaving photos out.
+    ///   - base: Below which address photos are that are given by name.
+    func withPhoto(from hosts: [AllowedHost], below base: PhotoBase? = nil) -> Entry {
+      guard case .success(var answer) = answer else { return self }
+      let given = answer.photoURL ?? (base == nil ? nil : answer.photoName)
+      guard let given, !hosts.isEmpty else {
         answer.photoURL = nil
         return Entry(line: line, answer: .success(answer))
       }
-      do throws(RemoteImageError) {
-        _ = try RemoteAddress(photo, among: hosts)
-        return self
+      let sentence: String
+      do {
+        answer.photoURL = try base.address(of: given, among: hosts)
+        return Entry(line: line, answer: .success(answer))
+      } catch let error as RemoteImageError {
+        sentence = error.message
       } catch {
-        return Entry(
-          line: line, answer: .failure(Fault(sentence: "Photo: \(error.message)", user: answer.id)))
+        sentence = "Its name \((error as? PhotoBase.Fault)?.message ?? "cannot be read")."
       }
+      return Entry(line: line, answer: .failure(Fault(sentence: "Photo: \(sentence)", user: answer.id)))
     }
   }
 

@@ -30,7 +30,7 @@ enum UsersPrefetchPhotosCommand {
     ]
   ) { context in
     let remote = try RemoteImageArguments(context)
-    guard remote.isOn else { throw RemoteImageArguments.off }
+    guard remote.isOn else { throw remote.off }
     guard remote.cache != nil else {
       throw CommandFailure.usage(
         "there is no cache to fill",
@@ -41,7 +41,7 @@ enum UsersPrefetchPhotosCommand {
     return try await context.withSession { session in
       let photos = try await UserDirectory(session.database).photos(after: after, limit: limit)
       let failures = try await remote.withCache(session, keys: keys) { cache in
-        guard let cache else { throw RemoteImageArguments.off }
+        guard let cache else { throw remote.off }
         return try await fetch(photos.map(\.url), into: cache)
       }
       let response = UsersPrefetchResponse(

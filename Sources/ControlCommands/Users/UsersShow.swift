@@ -34,7 +34,7 @@ extension UserDetail: Presentable {
       "used": .count(used), "remaining": .count(remaining), "analysed": .count(analysed),
       "open": .count(open), "refunded": .count(refunded), "refused": .count(refused),
       "plans": .array(planHistory.map { ["plan": .string($0.plan), "from": .time($0.from)] }),
-      "profile": profile?.json ?? .null,
+      "profile": profile?.json ?? .null, "picture": picture ?? .null,
     ]
   }
 
@@ -58,7 +58,27 @@ extension UserDetail: Presentable {
       facts.add("endpoint reset", Moment.short(profile.lastReset))
       facts.add("photo on", profile.photoHost)
     }
+    facts.add("picture", pictureText)
     return facts.text
+  }
+
+  /// Which picture stands for the user: `own photo on img.example.org`, `logo of pharmacy north`, `initials AB`.
+  private var pictureText: String? {
+    switch appearance?.picture {
+    case .photo(let url): "own photo on \(RemoteAddress.host(of: url) ?? "unknown")"
+    case .logo(let logo): "logo of \(logo == appearance?.logo ? "clinic" : "pharmacy") \(clinic ?? "")"
+    case .initials(let initials): "initials \(initials)"
+    case nil: nil
+    }
+  }
+
+  private var picture: JSONValue? {
+    switch appearance?.picture {
+    case .photo(let url): ["of": "photo", "host": .text(RemoteAddress.host(of: url))]
+    case .logo(let logo): ["of": "logo", "clinic": .text(clinic), "sha256": .string(logo)]
+    case .initials(let initials): ["of": "initials", "initials": .string(initials)]
+    case nil: nil
+    }
   }
 
   private var shownPlan: String {

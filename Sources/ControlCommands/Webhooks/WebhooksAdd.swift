@@ -36,7 +36,8 @@ enum WebhooksAddCommand {
       Example("analysisctl webhooks add - --user u1 < address.txt", "One whose address holds a secret."),
     ],
     inputs: [clinic, user, findings, plainHTTP, KeyFileOption.path, ReasonOption.reason, url],
-    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission],
+    feature: .webhooks
   ) { context in
     let owner: Webhook.Owner
     switch (try context[clinic], try context[user]) {
@@ -50,6 +51,7 @@ enum WebhooksAddCommand {
     )
     let keys = try await KeyFileOption.readRequired(context)
     return try await context.withSession { session in
+      try await session.require(.webhooks, of: owner)
       let secret = try WebhookSecret()
       let id = try await WebhookDirectory(session.database).add(
         url.url, of: owner, secret: try secret.encrypted(for: url.url, keys: keys),

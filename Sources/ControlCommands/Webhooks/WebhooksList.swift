@@ -14,7 +14,7 @@ enum WebhooksListCommand {
       Example("analysisctl webhooks list", "All that this login may see."),
       Example("analysisctl webhooks list --json", "For a program."),
     ],
-    exitCodes: [.done, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .usage, .unreachable, .tryLater, .permission], feature: .webhooks
   ) { context in
     try await context.withSession { session in
       try session.view.show(

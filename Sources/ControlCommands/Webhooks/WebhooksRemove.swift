@@ -9,11 +9,12 @@ enum WebhooksRemoveCommand {
     discussion: "What a worker is sending at this moment may still arrive.",
     examples: [Example("analysisctl webhooks remove W3", "It receives nothing any more.")],
     inputs: [Confirmation.yes, ReasonOption.reason, WebhooksCommand.webhook],
-    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission], feature: .webhooks
   ) { context in
     let webhook = try context[WebhooksCommand.webhook]
     return try await context.withSession { session in
       let directory = WebhookDirectory(session.database)
+      try await session.require(.webhooks, of: webhook)
       // The database refuses a number that is none, and who may not.
       if let found = try await directory.list().first(where: { $0.id == webhook }) {
         try await Confirmation.require(

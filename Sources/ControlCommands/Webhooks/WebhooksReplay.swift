@@ -22,7 +22,7 @@ enum WebhooksReplayCommand {
       Example("analysisctl webhooks replay W3 --event evt_0_17", "One."),
     ],
     inputs: [since, event, failed, ReasonOption.reason, WebhooksCommand.webhook],
-    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .refused, .usage, .unreachable, .tryLater, .permission], feature: .webhooks
   ) { context in
     let which: WebhookDirectory.Replay
     switch (try context[since], try context[event], try context[failed]) {
@@ -33,6 +33,7 @@ enum WebhooksReplayCommand {
     }
     let webhook = try context[WebhooksCommand.webhook]
     return try await context.withSession { session in
+      try await session.require(.webhooks, of: webhook)
       let count = try await WebhookDirectory(session.database).replay(webhook, which, by: session.actor)
       try session.view.show(WebhooksReplayResponse(webhook: webhook, events: count))
       return .done

@@ -17,11 +17,12 @@ enum WebhooksTestCommand {
       """,
     examples: [Example("analysisctl webhooks test W3", "Whether it is reached from where the workers are.")],
     inputs: [timeout, ReasonOption.reason, WebhooksCommand.webhook],
-    exitCodes: [.done, .jobFailed, .refused, .usage, .unreachable, .tryLater, .permission]
+    exitCodes: [.done, .jobFailed, .refused, .usage, .unreachable, .tryLater, .permission], feature: .webhooks
   ) { context in
     let (webhook, timeout) = (try context[WebhooksCommand.webhook], try context[timeout])
     return try await context.withSession { session in
       let directory = WebhookDirectory(session.database)
+      try await session.require(.webhooks, of: webhook)
       let event = try await directory.test(webhook, by: session.actor)
       let end = EventLoop.now + timeout
       var state = try await directory.state(of: event)

@@ -4,6 +4,8 @@ import Markup
 
 /// What stands around every page: title, menu, who reads it, and the links to the stylesheet and the script.
 struct Frame {
+  /// As what it shows itself.
+  var skin = Skin.usual
   /// The part of the dashboard to which the page belongs; nil for the page that asks for the token.
   var section: Section?
   /// The parts that the menu leads to.
@@ -29,14 +31,14 @@ struct Frame {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
-    <title>\(page.title) – analysis queue</title>
+    <title>\(page.title) – \(skin.name)</title>
     <link rel="stylesheet" href="/style.css">
     <link rel="icon" href="/icon.svg" type="image/svg+xml">
     \(page.isLive ? reload : "" as HTML)</head>
     <body>
     <a class="skip" href="#content">To the content</a>
     <header>
-    <p class="product">Analysis queue</p>
+    <p class="product">\(logo)\(skin.name)</p>
     \(menu)</header>
     <main id="content" tabindex="-1"\(page.isLive ? " data-live" : "" as HTML)>
     <h1>\(page.title)</h1>
@@ -69,6 +71,10 @@ struct Frame {
         as HTML
     }
     return "\(HTML.live("as-of", text ?? ""))\n"
+  }
+
+  private var logo: HTML {
+    skin.logo == nil ? "" : "<img class=\"product\" src=\"\(Skin.logoPath)\" alt=\"\"> "
   }
 
   private var menu: HTML {

@@ -49,6 +49,10 @@ enum Stylesheet {
     .axis { display: flex; justify-content: space-between; margin: 0; }
     .legend { margin: 0; }
     svg { display: block; width: 100%; height: 10rem; background: var(--soft); border: 1px solid var(--line); }
+    svg.person, img.person { display: inline-block; width: 1.5rem; height: 1.5rem; vertical-align: middle;
+      border: 0; background: none; }
+    img.person { border-radius: .3rem; object-fit: contain; background: #fff; }
+    img.product { height: 2rem; max-width: 12rem; vertical-align: middle; object-fit: contain; background: #fff; }
     svg path { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
     svg .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
     svg .first { stroke: var(--link); } svg .second { stroke: var(--bad); stroke-dasharray: 6 3; }

@@ -15,13 +15,26 @@ extension DashboardPage {
         [database = context.database] in
         try await UserDirectory(database).list(after: after, limit: UsageList.most)
       })
+    let appearances = try await appearances(of: users.map(\.reference), context)
     return Page(
       title: "Usage",
       content: """
-        \(UsageList(users: users, isFirst: after == nil).html)
+        \(UsageList(users: users, appearances: appearances, isFirst: after == nil).html)
         <h2>Clinics</h2>
         \(try await clinics(context))
         """)
+  }
+
+  /// Who the users are, for those who may read it: of others the page knows the references alone.
+  private static func appearances(
+    of users: [String], _ context: DashboardContext
+  ) async throws -> [String: UserAppearance] {
+    guard try await context.has(PictureFiles.userRoles) else { return [:] }
+    return try await context.value(
+      of: Reading(key: "appearances \(users)", statements: 1 + context.shards.count) {
+        [database = context.database] in
+        try await UserDirectory(database).appearances(of: users)
+      })
   }
 
   /// The clinics' sums, for those who may read them: a reporter may read users only.
@@ -44,6 +57,8 @@ struct UsageList {
   static let most = 50
 
   let users: [UserSummary]
+  /// By reference, as far as the login may read it.
+  var appearances: [String: UserAppearance] = [:]
   let isFirst: Bool
 
   var html: HTML {
@@ -55,11 +70,21 @@ struct UsageList {
       ], empty: isFirst ? "There are no users." : "There are no more users.")
     for user in users {
       table.add([
-        "\(user.reference)", "\(user.period.description)", "\(user.plan ?? "none")", "\(user.used)",
+        "\(picture(of: user)) <span>\(user.reference)</span>", "\(user.period.description)",
+        "\(user.plan ?? "none")", "\(user.used)",
         user.limit.map { limit in "\(limit)" } ?? "none", Self.share(user),
       ])
     }
     return "\(table.html)\(paging)"
+  }
+
+  private func picture(of user: UserSummary) -> HTML {
+    if let appearance = appearances[user.reference] { return .picture(of: appearance) }
+    let unknown = UserPicture<Never, Never>(
+      photo: nil, kind: nil, logo: nil, pharmacyLogo: nil, name: user.reference)
+    switch unknown {
+    case .initials(let initials): return .disc(of: initials)
+    }
   }
 
   /// `85 %`, marked where nothing is left.
@@ -88,7 +113,8 @@ struct UsageList {
         .init("Refused", isNumber: true),
       ], empty: "There are no clinics.")
     for clinic in clinics {
-      table.add(["\(clinic.clinic)", "\(clinic.users)", "\(clinic.used)", "\(clinic.refused)"])
+      let logo: HTML? = clinic.logo.map { logo in "\(HTML.logo(logo)) " }
+      table.add(["\(logo)\(clinic.clinic)", "\(clinic.users)", "\(clinic.used)", "\(clinic.refused)"])
     }
     return table.html
   }

@@ -72,10 +72,13 @@ public final class DiskCache: Sendable {
   func image(_ url: String, now: Double) -> CachedFile? {
     let name = names.name(of: url)
     let bytes = state.withLock { state -> [UInt8]? in
-      guard state.sizes[name] != nil else { return nil }
-      if let bytes = folder.read(name, limit: limit) { return bytes }
-      drop(name, from: &state)
-      return nil
+      guard state.sizes[name] != nil || folder.has(name), let bytes = folder.read(name, limit: limit) else {
+        drop(name, from: &state)
+        return nil
+      }
+      // Another process may have put it there.
+      if state.sizes[name] == nil { state.add(name, bytes.count) }
+      return bytes
     }
     guard let bytes else { return nil }
     let file = (try? keys.openFile(bytes, name: CacheNames.binding(name))).flatMap { CachedFile($0) }

@@ -1,5 +1,6 @@
 public import AnalysisCore
 public import Formatting
+public import Markup
 
 /// What a clinic or a user is billed by for a month: lines that were priced by the database, and what was analysed.
 ///
@@ -32,6 +33,8 @@ public struct MonthStatement: Sendable, Equatable {
   public var conditions: [Condition]
   /// What was used of each plan's limits; empty where nothing has a plan.
   public var usage: [PlanUsage]
+  /// In whose name the documents are made; nil for nobody's. It is no part of the data.
+  public var brand: Brand?
 
   /// A statement.
   public init(
@@ -70,12 +73,56 @@ public struct MonthStatement: Sendable, Equatable {
     public var name: String
     /// Where it is, a line each; empty where that is not known.
     public var address: [String]
+    /// The logo that stands for it by its kind; nil for none.
+    public var logo: Logo?
+    /// The name of its product; nil for none.
+    public var product: String?
 
     /// A holder.
-    public init(_ kind: Kind, name: String, address: [String] = []) {
+    public init(
+      _ kind: Kind, name: String, address: [String] = [], logo: Logo? = nil, product: String? = nil
+    ) {
       self.kind = kind
       self.name = name
       self.address = address
+      self.logo = logo
+      self.product = product
+    }
+  }
+
+  /// In whose name documents are made.
+  public struct Brand: Sendable, Equatable {
+    /// As people read it.
+    public var name: String
+    /// The colour of titles and bars; nil for the usual one.
+    public var accent: Accent?
+
+    /// A brand.
+    public init(_ name: String, accent: Accent? = nil) {
+      self.name = name
+      self.accent = accent
+    }
+  }
+
+  /// A picture above a statement. Nothing here decodes it: each document holds it as it is.
+  public struct Logo: Sendable, Equatable {
+    /// A JPEG.
+    public var bytes: [UInt8]
+    /// In pixels.
+    public var width, height: Int
+
+    /// A picture.
+    public init(_ bytes: [UInt8], width: Int, height: Int) {
+      self.bytes = bytes
+      self.width = width
+      self.height = height
+    }
+
+    /// Its size within a box, in the box's measure, in its own proportions; never beyond twice its pixels.
+    func size(within box: (width: Double, height: Double)) -> (width: Double, height: Double) {
+      let (wide, high) = (Double(width), Double(height))
+      let scale = min(box.width / wide, box.height / high, 2)
+      return (wide * scale, high * scale)
     }
   }
 

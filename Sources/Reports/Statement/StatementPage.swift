@@ -1,5 +1,6 @@
 import AnalysisCore
 import Formatting
+import FoundationEssentials
 import Markup
 
 /// A statement as one page for a browser. It holds all that it needs, runs no script, is read without colours, and is
@@ -41,20 +42,36 @@ struct StatementPage {
     <meta charset="utf-8"/>
     <meta name="viewport" content="width=device-width, initial-scale=1"/>
     <meta name="robots" content="noindex"/>
-    <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/>
+    <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:"/>
     <title>\(words.title), \(StatementWords.short(statement.holder.name)), \(words.month)</title>
     <style>
     \(Self.rules)
-    </style>
+    \(accent)</style>
     </head>
     <body>
     <main>
-    <h1>\(words.title)</h1>
+    \(logo)<h1>\(words.title)</h1>
     \(HTML.facts(words.facts.map { fact in (fact.name, Self.broken(fact.value)) }))
     <h2>Total</h2>
     \(HTML.figures(words.totals.map { fact in (fact.name, "\(fact.value)") }))
 
     """
+  }
+
+  /// The product's colour in the place of the usual one.
+  private var accent: HTML? {
+    statement.brand?.accent.map { accent in "\(accent.css)\nh1 { color: var(--link); }\n" }
+  }
+
+  private var logo: HTML? {
+    statement.holder.logo.map { logo in
+      let size = logo.size(within: (width: 320, height: 96))
+      return """
+        <img class="logo" src="data:image/jpeg;base64,\(Data(logo.bytes).base64EncodedString())" alt="\(words.logoText)" \
+        width="\(Int(size.width))" height="\(Int(size.height))"/>
+
+        """
+    }
   }
 
   /// A text of several lines.
@@ -153,6 +170,7 @@ struct StatementPage {
     * { box-sizing: border-box; }
     body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
     main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1rem; }
+    img.logo { display: block; max-width: 100%; margin: 0 0 1rem; }
     h1 { font-size: 1.6rem; margin: 0 0 1rem; }
     h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; break-after: avoid; }
     dl.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1.5rem; margin: 0; }

@@ -90,7 +90,7 @@ private struct StatementReading {
     guard let first = totals.first else { throw ReportsError(.schema, "the statement has no totals") }
     let all = try await segments()
     return MonthStatement(
-      number: try first.stringIfPresent("o_number"), holder: try holder(first), month: request.month,
+      number: try first.stringIfPresent("o_number"), holder: try await holder(first), month: request.month,
       state: try first.bool("o_closed") ? .closed : .draft,
       moment: try first.localTime("o_at", local: "o_at_local"), zone: try first.string("o_zone"),
       currency: currencies.first, lines: all.filter { $0.kind == .month },
@@ -111,12 +111,23 @@ private struct StatementReading {
     }
   }
 
-  private func holder(_ row: Row) throws -> MonthStatement.Holder {
+  private func holder(_ row: Row) async throws -> MonthStatement.Holder {
     let name = try row.string("o_holder")
-    return switch request.holder {
-    case .clinic: .init(.clinic, name: name)
-    case .user: .init(.user, name: name)
-    }
+    guard case .clinic(let clinic) = request.holder else { return .init(.user, name: name) }
+    let letterheads = try await rows(
+      SQLFunction(
+        "statement_letterhead", 2, "o_kind", "o_address", "o_product", "o_logo", "o_logo_width",
+        "o_logo_height",
+        "o_pharmacy_logo", "o_pharmacy_logo_width", "o_pharmacy_logo_height"),
+      [.int16(request.month.label), .text(clinic)])
+    guard let letterhead = letterheads.first else { return .init(.clinic, name: name) }
+    let kind = ClinicKind(rawValue: try letterhead.string("o_kind")) ?? .clinic
+    return .init(
+      .clinic, name: name,
+      address: try letterhead.stringIfPresent("o_address")?.split(separator: "\n").map(String.init) ?? [],
+      logo: kind.logo(
+        clinic: try letterhead.logo("o_logo"), pharmacy: try letterhead.logo("o_pharmacy_logo")),
+      product: try letterhead.stringIfPresent("o_product"))
   }
 
   /// Units without a price count with those that have one.
@@ -192,6 +203,11 @@ private struct StatementReading {
 }
 
 extension Row {
+  fileprivate func logo(_ column: String) throws -> MonthStatement.Logo? {
+    guard let bytes = try bytesIfPresent(column) else { return nil }
+    return .init(bytes, width: try int("\(column)_width"), height: try int("\(column)_height"))
+  }
+
   /// A number as `numeric` is written. Throws `schema` for a text that is none.
   fileprivate func decimalIfPresent(_ column: String) throws -> DecimalText? {
     guard let text = try stringIfPresent(column) else { return nil }

@@ -26,7 +26,8 @@ struct StatementWords {
 
   /// What the statement is, without the totals.
   var facts: [Fact] {
-    var facts = [Fact(name: statement.holder.kind == .clinic ? "Clinic" : "User", value: Self.short(holder))]
+    var facts = statement.brand.map { [Fact(name: "Product", value: Self.short($0.name))] } ?? []
+    facts += [Fact(name: statement.holder.kind == .clinic ? "Clinic" : "User", value: Self.short(holder))]
     if !statement.holder.address.isEmpty {
       facts.append(
         Fact(name: "Address", value: statement.holder.address.map(Self.short).joined(separator: "\n")))
@@ -57,6 +58,9 @@ struct StatementWords {
   func money(_ amount: DecimalText) -> String {
     statement.currency.map { "\(amount) \($0)" } ?? amount.description
   }
+
+  /// What a reader is told who does not see the logo.
+  var logoText: String { "Logo of \(Self.short(holder))" }
 
   /// The holder's name, whole.
   private var holder: String { statement.holder.name }

@@ -3,6 +3,7 @@ import Clinux
 import Cxlsxwriter
 import Formatting
 import Glibc
+import Markup
 
 /// A statement as a workbook: a sheet that says what it is with its totals, and a sheet of the data's lines. Numbers
 /// and times are cells of their kind; text is text, whatever it begins with.
@@ -26,7 +27,10 @@ struct StatementWorkbook {
     try fill("/proc/self/fd/\(file)", temporary: folder)
     let bytes = try Self.read(file)
     let rows = 1 + statement.lines.count + statement.adjustments.count
-    guard WorkbookCheck(bytes: bytes).isWhole(sheet: "xl/worksheets/sheet2.xml", rows: rows) else {
+    let picture = statement.holder.logo?.bytes
+    guard
+      WorkbookCheck(bytes: bytes).isWhole(sheet: "xl/worksheets/sheet2.xml", rows: rows, picture: picture)
+    else {
       throw Self.error("it was not whole")
     }
     try sink(bytes)
@@ -54,6 +58,10 @@ struct StatementWorkbook {
       let lines = workbook_add_worksheet(book, "Lines")
     else { throw Self.error("its sheets could not be begun") }
     var formats = WorkbookFormats(book)
+    if let colour = statement.brand?.accent?.light {
+      format_set_font_color(
+        formats.title, UInt32(colour.red) << 16 | UInt32(colour.green) << 8 | UInt32(colour.blue))
+    }
     try fillSummary(Sheet(summary), &formats)
     try fillLines(Sheet(lines), &formats)
   }
@@ -73,8 +81,12 @@ struct StatementWorkbook {
     let total = statement.total
     try sheet.width(of: 0, 28)
     try sheet.width(of: 1, 70)
-    try sheet.put(words.title, 0, 0, formats.title)
-    var row: UInt32 = 2
+    var row: UInt32 = 0
+    if let logo = statement.holder.logo {
+      row = try sheet.picture(logo, words.logoText)
+    }
+    try sheet.put(words.title, row, 0, formats.title)
+    row += 2
     func put(_ name: String, _ write: (UInt32) throws -> Void) throws {
       try sheet.put(name, row, 0, formats.bold)
       try write(row)
@@ -256,6 +268,24 @@ private struct Sheet {
   ) throws {
     guard let number else { return try put(digits, row, column, nil) }
     try StatementWorkbook.check(worksheet_write_number(sheet, row, UInt16(column), number, format))
+  }
+
+  /// A picture in the corner above, with a text for who does not see it; the row below it. The file holds it as it is. The
+  /// rows behind it keep their usual height: of another one the library knows nothing when it places the picture.
+  func picture(_ logo: MonthStatement.Logo, _ text: String) throws -> UInt32 {
+    let size = logo.size(within: (width: 260, height: 76))
+    try text.withCString { text in
+      var options = lxw_image_options()
+      (options.x_offset, options.y_offset) = (2, 2)
+      (options.x_scale, options.y_scale) = (
+        size.width / Double(logo.width), size.height / Double(logo.height)
+      )
+      options.description = UnsafeMutablePointer(mutating: text)
+      try StatementWorkbook.check(
+        worksheet_insert_image_buffer_opt(sheet, 0, 0, logo.bytes, logo.bytes.count, &options))
+    }
+    // A row has 20 pixels.
+    return UInt32(((size.height + 4) / 20).rounded(.up))
   }
 
   /// Sets a column's width in letters.

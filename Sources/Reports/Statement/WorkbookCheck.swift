@@ -6,15 +6,21 @@ struct WorkbookCheck {
   /// The workbook, which is a zip.
   let bytes: [UInt8]
 
-  /// Whether every part ends as it begins, and a sheet has so many rows.
-  func isWhole(sheet name: String, rows: Int) -> Bool {
+  /// Whether every part ends as it begins, a sheet has so many rows, and the picture, if there is to be one, is there.
+  func isWhole(sheet name: String, rows: Int, picture: [UInt8]? = nil) -> Bool {
     guard let entries else { return false }
     var found: Int?
+    var hasPicture = picture == nil
     for entry in entries {
-      guard let part = read(entry), part.isEnded else { return false }
+      guard let part = read(entry) else { return false }
+      if let picture, entry.name.hasPrefix("xl/media/") {
+        hasPicture = part.endsAs(picture)
+      } else {
+        guard part.isEnded else { return false }
+      }
       if entry.name == name { found = part.rows }
     }
-    return found == rows
+    return hasPicture && found == rows
   }
 
   private struct Entry {
@@ -77,10 +83,11 @@ struct WorkbookCheck {
   }
 }
 
-/// What has to be known of a part of a workbook, which is XML.
+/// What has to be known of a part of a workbook, which is XML, or a picture.
 private struct WorkbookPart {
   /// How many rows it has.
   private(set) var rows = 0
+  private var count = 0
   private var head: [UInt8] = []
   private var tail: [UInt8] = []
   private var matched = 0
@@ -89,6 +96,7 @@ private struct WorkbookPart {
   private static let row = Array("<row ".utf8)
 
   mutating func take(_ bytes: UnsafeBufferPointer<UInt8>) {
+    count += bytes.count
     if head.count < Self.kept { head += bytes.prefix(Self.kept - head.count) }
     tail = Array((tail + bytes.suffix(Self.kept)).suffix(Self.kept))
     // Text is escaped: this stands only where a row begins.
@@ -98,6 +106,11 @@ private struct WorkbookPart {
       rows += 1
       matched = 0
     }
+  }
+
+  /// Whether it is as long as other bytes, and ends as they do.
+  func endsAs(_ bytes: [UInt8]) -> Bool {
+    count == bytes.count && tail.elementsEqual(bytes.suffix(Self.kept))
   }
 
   /// Whether it ends with the end of the element with which it begins, behind the declaration.

@@ -31,7 +31,8 @@ struct BoundTests {
       "p_scope": "'type'", "p_event": "'worker_start'", "p_sha256": "ARRAY[sha256('x')]",
       "p_lanes": "'{5}'::smallint[]", "p_shards": "'{0}'::smallint[]", "p_now": "now()", "p_dry": "true",
       "p_shard": "0::smallint", "p_max_attempts": "10::smallint", "p_encrypted_by": "NULL::bigint[]",
-      "p_batch": "NULL::bigint",
+      "p_batch": "NULL::bigint", "p_clinic_kind": "'clinic'", "p_logo": "''::bytea",
+      "p_pharmacy_logo": "''::bytea",
     ]
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
@@ -75,7 +76,8 @@ struct BoundTests {
     "assign_clinic.p_clinic", "audit_worker.p_detail", "erase_user.p_user", "erase_user.p_user_id",
     "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host", "heartbeat.p_version",
     "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail",
-    "pause.p_reason", "pause.p_until",
+    "pause.p_reason", "pause.p_until", "set_clinic.p_clinic_kind", "set_clinic.p_address",
+    "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",
     "save_profile.p_last_reset", "set_photo.p_url", "set_plan.p_from", "set_plan_limit.p_limit",
     "set_plan_limit.p_from", "submit.p_width", "submit.p_height", "submit.p_unsanitized", "submit.p_key",

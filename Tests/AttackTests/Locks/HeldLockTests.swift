@@ -73,6 +73,7 @@ struct HeldLockTests {
     "set_plan_price": "analysis.set_plan_price('free', '1', 'EUR', NULL, false)",
     "open_statement": "analysis.open_statement(24321::smallint, 'north', NULL)",
     "add_clinic": "analysis.add_clinic('held')",
+    "set_clinic": "analysis.set_clinic('north', 'both', 'x', 'x', ''::bytea, ''::bytea)",
     "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', 'north')",
     "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
     "revoke_clinics": "analysis.revoke_clinics('analysis_clinician', '{north}')",
@@ -123,7 +124,7 @@ struct HeldLockTests {
     """,
     "5s": """
     add_clinic add_plan add_user add_webhook assign_clinic grant_clinics lift_clinics remove_webhook \
-    replay_webhook revoke_clinics rewrap_webhook save_profile set_photo set_plan set_plan_limit \
+    replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
@@ -189,6 +190,7 @@ struct HeldLockTests {
     "analysis.set_photo(0::smallint, 'bob', 'https://example.com/a')",
     "analysis.save_profile(0::smallint, 2, 'Bob', NULL, NULL, NULL, NULL)",
     "analysis.assign_clinic(0::smallint, 'bob', 'north')",
+    "analysis.set_clinic('north', NULL, NULL, NULL, ''::bytea, NULL)",
     "analysis.grant_clinics('analysis_reporter', '{north}')",
     "analysis.revoke_clinics('analysis_clinician', '{north}')",
     "analysis.lift_clinics('analysis_clinician')",

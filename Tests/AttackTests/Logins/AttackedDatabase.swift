@@ -105,7 +105,8 @@ struct AttackedDatabase: Sendable {
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
       "image", "job",
-      "lease", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready", "refund", "result",
+      "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready", "refund",
+      "result",
       "scheduled",
       "setting",
       "statement", "statement_clinic", "statement_condition", "statement_day", "statement_line",

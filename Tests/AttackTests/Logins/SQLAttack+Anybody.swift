@@ -81,6 +81,7 @@ extension SQLAttack {
     ("makes analyses free", "UPDATE analysis.plan_price SET price = 0"),
     ("counts fewer analyses of a day", "UPDATE analysis.statement_day SET analyses = 0"),
     ("hides a condition", "DELETE FROM analysis.statement_condition"),
+    ("puts another logo above statements", "UPDATE analysis.logo SET bytes = 'x'"),
     ("renames a clinic that was billed", "UPDATE analysis.statement_clinic SET name = 'x'"),
     ("changes a setting", "UPDATE analysis.setting SET value = '1'"),
     ("removes results", "DELETE FROM analysis.result"),

@@ -225,6 +225,22 @@ extension SQLAttack {
       "SELECT analysis.add_clinic(E'\\u200B')",
       .refused("22023")),
     SQLAttack(
+      .administrator, "sets a logo that is a page of the web",
+      "SELECT analysis.set_clinic('north', NULL, NULL, NULL, convert_to('<svg onload=alert(1)>', 'UTF8'), NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "sets a logo without end",
+      """
+      SELECT analysis.set_clinic('north', NULL, NULL, NULL, NULL,
+        '\\xffd8ffc0000b08001000200101' || convert_to(repeat('x', 1000000), 'UTF8') || '\\xffd9')
+      """, .refused("22023")),
+    SQLAttack(
+      .administrator, "turns a clinic's address round",
+      "SELECT analysis.set_clinic('north', NULL, E'1 Street\\u202E', NULL, NULL, NULL)", .refused("22023")),
+    SQLAttack(
+      .administrator, "has a clinic's product lead to another folder",
+      "SELECT analysis.set_clinic('north', NULL, NULL, '../../etc/passwd', NULL, NULL)", .refused("22023")),
+    SQLAttack(
       .administrator, "gives a user to a clinic that there is not",
       "SELECT analysis.assign_clinic(0::smallint, 'ann-north', 'west')", .refused("22023")),
     SQLAttack(
@@ -335,6 +351,23 @@ extension SQLAttack {
     SQLAttack(
       .northernAdministrator, "takes another clinic's patient",
       "SELECT analysis.assign_clinic(0::smallint, 'sue-south', 'north')", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "puts its logo above another clinic's statements",
+      "SELECT analysis.set_clinic('south', NULL, NULL, NULL, ''::bytea, NULL)", .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "counts another clinic's patients in what is known of it",
+      "SELECT count(*) FROM analysis.clinics_shown(NULL) WHERE o_name <> 'north' AND o_users > 0",
+      .answers("(0)")),
+    SQLAttack(
+      .northernAdministrator, "reads the name of another clinic's patient beside a picture",
+      "SELECT count(*) FROM analysis.user_pictures(0::smallint, '{sue-south}')", .answers("(0)")),
+    SQLAttack(
+      .administrator, "asks for everybody's picture at once",
+      "SELECT * FROM analysis.user_pictures(0::smallint, array_fill('sue-south'::text, ARRAY[1000000]))",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "reads a file of the server as a logo",
+      "SELECT analysis.logo_bytes('../../../etc/passwd')", .nothing),
     SQLAttack(
       .northernAdministrator, "sees which clinics others see",
       "SELECT count(*) FROM (SELECT to_jsonb(v) FROM analysis.list_clinic_viewers() v UNION ALL SELECT to_jsonb(w) FROM analysis.clinic_viewer w) t(row) WHERE row::text ~ 'confided'",

@@ -83,6 +83,9 @@ extension SQLAttack {
       .northernReporter, "reads another clinic's days",
       "SELECT * FROM analysis.statement_days({month}::smallint, 'south')", .refused("22023")),
     SQLAttack(
+      .northernReporter, "reads where another clinic is",
+      "SELECT * FROM analysis.statement_letterhead({month}::smallint, 'south')", .refused("22023")),
+    SQLAttack(
       .northernReporter, "reads the bill of another clinic's patient",
       "SELECT * FROM analysis.statement_segments({month}::smallint, NULL, 'sue-south', NULL)",
       .refused("22023")),

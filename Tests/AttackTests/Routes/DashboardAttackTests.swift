@@ -118,6 +118,12 @@ struct DashboardAttack: Sendable {
       tries: "asks for the picture of no job", method: "GET", path: "/jobs/99999999/picture",
       statuses: [404]),
     DashboardAttack(
+      tries: "asks for a logo by a path", method: "GET", path: "/usage/logo?sha256=../../../etc/passwd",
+      statuses: [404]),
+    DashboardAttack(
+      tries: "puts markup into a placeholder's picture", method: "GET",
+      path: "/usage/user-picture?user=%3Cscript%3Ealert(1)%3C/script%3E", statuses: [404]),
+    DashboardAttack(
       tries: "pauses all by a link", method: "GET", path: "/pause?token={token}", hasCookie: true,
       statuses: [200]),
     DashboardAttack(
@@ -130,7 +136,8 @@ struct DashboardAttack: Sendable {
     [
       "/", "/workers", "/usage", "/audit", "/audit/verification", verify, "/events", "/log-out", "/jobs",
       "/jobs/1",
-      "/jobs/1/picture", "/jobs/1/cancel", "/failures", "/batches", "/batches/B1",
+      "/usage/user-picture?user=u", "/usage/logo?sha256=x", "/jobs/1/picture", "/jobs/1/cancel", "/failures",
+      "/batches", "/batches/B1",
       "/matching/retry?state=dead",
       "/pause", "/resume",
     ].map {

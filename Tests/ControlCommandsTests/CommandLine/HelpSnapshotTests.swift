@@ -58,6 +58,8 @@ struct HelpSnapshotTests {
                        encrypted.
           webhooks     Send a message to an address when an analysis of a clinic or user
                        has ended.
+          products     Show the products that this program serves, and check their
+                       files.
           month        Show the months, and close them.
           report       Print a month's usage, analyses, conditions or totals.
           statement    Print what a clinic or a user is billed for a month.
@@ -103,6 +105,13 @@ struct HelpSnapshotTests {
                                           machine apart. (environment:
                                           ANALYSIS_AUDIT_ENDS; configuration:
                                           audit-ends)
+              --products <FOLDER>         The folder of the products, a file NAME.conf
+                                          each. (environment: ANALYSIS_PRODUCTS;
+                                          configuration: products)
+              --as-product <NAME>         The product that this program runs as: its
+                                          name, colours, logo and features.
+                                          (environment: ANALYSIS_PRODUCT; configuration:
+                                          product)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and
@@ -319,6 +328,13 @@ struct HelpSnapshotTests {
                                           machine apart. (environment:
                                           ANALYSIS_AUDIT_ENDS; configuration:
                                           audit-ends)
+              --products <FOLDER>         The folder of the products, a file NAME.conf
+                                          each. (environment: ANALYSIS_PRODUCTS;
+                                          configuration: products)
+              --as-product <NAME>         The product that this program runs as: its
+                                          name, colours, logo and features.
+                                          (environment: ANALYSIS_PRODUCT; configuration:
+                                          product)
               --json                      Write results as JSON on standard output.
               --log-level <trace|debug|info|notice|warning|error>
                                           The least important message of the program and

@@ -19,11 +19,107 @@ struct ClinicsTests {
       let assigned = await control("clinics", "assign", "u1", "north")
       #expect(assigned.code == .done && assigned.output == "clinic of u1: north\n")
       #expect(await control("users", "show", "u1").output.contains("clinic     north\n"))
-      #expect(await control("clinics", "list").output == "CLINIC  USERS\nnorth       1\n")
+      #expect(
+        await control("clinics", "list").output
+          == "CLINIC  KIND    PRODUCT  USERS\nnorth   clinic  -            1\n")
       #expect(
         await control("clinics", "assign", "u1", "--none", "--json").output == #"{"user":"u1","clinic":null}"#
           + "\n")
       #expect(await !control("users", "show", "u1").output.contains("clinic"))
+    }
+  }
+
+  @Test("set changes what is asked for, all of it or nothing, and show shows it")
+  func set() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(TinyPicture.noise(side: 200), to: "logo.png")
+    try folder.write(TinyPicture.png(saying: "made by somebody"), to: "other.png")
+    try folder.write("<svg/>", to: "drawn.png")
+    try folder.write(Array(TinyPicture.png().dropLast(30)), to: "cut.png")
+    try await withQueue { (queue) async throws in
+      let control = queue.control
+      #expect(await control("clinics", "add", "north", "--kind", "pharmacy").code == .done)
+      #expect(await control("clinics", "add", "north", "--kind", "both").code == .nothingToDo)
+      let lines = ["--address", "1 Harbour Street", "--address", "10110 Jakarta"]
+      let logo = ["--logo", folder.path("logo.png"), "--pharmacy-logo", folder.path("other.png")]
+      let set = await control.run(
+        ["clinics", "set", "north", "--product", "blue", "--reason", "new"] + lines + logo)
+      #expect(set.code == .done, "\(set.messages)")
+      #expect(
+        set.output.hasPrefix(
+          """
+          clinic         north
+          kind           pharmacy
+          address        1 Harbour Street
+          address        10110 Jakarta
+          product        blue
+          logo           200 by 200 pixels, sha256 \
+
+          """.dropLast()), "\(set.output)")
+      #expect(set.output.contains("\npharmacy logo  16 by 16 pixels, sha256 "))
+      // Cleaned: nothing that was noted in the picture is kept.
+      #expect(
+        try await queue.number(
+          """
+          SELECT count(*) FROM analysis.logo
+          WHERE substr(bytes, 1, 3) = '\\xffd8ff' AND position('somebody'::bytea IN bytes) = 0
+            AND sha256 = sha256(bytes)
+          """) == 2)
+      let before = await control("clinics", "show", "north", "--json").output
+
+      let refusals: [([String], ExitCode, String)] = [
+        (
+          ["--kind", "both", "--logo", folder.path("drawn.png")], .refused,
+          "drawn.png is no logo. The file is a SVG"
+        ),
+        (
+          ["--kind", "both", "--logo", folder.path("cut.png")], .refused,
+          "cut.png is no logo. The PNG file is cut off"
+        ),
+        (
+          ["--kind", "both", "--logo", folder.path("none.png")], .unreadableInput,
+          "none.png: It cannot be read"
+        ),
+        (["--kind", "both", "--logo", folder.path("")], .unreadableInput, "It is a folder"),
+        (["--kind", "hospital"], .usage, "'hospital' is not one of clinic, pharmacy, both"),
+        (["--kind", "both", "--product", "Blue"], .refused, "a product's name has 1 to 60 small letters"),
+        (["--kind", "both", "--product", ""], .usage, "--product: '' is empty"),
+        (["--kind", "both", "--address", ""], .usage, "--address: '' is empty"),
+        (["--kind", "both", "--address", "a\u{202E}b"], .refused, "none that cannot be seen"),
+        (["--kind", "both", "--address", String(repeating: "w", count: 101)], .refused, "1 to 10 lines"),
+        (
+          ["--kind", "both"] + Array(repeating: ["--address", "x"], count: 11).flatMap { $0 }, .refused,
+          "1 to 10 lines"
+        ),
+        (["--remove-logo", "--logo", folder.path("logo.png")], .usage, "cannot be given together"),
+        (["--remove-address"] + lines, .usage, "cannot be given together"),
+        ([], .usage, "nothing is to be set"),
+      ]
+      for (arguments, code, words) in refusals {
+        let refused = await control.run(["clinics", "set", "north"] + arguments)
+        #expect(refused.code == code && refused.messages.contains(words), "\(arguments): \(refused.messages)")
+      }
+      #expect(await control("clinics", "set", "west", "--kind", "both").code == .refused)
+      #expect(await control("clinics", "show", "west").code == .refused)
+      #expect(await control("clinics", "show", "north", "--json").output == before)
+
+      #expect(
+        await control(
+          "clinics", "set", "north", "--kind", "both", "--remove-logo", "--remove-pharmacy-logo",
+          "--remove-address",
+          "--remove-product"
+        ).output == "clinic  north\nkind    both\nusers   0\n")
+      // Nobody has them any more.
+      #expect(try await queue.count("logo") == 0)
+      #expect(
+        try await queue.texts(
+          """
+          SELECT concat_ws(' ', object, reason, (SELECT string_agg(k, ',' ORDER BY k) FROM jsonb_object_keys(detail) k))
+          FROM analysis.audit WHERE action = 'set_clinic' ORDER BY id
+          """) == [
+            "clinic:1 kind", "clinic:1 new address,logo,pharmacy_logo,product",
+            "clinic:1 address,kind,logo,pharmacy_logo,product",
+          ])
     }
   }
 

@@ -161,6 +161,8 @@ struct CommandRoleTests {
       ("reporter", ["report", "analyses"]), ("reporter", ["users", "show", "u1"]),
       ("reporter", ["jobs", "list"]),
       ("reporter", ["status"]), ("reporter", ["clinics", "add", "north"]),
+      ("reporter", ["clinics", "set", "north", "--kind", "both"]),
+      ("reporter", ["clinics", "show", "north"]),
       ("auditor", ["pause"]), ("auditor", ["users", "show", "u1"]), ("auditor", ["report", "analyses"]),
       ("auditor", ["month", "close", "2024-01", "--yes"]),
       ("auditor", ["month", "close", "--due", "--dry-run"]),
@@ -196,7 +198,8 @@ struct CommandRoleTests {
       "batches cancel": ["B1", "--yes"], "batches retry": ["B1", "--yes"], "batches show": ["B1"],
       "batches wait": ["B1"], "batches watch": ["B1"],
       "clinics add": ["north"], "clinics assign": ["u1", "--none"], "clinics grant": ["nobody", "north"],
-      "clinics revoke": ["nobody", "north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
+      "clinics revoke": ["nobody", "north"], "clinics set": ["north", "--kind", "both"],
+      "clinics show": ["north"], "erase": ["--user", "u1", "--dry-run"], "jobs cancel": [job],
       "jobs retry": [job], "jobs show": [job], "keys list": keys,
       "jobs uncancel": [job],
       "keys remove": ["--at-once", "--yes", key] + keys, "month close": ["2024-01", "--yes"],
@@ -255,7 +258,7 @@ struct CommandRoleTests {
       let own = command.run == nil ? [] : [path.dropFirst().joined(separator: " ")]
       return own + command.subcommands.flatMap { names($0, path) }
     }
-    let others = ["keys new", "roles setup"]
+    let others = ["keys new", "products check", "products list", "roles setup"]
     #expect(
       Set(names(ControlProgram.root(), [])) == Set(CommandRoles.all.map(\.command)).union(others))
   }

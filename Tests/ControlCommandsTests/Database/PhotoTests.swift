@@ -33,6 +33,63 @@ struct PhotoTests {
     }
   }
 
+  @Test(
+    "a photo may be given by its name below the base, also by the answer to a log-in; show says what stands for whom"
+  )
+  func named() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      var control = queue.control
+      let hosts = ["--url-hosts", "img.example.org"]
+      let base = hosts + ["--photo-base", "https://img.example.org/photos"]
+      func picture(_ user: String) async -> String? {
+        await control("users", "show", user).lines.first { $0.hasPrefix("picture") }
+          .map { String($0.dropFirst(7).drop { $0 == " " }) }
+      }
+      #expect(await picture("u1") == "initials U")
+      _ = await control("clinics", "add", "north", "--kind", "both")
+      _ = await control("clinics", "assign", "u1", "north")
+      #expect(await picture("u1") == "initials U")
+      let logo = "'\\xffd8ffc0000b080010002001ffd9'::bytea"
+      try await queue.execute("SELECT analysis.set_clinic('north', NULL, NULL, NULL, NULL, \(logo))")
+      #expect(await picture("u1") == "logo of pharmacy north")
+      let name = "demoK25_2025-06-24_11:41:27.png"
+      #expect(
+        await control.run(["users", "set-photo", "u1", name] + base).output
+          == "photo of u1: img.example.org\n")
+      #expect(await picture("u1") == "own photo on img.example.org")
+      #expect(
+        await control("users", "show", "u1", "--json").output.contains(
+          #""picture":{"of":"photo","host":"img.example.org"}"#))
+      for (name, options, words) in [
+        (name, hosts, "there is no --photo-base"), ("../SECRET", base, "has a part that is empty, . or .."),
+        (name, ["--url-hosts", "x.org", "--photo-base", "https://img.example.org/"], "is not among"),
+      ] {
+        let refused = await control.run(["users", "set-photo", "u1", name] + options)
+        #expect(refused.code == .refused && refused.messages.contains(words), "\(refused.messages)")
+        #expect(!refused.messages.contains("SECRET"))
+      }
+      #expect(
+        await control.run(["users", "set-photo", "u1", "x", "--photo-base", "http://x.org"]).code == .usage)
+
+      control.input = Array(
+        """
+        {"status": "success", "data": {"id": 1413, "logo": "\(name)", "kl_logo": "logo_304.png", "app_jenis": 3,
+          "nama_lengkap": "ahmad fadil", "kl_nama": "[Demo] APT Test MB"}}
+        """.utf8)
+      #expect(await control.run(["users", "import"] + hosts).output == "created 1413\n")
+      #expect(await picture("1413") == "initials AF")
+      #expect(await control.run(["users", "import"] + base).output == "updated 1413\n")
+      #expect(await picture("1413") == "own photo on img.example.org")
+      #expect(
+        try await queue.texts("SELECT DISTINCT photo_url FROM analysis.profile WHERE photo_url IS NOT NULL")
+          == ["https://img.example.org:443/photos/demoK25_2025-06-24_11%3A41%3A27.png"])
+      control.input = Array(#"{"id": "1413", "logo": "../SECRET"}"#.utf8)
+      let refused = await control.run(["users", "import"] + base)
+      #expect(refused.output == "refused 1413: Photo: Its name has a part that is empty, . or ...\n")
+    }
+  }
+
   @Test("an address elsewhere, and an unknown user, are refused with code 4")
   func refused() async throws {
     try await withQueue { (queue) async throws in

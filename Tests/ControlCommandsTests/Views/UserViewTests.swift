@@ -41,7 +41,7 @@ struct UserViewTests {
           #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","clinic":null,"#,
           #""created_at":"2026-10-01T00:00:00.250Z","#,
           #""plan":"free","plan_name":"Basic","month":"2026-10","limit":5,"used":3,"remaining":2,"analysed":2,"#,
-          #""open":1,"refunded":1,"refused":2,"plans":[{"plan":"free","from":null}],"profile":null}"#,
+          #""open":1,"refunded":1,"refused":2,"plans":[{"plan":"free","from":null}],"profile":null,"picture":null}"#,
         ].joined())
   }
 
@@ -61,7 +61,7 @@ struct UserViewTests {
     #expect(
       json.hasSuffix(
         #""profile":{"name":"N","email":"n@example.org","endpoint_subscription":"premium","endpoint_count":4,"#
-          + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"}}"#))
+          + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"},"picture":null}"#))
   }
 
   @Test("a page of users")

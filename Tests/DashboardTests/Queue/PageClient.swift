@@ -1,4 +1,5 @@
 import Administration
+import Formatting
 import JobQueue
 import Markup
 import PostgreSQL
@@ -52,7 +53,7 @@ struct PageClient {
 
   /// Sends a form.
   func post(_ path: String, _ fields: [(String, String)]) throws -> RawClient.Response {
-    let body = fields.map { "\(HTML.encoded($0.0))=\(HTML.encoded($0.1))" }.joined(separator: "&")
+    let body = fields.map { "\(percentEncoded($0.0))=\(percentEncoded($0.1))" }.joined(separator: "&")
     return try served.request("POST", path, ["Cookie": cookie], form: body)
   }
 }

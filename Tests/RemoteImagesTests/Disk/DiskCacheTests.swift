@@ -202,6 +202,8 @@ struct DiskCacheTests {
     try keep("a", in: one)
     try keep("b", in: other)
     #expect(one.image("a", now: now) != nil)
+    // What another program has put there meanwhile is seen, and counts against the bound.
+    #expect(one.image("b", now: now) != nil && one.byteCount == 2 * other.byteCount)
     let third = try open()
     #expect(third.image("a", now: now) != nil && third.image("b", now: now) != nil)
   }

@@ -249,15 +249,26 @@ struct SegmentTests {
       try await bill.setPrice("basic", "0.50")
       try await bill.add("ana", zone: "UTC")
       try await bill.take("ana", at: ["2026-10-02T00:00:00Z", "2026-10-03T00:00:00Z"])
+      let logos = ["\\xffd8ffc0000b080010002001ffd9", "\\xffd8ffc0000b080020002001ffd9"].map {
+        "'\($0)'::bytea"
+      }
+      try await bill.queue.execute(
+        "SELECT analysis.set_clinic('north', 'pharmacy', E'1 Street\\nTown', 'blue', \(logos[0]), \(logos[1]))"
+      )
       try await bill.close("2026-10")
       let closed = try await bill.statement("2026-10")
+      #expect(closed.holder.address == ["1 Street", "Town"])
+      #expect(closed.holder.logo?.height == 32 && closed.holder.logo?.width == 32)
       try await bill.queue.execute(
         """
         UPDATE analysis.plan_price SET price = 7;
         UPDATE analysis.plan SET display_name = 'Renamed';
         UPDATE analysis.plan_limit SET monthly_limit = 1 WHERE plan_id = 7;
-        UPDATE analysis.clinic SET name = 'north';
+        SELECT analysis.set_clinic('north', 'clinic', '', '', \(logos[0]), ''::bytea);
         """)
+      // The closed month keeps the picture that the clinic has no more.
+      #expect(try await bill.queue.count("logo") == 2)
+      #expect(try await bill.statement("2026-11").holder.logo?.height == 16)
       try await bill.setPlan("ana", "plus", from: "2026-10-01T12:00:00Z")
       try await bill.failFirst(of: "ana", at: "2026-11-20T00:00:00Z")
       #expect(try await bill.statement("2026-10") == closed)

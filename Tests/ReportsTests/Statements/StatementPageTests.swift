@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -60,6 +61,19 @@ struct StatementPageTests {
     #expect(text.contains("url(#"))
     #expect(text.replacing("url(#", with: "").contains("url(") == false)
     #expect(text.contains("@page { size: A4"))
+  }
+
+  @Test("The clinic's logo is in the page itself, with its name for who does not see it")
+  func logo() async throws {
+    let statement = StatementExample.withLogo
+    let bytes = try Self.bytes(statement)
+    #expect(try await Judge.elements("h1", ofPage: bytes) == ["Statement 2026-10-0007"])
+    let text = String(decoding: bytes, as: UTF8.self)
+    let data = Data(try #require(statement.holder.logo).bytes).base64EncodedString()
+    #expect(text.contains("<img class=\"logo\" src=\"data:image/jpeg;base64,\(data)\""))
+    #expect(text.contains("alt=\"Logo of North &lt;Clinic&gt;\" width=\"96\" height=\"32\"/>"))
+    #expect(text.contains("img-src data:"))
+    #expect(statement.sha256 == StatementExample.statement().sha256)
   }
 
   @Test("A month in which nothing was used has no table and no chart")

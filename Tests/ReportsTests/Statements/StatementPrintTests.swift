@@ -1,4 +1,5 @@
 import Formatting
+import Foundation
 import TestSupport
 import Testing
 
@@ -65,6 +66,16 @@ struct StatementPrintTests {
     let text = try await Judge.text(ofPDF: write(StatementExample.empty))
     #expect(text.contains("Nothing was used in this month."))
     #expect(text.contains("it may still change"))
+  }
+
+  @Test("The clinic's logo is in it as it is kept, once")
+  func logo() async throws {
+    let logo = try #require(StatementExample.withLogo.holder.logo)
+    let path = try write(StatementExample.withLogo)
+    #expect(try await Judge.text(ofPDF: path).contains("page 1 of 1"))
+    let bytes = Data(try folder.bytes("statement.pdf"))
+    let first = try #require(bytes.range(of: Data(logo.bytes)))
+    #expect(bytes.range(of: Data(logo.bytes), in: first.upperBound..<bytes.endIndex) == nil)
   }
 
   @Test("A cell that is long is broken into lines, and a foreign text cannot fill pages")

@@ -54,6 +54,21 @@ struct StatementWorkbookTests {
   }
 
   @Test(
+    "The clinic's logo stands above the title as it is kept, with its name",
+    .enabled(if: Judge.python != nil, "needs /usr/bin/python3"))
+  func logo() async throws {
+    let statement = StatementExample.withLogo
+    let path = try statement.write(to: folder.path("statement.xlsx"), as: .xlsx).path
+    let picture = try await Judge.part("xl/media/image1.jpeg", of: path)
+    #expect(picture == String(decoding: try #require(statement.holder.logo).bytes, as: UTF8.self))
+    let drawing = try await Judge.part("xl/drawings/drawing1.xml", of: path)
+    // It ends above the title.
+    #expect(drawing.contains("<xdr:row>0</xdr:row>") && drawing.contains("<xdr:row>1</xdr:row>"))
+    #expect(drawing.contains("descr=\"Logo of North &lt;Clinic&gt;\""))
+    #expect(try await Judge.part("xl/worksheets/sheet1.xml", of: path).contains("<c r=\"A3\""))
+  }
+
+  @Test(
     "Where the disk is full there is no workbook, and not one without rows",
     .enabled(if: getuid() == 0, "needs root"))
   func fullDisk() async throws {

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Formatting
+import Foundation
 import Reports
 
 extension LocalTime {
@@ -106,4 +107,26 @@ enum StatementExample {
       moment: LocalTime(2026, 10, 20, ahead: 0), zone: "UTC", currency: nil, lines: [],
       total: .init(units: 0, over: 0, amount: nil))
   }
+}
+
+extension StatementExample {
+  /// The statement with a logo of 48 by 16 pixels above it, which is a chequerboard.
+  static var withLogo: MonthStatement {
+    var statement = statement()
+    statement.holder.logo = .init(Array(Data(base64Encoded: logo) ?? Data()), width: 48, height: 16)
+    return statement
+  }
+
+  private static let logo = """
+    /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAEBAQEBAQEBAQEBAQEBAQIBAQEBAQIBAQECAgICAgICAgIDAwQDAwMDAwICAwQDAwQEBAQE\
+    AgMFBQQEBQQEBAT/2wBDAQEBAQEBAQIBAQIEAwIDBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE\
+    BAT/wAARCAAQADADAREAAhEBAxEB/8QAHwAAAQUBAQEBAQEAAAAAAAAAAAECAwQFBgcICQoL/8QAtRAAAgEDAwIEAwUFBAQAAAF9AQID\
+    AAQRBRIhMUEGE1FhByJxFDKBkaEII0KxwRVS0fAkM2JyggkKFhcYGRolJicoKSo0NTY3ODk6Q0RFRkdISUpTVFVWV1hZWmNkZWZnaGlq\
+    c3R1dnd4eXqDhIWGh4iJipKTlJWWl5iZmqKjpKWmp6ipqrKztLW2t7i5usLDxMXGx8jJytLT1NXW19jZ2uHi4+Tl5ufo6erx8vP09fb3\
+    +Pn6/8QAHwEAAwEBAQEBAQEBAQAAAAAAAAECAwQFBgcICQoL/8QAtREAAgECBAQDBAcFBAQAAQJ3AAECAxEEBSExBhJBUQdhcRMiMoEI\
+    FEKRobHBCSMzUvAVYnLRChYkNOEl8RcYGRomJygpKjU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVmZ2hpanN0dXZ3eHl6goOEhYaHiImK\
+    kpOUlZaXmJmaoqOkpaanqKmqsrO0tba3uLm6wsPExcbHyMnK0tPU1dbX2Nna4uPk5ebn6Onq8vP09fb3+Pn6/9oADAMBAAIRAxEAPwD+\
+    /igD/JPr/Zg/yfP9bCv8Zz/WA/yT6/2YP8nz/Wwr/Gc/1gP8k+v9mD/J8KAP9bCv8Zz/AFgP8k+v9mD/ACfP9bCv8Zz/AFgP8k+v9mD/\
+    ACfP9bCv8Zz/AFgP/9k=
+    """
 }

@@ -6,7 +6,8 @@ CREATE OR REPLACE FUNCTION analysis.require_unrestricted() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF analysis.clinics_seen(analysis.caller()) IS NOT NULL THEN
-    RAISE EXCEPTION 'role % sees some clinics only and cannot change who sees which', analysis.caller()
+    RAISE EXCEPTION 'role % sees some clinics only and cannot change clinics, or who sees which',
+      analysis.caller()
       USING ERRCODE = 'insufficient_privilege', HINT = 'Let a role do it that is not restricted to clinics.';
   END IF;
 END $$;
@@ -23,6 +24,138 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION analysis.add_clinic IS
   'Adds a clinic; answers whether it is new.';
+
+-- The width and height of a JPEG, from the head of its frame; NULL for what is none.
+CREATE OR REPLACE FUNCTION analysis.jpeg_size(p_bytes bytea, OUT o_width int, OUT o_height int)
+LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  v_at int := 2;
+  v_marker int;
+BEGIN
+  IF substr(p_bytes, 1, 3) <> '\xffd8ff' OR substr(p_bytes, octet_length(p_bytes) - 1) <> '\xffd9' THEN
+    RETURN;
+  END IF;
+  WHILE v_at + 9 <= octet_length(p_bytes) AND get_byte(p_bytes, v_at) = 255 LOOP
+    v_marker := get_byte(p_bytes, v_at + 1);
+    IF v_marker BETWEEN 192 AND 207 AND v_marker NOT IN (196, 200, 204) THEN
+      o_height := nullif(get_byte(p_bytes, v_at + 5) * 256 + get_byte(p_bytes, v_at + 6), 0);
+      o_width := nullif(get_byte(p_bytes, v_at + 7) * 256 + get_byte(p_bytes, v_at + 8), 0);
+      RETURN;
+    END IF;
+    v_at := v_at + 2 + get_byte(p_bytes, v_at + 2) * 256 + get_byte(p_bytes, v_at + 3);
+  END LOOP;
+END $$;
+
+-- Keeps a logo, and answers its hash; NULL for no bytes.
+CREATE OR REPLACE FUNCTION analysis.keep_logo(p_bytes bytea) RETURNS bytea
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_width int;
+  v_height int;
+BEGIN
+  IF coalesce(octet_length(p_bytes), 0) = 0 THEN
+    RETURN NULL;
+  END IF;
+  PERFORM analysis.require_argument(
+    octet_length(p_bytes) <= 262144, 'a clinic''s logo has at most 262144 bytes');
+  SELECT s.o_width, s.o_height INTO v_width, v_height FROM analysis.jpeg_size(p_bytes) s;
+  PERFORM analysis.require_argument(
+    v_width > 0 AND v_height > 0, 'a clinic''s logo is a JPEG, as analysisctl clinics set --logo makes it');
+  INSERT INTO analysis.logo (sha256, width, height, bytes)
+  VALUES (sha256(p_bytes), v_width, v_height, p_bytes) ON CONFLICT (sha256) DO NOTHING;
+  RETURN sha256(p_bytes);
+END $$;
+
+-- Sets what is known of a clinic, all of it or nothing: NULL leaves a thing as it is, and an empty text, or a
+-- logo without bytes, removes it. A logo that neither a clinic nor a closed month has any more is removed.
+CREATE OR REPLACE FUNCTION analysis.set_clinic(
+  p_clinic text, p_clinic_kind text, p_address text, p_product text, p_logo bytea, p_pharmacy_logo bytea)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
+DECLARE
+  v_clinic int;
+  v_logo bytea;
+  v_pharmacy_logo bytea;
+BEGIN
+  PERFORM analysis.require_unrestricted();
+  PERFORM analysis.require_argument(
+    (p_clinic_kind IN ('clinic', 'pharmacy', 'both')) IS NOT FALSE,
+    'a clinic''s kind is clinic, pharmacy or both');
+  PERFORM analysis.require_argument(
+    (length(p_address) <= 1000 AND (p_address = '' OR replace(p_address, E'\n', '') !~
+      analysis.hidden_characters() AND p_address ~ '^([^\n]{1,100}\n){0,9}[^\n]{1,100}$')) IS NOT FALSE,
+    'a clinic''s address has 1 to 10 lines of 1 to 100 characters, and none that cannot be seen');
+  PERFORM analysis.require_argument(
+    (p_product = '' OR p_product ~ '^[a-z0-9][a-z0-9_-]{0,59}$') IS NOT FALSE,
+    'a product''s name has 1 to 60 small letters, digits, _ and -, and begins with a letter or digit');
+  IF num_nonnulls(p_logo, p_pharmacy_logo) > 0 THEN
+    -- One at a time, or another could remove the logo that this one is about to use.
+    LOCK TABLE analysis.logo IN SHARE ROW EXCLUSIVE MODE;
+    v_logo := analysis.keep_logo(p_logo);
+    v_pharmacy_logo := analysis.keep_logo(p_pharmacy_logo);
+  END IF;
+  UPDATE analysis.clinic c
+  SET kind = coalesce(p_clinic_kind, c.kind),
+      address = CASE WHEN p_address IS NULL THEN c.address ELSE nullif(p_address, '') END,
+      product = CASE WHEN p_product IS NULL THEN c.product ELSE nullif(p_product, '') END,
+      logo = CASE WHEN p_logo IS NULL THEN c.logo ELSE v_logo END,
+      pharmacy_logo = CASE WHEN p_pharmacy_logo IS NULL THEN c.pharmacy_logo ELSE v_pharmacy_logo END
+  WHERE c.name = p_clinic
+  RETURNING c.id INTO v_clinic;
+  IF v_clinic IS NULL THEN
+    RAISE EXCEPTION 'no clinic is called %', left(p_clinic, 100) USING ERRCODE = '22023';
+  END IF;
+  DELETE FROM analysis.logo l
+  WHERE num_nonnulls(p_logo, p_pharmacy_logo) > 0
+    AND NOT EXISTS (SELECT FROM analysis.clinic c WHERE l.sha256 IN (c.logo, c.pharmacy_logo))
+    AND NOT EXISTS (SELECT FROM analysis.statement_clinic s WHERE l.sha256 IN (s.logo, s.pharmacy_logo));
+  PERFORM analysis.audit_add('set_clinic', 'clinic:' || v_clinic, jsonb_strip_nulls(jsonb_build_object(
+    'kind', p_clinic_kind, 'product', p_product,
+    'address', CASE WHEN p_address IS NOT NULL THEN 'changed' END,
+    'logo', CASE WHEN p_logo IS NOT NULL THEN coalesce(encode(v_logo, 'hex'), 'none') END,
+    'pharmacy_logo',
+    CASE WHEN p_pharmacy_logo IS NOT NULL THEN coalesce(encode(v_pharmacy_logo, 'hex'), 'none') END)));
+END $$;
+COMMENT ON FUNCTION analysis.set_clinic IS
+  'Sets the kind, address, product and logos of a clinic.';
+
+-- A clinic, or every one (NULL), by the bytes of its name, with what is known of it and the number of those
+-- of its users whom the caller sees.
+CREATE OR REPLACE FUNCTION analysis.clinics_shown(p_clinic text)
+RETURNS TABLE (
+  o_clinic int, o_name text, o_kind text, o_address text, o_product text, o_users int, o_logo text,
+  o_logo_width int, o_logo_height int, o_pharmacy_logo text, o_pharmacy_logo_width int,
+  o_pharmacy_logo_height int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN QUERY
+  SELECT c.id, c.name, c.kind, c.address, c.product, coalesce(n.users, 0)::int, encode(c.logo, 'hex'),
+    l.width, l.height, encode(c.pharmacy_logo, 'hex'), f.width, f.height
+  FROM analysis.clinic c
+  LEFT JOIN analysis.logo l ON l.sha256 = c.logo
+  LEFT JOIN analysis.logo f ON f.sha256 = c.pharmacy_logo
+  LEFT JOIN (
+    SELECT a.clinic_id, count(*) AS users
+    FROM analysis.account a
+    WHERE a.clinic_id IS NOT NULL AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+      AND (p_clinic IS NULL OR a.clinic_id = (SELECT k.id FROM analysis.clinic k WHERE k.name = p_clinic))
+    GROUP BY a.clinic_id) n ON n.clinic_id = c.id
+  WHERE p_clinic IS NULL OR c.name = p_clinic
+  ORDER BY c.name COLLATE "C";
+END $$;
+COMMENT ON FUNCTION analysis.clinics_shown IS
+  'Answers the clinics with what is known of them.';
+
+-- The bytes of a logo, by its hash; NULL: there is none.
+CREATE OR REPLACE FUNCTION analysis.logo_bytes(p_sha256 text) RETURNS bytea
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT l.bytes FROM analysis.logo l
+  WHERE CASE WHEN p_sha256 ~ '^[0-9a-f]{64}$' THEN l.sha256 = decode(p_sha256, 'hex') END
+$$;
+COMMENT ON FUNCTION analysis.logo_bytes IS
+  'Answers the bytes of a clinic''s logo.';
 
 -- Gives a user to a clinic, or to none (NULL); false if there is no such user.
 CREATE OR REPLACE FUNCTION analysis.assign_clinic(p_shard smallint, p_user text, p_clinic text)
@@ -148,14 +281,16 @@ COMMENT ON FUNCTION analysis.list_clinics IS
 -- What the users of each clinic have used of the running month, by UTC: the 100 clinics that have used most.
 -- Of users whom the caller does not see nothing is counted.
 CREATE OR REPLACE FUNCTION analysis.clinic_usage()
-RETURNS TABLE (o_clinic text, o_users int, o_used bigint, o_refused bigint)
+RETURNS TABLE (
+  o_clinic text, o_users int, o_used bigint, o_refused bigint, o_kind text, o_logo text, o_pharmacy_logo text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_period smallint := analysis.period_of(clock_timestamp(), 'UTC');
 BEGIN
   RETURN QUERY
-  SELECT c.name, coalesce(n.users, 0)::int, coalesce(n.used, 0)::bigint, coalesce(n.refused, 0)::bigint
+  SELECT c.name, coalesce(n.users, 0)::int, coalesce(n.used, 0)::bigint, coalesce(n.refused, 0)::bigint,
+    c.kind, encode(c.logo, 'hex'), encode(c.pharmacy_logo, 'hex')
   FROM analysis.clinic c
   LEFT JOIN (
     SELECT a.clinic_id, count(*) AS users, sum(u.used) AS used, sum(u.refused) AS refused

@@ -1,4 +1,5 @@
--- Reading users and plans. But for the list of users each function runs with its caller's rights.
+-- Reading users and plans. But for the list of users and their pictures each function runs with its caller's
+-- rights.
 
 -- A page of one shard's users by the bytes of their references, so that pages of several shards can be put
 -- together. What the caller sees and what time it is are asked once, not for each user: a variable also lets
@@ -88,3 +89,25 @@ $$;
 COMMENT ON FUNCTION analysis.list_photos IS
   'Answers a page of the users of one shard that have a photo.';
 
+
+-- What shows who users of a shard are: name, photo, and the logos of their clinics. No row: there is no such
+-- user.
+CREATE OR REPLACE FUNCTION analysis.user_pictures(p_shard smallint, p_users text[])
+RETURNS TABLE (
+  o_user text, o_name text, o_photo_url text, o_clinic text, o_kind text, o_logo text, o_pharmacy_logo text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  PERFORM analysis.require_at_most(1000, p_users, 'users');
+  RETURN QUERY
+  SELECT a.user_ref, p.name, p.photo_url, c.name, c.kind, encode(c.logo, 'hex'),
+    encode(c.pharmacy_logo, 'hex')
+  FROM analysis.account a
+  LEFT JOIN analysis.profile p ON p.shard = a.shard AND p.user_id = a.user_id
+  LEFT JOIN analysis.clinic c ON c.id = a.clinic_id
+  WHERE a.shard = p_shard AND a.user_ref = ANY (p_users)
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+END $$;
+COMMENT ON FUNCTION analysis.user_pictures IS
+  'Answers the names, photos and clinics'' logos of users.';

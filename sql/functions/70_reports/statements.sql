@@ -153,6 +153,32 @@ $$;
 COMMENT ON FUNCTION analysis.statement_plans IS
   'Answers what the users of a statement used of the limits of their plans.';
 
+-- What stands above a clinic's statement: its kind, its address and its logos. Of a closed month as they were
+-- then; of one that version 1.0 closed, nothing.
+CREATE OR REPLACE FUNCTION analysis.statement_letterhead(p_period smallint, p_clinic text)
+RETURNS TABLE (
+  o_kind text, o_address text, o_product text, o_logo bytea, o_logo_width int, o_logo_height int,
+  o_pharmacy_logo bytea, o_pharmacy_logo_width int, o_pharmacy_logo_height int)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
+  v_is_closed boolean := EXISTS (
+    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
+BEGIN
+  RETURN QUERY
+  SELECT c.kind, c.address, c.product, l.bytes, l.width, l.height, f.bytes, f.width, f.height
+  FROM (
+    SELECT s.kind, s.address, s.product, s.logo, s.pharmacy_logo FROM analysis.statement_clinic s
+    WHERE v_is_closed AND s.report = 'usage' AND s.period = p_period AND s.clinic_id = v_clinic
+    UNION ALL
+    SELECT n.kind, n.address, n.product, n.logo, n.pharmacy_logo FROM analysis.clinic n
+    WHERE NOT v_is_closed AND n.id = v_clinic) c
+  LEFT JOIN analysis.logo l ON l.sha256 = c.logo
+  LEFT JOIN analysis.logo f ON f.sha256 = c.pharmacy_logo;
+END $$;
+COMMENT ON FUNCTION analysis.statement_letterhead IS
+  'Answers the address and the logos of a clinic''s statement.';
+
 -- How many analyses of a clinic's users ended on each day of a month by their own clocks.
 CREATE OR REPLACE FUNCTION analysis.clinic_days(p_period smallint, p_clinics int[])
 RETURNS TABLE (clinic_id int, day date, analyses bigint)
@@ -179,7 +205,8 @@ LANGUAGE sql STABLE AS $$
   GROUP BY a.clinic_id, c.id, coalesce(c.normal, false)
 $$;
 
--- Keeps of every clinic with units in a closed month what its statement shows besides. Called by close_usage.
+-- Keeps of every clinic how it is when a month is closed, and of those with units what else their statements
+-- show. Called by close_usage.
 CREATE OR REPLACE FUNCTION analysis.keep_clinic_counts(p_period smallint) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -187,8 +214,11 @@ DECLARE
     SELECT DISTINCT s.clinic_id FROM analysis.statement_segment s
     WHERE s.report = 'usage' AND s.period = p_period AND s.clinic_id IS NOT NULL);
 BEGIN
-  INSERT INTO analysis.statement_clinic (report, period, clinic_id, name)
-  SELECT 'usage', p_period, c.id, c.name FROM analysis.clinic c WHERE c.id = ANY (v_clinics);
+  -- Until the month is closed nobody changes them: a logo could be removed in between.
+  INSERT INTO analysis.statement_clinic (
+    report, period, clinic_id, name, kind, address, product, logo, pharmacy_logo)
+  SELECT 'usage', p_period, c.id, c.name, c.kind, c.address, c.product, c.logo, c.pharmacy_logo
+  FROM analysis.clinic c FOR SHARE OF c;
   INSERT INTO analysis.statement_day (report, period, clinic_id, day, analyses)
   SELECT 'usage', p_period, d.* FROM analysis.clinic_days(p_period, v_clinics) d;
   INSERT INTO analysis.statement_condition (

@@ -84,7 +84,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'reporter',
       u.functions || ARRAY[
         'close_usage', 'preview_closing', 'open_conditions', 'report_conditions', 'statement_segments',
-        'statement_totals', 'statement_plans', 'statement_days', 'open_statement',
+        'statement_totals', 'statement_plans', 'statement_days', 'statement_letterhead', 'open_statement',
         'statement_conditions', 'list_plan_prices'],
       u.tables
     FROM usage u
@@ -108,10 +108,11 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'add_user', 'set_plan', 'set_zone', 'set_photo', 'save_profile', 'set_plan_limit', 'limit_of',
         'add_plan', 'set_plan_price', 'list_plan_prices',
         'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
-        'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'add_clinic', 'assign_clinic', 'grant_clinics',
-        'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key', 'preview_setting', 'set_setting',
-        'add_webhook', 'remove_webhook', 'test_webhook', 'webhook_event_state', 'replay_webhook',
-        'list_webhooks'],
+        'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'add_clinic',
+        'set_clinic', 'user_pictures',
+        'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key',
+        'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook', 'test_webhook', 'webhook_event_state',
+        'replay_webhook', 'list_webhooks'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']
@@ -119,7 +120,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'auditor',
       u.functions || s.functions || ARRAY[
         'usage_differences', 'lost_jobs', 'broken_invariants', 'period_text', 'audit_list',
-        'list_clinics', 'list_clinic_viewers', 'clinic_usage', 'list_webhooks', 'list_plan_prices'],
+        'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'list_webhooks',
+        'list_plan_prices'],
       u.tables || s.tables || ARRAY[
         'account(clinic_id)', 'clinic', 'clinic_viewer', 'audit', 'audit_head', 'audit_draft']
     FROM usage u, status s

@@ -1,5 +1,7 @@
 import Cpango
 import Formatting
+import Glibc
+import Markup
 
 /// A PDF that is written page by page: cairo makes its bytes, pango shapes its text, in whatever script it is.
 ///
@@ -117,14 +119,39 @@ struct PDFCanvas: ~Copyable {
   /// Draws a text, broken into lines of a width.
   func draw(
     _ text: String, _ style: Style, x: Double, y: Double, width: Double, _ alignment: Alignment = .left,
-    isQuiet: Bool = false
+    isQuiet: Bool = false, colour: Colour? = nil
   ) {
     guard !text.isEmpty else { return }
     prepare(text, style, width: width, alignment)
     let grey = isQuiet ? 0.35 : 0
     cairo_set_source_rgb(cairo, grey, grey, grey)
+    if let colour {
+      cairo_set_source_rgb(
+        cairo, Double(colour.red) / 255, Double(colour.green) / 255, Double(colour.blue) / 255)
+    }
     cairo_move_to(cairo, x, y)
     pango_cairo_show_layout(cairo, layouts[style.rawValue])
+  }
+
+  /// Draws a picture so wide. The JPEG goes into the PDF as it is: nothing is decoded, and of the surface that carries
+  /// it only the size counts.
+  func draw(_ logo: MonthStatement.Logo, x: Double, y: Double, width: Double) throws(ReportsError) {
+    guard
+      let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(logo.width), Int32(logo.height)),
+      let copy = malloc(logo.bytes.count)
+    else { fatalError("There is no memory for a picture.") }
+    defer { cairo_surface_destroy(picture) }
+    memcpy(copy, logo.bytes, logo.bytes.count)
+    let bytes = copy.assumingMemoryBound(to: UInt8.self)
+    try check(
+      cairo_surface_set_mime_data(picture, CAIRO_MIME_TYPE_JPEG, bytes, UInt(logo.bytes.count), free, copy))
+    cairo_save(cairo)
+    cairo_translate(cairo, x, y)
+    cairo_scale(cairo, width / Double(logo.width), width / Double(logo.width))
+    cairo_set_source_surface(cairo, picture, 0, 0)
+    cairo_paint(cairo)
+    cairo_restore(cairo)
+    try check(cairo_status(cairo))
   }
 
   /// Draws a horizontal line.

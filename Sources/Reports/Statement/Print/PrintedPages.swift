@@ -1,3 +1,5 @@
+import Markup
+
 /// Where on which page the next piece of a document goes. Without a total it only counts the pages.
 struct PrintedPages {
   private typealias Paper = StatementPrint.Paper
@@ -25,14 +27,26 @@ struct PrintedPages {
   /// A text as wide as the page, with space below it. What is kept next to it goes to the next page with it.
   mutating func text(
     _ text: String, _ style: PDFCanvas.Style, space: Double, keepingNext next: Double = 0,
-    on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
+    colour: Colour? = nil, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
   ) throws {
     let height = canvas.height(text, style, width: Paper.textWidth)
     try makeRoom(height + space + next, on: canvas, to: sink)
     if isDrawing {
-      canvas.draw(text, style, x: Paper.left, y: y, width: Paper.textWidth, isQuiet: style == .note)
+      canvas.draw(
+        text, style, x: Paper.left, y: y, width: Paper.textWidth, isQuiet: style == .note, colour: colour)
     }
     y += height + space
+  }
+
+  /// A picture at the left, with space below it.
+  mutating func picture(
+    _ logo: MonthStatement.Logo, within box: (width: Double, height: Double), space: Double,
+    on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
+  ) throws {
+    let size = logo.size(within: box)
+    try makeRoom(size.height + space, on: canvas, to: sink)
+    if isDrawing { try canvas.draw(logo, x: Paper.left, y: y, width: size.width) }
+    y += size.height + space
   }
 
   /// A fact with its name before it.

@@ -1,5 +1,6 @@
 import AnalysisCore
 import Formatting
+import Markup
 
 /// A statement on pages of A4.
 ///
@@ -39,7 +40,12 @@ struct StatementPrint {
   private func layOut(
     _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
   ) throws {
-    try pages.text(words.title, .title, space: 8, on: canvas, to: sink)
+    if let logo = statement.holder.logo {
+      try pages.picture(
+        logo, within: (width: 200, height: 60), space: 12, on: canvas, to: sink)
+    }
+    try pages.text(
+      words.title, .title, space: 8, colour: statement.brand?.accent?.light, on: canvas, to: sink)
     for fact in words.facts { try pages.fact(fact, on: canvas, to: sink) }
     pages.skip(10)
     try pages.text("Total", .heading, space: 4, on: canvas, to: sink)
