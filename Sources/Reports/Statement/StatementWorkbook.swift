@@ -284,8 +284,8 @@ private struct Sheet {
       try StatementWorkbook.check(
         worksheet_insert_image_buffer_opt(sheet, 0, 0, logo.bytes, logo.bytes.count, &options))
     }
-    // A row has 20 pixels.
-    return UInt32(((size.height + 4) / 20).rounded(.up))
+    // A row has 20 pixels; where a program makes empty ones lower, one more keeps the picture off the title.
+    return UInt32(((size.height + 4) / 20).rounded(.up)) + 1
   }
 
   /// Sets a column's width in letters.

@@ -65,7 +65,7 @@ struct StatementWorkbookTests {
     // It ends above the title.
     #expect(drawing.contains("<xdr:row>0</xdr:row>") && drawing.contains("<xdr:row>1</xdr:row>"))
     #expect(drawing.contains("descr=\"Logo of North &lt;Clinic&gt;\""))
-    #expect(try await Judge.part("xl/worksheets/sheet1.xml", of: path).contains("<c r=\"A3\""))
+    #expect(try await Judge.part("xl/worksheets/sheet1.xml", of: path).contains("<c r=\"A4\""))
   }
 
   @Test(
