@@ -4,23 +4,6 @@ import Formatting
 
 /// `analysisctl doctor`.
 enum DoctorCommand {
-  static let workerConfiguration = Option<String?>(
-    "worker-config", .path,
-    help: "A worker's configuration file: database, endpoints and the rest are taken from it.")
-  static let endpoint = Option<String?>(
-    "endpoint", .string, valueName: "url", help: "Base address of the endpoint.")
-  static let credentials = Option<String?>(
-    "credentials", .path, help: "File (mode 0600) with the service account's email and password.")
-  static let dialect = Option<DoctorRequest.Dialect?>(
-    "dialect", .choice(DoctorRequest.Dialect.self), help: "Which of the endpoint's two spellings to speak.")
-  static let authorities = Option<String?>(
-    "ca-file", .path, help: "Certificate authorities to trust for the endpoint, instead of the system's.")
-  static let certificate = Option<String?>(
-    "endpoint-certificate", .path,
-    help:
-      "File (mode 0600) with the certificate and key (PEM) by which the worker shows itself to the endpoint.")
-  static let plainHTTP = Flag(
-    "allow-plain-http", help: "Allow an endpoint without TLS that is not this machine.")
   static let deep = Flag("deep", help: "Recount everybody's use too, which reads all jobs.")
   static let longTransaction = Option(
     "long-transaction", .duration(in: .zero...(.seconds(86_400))), default: .seconds(300),
@@ -62,8 +45,7 @@ enum DoctorCommand {
         "For a monitor: 1 when a job waits for longer than 10 minutes, and on each warning."),
       Example("analysisctl doctor --deep --json", "Everything, for a program."),
     ],
-    inputs: [
-      workerConfiguration, endpoint, credentials, dialect, authorities, certificate, plainHTTP,
+    inputs: EndpointOptions.all + [
       KeyFileOption.path, deep, longTransaction, maxWait, failOn,
     ],
     exitCodes: [.done, .jobFailed, .usage, .unreadableInput, .unreachable, .tryLater], keepsEnd: false,
@@ -80,13 +62,8 @@ enum DoctorCommand {
 
   private static func request(_ context: ControlContext) throws -> DoctorRequest {
     var named = DoctorRequest.Named()
-    named.workerConfiguration = try context[workerConfiguration]
-    named.endpoint = try context[endpoint]
-    named.credentials = try context[credentials]
-    named.dialect = try context[dialect]
-    named.authorities = try context[authorities]
-    named.certificate = try context[certificate]
-    named.plainHTTP = try context[plainHTTP]
+    named.workerConfiguration = try context[EndpointOptions.workerConfiguration]
+    named.endpoint = try EndpointOptions.named(context)
     named.keyFile = try context[KeyFileOption.path]
     named.isDatabaseGiven = context.values.source(of: CommonOptions.database) == .commandLine
     named.isDeep = try context[deep]

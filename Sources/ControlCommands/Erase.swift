@@ -36,8 +36,8 @@ enum EraseCommand {
       before, as reports and exports are.
 
       A photo that this machine has in the folder of --url-cache goes too, which needs --key-file, and the receipt \
-      says whether it did, was not there or could not be looked for. What other machines have of it, a photo that \
-      was replaced and pictures that were submitted by URL stay there, encrypted, until they are a day old and \
+      says whether it did, was not there or could not be looked for. What other machines have of it, or of a photo \
+      before it, and pictures that were submitted by URL stay there, encrypted, until they are a day old and \
       analysisctl purge or a fetch runs there.
       """,
     examples: [

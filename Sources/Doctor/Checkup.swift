@@ -2,6 +2,7 @@ import HTTPTransfer
 import JobQueue
 public import PostgreSQL
 import SQLFiles
+import WorkerSettings
 
 /// Makes every check, and goes on when one cannot be made.
 public struct Checkup: Sendable {
@@ -27,18 +28,22 @@ public struct Checkup: Sendable {
   }
 
   private func endpointFindings() async throws -> [Finding] {
-    guard !request.endpoints.isEmpty else {
+    let settings = request.endpoint
+    guard !settings.endpoints.isEmpty else {
       return [
         .skipped(
           "endpoint", "no endpoint was named", "Name one with --endpoint, or a worker's --worker-config.")
       ]
     }
-    let certificate = ClientCertificateCheck(use: request.certificate, environment: environment)
-    var (findings, transfer) = ([Finding](), request.transfer)
+    let certificate = ClientCertificateCheck(use: settings.certificate, environment: environment)
+    var (findings, transfer) = ([Finding](), settings.transfer)
+    transfer.readsCertificates = true
     certificate.look(&findings, &transfer)
     let http = HTTPClient(loop: database.loop, configuration: transfer)
-    for endpoint in request.endpoints where !Task.isCancelled {
-      findings += await EndpointChecks(use: endpoint, http: http, environment: environment).findings()
+    for endpoint in settings.endpoints where !Task.isCancelled {
+      findings += await EndpointChecks(
+        endpoint: endpoint, credentials: settings.credentials, http: http, environment: environment
+      ).findings()
     }
     await http.close()
     try Task.checkCancellation()

@@ -68,7 +68,7 @@ public actor RemoteImageCache {
   /// Cancelling the task ends the fetch when nobody else waits for it.
   public func image(at address: String) async throws(RemoteImageError) -> [UInt8] {
     guard !isClosed else { throw .closed }
-    let address = try RemoteAddress(address, among: hosts, allowsPlainHTTP: network.allowsPlainHTTP)
+    let address = try RemoteAddress(address, among: hosts, in: network)
     return try await join(address).get()
   }
 

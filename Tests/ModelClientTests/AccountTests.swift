@@ -203,7 +203,7 @@ struct AccountTests {
             + #"{"id":"b","type":"throat","conditions":[{"id":"normal","name":"N","confidence":1}]}]}"#)
     }
     try await withClient(of: backend, dialect: dialect) { client in
-      let analyses = try await client.analyses()
+      let analyses = try await client.history().analyses
       #expect(analyses.map(\.id) == ["1", "b"])
       #expect(analyses.map(\.createdAt) == [1_742_646_896, nil])
       #expect(analyses.last?.conditions.first?.isNormal == true)

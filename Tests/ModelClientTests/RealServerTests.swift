@@ -67,12 +67,12 @@ struct RealServerTests {
       let receipt = try await client.save(answer.analysis)
       #expect(receipt.subscription?.analysisCount == 1)
       #expect(receipt.subscription?.lastResetDate != nil)
-      let history = try await client.analyses()
+      let history = try await client.history().analyses
       #expect(history.count == 20)
       #expect(history.first?.id == receipt.id)
       #expect(history.first?.conditions == answer.analysis.conditions)
       try await client.delete(analysis: try #require(receipt.id))
-      #expect(try await client.analyses().first?.id != receipt.id)
+      #expect(try await client.history().analyses.first?.id != receipt.id)
     }
   }
 
@@ -155,7 +155,7 @@ struct RealServerTests {
   func guideHistory() async throws {
     try await with { _, server in
       try await withClient(at: server.baseURL, dialect: .guide, credentials: { .test }) { client in
-        let failure = await #expect(throws: CallFailure.self) { try await client.analyses() }
+        let failure = await #expect(throws: CallFailure.self) { try await client.history() }
         #expect(failure?.failureClass == .invalidAnswer)
         let gone = await #expect(throws: CallFailure.self) { try await client.delete(analysis: "saved-1") }
         #expect(gone?.status == 404)

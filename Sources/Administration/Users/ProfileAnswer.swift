@@ -1,45 +1,13 @@
 import FoundationEssentials
 public import JobQueue
 
-/// A user as the endpoint's API describes them.
-public struct ProfileAnswer: Sendable, Equatable {
-  /// The user's id at the endpoint, which becomes the reference here.
-  public var id: String
-  /// The e-mail address.
-  public var email: String?
-  /// The name.
-  public var name: String?
-  /// The subscription, `free` or `premium`, which becomes the plan here; nil leaves the plan as it is.
-  public var subscription: String?
-  /// The endpoint's own count.
-  public var analysisCount: Int?
-  /// When the endpoint last reset its count, in seconds since 1970.
-  public var lastResetDate: Double?
-  /// Where the photo is: all of it may be a secret.
-  public var photoURL: String?
-  /// The photo's name where the endpoint's back-end keeps photos (`logo` of its answer to a log-in).
-  public var photoName: String?
-
-  /// A user with what is known.
-  public init(
-    id: String, email: String? = nil, name: String? = nil, subscription: String? = nil,
-    analysisCount: Int? = nil, lastResetDate: Double? = nil, photoURL: String? = nil,
-    photoName: String? = nil
-  ) {
-    self.id = id
-    self.email = email
-    self.name = name
-    self.subscription = subscription
-    self.analysisCount = analysisCount
-    self.lastResetDate = lastResetDate
-    self.photoURL = photoURL
-    self.photoName = photoName
-  }
-
-  /// Reads one JSON text: an answer `{"user": {…}}` or `{"data": {…}}`, a bare user, or an array of either.
+/// Reads users as the endpoint's API describes them.
+public enum ProfileAnswer {
+  /// Reads one JSON text: an answer `{"user": {…}}` or `{"data": {…}}`, a bare user, or an array of either. The id becomes
+  /// the reference and the subscription the plan.
   ///
   /// - Throws: `invalid` for anything else, with what is wrong but not with the text.
-  public static func parse(_ json: [UInt8]) throws(JobQueueError) -> [ProfileAnswer] {
+  public static func parse(_ json: [UInt8]) throws(JobQueueError) -> [UserRecord] {
     do {
       return try JSONDecoder().decode(Document.self, from: Data(json)).users.map { try $0.checked() }
     } catch let error as JobQueueError {
@@ -112,7 +80,7 @@ private struct UserFields: Decodable {
     }
   }
 
-  func checked() throws -> ProfileAnswer {
+  func checked() throws -> UserRecord {
     guard !id.text.isEmpty else {
       throw JobQueueError(.invalid, "This is not a profile answer: the id is empty.")
     }
@@ -124,11 +92,17 @@ private struct UserFields: Decodable {
       }
       reset = seconds
     }
-    return ProfileAnswer(
-      id: id.text, email: email, name: name ?? nama_lengkap, subscription: subscription,
-      analysisCount: analysisCount, lastResetDate: reset,
-      photoURL: photoUrl.flatMap { $0.isEmpty ? nil : $0 },
-      photoName: logo.flatMap { $0.isEmpty ? nil : $0 })
+    var record = UserRecord(id.text)
+    record.email = email
+    record.name = name ?? nama_lengkap
+    // The subscription becomes the plan here.
+    record.plan = subscription
+    record.subscription = subscription
+    record.analysisCount = analysisCount
+    record.lastResetDate = reset
+    record.photoURL = photoUrl.flatMap { $0.isEmpty ? nil : $0 }
+    record.photoName = logo.flatMap { $0.isEmpty ? nil : $0 }
+    return record
   }
 
   /// A time of ISO 8601 with or without fractions of a second.

@@ -101,6 +101,12 @@ public struct Profile: Sendable, Equatable {
   public let name: String?
   /// The e-mail address.
   public let email: String?
+  /// The day of birth, as `1980-05-31`.
+  public var birthday: String?
+  /// The postal address.
+  public var address: String?
+  /// The gender, in a word of the person's own choosing; nil: not stated.
+  public var gender: String?
   /// The subscription at the endpoint.
   public let endpointSubscription: String?
   /// The endpoint's own count of analyses, which may differ from ours.
@@ -157,10 +163,12 @@ extension UserSummary {
 }
 
 extension Profile {
-  /// Reads a row of `analysis.profile_of`.
+  /// Reads a row of `analysis.person_of`.
   init(_ row: Row) throws {
     self.init(
       name: try row.stringIfPresent("o_name"), email: try row.stringIfPresent("o_email"),
+      birthday: try row.stringIfPresent("o_birthday"), address: try row.stringIfPresent("o_address"),
+      gender: try row.stringIfPresent("o_gender"),
       endpointSubscription: try row.stringIfPresent("o_subscription"),
       endpointCount: try row.int32IfPresent("o_count").map(Int.init),
       lastReset: try row.secondsIfPresent("o_last_reset"), updatedAt: try row.seconds("o_updated_at"),

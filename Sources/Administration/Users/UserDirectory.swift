@@ -164,63 +164,13 @@ public struct UserDirectory: Sendable {
   private func profile(_ shard: Int16, _ userID: Int64) async throws(JobQueueError) -> Profile? {
     try await Statement(
       SQLFunction(
-        "profile_of", 2, "o_name", "o_email", "o_subscription", "o_count", "o_last_reset", "o_updated_at",
-        "o_photo_url"), [.int16(shard), .int64(userID)], while: "reading a user's profile"
+        "person_of", 2, "o_name", "o_email", "o_birthday", "o_address", "o_gender", "o_subscription",
+        "o_count",
+        "o_last_reset", "o_updated_at", "o_photo_url"), [.int16(shard), .int64(userID)],
+      while: "reading a user's profile"
     ) { rows in
       try rows.first.map { try Profile($0) }
     }.run(on: database)
-  }
-}
-
-/// What importing a profile came to.
-public enum ImportOutcome: Sendable, Equatable {
-  /// The user is new.
-  case created
-  /// The user was there; profile and plan are as the answer says.
-  case updated
-  /// Nothing was changed, for this reason.
-  case refused(String)
-}
-
-extension UserDirectory {
-  /// Takes over what the endpoint says of users: adds those who are new, and sets plan and profile
-  /// of all. What an answer leaves out stays as it is.
-  ///
-  /// - Parameter actor: who does it, for the audit; nil for what the server knows itself.
-  /// - Returns: an outcome for each answer, in order; one that is refused does not stop the others.
-  /// - Throws: errors of the database as a whole.
-  public func importProfiles(
-    _ answers: [ProfileAnswer], by actor: AuditActor? = nil
-  ) async throws(JobQueueError) -> [ImportOutcome] {
-    var outcomes: [ImportOutcome] = []
-    for answer in answers {
-      do {
-        outcomes.append(try await importProfile(answer, actor))
-      } catch  where error.code == .invalid || error.code == .notFound || error.code == .badRow {
-        outcomes.append(.refused(error.description))
-      }
-    }
-    return outcomes
-  }
-
-  private func importProfile(
-    _ answer: ProfileAnswer, _ actor: AuditActor?
-  ) async throws(JobQueueError) -> ImportOutcome {
-    let added = try await add(
-      NewUser(
-        reference: answer.id, plan: answer.subscription ?? "free", name: answer.name, email: answer.email))
-    if let plan = answer.subscription, !added.isNew { try await setPlan(answer.id, plan: plan, by: actor) }
-    try await Statement(
-      SQLFunction("save_profile", 7),
-      [
-        .int16(added.shard), .int64(added.userID), .text(answer.name.map(storable)),
-        .text(answer.email.map(storable)), .text(answer.subscription),
-        .int32(answer.analysisCount.map { Int32(clamping: $0) }), .timestamp(timestamp(answer.lastResetDate)),
-      ], while: "saving the profile of user \(answer.id)"
-    ) { _ in
-    }.run(on: database)
-    if let photo = answer.photoURL { try await setPhoto(answer.id, url: photo) }
-    return added.isNew ? .created : .updated
   }
 }
 

@@ -6,6 +6,11 @@ extension ValueFormat where Value == String {
     ValueFormat(name: "TEXT", parse: notEmpty, text: { $0 })
   }
 
+  /// Any text; an empty one stands for nothing.
+  public static var any: Self {
+    ValueFormat(name: "TEXT", parse: { (given: String) throws(ValueError) -> String in given }, text: { $0 })
+  }
+
   /// A path of a file; it need not exist.
   public static var path: Self {
     ValueFormat(name: "FILE", completion: .files, parse: notEmpty, text: { $0 })

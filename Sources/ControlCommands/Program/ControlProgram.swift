@@ -39,7 +39,7 @@ public enum ControlProgram {
     subcommands: [
       MigrateCommand.command, RolesCommand.command, SubmitCommand.command, StatusCommand.command,
       WatchCommand.command, BatchesCommand.command, JobsCommand.command, PauseCommand.command,
-      ResumeCommand.command, UsersCommand.command,
+      ResumeCommand.command, UsersCommand.command, AccountCommand.command,
       ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
       WebhooksCommand.command, ProductsCommand.command,
       MonthCommand.command, ReportCommand.command, StatementCommand.command,

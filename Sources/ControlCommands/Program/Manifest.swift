@@ -25,65 +25,15 @@ enum Manifest {
   // MARK: - CSV
 
   private static func csvRows(_ bytes: [UInt8], name: String) throws(CommandFailure) -> [ManifestRow] {
-    var reader = CSVReader(bytes, separator: separator(bytes))
-    guard let header = reader.next() else {
+    let table = try CSVTable<ManifestColumn>(bytes, name: name)
+    guard table.columns.contains(.file) || table.columns.contains(.url) else {
       throw CommandFailure(
-        .unreadableInput, "\(name) is empty",
-        advice: "Its first line names the columns: \(ManifestColumn.list).")
+        .unreadableInput, "\(table.position): there is no column 'file' and no column 'url'")
     }
-    let columns = try columns(of: header, name: name)
-    var rows: [ManifestRow] = []
-    while let row = reader.next() {
-      rows.append(ManifestRow(line: row.line, content: content(of: row, columns)))
-    }
-    return rows
-  }
-
-  /// What stands between the cells, by the header: no column has a comma or a semicolon in its name.
-  private static func separator(_ bytes: [UInt8]) -> Unicode.Scalar {
-    let header = bytes.drop { "\r\n".utf8.contains($0) }.prefix { $0 != UInt8(ascii: "\n") }
-    return header.contains(UInt8(ascii: ";")) && !header.contains(UInt8(ascii: ",")) ? ";" : ","
-  }
-
-  private static func columns(
-    of header: CSVReader.Row, name: String
-  ) throws(CommandFailure) -> [ManifestColumn] {
-    let position = "\(name):\(header.line)"
-    let names: [String]
-    switch header.cells {
-    case .success(let cells): names = cells
-    case .failure(let fault): throw CommandFailure(.unreadableInput, "\(position): \(fault.sentence)")
-    }
-    var columns: [ManifestColumn] = []
-    for name in names {
-      guard let column = ManifestColumn(rawValue: name) else {
-        throw CommandFailure(
-          .unreadableInput, "\(position): there is no column '\(printable(name, limit: 60))'",
-          advice: "The columns are: \(ManifestColumn.list).")
-      }
-      guard !columns.contains(column) else {
-        throw CommandFailure(.unreadableInput, "\(position): the column '\(name)' is there twice")
-      }
-      columns.append(column)
-    }
-    guard columns.contains(.file) || columns.contains(.url) else {
-      throw CommandFailure(.unreadableInput, "\(position): there is no column 'file' and no column 'url'")
-    }
-    return columns
-  }
-
-  private static func content(
-    of row: CSVReader.Row, _ columns: [ManifestColumn]
-  ) -> Result<ManifestRow.Content, ManifestRow.Fault> {
-    switch row.cells {
-    case .failure(let fault): return .failure(ManifestRow.Fault(sentence: fault.sentence))
-    case .success(let cells):
-      guard cells.count == columns.count else {
-        let sentence = "it has \(cells.count) cells, and the header \(columns.count)"
-        return .failure(ManifestRow.Fault(sentence: sentence))
-      }
-      let texts = Dictionary(uniqueKeysWithValues: zip(columns, cells))
-      return Result { () throws(ManifestRow.Fault) in try ManifestRow.Content(texts) }
+    return table.rows.map { row in
+      let content = row.cells.mapError { ManifestRow.Fault(sentence: $0.sentence) }
+        .flatMap { cells in Result { () throws(ManifestRow.Fault) in try ManifestRow.Content(cells) } }
+      return ManifestRow(line: row.line, content: content)
     }
   }
 
@@ -119,9 +69,6 @@ enum Manifest {
 /// What a manifest may say of an image: the columns of its CSV form, the members of its JSON form.
 enum ManifestColumn: String, CaseIterable, Sendable {
   case file, url, user, type, priority, at, key, expires, reference
-
-  /// The names as a sentence lists them.
-  static let list = allCases.map(\.rawValue).joined(separator: ", ")
 }
 
 /// A row of a manifest, read.

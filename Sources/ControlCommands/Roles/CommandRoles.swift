@@ -16,6 +16,12 @@ enum CommandRoles {
 
   /// The commands that ask the database, by name, each with the role first that is meant for it.
   static let all: [Entry] = [
+    Entry(command: "account login", roles: [.administrator]),
+    Entry(command: "account profile", roles: [.administrator]),
+    Entry(command: "account register", roles: [.administrator]),
+    Entry(command: "account save", roles: [.clinician]),
+    Entry(command: "account subscribe", roles: [.administrator]),
+    Entry(command: "account sync", roles: [.administrator]),
     Entry(command: "audit keep", roles: any),
     Entry(command: "audit list", roles: [.auditor]),
     Entry(command: "audit verify", roles: [.auditor]),
@@ -75,6 +81,7 @@ enum CommandRoles {
     Entry(command: "users import", roles: [.administrator]),
     Entry(command: "users list", roles: [.administrator, .reporter, .auditor]),
     Entry(command: "users prefetch-photos", roles: [.administrator]),
+    Entry(command: "users rename", roles: [.administrator]),
     Entry(command: "users set-photo", roles: [.administrator]),
     Entry(command: "users set-plan", roles: [.administrator]),
     Entry(command: "users set-zone", roles: [.administrator]),

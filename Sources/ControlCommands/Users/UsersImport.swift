@@ -2,170 +2,170 @@ import Administration
 import CommandLineTool
 import Formatting
 import JobQueue
-import RemoteImages
 
 /// `analysisctl users import`.
 enum UsersImportCommand {
   static let file = Argument(
-    optional: "file", .path, help: "The file with the answers; standard input unless given, or for -.")
+    optional: "file", .path, help: "The file; standard input unless given, or for -.")
+  static let format = Option<UserFile.Format?>(
+    "format", .choice(UserFile.Format.self),
+    help: "How the file is written; by its ending unless given: csv for .csv, else json.")
+  static let dryRun = Flag("dry-run", help: "Say what would change, and change nothing.")
 
   static let command = ControlCommand(
-    "import", abstract: "Add or update users from the endpoint's profile answers.",
+    "import", abstract: "Add or update users from a table, or from the endpoint's profile answers.",
     discussion: """
-      Reads a JSON profile answer ({"user": {…}}), a bare user, an array of them, or a line of JSON for each. \
-      The id becomes the user's name here and the subscription their plan. An answer that is refused does not \
-      stop the others, and the exit code is 4. A photo's address (photoUrl) is taken where --url-hosts allows its \
-      host, and passed over where nothing may be fetched by URL; so is its name (photoUrl, or logo) below --photo-base. \
-      The answer to a log-in ({"data": {…}}) is read too, of which nama_lengkap is the name.
+      CSV, with commas or semicolons, begins with a line that names its columns, in any order: user and any of plan, \
+      zone, clinic, name, email, birthday (1980-05-31), address, gender and photo. An empty cell leaves what is known \
+      as it is; a user who is not there is added, with the plan free unless one is named.
+
+      JSON is a profile answer ({"user": {…}}), a bare user, an array of them, or a line for each. The id becomes the \
+      user's name here and the subscription their plan. The answer to a log-in ({"data": {…}}) is read too, of which \
+      nama_lengkap is the name.
+
+      A row that is refused does not stop the others, and the exit code is 4; where a table says nothing new it is 5. \
+      The later of two rows of a user counts. A photo's address (photo, photoUrl) is taken where \
+      --url-hosts allows its host, and passed over where nothing may be fetched by URL; so is its name (photo, photoUrl \
+      or logo) below --photo-base.
       """,
     examples: [
-      Example("analysisctl users import profile.json", "One answer."),
+      Example("analysisctl users import users.csv --dry-run", "See what a table would change."),
+      Example("analysisctl users import users.csv", "Change it."),
+      Example("analysisctl users import profile.json", "One answer of the endpoint."),
       Example("analysisctl users import < profiles.jsonl", "Many, a line each."),
     ],
-    inputs: [RemoteImageOptions.hosts, RemoteImageOptions.photoBase, ReasonOption.reason, file],
+    inputs: [
+      format, dryRun, RemoteImageOptions.hosts, RemoteImageOptions.photoBase, ReasonOption.reason, file,
+    ],
     exitCodes: [.done, .refused, .nothingToDo, .usage, .unreadableInput, .unreachable, .tryLater]
   ) { context in
-    let path = try context[file]
     let hosts = context.product?.off[.imagesByURL] == nil ? try context[RemoteImageOptions.hosts] : []
-    let base = try context[RemoteImageOptions.photoBase]
+    let (base, isDry) = (try context[RemoteImageOptions.photoBase], try context[dryRun])
+    let path = try context[file].flatMap { $0 == "-" ? nil : $0 }
+    let format = try context[format] ?? UserFile.Format(of: path)
+    // Reading blocks, so it is done where threads may wait.
     let reading = Task(executorPreference: globalConcurrentExecutor) {
-      try path.flatMap { $0 == "-" ? nil : try InputFile.readText($0, limit: Manifest.limit) }
+      let bytes =
+        try path.map { try InputFile.readText($0, limit: Manifest.limit) }
         ?? context.dependencies.standardInput(Manifest.limit)
+      return try UserFile.entries(bytes, format, name: path.map { FileName.shown($0) } ?? "standard input")
+        .map { $0.withPhoto(from: hosts, below: base) }
     }
-    let entries = ProfileFile.entries(try await reading.value)
+    let entries = try await reading.value
     return try await context.withSession { session in
-      let checked = entries.map { $0.withPhoto(from: hosts, below: base) }
-      let outcomes = try await UserDirectory(session.database).importProfiles(
-        checked.compactMap { try? $0.answer.get() }, by: session.actor)
-      let response = UsersImportResponse(checked, outcomes)
+      let outcomes = try await UserDirectory(session.database).take(
+        entries.compactMap { try? $0.record.get() }, dry: isDry, by: session.actor)
+      let response = UsersImportResponse(entries, outcomes, isDry: isDry, isTable: format == .csv)
       try session.view.show(response)
       return response.exitCode
     }
   }
 }
 
-/// What became of each answer. Names and addresses are not repeated.
+/// What became of each row. Names and addresses are not repeated.
 struct UsersImportResponse: Sendable, Equatable, Presentable {
   struct Line: Sendable, Equatable {
     let line: Int
     /// Nil where the line could not be read.
     let user: String?
-    let outcome: ImportOutcome
+    let outcome: UserOutcome
   }
 
   let lines: [Line]
+  /// Whether nothing was changed.
+  var isDry = false
+  /// Whether the rows are known by their lines.
+  var isTable = false
 
   init(lines: [Line]) {
     self.lines = lines
   }
 
-  /// - Parameter outcomes: Of the answers that could be read, in their order.
-  init(_ entries: [ProfileFile.Entry], _ outcomes: [ImportOutcome]) {
+  /// - Parameter outcomes: Of the records that could be read, in their order.
+  init(_ entries: [UserFile.Entry], _ outcomes: [UserOutcome], isDry: Bool, isTable: Bool) {
     var rest = outcomes[...]
     lines = entries.map { entry in
-      switch entry.answer {
+      switch entry.record {
       case .failure(let fault):
         Line(line: entry.line, user: fault.user, outcome: .refused(fault.sentence))
-      case .success(let answer):
+      case .success(let record):
         Line(
-          line: entry.line, user: answer.id,
+          line: entry.line, user: record.reference,
           outcome: rest.popFirst() ?? .refused("The database gave no answer."))
       }
     }
+    self.isDry = isDry
+    self.isTable = isTable
   }
 
   var exitCode: ExitCode {
-    if lines.isEmpty { return .nothingToDo }
-    let isRefused = lines.contains { if case .refused = $0.outcome { true } else { false } }
-    return isRefused ? .refused : .done
+    var isChanged = false
+    for line in lines {
+      switch line.outcome {
+      case .refused: return .refused
+      case .created, .updated: isChanged = true
+      case .unchanged: break
+      }
+    }
+    return isChanged || !isTable && !lines.isEmpty ? .done : .nothingToDo
   }
 
   var json: JSONValue {
     [
       "profiles": .array(
         lines.map { line in
-          let (outcome, reason) = line.outcome.message
-          return [
-            "line": .count(line.line), "user": .text(line.user), "outcome": .string(outcome),
-            "message": .text(reason),
+          [
+            "line": .count(line.line), "user": .text(line.user), "outcome": .string(line.outcome.name),
+            "message": .text(line.outcome.reason),
+            "changed": .array(line.outcome.changes.map { .string($0.field) }),
           ]
-        })
+        }),
+      "dry_run": .bool(isDry),
     ]
   }
 
   func text(width: Int?, paint: Paint) -> String {
     guard !lines.isEmpty else { return "No profiles.\n" }
     return lines.map { line in
-      let (outcome, reason) = line.outcome.message
-      let painted = reason == nil ? paint.green(outcome) : paint.red(outcome)
-      let name = line.user.map(printable) ?? "line \(line.line)"
-      return "\(painted) \(name)\(reason.map { ": \(printable($0))" } ?? "")\n"
-    }.joined()
+      let word = isDry ? line.outcome.wouldBe : line.outcome.name
+      let painted = line.outcome.reason == nil ? paint.green(word) : paint.red(word)
+      let name = line.user.map(printable)
+      let place = isTable || name == nil ? "line \(line.line)" : nil
+      let shown = [name, place.map { name == nil ? $0 : "(\($0))" }].compactMap { $0 }.joined(separator: " ")
+      let fields = isDry ? line.outcome.changes.map(\.field).joined(separator: ", ") : ""
+      let more = line.outcome.reason.map(printable) ?? (fields.isEmpty ? nil : fields)
+      return "\(painted) \(shown)\(more.map { ": \($0)" } ?? "")\n"
+    }.joined() + (isDry ? "Nothing was changed.\n" : "")
   }
 }
 
-extension ImportOutcome {
-  /// A word for it, and why it was refused.
-  fileprivate var message: (String, String?) {
+extension UserOutcome {
+  /// A word for it.
+  fileprivate var name: String {
     switch self {
-    case .created: ("created", nil)
-    case .updated: ("updated", nil)
-    case .refused(let reason): ("refused", reason)
-    }
-  }
-}
-
-/// The profile answers of a file.
-enum ProfileFile {
-  /// An answer and the line on which it stands, or what is wrong with that line.
-  struct Entry: Sendable, Equatable {
-    let line: Int
-    let answer: Result<ProfileAnswer, Fault>
-
-    /// The same entry, without a photo that nobody may fetch; refused where its photo is elsewhere than allowed.
-    ///
-    /// - Parameters:
-    ///   - hosts: Where photos may come from; none for leaving photos out.
-    ///   - base: Below which address photos are that are given by name.
-    func withPhoto(from hosts: [AllowedHost], below base: PhotoBase? = nil) -> Entry {
-      guard case .success(var answer) = answer else { return self }
-      let given = answer.photoURL ?? (base == nil ? nil : answer.photoName)
-      guard let given, !hosts.isEmpty else {
-        answer.photoURL = nil
-        return Entry(line: line, answer: .success(answer))
-      }
-      let sentence: String
-      do {
-        answer.photoURL = try base.address(of: given, among: hosts)
-        return Entry(line: line, answer: .success(answer))
-      } catch let error as RemoteImageError {
-        sentence = error.message
-      } catch {
-        sentence = "Its name \((error as? PhotoBase.Fault)?.message ?? "cannot be read")."
-      }
-      return Entry(line: line, answer: .failure(Fault(sentence: "Photo: \(sentence)", user: answer.id)))
+    case .created: "created"
+    case .updated: "updated"
+    case .unchanged: "unchanged"
+    case .refused: "refused"
     }
   }
 
-  struct Fault: Error, Sendable, Equatable {
-    let sentence: String
-    /// Whose answer it is, where that much could be read.
-    var user: String?
+  /// The same of what was not done.
+  fileprivate var wouldBe: String {
+    switch self {
+    case .created: "would create"
+    case .updated: "would update"
+    case .unchanged, .refused: name
+    }
   }
 
-  /// Reads a whole as one JSON text, or else each line as one.
-  static func entries(_ bytes: [UInt8]) -> [Entry] {
-    if let answers = try? ProfileAnswer.parse(bytes) {
-      return answers.map { Entry(line: 1, answer: .success($0)) }
-    }
-    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-    return lines.enumerated().flatMap { index, line -> [Entry] in
-      guard line.contains(where: { !" \t\r".utf8.contains($0) }) else { return [] }
-      do throws(JobQueueError) {
-        return try ProfileAnswer.parse(Array(line)).map { Entry(line: index + 1, answer: .success($0)) }
-      } catch {
-        return [Entry(line: index + 1, answer: .failure(Fault(sentence: error.message)))]
-      }
-    }
+  /// Why it was refused.
+  fileprivate var reason: String? {
+    if case .refused(let reason) = self { reason } else { nil }
+  }
+
+  /// What was changed.
+  fileprivate var changes: [UserChange] {
+    if case .updated(let changes) = self { changes } else { [] }
   }
 }

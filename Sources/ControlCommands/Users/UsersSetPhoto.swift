@@ -1,6 +1,4 @@
-import Administration
 import CommandLineTool
-import RemoteImages
 
 /// `analysisctl users set-photo`.
 enum UsersSetPhotoCommand {
@@ -14,9 +12,11 @@ enum UsersSetPhotoCommand {
   static let command = ControlCommand(
     "set-photo", abstract: "Set where a user's photo is.",
     discussion: """
-      The photo is not fetched now, only its host looked at, which must be one of --url-hosts. No command shows \
-      more of the address than the host. A name may have several parts with slashes between them; all but letters, \
-      digits and -._~ is escaped in the address.
+      The address' host must be one of --url-hosts. No command shows more of the address than the host. Where \
+      --url-cache and --key-file name a folder of images, what it has of the former photo goes, and the new one is \
+      fetched into it, also where the address is the same; if it cannot be fetched the exit code is 4. Without them \
+      nothing is fetched now. A name may have several parts with slashes between them; all but letters, digits and \
+      -._~ is escaped in the address.
       """,
     examples: [
       Example(
@@ -28,37 +28,20 @@ enum UsersSetPhotoCommand {
       Example("analysisctl users set-photo u1 - < address.txt", "One whose address is a secret."),
       Example("analysisctl users set-photo u1 --remove", "None."),
     ],
-    inputs: [remove, RemoteImageOptions.hosts, RemoteImageOptions.photoBase, UsersCommand.user, url],
+    inputs: [remove] + PhotoChange.inputs + [UsersCommand.user, url],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater]
   ) { context in
-    let user = try context[UsersCommand.user]
-    let address = try await address(context)
+    let (user, given) = (try context[UsersCommand.user], try context[url])
+    switch (given, try context[remove]) {
+    case (nil, false): throw CommandFailure.usage("neither an address nor --remove is given")
+    case (_?, true): throw CommandFailure.usage("an address and --remove cannot be given together")
+    default: break
+    }
+    let photo = try await PhotoChange(given, context)
     return try await context.withSession { session in
-      try await UserDirectory(session.database).setPhoto(user, url: address)
-      let host = address.flatMap { RemoteAddress.host(of: $0) } ?? "none"
-      try session.view.show(UsersSetResponse(user: user, name: "photo", value: host, from: nil))
-      return .done
-    }
-  }
-
-  /// The address, checked; nil for none.
-  private static func address(_ context: ControlContext) async throws -> String? {
-    let given = try context[url]
-    if try context[remove] {
-      guard given == nil else {
-        throw CommandFailure.usage("an address and --remove cannot be given together")
-      }
-      return nil
-    }
-    guard let given else { throw CommandFailure.usage("neither an address nor --remove is given") }
-    let hosts = try context[RemoteImageOptions.hosts]
-    try context.product?.require(.imagesByURL)
-    guard !hosts.isEmpty else { throw RemoteImageArguments.notEnabled }
-    let photo = given == "-" ? try await context.dependencies.address() : given
-    do {
-      return try (try context[RemoteImageOptions.photoBase]).address(of: photo, among: hosts)
-    } catch let fault as PhotoBase.Fault {
-      throw CommandFailure(.refused, "the photo's name \(fault.message)")
+      let response = try await photo.make(of: user, session)
+      try session.view.show(response)
+      return response.exitCode
     }
   }
 }

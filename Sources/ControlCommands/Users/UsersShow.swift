@@ -13,11 +13,7 @@ enum UsersShowCommand {
   ) { context in
     let user = try context[UsersCommand.user]
     return try await context.withSession { session in
-      guard let detail = try await UserDirectory(session.database).show(user) else {
-        throw CommandFailure(
-          .refused, "there is no user \(printable(user))", advice: "Look with analysisctl users list.")
-      }
-      try session.view.show(detail)
+      try session.view.show(try await UserDirectory(session.database).required(user))
       return .done
     }
   }
@@ -53,6 +49,9 @@ extension UserDetail: Presentable {
     if let profile {
       facts.add("name", profile.name)
       facts.add("e-mail", profile.email)
+      facts.add("birthday", profile.birthday)
+      facts.add("address", profile.address)
+      facts.add("gender", profile.gender)
       facts.add("endpoint plan", profile.endpointSubscription)
       facts.add("endpoint count", profile.endpointCount.map(String.init))
       facts.add("endpoint reset", Moment.short(profile.lastReset))
@@ -90,7 +89,8 @@ extension UserDetail: Presentable {
 extension Profile {
   fileprivate var json: JSONValue {
     [
-      "name": .text(name), "email": .text(email), "endpoint_subscription": .text(endpointSubscription),
+      "name": .text(name), "email": .text(email), "birthday": .text(birthday), "address": .text(address),
+      "gender": .text(gender), "endpoint_subscription": .text(endpointSubscription),
       "endpoint_count": .count(endpointCount), "last_reset": .time(lastReset), "photo_host": .text(photoHost),
       "updated_at": .time(updatedAt),
     ]

@@ -1,6 +1,7 @@
 import Formatting
 import HTTPTransfer
 import System
+import WorkerSettings
 
 /// The certificate by which a worker shows itself to the endpoint.
 struct ClientCertificateCheck: Sendable {

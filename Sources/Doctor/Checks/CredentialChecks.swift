@@ -1,17 +1,18 @@
 import AnalysisCore
 import ModelClient
 import System
+import WorkerSettings
 
 /// The service account: its file, and one log-in. No analysis is asked for.
 struct CredentialChecks: Sendable {
-  let use: EndpointUse
+  let use: SecretUse
   let client: ModelClient
   let environment: [String: String]
 
-  private var name: String { use.endpoint.name }
+  private var name: String { client.endpoint.name }
 
   func findings() async -> [Finding] {
-    switch use.credentials {
+    switch use {
     case .none:
       return [
         .skipped(

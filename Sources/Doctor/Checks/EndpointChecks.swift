@@ -1,10 +1,12 @@
 import Formatting
 import HTTPTransfer
 import ModelClient
+import WorkerSettings
 
 /// One endpoint: whether it answers, whether its certificate lasts, and whether the service account is let in.
 struct EndpointChecks: Sendable {
-  let use: EndpointUse
+  let endpoint: Endpoint
+  let credentials: SecretUse
   let http: HTTPClient
   let environment: [String: String]
 
@@ -13,10 +15,10 @@ struct EndpointChecks: Sendable {
   /// A date has whole seconds, and a request its way.
   private static let clockTolerance = 5.0
 
-  private var name: String { use.endpoint.name }
+  private var name: String { endpoint.name }
 
   func findings() async -> [Finding] {
-    let client = ModelClient(endpoint: use.endpoint, http: http, credentials: nil)
+    let client = ModelClient(endpoint: endpoint, http: http, credentials: nil)
     var findings: [Finding] = []
     do throws(CallFailure) {
       findings += Self.judge(try await client.health(), name)
@@ -25,7 +27,9 @@ struct EndpointChecks: Sendable {
       // Without an answer there is nothing to log in to; with a refusal there may be.
       guard error.status != nil else { return findings + [account] }
     }
-    return findings + (await CredentialChecks(use: use, client: client, environment: environment).findings())
+    return findings
+      + (await CredentialChecks(use: credentials, client: client, environment: environment)
+        .findings())
   }
 
   private var account: Finding {

@@ -1,5 +1,6 @@
 import Administration
 import ImageEncryption
+import WorkerSettings
 
 /// Whether the stored images are encrypted, and whether the keys that they name are at hand.
 struct ImageChecks: DatabaseCheck {

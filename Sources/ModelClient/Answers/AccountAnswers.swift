@@ -148,6 +148,14 @@ public struct SaveReceipt: Sendable, Equatable {
   }
 }
 
+/// What an endpoint keeps with an account.
+public struct AnalysisHistory: Sendable, Equatable {
+  /// The analyses, in the endpoint's order.
+  public var analyses: [SavedAnalysis]
+  /// The account's use; nil when the endpoint does not say.
+  public var subscription: SubscriptionStatus?
+}
+
 /// An analysis that the endpoint keeps with an account.
 public struct SavedAnalysis: Sendable, Equatable {
   /// The endpoint's id of it, which need not be the id under which it was sent.

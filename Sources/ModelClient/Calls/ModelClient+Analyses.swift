@@ -10,8 +10,8 @@ extension ModelClient {
     return SaveReceipt(value)
   }
 
-  /// The analyses that the endpoint keeps with the service account; some endpoints answer the latest 20 only.
-  public func analyses() async throws(CallFailure) -> [SavedAnalysis] {
+  /// What the endpoint keeps with the service account; some endpoints answer the latest 20 analyses only.
+  public func history() async throws(CallFailure) -> AnalysisHistory {
     let value = try await authenticated(.get, endpoint.paths.analyses)
     return try transport.read { () throws(DecodingFailure) in
       let fields = try FieldReader(value, path: "")
@@ -21,7 +21,8 @@ extension ModelClient {
         let fields = try FieldReader(element, path: name, at: index)
         analyses.append(try SavedAnalysis(fields, normalIDs: endpoint.normalIDs))
       }
-      return analyses
+      let status = fields.optional("subscription").flatMap { try? SubscriptionStatus($0) }
+      return AnalysisHistory(analyses: analyses, subscription: status)
     }
   }
 

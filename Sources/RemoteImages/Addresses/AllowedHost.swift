@@ -61,16 +61,14 @@ public struct RemoteAddress: Sendable, Hashable, CustomStringConvertible, Custom
 
   /// Reads an address, whose host must be one of those.
   ///
+  /// - Parameter network: From which it is fetched; that of a test may speak no TLS.
   /// - Throws: `invalid` or `notAllowed`.
-  public init(_ text: String, among hosts: [AllowedHost]) throws(RemoteImageError) {
-    try self.init(text, among: hosts, allowsPlainHTTP: false)
-  }
-
-  /// - Parameter allowsPlainHTTP: For tests, whose servers speak no TLS.
-  init(_ text: String, among hosts: [AllowedHost], allowsPlainHTTP: Bool) throws(RemoteImageError) {
+  public init(
+    _ text: String, among hosts: [AllowedHost], in network: NetworkDependencies = .system
+  ) throws(RemoteImageError) {
     guard let parts = URLParts(text) else { throw .invalid }
     guard !parts.hasCredentials else { throw .credentials(parts.host) }
-    guard parts.scheme == "https" || allowsPlainHTTP && parts.scheme == "http" else {
+    guard parts.scheme == "https" || network.allowsPlainHTTP && parts.scheme == "http" else {
       throw .scheme(parts.host)
     }
     guard hosts.contains(where: { $0.allows(parts.host, port: parts.port) }) else {

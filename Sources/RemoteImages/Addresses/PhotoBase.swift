@@ -47,7 +47,9 @@ extension PhotoBase? {
   ///
   /// - Throws: `RemoteImageError` for an address that may not be fetched from those hosts, and `PhotoBase.Fault` for a
   ///   name that is none, or where there is no base.
-  public func address(of photo: String, among hosts: [AllowedHost]) throws -> String {
+  public func address(
+    of photo: String, among hosts: [AllowedHost], in network: NetworkDependencies = .system
+  ) throws -> String {
     var address = photo
     if !PhotoBase.isAddress(photo) {
       guard let self else {
@@ -56,7 +58,7 @@ extension PhotoBase? {
       }
       address = try self.address(of: photo)
     }
-    _ = try RemoteAddress(address, among: hosts)
+    _ = try RemoteAddress(address, among: hosts, in: network)
     return address
   }
 }

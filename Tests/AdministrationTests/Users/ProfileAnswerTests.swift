@@ -14,7 +14,7 @@ struct ProfileAnswerTests {
       ("[]", []),
     ])
   func forms(text: String, ids: [String]) throws {
-    #expect(try ProfileAnswer.parse(Array(text.utf8)).map(\.id) == ids)
+    #expect(try ProfileAnswer.parse(Array(text.utf8)).map(\.reference) == ids)
   }
 
   @Test("carries every field", arguments: ["2025-03-22T12:34:56.789Z", "2025-03-22T12:34:56Z"])
@@ -26,7 +26,7 @@ struct ProfileAnswerTests {
     let answer = try #require(try ProfileAnswer.parse(Array(text.utf8)).first)
     #expect(answer.email == "e")
     #expect(answer.name == "n")
-    #expect(answer.subscription == "premium")
+    #expect(answer.subscription == "premium" && answer.plan == "premium")
     #expect(answer.analysisCount == 4)
     #expect(answer.photoURL == "https://x/1")
     let reset = try #require(answer.lastResetDate)

@@ -70,10 +70,11 @@ struct UserDirectoryTests {
   func importedPhoto() async throws {
     try await withQueue { queue async throws in
       let users = UserDirectory(queue.pool)
-      _ = try await users.importProfiles([
-        ProfileAnswer(id: "a", photoURL: "https://x/1"), ProfileAnswer(id: "b"),
-      ])
-      _ = try await users.importProfiles([ProfileAnswer(id: "a", name: "N")])
+      var photo = UserRecord("a")
+      photo.photoURL = "https://x/1"
+      var name = UserRecord("a")
+      name.name = "N"
+      #expect(try await users.take([photo, UserRecord("b"), name]).map(\.isNew) == [true, true, false])
       #expect(try await users.photos() == [UserPhoto(reference: "a", url: "https://x/1")])
     }
   }
@@ -214,16 +215,23 @@ struct UserDirectoryTests {
     try await withQueue { queue async throws in
       let users = UserDirectory(queue.pool)
       try await queue.addUser("2", plan: "free")
-      let answers = [
-        ProfileAnswer(
-          id: "1", email: "one@example.org", name: "One", subscription: "premium", analysisCount: 3),
-        ProfileAnswer(id: "2", name: "Two", subscription: "premium", lastResetDate: 1_700_000_000.25),
-        ProfileAnswer(id: "3", subscription: "platinum"),
-        ProfileAnswer(id: "4"),
-      ]
-      let outcomes = try await users.importProfiles(answers)
+      let answers = try ProfileAnswer.parse(
+        Array(
+          """
+          [{"id": "1", "email": "one@example.org", "name": "One", "subscription": "premium", "analysisCount": 3},
+           {"id": "2", "name": "Two", "subscription": "premium", "lastResetDate": "2023-11-14T22:13:20.25Z"},
+           {"id": "3", "subscription": "platinum"}, {"id": "4"}]
+          """.utf8))
+      let outcomes = try await users.take(answers)
       #expect(outcomes[0] == .created)
-      #expect(outcomes[1] == .updated)
+      #expect(
+        outcomes[1]
+          == .updated([
+            UserChange(field: "plan", was: "free", becomes: "premium"),
+            UserChange(field: "name", was: nil, becomes: "Two"),
+            UserChange(field: "subscription", was: nil, becomes: "premium"),
+            UserChange(field: "last_reset", was: nil, becomes: "2023-11-14T22:13:20Z"),
+          ]))
       guard case .refused(let reason) = outcomes[2] else {
         Issue.record("an unknown subscription is refused, not taken for free")
         return
@@ -235,10 +243,16 @@ struct UserDirectoryTests {
       #expect(try await users.show("2")?.profile?.lastReset == 1_700_000_000.25)
       #expect(try await users.show("3") == nil)
 
-      #expect(try await users.importProfiles([ProfileAnswer(id: "1", subscription: "premium")]) == [.updated])
+      var same = UserRecord("1")
+      same.plan = "premium"
+      #expect(try await users.take([same]) == [.unchanged])
       let again = try #require(try await users.show("1"))
       #expect(again.planHistory.count == 1, "the same answer again writes no history")
       #expect(again.profile?.name == "One", "what an answer leaves out stays")
     }
   }
+}
+
+extension UserOutcome {
+  fileprivate var isNew: Bool { self == .created }
 }

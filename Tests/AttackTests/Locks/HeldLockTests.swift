@@ -64,6 +64,10 @@ struct HeldLockTests {
     "pause": "analysis.pause('type', 'ear', 'held', NULL)",
     "resume": "analysis.resume('type', 'throat')",
     "add_user": "analysis.add_user(0::smallint, 'held', 'free', 'UTC', NULL, NULL)",
+    "import_users": """
+    analysis.import_users(0::smallint, '[{"user": "ann", "zone": "Asia/Jakarta"}, {"user": "new"}]', true, false)
+    """,
+    "rename_user": "analysis.rename_user(0::smallint, 'ann', 'anna')",
     "set_plan": "analysis.set_plan(0::smallint, 'ann', 'free', NULL)",
     "set_zone": "analysis.set_zone(0::smallint, 'ann', 'Asia/Jakarta')",
     "set_photo": "analysis.set_photo(0::smallint, 'ann', 'https://example.com/a')",
@@ -123,8 +127,9 @@ struct HeldLockTests {
     purge_images purge_results purge_usage rescue resume uncancel
     """,
     "5s": """
-    add_clinic add_plan add_user add_webhook assign_clinic grant_clinics lift_clinics remove_webhook \
-    replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_photo set_plan set_plan_limit \
+    add_clinic add_plan add_user add_webhook assign_clinic grant_clinics import_users lift_clinics \
+    remove_webhook rename_user replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_photo \
+    set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
@@ -186,6 +191,8 @@ struct HeldLockTests {
     "analysis.finish_deliveries(0::smallint, sha256('2'), array[job('told')], '{failed}', '{NULL}', '{NULL}')",
     "analysis.uncancel(0::smallint, array[job('undone')])",
     "analysis.set_plan(0::smallint, 'bob', 'free', NULL)",
+    "analysis.import_users(0::smallint, '[{\"user\": \"bob\", \"zone\": \"Asia/Jakarta\"}]', true, false)",
+    "analysis.rename_user(0::smallint, 'bob', 'bobby')",
     "analysis.set_zone(0::smallint, 'bob', 'Asia/Jakarta')",
     "analysis.set_photo(0::smallint, 'bob', 'https://example.com/a')",
     "analysis.save_profile(0::smallint, 2, 'Bob', NULL, NULL, NULL, NULL)",

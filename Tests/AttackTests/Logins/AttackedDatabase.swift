@@ -105,7 +105,7 @@ struct AttackedDatabase: Sendable {
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
       "image", "job",
-      "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready", "refund",
+      "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready", "refund", "renamed",
       "result",
       "scheduled",
       "setting",

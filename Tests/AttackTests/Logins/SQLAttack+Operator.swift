@@ -195,6 +195,33 @@ extension SQLAttack {
       .administrator, "adds a user in a shard that is not theirs",
       "SELECT * FROM analysis.add_user(9::smallint, 'mallory', 'free', 'UTC', NULL, NULL)", .refused("22023")),
     SQLAttack(
+      .administrator, "imports a user in a shard that is not theirs",
+      "SELECT * FROM analysis.import_users(9::smallint, '[{\"user\": \"mallory\"}]', true, false)",
+      .refused("22023")),
+    SQLAttack(
+      .administrator, "imports more users than a call takes",
+      """
+      SELECT * FROM analysis.import_users(0::smallint,
+        (SELECT jsonb_agg(jsonb_build_object('user', 'm' || i)) FROM generate_series(1, 1001) i), true, false)
+      """, .refused("22023")),
+    SQLAttack(
+      .northernAdministrator, "gives another clinic's user to its own by an import",
+      """
+      SELECT * FROM analysis.import_users(0::smallint, '[{"user": "sue-south", "clinic": "north"}]', false, false)
+      """, .refused("42501")),
+    SQLAttack(
+      .administrator, "gives a user the name of another",
+      "SELECT analysis.rename_user(0::smallint, 'ann-north', 'sue-south')", .refused("22023")),
+    SQLAttack(
+      .administrator, "gives a user the name of one who was erased",
+      "SELECT analysis.rename_user(0::smallint, 'ann-north', 'erased-7')", .refused("22023")),
+    SQLAttack(
+      .administrator, "reads whose names users had before", "SELECT * FROM analysis.renamed",
+      .refused("42501")),
+    SQLAttack(
+      .northernAdministrator, "reads who another clinic's user is",
+      "SELECT * FROM analysis.person_of(0::smallint, {sue})", .nothing),
+    SQLAttack(
       .administrator, "gives a user a plan that there is not",
       "SELECT analysis.set_plan(0::smallint, 'ann-north', 'gold', NULL)", .refused("22023")),
     SQLAttack(

@@ -49,7 +49,9 @@ struct HelpSnapshotTests {
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.
-          users        Add users, look at them, and set their plan and zone.
+          users        Add users, look at them, and set their plan, zone and name.
+          account      Look after an account at the endpoint, and keep a user in step
+                       with it.
           clinics      Add clinics, give users to them, and say which database role sees
                        which.
           plans        Show the plans, add one, and set monthly limits and prices.

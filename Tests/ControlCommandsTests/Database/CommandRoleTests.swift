@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 import QueueTestSupport
 import TestSupport
@@ -101,6 +102,8 @@ struct CommandRoleTests {
       ("administrator", ["users", "list"]), ("administrator", ["users", "set-plan", "u1", "premium"]),
       ("administrator", ["users", "set-zone", "u1", "Asia/Jakarta"]), ("administrator", ["plans"]),
       ("administrator", ["users", "set-photo", "u1", "--remove"]),
+      ("administrator", ["users", "rename", "u1", "u2", "--yes"]),
+      ("administrator", ["account", "profile", "--user", "u1", "--gender", "x"]),
       ("administrator", ["plans", "set-limit", "free", "9"]), ("administrator", ["clinics"]),
       ("administrator", ["plans", "add", "pro", "9"]),
       ("administrator", ["plans", "set-price", "free", "0.50", "EUR"]),
@@ -193,7 +196,12 @@ struct CommandRoleTests {
     -> [String]
   {
     let keys = ["--key-file", files.path("image.keys")]
+    // Nobody answers there: what is asked of the database is asked before.
+    let endpoint = ["--endpoint", "http://127.0.0.1:9", "--credentials", files.path("account")]
+    let account = endpoint + ["--user", "u1"]
     let rest: [String: [String]] = [
+      "account login": account, "account profile": account, "account register": account + ["--name", "N"],
+      "account save": [job] + endpoint, "account subscribe": ["free"] + account, "account sync": account,
       "audit keep": ["--audit-ends", files.path("audit-ends")],
       "batches cancel": ["B1", "--yes"], "batches retry": ["B1", "--yes"], "batches show": ["B1"],
       "batches wait": ["B1"], "batches watch": ["B1"],
@@ -211,7 +219,7 @@ struct CommandRoleTests {
       "settings set": ["keep_images", "90 days", "--dry-run"],
       "submit": ["--user", "u1", "--type", "ear", files.path("p1.png")], "users add": ["u2"],
       "users export": ["u1", "--out", files.path("export-\(role.rawValue)")],
-      "users import": [files.path("profiles.json")],
+      "users import": [files.path("profiles.json")], "users rename": ["nobody", "somebody", "--yes"],
       "users prefetch-photos": ["--url-cache", files.path("cache"), "--url-hosts", "x.example.org"] + keys,
       "users set-photo": ["u1", "--remove"], "users set-plan": ["u1", "premium"],
       "users set-zone": ["u1", "UTC"],
@@ -228,6 +236,9 @@ struct CommandRoleTests {
       try files.write(
         #"{"id": "u9", "email": "e@example.org", "subscription": "premium"}"#, to: "profiles.json")
       try files.write("", to: "audit-ends")
+      try files.write("email = e@example.org\npassword = p\n", to: "account")
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: files.path("account"))
       #expect(await queue.control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
       try await queue.complete(claimed)
       let job = "\(claimed.id)"
@@ -258,7 +269,9 @@ struct CommandRoleTests {
       let own = command.run == nil ? [] : [path.dropFirst().joined(separator: " ")]
       return own + command.subcommands.flatMap { names($0, path) }
     }
-    let others = ["keys new", "products check", "products list", "roles setup"]
+    let others = [
+      "account delete", "account history", "keys new", "products check", "products list", "roles setup",
+    ]
     #expect(
       Set(names(ControlProgram.root(), [])) == Set(CommandRoles.all.map(\.command)).union(others))
   }

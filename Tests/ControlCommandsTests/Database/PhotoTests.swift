@@ -128,7 +128,7 @@ struct PhotoTests {
       #expect(ran.code == .refused)
       #expect(ran.lines[0] == "updated u1")
       #expect(ran.lines[1].hasPrefix("refused u2: Photo: The host evil.org at port 443 is not among"))
-      #expect(ran.lines[2] == "updated u3")
+      #expect(ran.lines[2] == "unchanged u3")
       #expect(!(ran.output + ran.messages).contains("SECRET"))
       #expect(
         try await queue.texts("SELECT photo_url FROM analysis.profile WHERE photo_url IS NOT NULL")
@@ -137,6 +137,41 @@ struct PhotoTests {
       control.input = Array(#"{"id": "u1"}"#.utf8)
       #expect(await control("users", "import", "--url-hosts", "img.example.org").code == .done)
       #expect(try await queue.number("SELECT count(photo_url)::int FROM analysis.profile") == 1)
+    }
+  }
+
+  @Test(
+    "a photo that takes the place of another, also under the same address, is fetched anew into the cache")
+  func refreshed() async throws {
+    try await withQueue { (queue) async throws in
+      let (server, files) = (try ImageServer(), try TemporaryFolder())
+      var control = queue.control
+      control.network = server.network
+      #expect(await control("keys", "new", "--key-file", files.path("image.keys")).code == .done)
+      let options = [
+        "--url-hosts", server.host, "--url-cache", files.path("photos"), "--key-file",
+        files.path("image.keys"),
+      ]
+      try await queue.addUser("u1")
+      let set = ["users", "set-photo", "u1", server.url("/1.png"), "--json"] + options
+      let created = await control.run(set)
+      #expect(created.code == .done && created.output.contains(#""outcome":"created","copy":"fetched""#))
+      #expect(server.targets == ["/1.png"])
+      let replaced = await control.run(set)
+      #expect(replaced.output.contains(#""outcome":"replaced","copy":"fetched""#), "\(replaced.messages)")
+      #expect(server.targets == ["/1.png", "/1.png"])
+      let prefetch = await control.run(["users", "prefetch-photos"] + options)
+      #expect(prefetch.code == .done && server.targets.count == 2, "the copy is there")
+      // By the other command that sets it; what cannot be fetched is set all the same.
+      let broken = await control.run(
+        ["account", "profile", "--user", "u1", "--photo", server.url("/missing.png?SECRET")] + options)
+      #expect(broken.code == .refused)
+      #expect(broken.output.contains("not fetched into the folder of --url-cache: The host img.example.org"))
+      #expect(!(broken.output + broken.messages).contains("SECRET"))
+      #expect(try await queue.texts("SELECT photo_url FROM analysis.profile")[0].contains("SECRET"))
+      let removed = await control.run(
+        ["account", "profile", "--user", "u1", "--remove-photo", "--json"] + options)
+      #expect(removed.output.contains(#""photo":"none","outcome":"removed","copy":null"#))
     }
   }
 

@@ -1,6 +1,7 @@
 import AnalysisCore
 import CommandLineTool
 import Formatting
+import ModelClient
 import TestSupport
 import Testing
 
@@ -63,7 +64,8 @@ struct HostileViewTests {
   func users(hostile: HostileText) throws {
     let text = hostile.text
     let profile = Profile(
-      name: text, email: text, endpointSubscription: text, endpointCount: 4, lastReset: nil,
+      name: text, email: text, birthday: text, address: text, gender: text, endpointSubscription: text,
+      endpointCount: 4, lastReset: nil,
       updatedAt: Fixed.moment)
     let user = UserDetail(
       reference: text, shard: 0, userID: 9, zone: text, createdAt: Fixed.moment, plan: text,
@@ -75,6 +77,16 @@ struct HostileViewTests {
     check(UsersListResponse(users: [summary], isFull: true))
     check(
       UsersImportResponse(lines: [.init(line: 3, user: text, outcome: .refused(text))]))
+    check(UsersRenameResponse(was: text, name: text, number: 9))
+    check(PhotoResponse(user: text, host: text, isReplaced: true, copy: .failed(text)))
+    let change = UserChange(field: "name", was: text, becomes: text)
+    check(AccountSyncResponse(user: text, changes: [change], limit: nil, isDry: true))
+    let account = AccountResponse(
+      account: EndpointUser(id: text, email: text, name: text, subscription: .free), done: "registered",
+      showsPerson: true, user: text, changes: [change])
+    check(account)
+    check(AccountProfileResponse(account: account, user: text, changes: [change]))
+    check(AccountDeleteResponse(lines: [.init(analysis: text, failure: text)]))
     check(PlansResponse(plans: [Plan(name: text, displayName: text, cost: 10, limits: [], prices: [])]))
     check(
       ClinicsResponse(

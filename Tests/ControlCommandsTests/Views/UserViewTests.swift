@@ -48,19 +48,22 @@ struct UserViewTests {
   @Test("a user without one, and with a profile")
   func unlimited() throws {
     let profile = Profile(
-      name: "N", email: "n@example.org", endpointSubscription: "premium", endpointCount: 4, lastReset: nil,
+      name: "N", email: "n@example.org", birthday: "1980-05-31", address: "Street 1", gender: "x",
+      endpointSubscription: "premium", endpointCount: 4, lastReset: nil,
       updatedAt: Fixed.moment)
     let user = try detail(limit: nil, profile: profile)
     let text = Fixed.text(user)
     #expect(text.contains("limit           unlimited\nused            3\nanalysed        2\n"))
     #expect(
       text.hasSuffix(
-        "name            N\ne-mail          n@example.org\nendpoint plan   premium\nendpoint count  4\n"))
+        "name            N\ne-mail          n@example.org\nbirthday        1980-05-31\naddress         Street 1\n"
+          + "gender          x\nendpoint plan   premium\nendpoint count  4\n"))
     let json = Fixed.json(user)
     #expect(json.contains(#""limit":null,"used":3,"remaining":null"#))
     #expect(
       json.hasSuffix(
-        #""profile":{"name":"N","email":"n@example.org","endpoint_subscription":"premium","endpoint_count":4,"#
+        #""profile":{"name":"N","email":"n@example.org","birthday":"1980-05-31","address":"Street 1","gender":"x","#
+          + #""endpoint_subscription":"premium","endpoint_count":4,"#
           + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"},"picture":null}"#))
   }
 
@@ -89,18 +92,26 @@ struct UserViewTests {
   @Test("an import, in which no name or address is repeated")
   func imported() {
     let response = UsersImportResponse(lines: [
-      .init(line: 1, user: "u1", outcome: .created), .init(line: 2, user: "u2", outcome: .updated),
+      .init(line: 1, user: "u1", outcome: .created),
+      .init(
+        line: 2, user: "u2", outcome: .updated([UserChange(field: "name", was: "Secret", becomes: "Secret")])),
       .init(line: 3, user: nil, outcome: .refused("It is not JSON.")),
     ])
     #expect(
       Fixed.text(response)
         == "created u1\nupdated u2\nrefused line 3: It is not JSON.\n")
+    var table = response
+    (table.isDry, table.isTable) = (true, true)
+    #expect(
+      Fixed.text(table)
+        == "would create u1 (line 1)\nwould update u2 (line 2): name\nrefused line 3: It is not JSON.\n"
+        + "Nothing was changed.\n")
     #expect(
       Fixed.json(response)
         == [
-          #"{"profiles":[{"line":1,"user":"u1","outcome":"created","message":null},"#,
-          #"{"line":2,"user":"u2","outcome":"updated","message":null},"#,
-          #"{"line":3,"user":null,"outcome":"refused","message":"It is not JSON."}]}"#,
+          #"{"profiles":[{"line":1,"user":"u1","outcome":"created","message":null,"changed":[]},"#,
+          #"{"line":2,"user":"u2","outcome":"updated","message":null,"changed":["name"]},"#,
+          #"{"line":3,"user":null,"outcome":"refused","message":"It is not JSON.","changed":[]}],"dry_run":false}"#,
         ].joined())
     #expect(response.exitCode == .refused)
     #expect(UsersImportResponse(lines: [response.lines[0]]).exitCode == .done)

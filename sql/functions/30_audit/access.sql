@@ -73,6 +73,9 @@ BEGIN
     'profile', (
       SELECT to_jsonb(p) - '{shard,user_id}'::text[] FROM analysis.profile p
       WHERE p.shard = a.shard AND p.user_id = a.user_id),
+    'renamed_at', (
+      SELECT coalesce(jsonb_agg(DISTINCT r.since), '[]') FROM analysis.renamed r
+      WHERE r.shard = a.shard AND r.user_id = a.user_id),
     'plans', (
       SELECT coalesce(
         jsonb_agg(
@@ -191,7 +194,8 @@ BEGIN
     'read_image', 'user:' || p_user_id,
     jsonb_build_object('month', analysis.period_text(p_period), 'images', to_jsonb(v_image)));
   RETURN QUERY
-  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key, u.user_sha256
+  SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key,
+    coalesce(i.user_sha256, u.user_sha256)
   FROM (SELECT unnest(v_image) AS id) g
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.image k

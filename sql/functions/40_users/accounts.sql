@@ -1,9 +1,12 @@
 -- Accounts, their plans and limits.
 
--- A user's shard: fixed by the name for as long as the number of shards is.
+-- A user's shard: fixed by the name for as long as the number of shards is. A renamed user stays in the shard
+-- of the first name.
 CREATE OR REPLACE FUNCTION analysis.shard_of(p_user text) RETURNS smallint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % s.value::int
+  SELECT coalesce(
+    (SELECT r.shard FROM analysis.renamed r WHERE r.name_sha256 = h.hash),
+    (get_byte(h.hash, 0) * 256 + get_byte(h.hash, 1)) % s.value::int)
   FROM (SELECT sha256(convert_to(p_user, 'UTF8')) AS hash) h, analysis.setting s
   WHERE s.name = 'shards'
 $$;
@@ -21,6 +24,8 @@ DECLARE
   v_rule text;
   v_column text;
 BEGIN
+  -- Nobody is renamed meanwhile.
+  LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;
   IF p_shard IS DISTINCT FROM analysis.shard_of(p_user) THEN
     RAISE EXCEPTION 'the user''s shard is %, not %', analysis.shard_of(p_user), p_shard
     USING ERRCODE = '22023';
@@ -28,6 +33,9 @@ BEGIN
   -- Two users could look like one.
   PERFORM analysis.require_argument(
     p_user !~ analysis.hidden_characters(), 'a user''s reference has no character that cannot be seen');
+  PERFORM analysis.require_argument(
+    NOT analysis.is_former_name(p_user),
+    'a user had this name before, and it stays theirs: use the name that the user has now');
   SELECT p.id INTO v_plan FROM analysis.plan p WHERE p.name = coalesce(p_plan, 'free');
   IF NOT FOUND THEN
     RAISE EXCEPTION 'no plan is called %', left(p_plan, 60) USING ERRCODE = '22023';

@@ -28,6 +28,25 @@ BEGIN
   END LOOP;
 END $$;
 
+-- Waits for every submit of a user, and has the next ones wait for this transaction: locks the counters, as a
+-- submit does and in its order, of every month that takes jobs or that may be made meanwhile. Where there is
+-- none yet it is made, which waits for a submit that has made it and not committed. A submit that had read
+-- the account and not yet come to its counter waits there, and then looks at the account again.
+CREATE OR REPLACE FUNCTION analysis.lock_months(p_shard smallint, p_user_id bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_there smallint[]                   -- the months that have a counter
+    := ARRAY(SELECT u.period FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = p_user_id);
+  v_month smallint[] := ARRAY(
+    SELECT unnest(v_there) UNION SELECT m.period FROM analysis.partition_made m
+    UNION SELECT analysis.period_of(clock_timestamp(), 'UTC') + i FROM generate_series(-1, 25) i);
+BEGIN
+  PERFORM analysis.lock_usage(p_shard, array_fill(p_user_id, ARRAY[cardinality(v_month)]), v_month);
+  DELETE FROM analysis.usage u
+  WHERE u.shard = p_shard AND u.user_id = p_user_id AND NOT (u.period = ANY (v_there))
+    AND (u.used, u.refunded, u.refused) = (0, 0, 0);
+END $$;
+
 -- Deals out units, as many of the wanted as the limits allow, one group (user, month, limit) after the other
 -- in the order given; a limit of NULL allows all. The caller has locked the usage rows.
 CREATE OR REPLACE FUNCTION analysis.deal_units(

@@ -75,6 +75,20 @@ $$;
 COMMENT ON FUNCTION analysis.profile_of IS
   'Answers what is known of the person of a user.';
 
+-- The same with birthday, address and gender.
+CREATE OR REPLACE FUNCTION analysis.person_of(p_shard smallint, p_user_id bigint)
+RETURNS TABLE (
+  o_name text, o_email text, o_birthday text, o_address text, o_gender text, o_subscription text,
+  o_count int, o_last_reset timestamptz, o_updated_at timestamptz, o_photo_url text)
+LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+  SELECT p.name, p.email, to_char(p.birthday, 'YYYY-MM-DD'), p.address, p.gender, p.backend_subscription,
+    p.backend_count, p.last_reset, p.updated_at, p.photo_url
+  FROM analysis.profile p
+  WHERE p.shard = p_shard AND p.user_id = p_user_id
+$$;
+COMMENT ON FUNCTION analysis.person_of IS
+  'Answers who the person of a user is, with birthday, address and gender.';
+
 -- A page of one shard's users that have a photo, by the bytes of their references.
 CREATE OR REPLACE FUNCTION analysis.list_photos(p_shard smallint, p_after text, p_limit int)
 RETURNS TABLE (o_user text, o_url text)

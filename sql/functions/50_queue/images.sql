@@ -40,7 +40,8 @@ BEGIN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
   RETURN QUERY
-  SELECT k.id, k.bytes, k.sha256, k.encrypted_by, k.wrapped_key, a.user_sha256, k.user_id
+  SELECT k.id, k.bytes, k.sha256, k.encrypted_by, k.wrapped_key, coalesce(k.user_sha256, a.user_sha256),
+    k.user_id
   FROM (
     SELECT DISTINCT j.image_id
     FROM (
@@ -54,7 +55,8 @@ BEGIN
         AND w.image_period = p_period OFFSET 0) j
     WHERE u.job_id = ANY (p_jobs)) g
   CROSS JOIN LATERAL (
-    SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id FROM analysis.image i
+    SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id, i.user_sha256
+    FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id >= g.image_id
     ORDER BY i.shard, i.period, i.id LIMIT 1) k
   LEFT JOIN LATERAL (
@@ -171,9 +173,10 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT k.id, k.row_id::text, k.encrypted_by, k.wrapped_key, k.sha256, a.user_sha256
+  SELECT k.id, k.row_id::text, k.encrypted_by, k.wrapped_key, k.sha256,
+    CASE WHEN a.user_sha256 IS NOT NULL THEN coalesce(k.user_sha256, a.user_sha256) END
   FROM (
-    SELECT i.shard, i.user_id, i.id, i.ctid AS row_id, i.encrypted_by, i.wrapped_key, i.sha256
+    SELECT i.shard, i.user_id, i.id, i.ctid AS row_id, i.encrypted_by, i.wrapped_key, i.sha256, i.user_sha256
     FROM analysis.image i
     WHERE i.shard = p_shard AND i.period = p_period AND i.id > p_after AND i.encrypted_by <> p_key
     ORDER BY i.shard, i.period, i.id LIMIT p_count) k

@@ -186,20 +186,24 @@ BEGIN
     WHERE t.reason IS NULL) s
   HAVING count(*) > 0;
 
-  --    Who was erased while this call waited is unknown now: seen with the locks, which an erasure takes too.
+  --    Who was erased or renamed while this call waited is unknown now: seen with the locks, which both
+  --    take too.
   IF EXISTS (
-    SELECT 1 FROM (SELECT DISTINCT unnest(v_user) AS user_id) g
+    SELECT 1 FROM (SELECT DISTINCT unnest(v_user) AS user_id, unnest(p_user) AS user_ref) g
     CROSS JOIN LATERAL (
       SELECT 1 FROM analysis.account a
-      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.erased_at IS NOT NULL OFFSET 0) a) THEN
+      WHERE a.shard = p_shard AND a.user_id = g.user_id
+        AND (a.erased_at IS NOT NULL OR a.user_ref <> g.user_ref) OFFSET 0) a) THEN
     SELECT array_agg(CASE WHEN a.is_there THEN g.user_id END ORDER BY g.i),
            array_agg(
              CASE WHEN a.is_there OR g.user_id IS NULL THEN g.reason ELSE 'unknown_user' END ORDER BY g.i)
     INTO v_user, v_reason
-    FROM (SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(v_reason) AS reason) g
+    FROM (SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id, unnest(p_user) AS user_ref,
+                 unnest(v_reason) AS reason) g
     LEFT JOIN LATERAL (
       SELECT true AS is_there FROM analysis.account a
-      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.erased_at IS NULL OFFSET 0) a ON true;
+      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.user_ref = g.user_ref AND a.erased_at IS NULL
+      OFFSET 0) a ON true;
   END IF;
 
   -- 4. Idempotency, before everything that may refuse: a repeat is answered even when nothing new is

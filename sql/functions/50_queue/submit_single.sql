@@ -141,7 +141,7 @@ BEGIN
     END IF;
   END IF;
 
-  -- 4. The image. Who was erased while this call waited for the usage row has none, and gets none. One that
+  -- 4. The image. Who was erased, or renamed, while this call waited for the usage row gets none. One that
   --    is there in plaintext or under another key is not used where it comes encrypted (see submit).
   IF p_image IS NULL THEN
     SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
@@ -155,7 +155,8 @@ BEGIN
       encrypted_by, wrapped_key)
     SELECT p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
            coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key
-    FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = v_user AND a.erased_at IS NULL
+    FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;

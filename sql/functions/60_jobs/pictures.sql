@@ -46,7 +46,7 @@ BEGIN
   PERFORM analysis.require_reading('read_image', 'job:' || p_job, p_reading);
   RETURN QUERY
   SELECT i.id, i.bytes, i.sha256, i.unsanitized, i.encrypted_by, i.wrapped_key,
-    sha256(convert_to(u.user_ref, 'UTF8'))
+    coalesce(i.user_sha256, sha256(convert_to(u.user_ref, 'UTF8')))
   FROM analysis.locate_of(p_shard, ARRAY[p_job], NULL) l
   CROSS JOIN LATERAL (
     SELECT k.user_id, k.image_period, k.image_id FROM analysis.job k

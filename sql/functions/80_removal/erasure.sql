@@ -46,6 +46,7 @@ BEGIN
   DELETE FROM analysis.profile p WHERE p.shard = p_shard AND p.user_id = p_user_id RETURNING p.photo_url
   INTO o_photo;
   GET DIAGNOSTICS o_profile = ROW_COUNT;
+  DELETE FROM analysis.renamed r WHERE r.shard = p_shard AND r.user_id = p_user_id;
   DELETE FROM analysis.idem i WHERE i.shard = p_shard AND i.user_id = p_user_id;
   GET DIAGNOSTICS o_keys = ROW_COUNT;
   WHILE EXISTS (
@@ -136,10 +137,7 @@ END $$;
 -- A job, its result and its failed attempts stay as rows without content: a month's numbers are recounted
 -- from them. A result that tells nothing has no number of conditions.
 --
--- Locks: the account; the dead jobs, as a retry begins with them; then the counters, as a submit does and
--- in its order, of every month that takes jobs or that may be made meanwhile: where there is none yet it
--- is made, which waits for a submit that has made it and not committed. A submit that had read the account
--- and not yet come to its counter waits there, and then looks at the account again.
+-- Locks: the account; the dead jobs, as a retry begins with them; then the counters (lock_months).
 CREATE OR REPLACE FUNCTION analysis.erase_user(
   p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean)
 RETURNS TABLE (
@@ -150,8 +148,6 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit 
 SET lock_timeout = '20s' AS $$
 DECLARE
   v_job bigint[];
-  v_there smallint[];                  -- the months that have a counter
-  v_month smallint[];
   v_is_first boolean;
 BEGIN
   PERFORM analysis.require_argument(
@@ -164,14 +160,7 @@ BEGIN
     RETURN;
   END IF;
   PERFORM 1 FROM analysis.dead d WHERE d.shard = p_shard AND d.user_id = o_user ORDER BY d.job_id FOR UPDATE;
-  v_there := ARRAY(SELECT u.period FROM analysis.usage u WHERE u.shard = p_shard AND u.user_id = o_user);
-  v_month := ARRAY(
-    SELECT unnest(v_there) UNION SELECT m.period FROM analysis.partition_made m
-    UNION SELECT analysis.period_of(clock_timestamp(), 'UTC') + i FROM generate_series(-1, 25) i);
-  PERFORM analysis.lock_usage(p_shard, array_fill(o_user, ARRAY[cardinality(v_month)]), v_month);
-  DELETE FROM analysis.usage u
-  WHERE u.shard = p_shard AND u.user_id = o_user AND NOT (u.period = ANY (v_there))
-    AND (u.used, u.refunded, u.refused) = (0, 0, 0);
+  PERFORM analysis.lock_months(p_shard, o_user);
 
   -- 1. What is open, and its end.
   SELECT coalesce(array_agg(j.o_job), '{}') INTO v_job FROM analysis.jobs_of_user(p_shard, o_user, true) j;

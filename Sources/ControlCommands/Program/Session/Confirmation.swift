@@ -55,7 +55,7 @@ enum Confirmation {
     "Give --confirm with the same name to do it without being asked; nothing was changed."
 
   /// What was typed when it was asked; nil where there is no terminal to ask at.
-  private static func typed(_ question: String, _ session: ControlSession) async throws -> String? {
+  static func typed(_ question: String, _ session: ControlSession) async throws -> String? {
     guard session.context.dependencies.hasTerminal() else { return nil }
     try? session.console.messages.write(printable(question, keeping: "\n"))
     let answer = try await session.context.dependencies.typedLine(session.database.loop)

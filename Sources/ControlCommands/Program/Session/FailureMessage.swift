@@ -1,8 +1,10 @@
+import AnalysisCore
 import CommandLineTool
 import EventLoop
 import ImageDecoding
 import ImageEncryption
 import JobQueue
+import ModelClient
 import PostgreSQL
 import Programs
 import RemoteImages
@@ -17,6 +19,7 @@ enum FailureMessage {
     case let error as JobQueueError: queue(error)
     case let error as ReportsError: report(error)
     case let error as PostgreSQLError: CommandFailure(exitCode(of: error), "\(error)")
+    case let error as CallFailure: call(error)
     case let error as SystemError: CommandFailure(ExitCode(of: error), "\(error)")
     case let error as ImageEncryptionError:
       CommandFailure(ExitCode(of: error), error.message, advice: error.advice)
@@ -63,6 +66,25 @@ enum FailureMessage {
     case .database: CommandFailure(below(error) ?? .internalError, error.message, advice: error.advice)
     default: CommandFailure(.internalError, error.message, advice: error.advice)
     }
+  }
+
+  /// What a call of the endpoint's API failed for. Its sentence is for operators already.
+  private static func call(_ error: CallFailure) -> CommandFailure {
+    if error.wasCancelled { return interrupted }
+    let (code, advice): (ExitCode, String?) =
+      switch error.failureClass {
+      case .credentials:
+        (.permission, "Put the right e-mail address and password into the credentials file.")
+      case .permission: (.permission, "Look at the endpoint's address, --dialect and the account's rights.")
+      case .permanent: (.refused, nil)
+      case .serviceLimit, .overload, .server: (.tryLater, nil)
+      case .outcomeUnknown: (.tryLater, "It may have been done: look before you repeat it.")
+      case .notSent where error.isRefusedHere: (.usage, nil)
+      case .invalidAnswer:
+        (.unreachable, "The endpoint may speak another dialect (--dialect), or be another service.")
+      default: (.unreachable, "Check the endpoint's address, and whether it runs: analysisctl doctor.")
+      }
+    return CommandFailure(code, "the endpoint: \(error)", advice: advice)
   }
 
   private static func below(_ error: JobQueueError) -> ExitCode? {

@@ -1,0 +1,68 @@
+-- Another name for a user: number, jobs, results and statements stay, and the audit knows users by number.
+--
+-- The former name is refused from then on wherever a user is named, and stays reserved until the person is
+-- erased: it would otherwise become a second user of the same person. Only its hash is kept. The same user
+-- may take it again.
+
+-- Whether a user had this name before and has another now.
+CREATE OR REPLACE FUNCTION analysis.is_former_name(p_user text) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (
+    SELECT FROM analysis.renamed r
+    JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
+    WHERE r.name_sha256 = sha256(convert_to(p_user, 'UTF8')) AND a.user_ref <> p_user)
+$$;
+
+-- Gives a user another name; answers the user's number, NULL if there is no such user. Images that are there
+-- stay bound to the name under which they were encrypted.
+--
+-- Locks: the table of names, so that nobody is added or renamed meanwhile; then as an erasure does.
+CREATE OR REPLACE FUNCTION analysis.rename_user(p_shard smallint, p_user text, p_name text) RETURNS bigint
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '5s' AS $$
+DECLARE
+  v_was bytea := sha256(convert_to(p_user, 'UTF8'));
+  v_is bytea := sha256(convert_to(p_name, 'UTF8'));
+  v_user bigint;
+BEGIN
+  PERFORM analysis.require_argument(
+    length(p_name) BETWEEN 1 AND 200 AND p_name !~ analysis.hidden_characters(),
+    'a user''s reference has 1 to 200 characters, and none that cannot be seen');
+  PERFORM analysis.require_argument(
+    p_name !~ '^erased-[0-9]+-*$', 'such a name is that of a user who was erased');
+  PERFORM analysis.refuse_repeatable_read();
+  IF NOT EXISTS (
+    SELECT FROM analysis.account a
+    WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL) THEN
+    RETURN NULL;
+  END IF;
+  LOCK TABLE analysis.renamed IN SHARE ROW EXCLUSIVE MODE;
+  SELECT a.user_id INTO v_user FROM analysis.account a
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL FOR UPDATE;
+  IF NOT FOUND THEN
+    RETURN NULL;
+  END IF;
+  PERFORM analysis.require_argument(
+    NOT EXISTS (
+      SELECT FROM analysis.all_shards() s
+      CROSS JOIN LATERAL (
+        SELECT FROM analysis.account a WHERE a.shard = s.o_shard AND a.user_ref = p_name OFFSET 0) a),
+    'a user has the new name already');
+  PERFORM analysis.require_argument(
+    NOT EXISTS (
+      SELECT FROM analysis.renamed r
+      WHERE r.name_sha256 = v_is AND (r.shard, r.user_id) <> (p_shard, v_user)),
+    'another user had the new name before, and it stays theirs');
+
+  PERFORM analysis.lock_months(p_shard, v_user);
+  UPDATE analysis.account a SET user_ref = p_name WHERE a.shard = p_shard AND a.user_id = v_user;
+  UPDATE analysis.image i SET user_sha256 = v_was
+  WHERE i.shard = p_shard AND i.user_id = v_user AND i.encrypted_by IS NOT NULL AND i.user_sha256 IS NULL;
+  INSERT INTO analysis.renamed (name_sha256, shard, user_id, since)
+  VALUES (v_was, p_shard, v_user, clock_timestamp()), (v_is, p_shard, v_user, clock_timestamp())
+  ON CONFLICT (name_sha256) DO NOTHING;
+  PERFORM analysis.audit_add('rename', 'user:' || v_user);
+  RETURN v_user;
+END $$;
+COMMENT ON FUNCTION analysis.rename_user IS
+  'Gives a user another name; answers the user''s number.';
