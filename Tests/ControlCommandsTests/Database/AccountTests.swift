@@ -172,7 +172,7 @@ struct AccountTests {
       let isTold = dialect == .server
       #expect(
         synced.output.contains("limit of plan free: 5 here, 2 at the endpoint; analysisctl plans set-limit")
-          == isTold || !isTold, "\(synced.output)")
+          == isTold, "\(synced.output)")
       let limited = await endpoint.run(control, "sync", "--user", "u1", "--set-limit", "--json")
       #expect(limited.code == (isTold ? .done : .nothingToDo), "\(limited.messages)")
       #expect(limited.output.contains(#""changes":[]"#))
