@@ -75,7 +75,7 @@ public actor RemoteImageCache {
   /// What is kept of an address; nothing is fetched. Nil also for an address that may not be fetched from.
   public func kept(_ address: String) async -> [UInt8]? {
     guard !isClosed,
-      let address = try? RemoteAddress(address, among: hosts, allowsPlainHTTP: network.allowsPlainHTTP)
+      let address = try? RemoteAddress(address, among: hosts, in: network)
     else { return nil }
     if let image = memory.image(address.url, now: network.now()) { return image }
     return await stored(address)?.image
