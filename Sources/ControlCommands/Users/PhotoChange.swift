@@ -95,6 +95,7 @@ struct PhotoResponse: Sendable, Equatable, Presentable {
     }
   }
 
+  /// With `from`, as the answers of the other commands that set something of a user.
   var json: JSONValue {
     let copy: (String?, String?) =
       switch self.copy {
@@ -103,7 +104,7 @@ struct PhotoResponse: Sendable, Equatable, Presentable {
       case nil: (nil, nil)
       }
     return [
-      "user": .string(user), "photo": .string(host ?? "none"), "outcome": .string(outcome),
+      "user": .string(user), "photo": .string(host ?? "none"), "from": .null, "outcome": .string(outcome),
       "copy": .text(copy.0), "message": .text(copy.1),
     ]
   }

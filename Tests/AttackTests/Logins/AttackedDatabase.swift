@@ -104,13 +104,10 @@ struct AttackedDatabase: Sendable {
     var prints: [String: String] = [:]
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
-      "image", "job",
-      "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready", "refund", "renamed",
-      "result",
-      "scheduled",
-      "setting",
-      "statement", "statement_clinic", "statement_condition", "statement_day", "statement_line",
-      "statement_segment", "usage", "webhook", "webhook_event",
+      "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready",
+      "refund", "renamed", "result", "scheduled", "setting", "statement", "statement_clinic",
+      "statement_condition", "statement_day", "statement_line", "statement_segment", "usage", "webhook",
+      "webhook_event",
     ] {
       prints[table] = try await queue.text(
         "SELECT md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM analysis.\(table) t")

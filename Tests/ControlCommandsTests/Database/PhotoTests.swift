@@ -171,7 +171,7 @@ struct PhotoTests {
       #expect(try await queue.texts("SELECT photo_url FROM analysis.profile")[0].contains("SECRET"))
       let removed = await control.run(
         ["account", "profile", "--user", "u1", "--remove-photo", "--json"] + options)
-      #expect(removed.output.contains(#""photo":"none","outcome":"removed","copy":null"#))
+      #expect(removed.output.contains(#""photo":"none","from":null,"outcome":"removed","copy":null"#))
     }
   }
 
