@@ -31,9 +31,7 @@ enum ClinicsSetCommand {
       """,
     examples: [
       Example("analysisctl clinics set north --kind both --logo north.png", "A clinic with a pharmacy."),
-      Example(
-        "analysisctl clinics set north --address \"1 Harbour Street\" --address \"10110 Jakarta\"",
-        "Two lines."),
+      Example("analysisctl clinics set north --address Kota --address Jakarta", "An address of two lines."),
       Example("analysisctl clinics set north --remove-logo", "No logo."),
     ],
     inputs: [

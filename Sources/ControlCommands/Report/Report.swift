@@ -101,8 +101,7 @@ enum ReportCommand {
       Example("analysisctl report usage --month 2026-10", "On the terminal."),
       Example("analysisctl report usage --month previous --out usage.csv", "For the accounts."),
       Example(
-        "analysisctl report usage --from 2026-10-01 --to 2026-10-31 --by day --clinic north",
-        "One clinic's days."),
+        "analysisctl report usage --from 2026-10-01 --to 2026-10-07 --by day", "A week's days."),
       Example("analysisctl report usage --month 2026-10 --by type --user u1", "What one user used it for."),
       Example(
         "analysisctl report usage --due /var/lib/analysis/reports", "What cron runs, after month close."),

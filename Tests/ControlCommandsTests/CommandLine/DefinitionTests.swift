@@ -41,7 +41,10 @@ struct DefinitionTests {
   }
 
   /// What asks no database and no endpoint.
-  private static let local = [["analysisctl", "keys", "new"]]
+  private static let local = [
+    ["analysisctl", "keys", "new"], ["analysisctl", "products", "check"],
+    ["analysisctl", "products", "list"],
+  ]
 
   @Test("every command that runs names its exit codes, 64 and, unless it asks nobody, 69 among them")
   func exitCodes() {
