@@ -139,10 +139,14 @@ public struct MonthDirectory: Sendable {
   /// Closes a month: stores its usage as a statement, and records that in the audit. False, and nothing is changed,
   /// where it is closed already or may not be closed yet.
   public func close(_ month: Period, by actor: AuditActor? = nil) async throws(JobQueueError) -> Bool {
-    try await Statement(
-      SQLFunction("close_usage", 2), [.int16(month.label), now], while: "closing \(month)"
-    ) { rows in
-      try rows.single().bool("close_usage")
+    let doing = "closing \(month)"
+    guard moment != nil else {
+      return try await Statement(SQLFunction("close_usage", 1), [.int16(month.label)], while: doing) {
+        try $0.single().bool("close_usage")
+      }.run(on: database, as: actor, deadline: Self.deadline)
+    }
+    return try await Statement(SQLFunction("close_usage", 2), [.int16(month.label), now], while: doing) {
+      try $0.single().bool("close_usage")
     }.run(on: database, as: actor, deadline: Self.deadline)
   }
 

@@ -3,7 +3,8 @@
 -- A day that is written as 1980-05-31; NULL if it is none, or not from 1850 until today.
 CREATE OR REPLACE FUNCTION analysis.birthday_of(p_text text) RETURNS date
 LANGUAGE sql STABLE AS $$
-  SELECT CASE WHEN p.day <= p.last AND p.first + p.day - 1 <= current_date THEN p.first + p.day - 1 END
+  SELECT CASE
+    WHEN p.day <= p.last AND p.first + p.day - 1 <= clock_timestamp()::date THEN p.first + p.day - 1 END
   FROM (
     SELECT m.first, m.day, extract(day FROM m.first + interval '1 month' - interval '1 day')::int AS last
     FROM (

@@ -354,14 +354,14 @@ COMMENT ON FUNCTION analysis.report_analyses IS
 
 -- Closes a month: stores its lines, and the adjustments of earlier months, unless it is closed already,
 -- its grace is not over, or its number is none that the programs know (the years 2000 to 2699). Answers
--- whether this call closed it, and records it then. p_now NULL: now.
+-- whether this call closed it, and records it then. p_now is for tests; callers leave it out.
 CREATE OR REPLACE FUNCTION analysis.close_usage(p_period smallint, p_now timestamptz DEFAULT now())
 RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '10s' AS $$
 DECLARE
   v_since timestamptz;                 -- when the last month was closed
 BEGIN
-  p_now := coalesce(p_now, now());
+  PERFORM analysis.require_argument(p_now IS NOT NULL, 'a month is closed at a moment');
   PERFORM analysis.refuse_repeatable_read();
   PERFORM analysis.check_moment(p_now);
   IF (p_period BETWEEN 24000 AND 32399) IS NOT TRUE THEN

@@ -109,10 +109,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'add_plan', 'set_plan_price', 'list_plan_prices', 'import_users', 'rename_user', 'person_of',
         'month_of', 'user_shown', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
         'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'add_clinic',
-        'set_clinic', 'user_pictures',
-        'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics', 'await_submits', 'audit_key',
-        'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook', 'test_webhook', 'webhook_event_state',
-        'replay_webhook', 'list_webhooks'],
+        'set_clinic', 'user_pictures', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
+        'await_submits', 'audit_key', 'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook',
+        'test_webhook', 'webhook_event_state', 'replay_webhook', 'list_webhooks'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']
