@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION analysis.require_unrestricted() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF analysis.clinics_seen(analysis.caller()) IS NOT NULL THEN
-    RAISE EXCEPTION 'role % sees some clinics only and cannot change clinics, or who sees which',
+    RAISE EXCEPTION 'role % sees some clinics only and cannot change clinics, who sees which, or other users',
       analysis.caller()
       USING ERRCODE = 'insufficient_privilege', HINT = 'Let a role do it that is not restricted to clinics.';
   END IF;

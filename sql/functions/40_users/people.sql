@@ -129,7 +129,8 @@ END $$;
 -- Takes over what is said of up to 1,000 users of a shard (see judge_users), each named once: adds those who
 -- are not there, where p_add says so, and changes what differs. One that is refused does not stop the others.
 -- p_dry: says only what would become of them. An outcome is created, updated, unchanged or refused. The audit
--- has an entry for each plan, zone and clinic that users were given.
+-- has an entry for each plan and zone that users were given who were there before, and for each clinic.
+-- Refused to who sees some clinics only.
 CREATE OR REPLACE FUNCTION analysis.import_users(
   p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)
 RETURNS TABLE (o_index int, o_user_id bigint, o_outcome text, o_reason text, o_changes jsonb)
@@ -147,6 +148,21 @@ BEGIN
     p_add IS NOT NULL AND p_dry IS NOT NULL AND jsonb_typeof(p_users) = 'array'
       AND jsonb_array_length(p_users) <= 1000 AND octet_length(p_users::text) <= 16000000,
     'an import has at most 1000 users, and says whether new ones are added and whether it is a trial');
+  -- The server's own message would show the value, and stop all of them.
+  PERFORM analysis.require_argument(
+    NOT EXISTS (
+      SELECT FROM jsonb_array_elements(p_users) g
+      WHERE CASE WHEN jsonb_typeof(g.value) <> 'object' THEN true ELSE EXISTS (
+        SELECT FROM jsonb_each(g.value) m
+        WHERE CASE WHEN jsonb_typeof(m.value) = 'null' THEN false
+          WHEN m.key NOT IN ('count', 'last_reset') THEN jsonb_typeof(m.value) <> 'string'
+          WHEN jsonb_typeof(m.value) <> 'number' THEN true
+          WHEN m.key = 'count' THEN m.value::numeric <> trunc(m.value::numeric)
+            OR m.value::numeric NOT BETWEEN -2147483648 AND 2147483647
+          ELSE abs(m.value::numeric) > 1e15 END) END),
+    'an import has an object for each user: texts, and numbers as count (a whole one) and last_reset');
+  -- It shows what users have, and changes it.
+  PERFORM analysis.require_unrestricted();
   PERFORM analysis.refuse_repeatable_read();
   v_refs := ARRAY(SELECT g.value ->> 'user' FROM jsonb_array_elements(p_users) g);
   PERFORM analysis.require_argument(
@@ -159,10 +175,6 @@ BEGIN
   PERFORM analysis.require_argument(
     NOT EXISTS (SELECT FROM unnest(v_refs) r WHERE analysis.shard_of(r) IS DISTINCT FROM p_shard AND r <> ''),
     'the users of an import are of its shard');
-  IF EXISTS (SELECT FROM jsonb_array_elements(p_users) g WHERE g.value ->> 'clinic' IS NOT NULL) THEN
-    PERFORM analysis.require_unrestricted();
-  END IF;
-
   IF NOT p_dry THEN
     -- Two random UUIDs make the salt, as in add_user.
     WITH fresh AS MATERIALIZED (

@@ -14,7 +14,7 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Gives a user another name; answers the user's number, NULL if there is no such user. Images that are there
--- stay bound to the name under which they were encrypted.
+-- stay bound to the name under which they were encrypted. Refused to who sees some clinics only.
 --
 -- Locks: the table of names, so that nobody is added or renamed meanwhile; then as an erasure does.
 CREATE OR REPLACE FUNCTION analysis.rename_user(p_shard smallint, p_user text, p_name text) RETURNS bigint
@@ -23,6 +23,7 @@ SET lock_timeout = '5s' AS $$
 DECLARE
   v_was bytea := sha256(convert_to(p_user, 'UTF8'));
   v_is bytea := sha256(convert_to(p_name, 'UTF8'));
+  v_now timestamptz := clock_timestamp();
   v_user bigint;
 BEGIN
   PERFORM analysis.require_argument(
@@ -30,6 +31,7 @@ BEGIN
     'a user''s reference has 1 to 200 characters, and none that cannot be seen');
   PERFORM analysis.require_argument(
     p_name !~ '^erased-[0-9]+-*$', 'such a name is that of a user who was erased');
+  PERFORM analysis.require_unrestricted();
   PERFORM analysis.refuse_repeatable_read();
   IF NOT EXISTS (
     SELECT FROM analysis.account a
@@ -56,10 +58,17 @@ BEGIN
 
   PERFORM analysis.lock_months(p_shard, v_user);
   UPDATE analysis.account a SET user_ref = p_name WHERE a.shard = p_shard AND a.user_id = v_user;
+  -- By the index of those that a submit may use again; others are found by the jobs that show them.
   UPDATE analysis.image i SET user_sha256 = v_was
-  WHERE i.shard = p_shard AND i.user_id = v_user AND i.encrypted_by IS NOT NULL AND i.user_sha256 IS NULL;
+  WHERE i.shard = p_shard AND i.user_id = v_user AND i.reusable AND i.encrypted_by IS NOT NULL
+    AND i.user_sha256 IS NULL AND i.period = ANY (ARRAY(SELECT m.period FROM analysis.partition_made m));
+  UPDATE analysis.image i SET user_sha256 = v_was
+  WHERE (i.shard, i.period, i.id) IN (
+      SELECT j.shard, j.image_period, j.image_id FROM analysis.job j
+      WHERE j.shard = p_shard AND j.user_id = v_user)
+    AND i.user_id = v_user AND NOT i.reusable AND i.encrypted_by IS NOT NULL AND i.user_sha256 IS NULL;
   INSERT INTO analysis.renamed (name_sha256, shard, user_id, since)
-  VALUES (v_was, p_shard, v_user, clock_timestamp()), (v_is, p_shard, v_user, clock_timestamp())
+  VALUES (v_was, p_shard, v_user, v_now), (v_is, p_shard, v_user, v_now)
   ON CONFLICT (name_sha256) DO NOTHING;
   PERFORM analysis.audit_add('rename', 'user:' || v_user);
   RETURN v_user;

@@ -147,7 +147,9 @@ BEGIN
     SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
     FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256
-      AND k.reusable
+      AND k.reusable AND EXISTS (
+        SELECT FROM analysis.account a
+        WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL)
     FOR KEY SHARE;
   ELSE
     INSERT INTO analysis.image AS k (
