@@ -1,6 +1,7 @@
 import Administration
 import EventLoop
 import HTTPServing
+import HTTPTestSupport
 import JobQueue
 import PostgreSQL
 import Synchronization
@@ -63,8 +64,10 @@ func withDashboard(
     openPhoto: openPhoto, now: clock.now)
   let dashboard = Dashboard(
     context, rule, pages: DashboardPage.all, actions: DashboardAction.all, now: clock.now)
+  var bounds = Dashboard.bounds
+  bounds.answer = HTTPServer.Bounds.patient.answer
   let server = try HTTPServer(
-    ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, bounds: Dashboard.bounds,
+    ListenAddress(host: "127.0.0.1", port: 0), dashboard.routes, bounds: bounds,
     events: dashboard.events)
   let outcome: Result<Void, any Error>
   do { outcome = .success(try await body(Served(server: server, dashboard: dashboard))) } catch {

@@ -150,7 +150,7 @@ struct JobActionTests {
           INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id)
           SELECT j.shard, j.period, j.id, j.user_id, j.submitter FROM analysis.job j;
           """)
-        let batch = "B\(try await queue.number("SELECT max(submitter) FROM analysis.job"))"
+        let batch = "B\(try await queue.number("SELECT submitter FROM analysis.job WHERE id = \(own[0])"))"
         _ = try await JobDirectory(queue.pool).cancel([own[2]])
         try await withPages(login) { (pages) async throws in
           let job = own[0]
