@@ -78,6 +78,21 @@ struct LiveBudgetTests {
     }
   }
 
+  @Test("Somebody who goes from page to page keeps open pages waiting for half a minute at most")
+  func busyPerson() async throws {
+    try await withDatabase { (database) async throws in
+      let budget = LiveBudget(now: clock.now)
+      let readAt = clock.now()
+      for second in 0..<30 {
+        _ = try await read(budget, database, "audit", 5, since: nil, as: .person)
+        #expect(!(try await read(budget, database, "status", 1, since: readAt)), "\(second)")
+        clock.pass(.seconds(1))
+      }
+      #expect(try await read(budget, database, "status", 5, since: readAt))
+      #expect(!(try await read(budget, database, "jobs", 1, since: readAt)), "open pages share what there is")
+    }
+  }
+
   @Test("What takes the server long is read less often, and twice a minute all the same")
   func slow() async throws {
     try await withDatabase { (database) async throws in
@@ -91,7 +106,7 @@ struct LiveBudgetTests {
       #expect(try await isRead("way"))
       for (key, milliseconds, pause) in [("jobs", 40, 10), ("sums", 60_000, 30)] {
         // That it takes long is known when it has been read some times.
-        for _ in 0..<2 { _ = try await isRead(key, milliseconds, as: .person) }
+        for _ in 0..<4 { _ = try await isRead(key, milliseconds, as: .person) }
         clock.pass(.seconds(30))
         #expect(try await isRead(key, milliseconds))
         clock.pass(.seconds(pause - 1))
@@ -102,6 +117,8 @@ struct LiveBudgetTests {
       // What was once held up on the way is not taken for slow.
       clock.pass(.seconds(30))
       #expect(try await isRead("way", 60_000))
+      #expect(!(try await isRead("way")))
+      clock.pass(LiveBudget.span)
       #expect(try await isRead("way"))
     }
   }

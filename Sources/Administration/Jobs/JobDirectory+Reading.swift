@@ -65,8 +65,8 @@ extension JobDirectory {
     return detail
   }
 
-  /// Reads what was found of a job, which is recorded first. To who looks for the causes of failures, and may not read it,
-  /// it stays hidden.
+  /// Reads what was found of a job, which is recorded first. To who looks for the causes of failures, and may not
+  /// read it, it stays hidden.
   ///
   /// - Parameter actor: who reads it, for the audit; nil for what the server knows itself.
   public func readResult(

@@ -4,9 +4,9 @@ import Synchronization
 /// What pages that stay open may cost the server, all of them together: so many statements and so much of its time in a
 /// few seconds, however many browsers have them open.
 ///
-/// What a person asks for is read at once; it is counted and never refused. A page that only brings itself up to date
-/// has what it shows read anew when it is that reading's turn: those come first that were read longest ago. Meanwhile it
-/// is answered with what was read before.
+/// What a person asks for is read at once; it is counted and never refused. What a page shows that only brings itself
+/// up to date is read anew when it is its turn: that comes first which was read longest ago. Meanwhile the page is
+/// answered with what was read before.
 final class LiveBudget: Sendable {
   /// How many statements there may be within `span`.
   static let statements = 5
@@ -17,16 +17,17 @@ final class LiveBudget: Sendable {
   /// How old a reading is that is shown to nobody any more.
   static let oldest: Duration = .seconds(120)
 
-  /// How often at least that is read anew which costs more than there may be within `span`.
+  /// How often at least that is read anew which costs more than there may be within `span`, and for how long it waits for
+  /// what persons ask for.
   private static let longestPause: Duration = .seconds(30)
   /// For how long a reading has its place in the line after somebody asked for it: an open page asks every 5 s, one
   /// without scripts every 10 s, and one that was closed no more.
   private static let patience: Duration = .seconds(15)
   /// Of how many readings it is known how long they took.
   private static let mostKnown = 1000
-  /// Of how many times of a reading the least counts, and how many there have to be: a connection's first reading takes
-  /// longer, since the server plans its statements, and what the network held up was not the server's work.
-  private static let (mostTimes, fewestTimes) = (5, 3)
+  /// Of how many times of a reading the middle one is what it takes: a connection's first reading takes longer, since
+  /// the server plans its statements, and what the network held up was not the server's work.
+  private static let times = 5
 
   /// The leave to read something once.
   struct Turn: Sendable {
@@ -40,7 +41,7 @@ final class LiveBudget: Sendable {
     let isLive: Bool
     /// What it may come to, until it has ended.
     let expected: Cost
-    var ended: (at: ContinuousClock.Instant, cost: Cost)?
+    var ended: (cost: Cost, until: ContinuousClock.Instant)?
 
     var cost: Cost { ended?.cost ?? Cost(max(expected.statements, count.statements), expected.time) }
   }
@@ -56,8 +57,8 @@ final class LiveBudget: Sendable {
 
     var fits: Bool { statements <= LiveBudget.statements && time <= LiveBudget.serverTime }
 
-    /// For how long nothing else may be read once it was.
-    var pause: Duration {
+    /// For how long it is looked back at.
+    var span: Duration {
       let share = max(1, Double(statements) / Double(LiveBudget.statements), time / LiveBudget.serverTime)
       return min(LiveBudget.span * share, LiveBudget.longestPause)
     }
@@ -91,15 +92,12 @@ final class LiveBudget: Sendable {
 
     /// How long a reading takes; zero until that is known.
     func time(of key: String) -> Duration {
-      guard let times = times[key], times.count >= LiveBudget.fewestTimes else { return .zero }
-      return times.min() ?? .zero
+      guard let times = times[key], times.count == LiveBudget.times else { return .zero }
+      return times.sorted()[times.count / 2]
     }
 
     mutating func forget(before now: ContinuousClock.Instant) {
-      log = log.filter { _, entry in
-        guard let ended = entry.ended else { return true }
-        return now - ended.at < (entry.isLive ? ended.cost.pause : LiveBudget.span)
-      }
+      log = log.filter { _, entry in entry.ended.map { now < $0.until } ?? true }
       waiting = waiting.filter { now - $0.value.askedAt < LiveBudget.patience }
     }
   }
@@ -111,8 +109,8 @@ final class LiveBudget: Sendable {
     self.now = now
   }
 
-  /// The leave to read something; nil for a page that only brings itself up to date where it is not its turn. Who gets it
-  /// reads by `run`.
+  /// The leave to read something; nil for a page that only brings itself up to date where it is not its turn. Who
+  /// gets it reads by `run`.
   ///
   /// - Parameters:
   ///   - statements: How many statements it takes at most.
@@ -126,7 +124,8 @@ final class LiveBudget: Sendable {
       let cost = Cost(statements, state.time(of: key))
       if visit.isLive {
         let before = state.waiting.filter { $0.key != key && $0.value.isBefore(readAt) }.map(\.value.cost)
-        let others = state.log.values.map(\.cost) + before
+        let isLate = readAt.map { now - $0 >= Self.longestPause } ?? true
+        let others = state.log.values.filter { $0.isLive || !isLate }.map(\.cost) + before
         let sum = others.reduce(into: cost) { $0 += $1 }
         // What alone costs more is read when nothing else is.
         guard sum.fits || others.isEmpty else {
@@ -158,19 +157,20 @@ final class LiveBudget: Sendable {
   private func end(_ turn: Turn) {
     let now = now()
     state.withLock { state in
-      guard let count = state.log[turn.number]?.count else { return }
-      guard count.statements > 0 else {
+      guard let entry = state.log[turn.number] else { return }
+      let (statements, times) = (entry.count.statements, entry.count.times)
+      guard statements > 0 else {
         state.log[turn.number] = nil
         return
       }
-      let times = count.times
       let quickest = (times + [state.quickest].compactMap { $0 }).min() ?? .zero
       state.quickest = quickest
       let time = times.reduce(.zero) { $0 + ($1 - quickest) }
       if state.times.count >= Self.mostKnown { state.times = [:] }
-      state.times[turn.key] = ((state.times[turn.key] ?? []) + [time]).suffix(Self.mostTimes)
-      let cost = Cost(count.statements, state.time(of: turn.key))
-      state.log[turn.number]?.ended = (now, cost)
+      state.times[turn.key] = ((state.times[turn.key] ?? []) + [time]).suffix(Self.times)
+      let usual = Cost(statements, state.time(of: turn.key))
+      let until = now + (entry.isLive ? usual.span : Self.span)
+      state.log[turn.number]?.ended = (Cost(statements, time), until)
     }
   }
 }

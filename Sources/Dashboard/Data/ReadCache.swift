@@ -8,8 +8,8 @@ struct Reading<Value: Sendable>: Sendable {
   let statements: Int
   /// Whether the page says how old it is where it was not its turn to be read.
   var saysAge = true
-  /// Whether a value may be shown while it is read anew, by how long it took to read. Of any other everybody waits for the
-  /// new one.
+  /// Whether a value may be shown while it is read anew, by how long it took to read. Of any other everybody waits for
+  /// the new one.
   var mayBeOld: @Sendable (Value, _ took: Duration) -> Bool = { _, _ in false }
   /// Whether it is read anew only when it is old, also where something was changed.
   var outlastsChanges = false
@@ -26,8 +26,8 @@ struct Reading<Value: Sendable>: Sendable {
   }
 }
 
-/// What pages have read of the database. Whoever comes within some seconds gets the same, so that the number of browsers
-/// does not matter, and whoever comes while it is read waits for that.
+/// What pages have read of the database. Whoever comes within some seconds gets the same, so that the number of
+/// browsers does not matter, and whoever comes while it is read waits for that.
 actor ReadCache {
   private struct Entry {
     var last: (value: any Sendable, began: ContinuousClock.Instant, took: Duration)?
@@ -53,8 +53,8 @@ actor ReadCache {
     self.now = now
   }
 
-  /// What a reading has come to, unless that is older than it may be; then it is read again, once for all who ask. A page
-  /// that brings itself up to date is answered with the last one where it is not its turn.
+  /// What a reading has come to, unless that is older than it may be; then it is read again, once for all who ask. A
+  /// page that brings itself up to date is answered with the last one where it is not its turn.
   ///
   /// - Returns: The value, and how old it is where a newer one is being read.
   /// - Throws: What the reading threw, to whoever waits for it; a `PageFailure` where it is not its turn and nothing is

@@ -17,8 +17,8 @@ final class Visit: Sendable {
     self.isLive = isLive
   }
 
-  /// The visit of a request. The script says in a header that it asks. Without scripts the page is loaded by an address with
-  /// a mark; where the browser says that a person has it loaded by that address, it is a person's.
+  /// The visit of a request. The script says in a header that it asks. Without scripts the page is loaded by an address
+  /// with a mark; where the browser says that a person has it loaded by that address, it is a person's.
   convenience init(_ request: HTTPRequest) {
     let isReload = request.query[Self.reloadMark] != nil && request.headers["sec-fetch-user"] != "?1"
     self.init(isLive: request.headers["x-live"] != nil || isReload)

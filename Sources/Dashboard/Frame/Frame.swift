@@ -66,9 +66,9 @@ struct Frame {
 
   /// How old the page is, where it is not as new as an open page may be.
   private var asOf: HTML {
-    let text = age.map { age in
-      "<p class=\"quiet\">As of \(Moment.age(age.inSeconds.rounded(.up))) ago. The pages that are open are read in turn.</p>"
-        as HTML
+    let text = age.map { age -> HTML in
+      let seconds = Moment.age(age.inSeconds.rounded(.up))
+      return "<p class=\"quiet\">As of \(seconds) ago. The pages that are open are read in turn.</p>"
     }
     return "\(HTML.live("as-of", text ?? ""))\n"
   }

@@ -18,7 +18,7 @@ struct JobRights: Sendable, Equatable {
     seesAll = login.has(anyOf: [.operator, .clinician])
   }
 
-  /// Whether it sees what the same login has submitted and nothing else: by batch or reference, without a page for each.
+  /// Whether it sees what the same login has submitted and nothing else: by batch or reference, no job with a page.
   var seesOwnAlone: Bool { changesOwn && !seesAll }
 
   /// Whether it may change jobs so.

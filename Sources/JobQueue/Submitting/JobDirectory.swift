@@ -121,7 +121,8 @@ public struct JobDirectory: Sendable {
     return locations
   }
 
-  /// How each of some jobs has ended, nil for one that has not; jobs that are unknown, or another back-end's, are left out.
+  /// How each of some jobs has ended, nil for one that has not; jobs that are unknown, or another back-end's, are left
+  /// out.
   public func ends(of jobs: [JobID]) async throws(JobQueueError) -> [JobID: JobState?] {
     let locations = try await shards.locations(of: jobs)
     var ends: [JobID: JobState?] = locations.mapValues { _ in nil }

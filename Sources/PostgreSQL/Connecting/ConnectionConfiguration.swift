@@ -21,8 +21,8 @@ public struct ConnectionConfiguration: Sendable {
   /// name needs none and is sent as it is. Statements of a pipeline that is no transaction have to be of that kind, and rows
   /// are streamed within a transaction.
   public var searchPath: String?
-  /// Whether the server keeps statements that come again and again parsed. Before the first, a connection asks the server
-  /// whether it is alone with it, which is a statement more.
+  /// Whether the server keeps statements that come again and again parsed. Before the first, a connection asks whether
+  /// the server's session is its own, which is a statement more.
   public var keepsStatements = true
   /// More libpq keywords; they win over the connection string.
   public var keywords: [String: String]

@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// How many statements are sent on behalf of a task, and how long they took: whoever wants to know sets `current` around
-/// what is to be counted. All that the server counts too is in it, also what a connection asks for itself.
+/// How many statements are sent on behalf of a task, and how long they took: whoever wants to know sets `current`
+/// around what is to be counted. What a connection asks for itself is in it, as in the server's own count.
 public final class StatementCount: Sendable {
   /// Where the statements of the running task, and of the tasks that it starts, are counted; nil for nowhere.
   @TaskLocal public static var current: StatementCount?
@@ -23,8 +23,8 @@ public final class StatementCount: Sendable {
   /// How many statements were sent.
   public var statements: Int { state.withLock { $0.statements } }
 
-  /// How long each call took whose answer is there, from its turn on the connection to the end of its answer. A pipeline
-  /// is one call.
+  /// How long each call took whose answer is there, from its turn on the connection to the end of its answer. A
+  /// pipeline is one call.
   public var times: [Duration] { state.withLock { $0.times } }
 
   func sent() { state.withLock { $0.statements += 1 } }
