@@ -33,7 +33,7 @@ enum JobsPage {
     return Page(
       title: title ?? Section.jobs.title,
       content: """
-        \(filters(question))
+        \(filters(question, namesCause: !rights.seesOwnAlone))
         \(changes(question, list, rights))
         \(HTML.live("list", list.table(isFirst: place == nil, question, rights)))
         \(next(question, list))
@@ -48,7 +48,7 @@ enum JobsPage {
     return Page(
       title: Section.jobs.title,
       content: """
-        \(filters(question))
+        \(filters(question, namesCause: false))
         <p>\(lack.message) Enter one of them, or choose one of the <a href="/batches">batches</a>.</p>
         """)
   }
@@ -64,7 +64,8 @@ enum JobsPage {
 
   // MARK: - Around the list
 
-  private static func filters(_ question: JobQuestion) -> HTML {
+  /// - Parameter namesCause: Whether the login may ask for the cause of deaths.
+  private static func filters(_ question: JobQuestion, namesCause: Bool) -> HTML {
     """
     <form class="filters" method="get" action="/jobs" aria-label="Which jobs">
     \(input("user", "User", question))
@@ -73,7 +74,7 @@ enum JobsPage {
     \(input("month", "Month", question, hint: "2026-11"))
     \(input("batch", "Batch", question, hint: "B17"))
     \(input("reference", "Reference", question))
-    \(input("cause", "Cause, of dead jobs", question, hint: "server 500"))
+    \(namesCause ? input("cause", "Cause, of dead jobs", question, hint: "server 500") : nil)
     <p><button>Show</button> <a href="/jobs">All jobs</a></p>
     </form>
     """

@@ -158,6 +158,7 @@ struct JobActionTests {
           for path in ["/jobs", "/batches"] + lists {
             let page = try pages.get(path)
             #expect(page.status == 200 && !page.text.contains("href=\"/jobs/\(job)\""), "\(path)")
+            #expect(!page.text.contains("name=\"cause\""), "\(path): it may not ask for causes")
             let offers = page.text.matches(of: #/href="([^"]*\/(?:cancel|uncancel|retry)[^"]*)"/#)
             #expect(offers.isEmpty != lists.contains(path), "\(path)")
             for offer in offers {
