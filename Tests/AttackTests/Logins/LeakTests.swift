@@ -116,6 +116,39 @@ struct LeakTests {
     }
   }
 
+  @Test("An administrator who sees some clinics only imports and renames nobody, and learns nothing by it")
+  func administratorOfSomeClinics() async throws {
+    try await with("administrator") { (_, login, _) async throws in
+      for call in [
+        #"import_users(0::smallint, '[{"user": "sue-south", "name": "", "email": ""}]', false, true)"#,
+        #"import_users(0::smallint, '[{"user": "sue-south", "name": "Other"}]', false, false)"#,
+        "rename_user(0::smallint, 'sue-south', 'other')",
+      ] {
+        let error = await #expect(throws: PostgreSQLError.self, "\(call)") {
+          try await login.query("SELECT * FROM analysis.\(call)")
+        }
+        #expect(error?.sqlState == "42501", "\(call)")
+      }
+    }
+  }
+
+  @Test("An import of other values than it takes is refused as a whole, and none is shown")
+  func importedValues() async throws {
+    try await with("administrator", restricted: false) { (_, login, _) async throws in
+      for user in [
+        #"{"user": "u", "count": "Confided"}"#, #"{"user": "u", "count": 1.5}"#,
+        #"{"user": "u", "count": 1e20}"#,
+        #"{"user": "u", "last_reset": 1e400}"#, #"{"user": "u", "name": {"a": "Confided"}}"#, "5", "null",
+        "[]",
+      ] {
+        let error = await #expect(throws: PostgreSQLError.self, "\(user)") {
+          try await login.query("SELECT * FROM analysis.import_users(0::smallint, '[\(user)]', true, true)")
+        }
+        #expect(error?.sqlState == "22023" && error?.message.contains("Confided") == false, "\(user)")
+      }
+    }
+  }
+
   @Test("No view is granted that has no security_barrier, to whatever role of the installation")
   func barriers() async throws {
     try await withCheckedQueue { (queue) async throws in

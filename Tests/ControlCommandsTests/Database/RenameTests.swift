@@ -126,12 +126,16 @@ struct RenameTests {
     }
   }
 
-  @Test("a submit that waits while its user is renamed stores nothing under the old name", arguments: [1, 2])
-  func race(jobs: Int) async throws {
+  @Test(
+    "a submit that waits while its user is renamed stores nothing under the old name", arguments: [1, 2],
+    [true, false])
+  func race(jobs: Int, withBytes: Bool) async throws {
     try await withCheckedQueue { (queue) async throws in
       try await queue.addUser("old")
       _ = try await queue.submit([Ask("old", image: "earlier")])
-      let asks = (1...jobs).map { Ask("old", image: "photo \($0)", key: "key \($0)") }
+      let asks = (1...jobs).map {
+        Ask("old", image: withBytes ? "photo \($0)" : "earlier", withBytes: withBytes, key: "key \($0)")
+      }
       let answers = try await withThrowingTaskGroup(of: [Answer].self) { group in
         try await queue.pool.transaction { open in
           _ = try await open.query("SELECT analysis.rename_user(0::smallint, 'old', 'new')")
