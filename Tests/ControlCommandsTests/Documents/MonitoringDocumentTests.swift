@@ -53,7 +53,7 @@ struct MonitoringDocumentTests {
     }
     #expect(
       Self.named(in: page).subtracting(Self.metrics.map(\.name))
-        == ["analysis_auditor", "analysis_operator", "analysis_submitter", "analysis_worker"])
+        == ["analysis_auditor", "analysis_operator", "analysis_worker"])
   }
 
   @Test("Every alert is in docs/operations.md, and looks at metrics that there are")
