@@ -253,6 +253,8 @@ def refuse(driver, address, folder):
     driver.switch_to.new_window("tab")
     driver.get(address + path)
     driver.find_element(By.CSS_SELECTOR, button).click()
+    # A tab that is closed before it is answered may take its request back.
+    WebDriverWait(driver, 10).until(lambda d: d.find_elements(By.CSS_SELECTOR, "main > .notice.good"))
     driver.close()
     driver.switch_to.window(first)
     driver.find_element(By.CSS_SELECTOR, button).click()
