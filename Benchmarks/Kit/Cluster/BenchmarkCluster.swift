@@ -66,6 +66,7 @@ public final class BenchmarkCluster: Sendable {
     var options = ServerCluster.Options()
     options.settings = settings(isQuick: isQuick, keepsStatements: keepsStatements)
     options.listensOnTCP = true
+    options.isOnDisk = !isQuick
     let server = try await ServerCluster(options)
     let cluster = BenchmarkCluster(server, loop, options.settings, isQuick: isQuick)
     do {

@@ -46,7 +46,7 @@ enum BatchesPage {
   }
 
   /// Whether counts are shown while they are counted anew: those of many jobs, where that takes long.
-  static func isSlow(_ jobs: Int, _ took: Duration) -> Bool { jobs >= 10_000 && took >= .milliseconds(25) }
+  static func isSlow(_ jobs: Int, _ took: Duration) -> Bool { jobs >= 1000 && took >= .milliseconds(25) }
 
   /// How old counts are that are shown while a newer count goes on.
   static func counted(_ age: Duration?) -> HTML? {

@@ -79,8 +79,10 @@ struct JobsTests {
     }
   }
 
-  @Test("list: what waits is found behind thousands of scheduled jobs")
-  func listWaiting() async throws {
+  @Test(
+    "list: what waits is found behind thousands of jobs that were scheduled, or failed once and are to be tried again",
+    arguments: [false, true])
+  func listWaiting(isCounted: Bool) async throws {
     try await with { (queue, jobs) async throws in
       // More wait than are read at once, and the latest of all are scheduled.
       try await queue.pool.execute(
@@ -90,12 +92,16 @@ struct JobsTests {
           SELECT j.shard, j.period, j.kind, j.lane, 1000000 + g, j.user_id, j.image_id, j.vt, j.created_at, j.image_bytes,
             j.image_period, j.max_attempts, j.image_unsanitized, j.image_mark
           FROM (SELECT * FROM analysis.job LIMIT 1) j, generate_series(1, 9100) g;
+          UPDATE analysis.job SET vt = -1 WHERE id > 1007000;
           INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
           SELECT j.shard, j.lane, 0, j.period, j.vt, j.id FROM analysis.job j WHERE j.id BETWEEN 1000001 AND 1005100;
           INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
           SELECT j.shard, j.lane, 0, j.period, now() + interval '1 day', j.id, j.user_id FROM analysis.job j
           WHERE j.id > 1005100
           """)
+      if isCounted {
+        _ = try await queue.pool.query("SELECT analysis.refresh_counts('{0}')")
+      }
       let list = await queue.control("jobs", "list", "--state", "waiting", "--limit", "3")
       #expect(list.code == .done, "\(list.messages)")
       #expect(list.lines.count == 4)

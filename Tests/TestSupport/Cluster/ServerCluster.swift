@@ -16,6 +16,8 @@ public final class ServerCluster: Sendable {
     public var listensOnTCP = false
     /// A folder, of a small volume perhaps, to have the data in; nil for the cluster's own.
     public var volume: String?
+    /// Whether it lies on a disk, for whoever measures what it costs to write there.
+    public var isOnDisk = false
     /// Whether the write-ahead log lies in the cluster's own folder, when the data does not.
     public var keepsLogApart = false
     /// Lines that come first in `pg_hba.conf`; whatever they leave is trusted.
@@ -68,7 +70,7 @@ public final class ServerCluster: Sendable {
   /// A cluster whose data folder `fill` makes.
   init(_ options: Options, fill: (ServerCluster) async throws -> Void) async throws {
     programs = try ServerPrograms()
-    var template = Array("\(Self.place)/aqtest-XXXXXX".utf8CString)
+    var template = Array("\(options.isOnDisk ? "/tmp" : Self.place)/aqtest-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw TestSupportError("mkdtemp failed with errno \(errno)") }
     folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     dataFolder = "\(options.volume ?? folder)/data"

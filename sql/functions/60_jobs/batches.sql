@@ -221,7 +221,8 @@ BEGIN
   USING p_shard, p_month, p_batches, p_seen, p_since;
 END $$;
 
--- The same for all batches: which is which is seen by their lowest and highest number and how many they are.
+-- The same for all batches: which is which is seen by their lowest and highest number and how many they are,
+-- of those whom the caller sees: few among many are looked up.
 CREATE OR REPLACE FUNCTION analysis.batch_counts_in(
   p_shard smallint, p_month smallint, p_batches bigint[], p_seen int[])
 RETURNS TABLE (
@@ -254,8 +255,17 @@ BEGIN
            ORDER BY l.job_id DESC LIMIT 1) AS high
         OFFSET 0) e
       CROSS JOIN LATERAL (
-        SELECT count(*) FROM analysis.job_label l
-        WHERE l.shard = p_shard AND l.batch_id = g.id AND l.period = p_month) c
+        SELECT CASE
+          WHEN p_seen IS NULL THEN (
+            SELECT count(*) FROM analysis.job_label l
+            WHERE l.shard = p_shard AND l.batch_id = g.id AND l.period = p_month)
+          -- By the index of a batch's users, which has no months.
+          ELSE (
+            SELECT count(*) FROM analysis.job_label l
+            WHERE l.shard = p_shard AND l.batch_id = g.id AND l.user_id IN (
+              SELECT a.user_id FROM analysis.account a
+              WHERE a.shard = p_shard AND a.clinic_id = ANY (p_seen))) END AS count
+        OFFSET 0) c
       WHERE e.low IS NOT NULL) b
     GROUP BY b.form
   LOOP
@@ -287,24 +297,36 @@ DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_submitter smallint := analysis.own_submitter('{operator,clinician}');
   v_batch bigint[];
+  v_first smallint;                    -- the months in which they have jobs
+  v_last smallint;
 BEGIN
   PERFORM analysis.require_at_most(1000, p_batches, 'batches');
   v_batch := ARRAY(
     SELECT DISTINCT i FROM unnest(p_batches) i
     WHERE v_submitter IS NULL
       OR (SELECT t.submitter FROM analysis.batch t WHERE t.id = i) = v_submitter);
+  SELECT min(e.first), max(e.last) INTO v_first, v_last
+  FROM unnest(v_batch) g(id)
+  CROSS JOIN LATERAL (
+    SELECT
+      (SELECT l.period FROM analysis.job_label l WHERE l.shard = p_shard AND l.batch_id = g.id
+       ORDER BY l.period, l.job_id LIMIT 1) AS first,
+      (SELECT l.period FROM analysis.job_label l WHERE l.shard = p_shard AND l.batch_id = g.id
+       ORDER BY l.period DESC, l.job_id DESC LIMIT 1) AS last
+    OFFSET 0) e;
   RETURN QUERY
   SELECT c.batch, sum(c.jobs)::bigint, sum(c.succeeded)::bigint, sum(c.dead)::bigint,
     sum(c.cancelled)::bigint, sum(c.lately)::bigint, max(c.last_at)
   FROM analysis.partition_made m
   CROSS JOIN LATERAL analysis.batch_counts_in(p_shard, m.period, v_batch, v_seen) c
+  WHERE m.period BETWEEN v_first AND v_last
   GROUP BY c.batch;
 END $$;
 COMMENT ON FUNCTION analysis.batch_counts IS
   'Answers how many jobs of each of some batches one shard has, and how they ended.';
 
 -- The dead jobs of a batch in one month. Called by batch_causes, which knows what its caller may see. Where
--- the numbers of the batch follow one another the dead ones among them are read as they lie.
+-- few died between its numbers, or its numbers follow one another, the dead ones are read as they lie.
 CREATE OR REPLACE FUNCTION analysis.batch_dead_in(p_shard smallint, p_month smallint, p_batch bigint)
 RETURNS TABLE (job bigint, user_id bigint, class text, code text)
 LANGUAGE plpgsql STABLE AS $$
@@ -312,11 +334,28 @@ DECLARE
   v_low bigint;
   v_high bigint;
   v_count bigint;
+  v_dead int;                          -- how many died between the two
 BEGIN
-  SELECT min(l.job_id), max(l.job_id), count(*) INTO v_low, v_high, v_count
-  FROM analysis.job_label l
-  WHERE l.shard = p_shard AND l.batch_id = p_batch AND l.period = p_month;
-  IF v_high - v_low < 4 * v_count THEN
+  v_low := (
+    SELECT l.job_id FROM analysis.job_label l
+    WHERE l.shard = p_shard AND l.batch_id = p_batch AND l.period = p_month
+    ORDER BY l.job_id LIMIT 1);
+  IF v_low IS NULL THEN
+    RETURN;
+  END IF;
+  v_high := (
+    SELECT l.job_id FROM analysis.job_label l
+    WHERE l.shard = p_shard AND l.batch_id = p_batch AND l.period = p_month
+    ORDER BY l.job_id DESC LIMIT 1);
+  SELECT count(*) INTO v_dead
+  FROM (
+    SELECT FROM analysis.dead x
+    WHERE x.shard = p_shard AND x.period = p_month AND x.job_id BETWEEN v_low AND v_high LIMIT 1000) x;
+  IF v_dead = 1000 THEN
+    SELECT count(*) INTO v_count FROM analysis.job_label l
+    WHERE l.shard = p_shard AND l.batch_id = p_batch AND l.period = p_month;
+  END IF;
+  IF v_dead < 1000 OR v_high - v_low < 4 * v_count THEN
     RETURN QUERY
     SELECT x.job_id, x.user_id, x.class, x.code
     FROM analysis.dead x

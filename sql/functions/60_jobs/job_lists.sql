@@ -103,6 +103,7 @@ DECLARE
   v_month smallint;
   v_before bigint;
   v_job bigint[];
+  v_possible bigint[];                 -- those of them that may be meant
   v_found int;
 BEGIN
   IF p_kind NOT IN (1, 2) THEN
@@ -114,14 +115,19 @@ BEGIN
     END IF;
   END IF;
 
-  -- 1. What runs is in few rows. What waits is read too if it is asked for and is not much.
+  -- 1. What runs is in few rows. What waits is read too if it is asked for and is not much, by the kept
+  --    counts if there are any.
   SELECT coalesce(array_agg(u.job_id), '{}'), coalesce(array_agg(u.period), '{}') INTO v_leased, v_leased_in
   FROM analysis.lease b CROSS JOIN LATERAL unnest(b.job_ids, b.periods) u(job_id, period)
   WHERE b.shard = p_shard;
   IF p_state = 'running' THEN
     v_set := v_leased;
     v_set_in := v_leased_in;
-  ELSIF p_state = 'waiting' AND v_user IS NULL THEN
+  ELSIF p_state = 'waiting' AND v_user IS NULL AND NOT EXISTS (
+      SELECT FROM analysis.lane_count c
+      WHERE c.shard = p_shard AND c.waiting > v_looks * 2
+        AND c.lane BETWEEN coalesce(analysis.lane_of(p_kind, 0::smallint), 0)
+          AND coalesce(analysis.quarantine_of(p_kind), 32767)) THEN
     SELECT coalesce(array_agg(w.job_id), '{}'), coalesce(array_agg(w.period), '{}') INTO v_set, v_set_in
     FROM (
       SELECT r.job_id, r.period FROM analysis.ready r
@@ -156,7 +162,16 @@ BEGIN
     ELSE
       'SELECT j.id FROM analysis.job_p%1$s j '
       'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3 ORDER BY j.id DESC' END;
-  v_next := 'SELECT ARRAY(' || v_next || ' LIMIT $4)';
+  -- A job that was only scheduled so far has no virtual time, and one that has ended has a result, unless it
+  -- is dead: of all these nothing more is read where what waits is looked for.
+  v_next := 'SELECT array_agg(n.id), '
+    || CASE WHEN p_state = 'waiting' AND v_set IS NULL THEN
+      'array_agg(n.id) FILTER (WHERE k.vt >= 0 AND NOT EXISTS ('
+      ' SELECT FROM analysis.result_p%1$s f WHERE f.shard = $1 AND f.period = $2 AND f.job_id = n.id))'
+      ' FROM (' || v_next || ' LIMIT $4) n(id)'
+      ' CROSS JOIN LATERAL (SELECT j.vt FROM analysis.job_p%1$s j'
+      ' WHERE j.shard = $1 AND j.period = $2 AND j.id = n.id OFFSET 0) k'
+    ELSE 'array_agg(n.id) FROM (' || v_next || ' LIMIT $4) n(id)' END;
 
   -- 3. The months in which there can be any.
   FOR v_month IN
@@ -178,11 +193,11 @@ BEGIN
     END IF;
     LOOP
       EXECUTE format(v_next, v_month)
-      INTO v_job USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
-      EXIT WHEN cardinality(v_job) = 0;
+      INTO v_job, v_possible USING p_shard, v_month, v_before, v_take, v_user, v_set, v_set_in;
+      EXIT WHEN v_job IS NULL;
       RETURN QUERY
       SELECT m.* FROM analysis.meant_jobs(
-        p_shard, v_month, v_job, v_limit, v_user, p_state, p_kind, v_clinic, v_leased) m;
+        p_shard, v_month, v_possible, v_limit, v_user, p_state, p_kind, v_clinic, v_leased) m;
       GET DIAGNOSTICS v_found = ROW_COUNT;
       v_limit := v_limit - v_found;
       IF v_limit <= 0 THEN
