@@ -20,6 +20,8 @@ static inline CURLcode curl_setopt_seek_function(CURL *_Nonnull h, curl_seek_fun
 
 typedef int (*curl_prereq_function)(void *_Nullable, char *_Nullable, char *_Nullable, int, int);
 static inline CURLcode curl_setopt_prereq_function(CURL *_Nonnull h, curl_prereq_function _Nullable f) { return curl_easy_setopt(h, CURLOPT_PREREQFUNCTION, f); }
+typedef int (*curl_close_function)(void *_Nullable, curl_socket_t);
+static inline CURLcode curl_setopt_close_function(CURL *_Nonnull h, curl_close_function _Nullable f) { return curl_easy_setopt(h, CURLOPT_CLOSESOCKETFUNCTION, f); }
 
 // curl_easy_getinfo.
 static inline CURLcode curl_getinfo_long(CURL *_Nonnull h, CURLINFO i, long *_Nonnull v) { return curl_easy_getinfo(h, i, v); }

@@ -121,7 +121,8 @@ extension EventLoop {
     try core.watch(descriptor, interest, handler)
   }
 
-  /// Changes what a watched descriptor is watched for. Call on the loop's thread.
+  /// Changes what a watched descriptor is watched for, from the loop's next round on: of what changes to and fro in one
+  /// round the system hears nothing. Call on the loop's thread.
   /// - Throws: `EventLoopError` when the descriptor is not watched.
   public func update(_ descriptor: Int32, _ interest: Interest) throws(EventLoopError) {
     try core.update(descriptor, interest)

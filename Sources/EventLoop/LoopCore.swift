@@ -19,7 +19,9 @@ final class LoopCore: Sendable {
   }
 
   private struct Watch {
+    /// What its owner wants to hear of, and what epoll was told.
     var interest: Interest
+    var told: Interest
     let generation: UInt32
     let handler: @Sendable (Readiness) -> Void
   }
@@ -28,6 +30,8 @@ final class LoopCore: Sendable {
   private struct Local {
     var timers = TimerQueue()
     var watches: [Int32: Watch] = [:]
+    /// Descriptors whose interest was changed in this round.
+    var changed: [Int32] = []
     var generation: UInt32 = 0
   }
 
@@ -121,18 +125,43 @@ final class LoopCore: Sendable {
     }
     try control(EPOLL_CTL_ADD, descriptor, interest, generation)
     local.withLock {
-      $0.watches[descriptor] = Watch(interest: interest, generation: generation, handler: handler)
+      $0.watches[descriptor] = Watch(
+        interest: interest, told: interest, generation: generation, handler: handler)
     }
   }
 
+  /// epoll hears of it at the end of the round, and not at all of what was changed back by then.
   func update(_ descriptor: Int32, _ interest: Interest) throws(EventLoopError) {
     assertCurrent()
-    guard let watch = local.withLock({ $0.watches[descriptor] }) else {
-      throw EventLoopError(call: "epoll_ctl", errno: ENOENT)
+    let isWatched = local.withLock { local in
+      guard let former = local.watches[descriptor]?.interest else { return false }
+      if former != interest {
+        local.watches[descriptor]?.interest = interest
+        local.changed.append(descriptor)
+      }
+      return true
     }
-    guard watch.interest != interest else { return }
-    try control(EPOLL_CTL_MOD, descriptor, interest, watch.generation)
-    local.withLock { $0.watches[descriptor]?.interest = interest }
+    guard isWatched else { throw EventLoopError(call: "epoll_ctl", errno: ENOENT) }
+  }
+
+  private func tellChanges() {
+    let changed = local.withLock { local -> [(descriptor: Int32, watch: Watch)] in
+      guard !local.changed.isEmpty else { return [] }
+      defer { local.changed.removeAll(keepingCapacity: true) }
+      return local.changed.compactMap { descriptor in
+        guard let watch = local.watches[descriptor], watch.told != watch.interest else { return nil }
+        local.watches[descriptor]?.told = watch.interest
+        return (descriptor, watch)
+      }
+    }
+    for (descriptor, watch) in changed {
+      do {
+        try control(EPOLL_CTL_MOD, descriptor, watch.interest, watch.generation)
+      } catch {
+        // It was closed while it was watched: whoever reads or writes it finds out.
+        watch.handler(.error)
+      }
+    }
   }
 
   func unwatch(_ descriptor: Int32) {
@@ -161,7 +190,8 @@ final class LoopCore: Sendable {
 
   // MARK: The thread
 
-  /// Runs until `stop`. Order of a round: descriptors, timers, then all work that has arrived.
+  /// Runs until `stop`. Order of a round: descriptors, timers, then all work that has arrived, and at its end epoll hears
+  /// what has changed.
   func run() {
     threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
     var events = [epoll_event](repeating: epoll_event(), count: 256)
@@ -176,6 +206,7 @@ final class LoopCore: Sendable {
       let hasWork = !batch.isEmpty
       perform(batch)
       batch.removeAll(keepingCapacity: true)
+      tellChanges()
       poll(&events, timeout: hasWork ? 0 : timeUntilNextTimer())
       fireTimers()
     }

@@ -68,6 +68,45 @@ struct EventLoopTests {
     loop.shutdown()
   }
 
+  @Test("hears what a descriptor is watched for since the last change of a round")
+  func changes() async throws {
+    let loop = try EventLoop()
+    var ends: [Int32] = [0, 0]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    let (near, far) = (ends[0], ends[1])
+    let seen = Mutex<[Readiness]>([])
+    /// Changes the interest some times within a round, and lets the loop go round twice more.
+    func round(_ interests: [Interest]) async {
+      await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+        loop.execute {
+          for interest in interests { try? loop.update(near, interest) }
+          loop.execute { loop.execute { done.resume() } }
+        }
+      }
+    }
+    await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
+      loop.execute {
+        try? loop.watch(near, .read) { readiness in seen.withLock { $0.append(readiness) } }
+        done.resume()
+      }
+    }
+    await round([.write, .read])
+    #expect(seen.withLock { $0 } == [])
+    await round([.read, .write])
+    #expect(seen.withLock { Set($0.map(\.rawValue)) } == [Readiness.write.rawValue])
+    await round([[]])
+    seen.withLock { $0 = [] }
+    var byte: UInt8 = 7
+    _ = write(far, &byte, 1)
+    await round([.read, []])
+    #expect(seen.withLock { $0 } == [])
+    await round([.write, .read])
+    #expect(seen.withLock { Set($0.map(\.rawValue)) } == [Readiness.read.rawValue])
+    loop.shutdown()
+    close(near)
+    close(far)
+  }
+
   @Test("says which call failed when a closed descriptor is watched")
   func badDescriptor() async throws {
     let loop = try EventLoop()

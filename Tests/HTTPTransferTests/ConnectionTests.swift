@@ -81,6 +81,26 @@ struct ConnectionTests {
     }
   }
 
+  @Test("that the server closes while they rest are replaced, whatever number the next one has")
+  func closedAtRest() async throws {
+    try await withServer { connection in
+      // Each takes one request only, and is closed while others are at work.
+      guard try connection.readRequest() != nil else { return }
+      try connection.respond(200, "last", headers: ["Keep-Alive: timeout=5"])
+    } _: { client, server in
+      let url = server.url
+      for _ in 0..<20 {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+          for _ in 0..<3 {
+            group.addTask { try await client.send(Request(.get, url), deadline: patience).status }
+          }
+          for try await status in group { #expect(status == 200) }
+        }
+      }
+      #expect(server.connectionCount == 60)
+    }
+  }
+
   @Test("are all closed with the client, and what is in flight ends")
   func closing() async throws {
     let arrived = AsyncStream<Void>.makeStream()

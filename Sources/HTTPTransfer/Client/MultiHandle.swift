@@ -1,5 +1,6 @@
 internal import Ccurl
 internal import EventLoop
+internal import Glibc
 
 /// libcurl's multi handle on the event loop: descriptors and timers in, finished transfers out.
 ///
@@ -7,7 +8,9 @@ internal import EventLoop
 final class MultiHandle {
   private let pointer: UnsafeMutableRawPointer
   private let loop: EventLoop
-  private var watched: Set<Int32> = []
+  /// The descriptors that the loop watches, and whether libcurl waits for them. One of which it wants no more stays
+  /// watched: nearly always the next request of its connection follows, and it is closed by `closing` alone.
+  private var watched: [Int32: Bool] = [:]
   private var timer: TimerToken?
   /// When the loop's timer fires, and when libcurl wants to be called: the same or later.
   private var timerDue: ContinuousClock.Instant?
@@ -56,6 +59,13 @@ final class MultiHandle {
   func add(_ handle: EasyHandle) -> Bool {
     isAdding = true
     defer { isAdding = false }
+    // The connection that it opens keeps the function and this object, and goes before them.
+    curl_setopt_pointer(
+      handle.pointer, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(self).toOpaque())
+    curl_setopt_close_function(handle.pointer) { context, descriptor in
+      guard let context else { return close(descriptor) }
+      return Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue().closing(descriptor)
+    }
     return curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
   }
 
@@ -67,6 +77,11 @@ final class MultiHandle {
 
   /// Lets libcurl go on after a readiness or a timeout, and returns the handles that are done.
   func advance(_ descriptor: Int32, _ bits: Int32) -> [(handle: EasyHandle, result: CURLcode)] {
+    if watched[descriptor] == false {
+      // The server has closed a connection that rests, which libcurl finds out when it is to be used again.
+      unwatch(descriptor)
+      return []
+    }
     var running: Int32 = 0
     curl_multi_socket_action(pointer, descriptor, bits, &running)
     var finished: [(handle: EasyHandle, result: CURLcode)] = []
@@ -88,8 +103,8 @@ final class MultiHandle {
     isRetainedByCurl = false
     curl_multi_setopt_socket_function(pointer, nil)
     curl_multi_setopt_timer_function(pointer, nil)
-    for descriptor in watched { loop.unwatch(descriptor) }
-    watched = []
+    for descriptor in watched.keys { loop.unwatch(descriptor) }
+    watched = [:]
     if let timer { loop.cancel(timer) }
     timer = nil
     curl_multi_cleanup(pointer)
@@ -99,22 +114,20 @@ final class MultiHandle {
   // MARK: Callbacks
 
   private func watch(_ descriptor: Int32, _ what: Int32, _ easy: UnsafeMutableRawPointer?) {
-    if what == CURL_POLL_REMOVE {
-      watched.remove(descriptor)
-      loop.unwatch(descriptor)
-      return
-    }
+    let isWanted = what != CURL_POLL_REMOVE
     var interest: Interest = []
-    if what & CURL_POLL_IN != 0 { interest.insert(.read) }
-    if what & CURL_POLL_OUT != 0 { interest.insert(.write) }
+    if !isWanted || what & CURL_POLL_IN != 0 { interest.insert(.read) }
+    if isWanted, what & CURL_POLL_OUT != 0 { interest.insert(.write) }
     do {
-      if watched.contains(descriptor) {
+      if watched[descriptor] != nil {
         try loop.update(descriptor, interest)
-      } else {
+      } else if isWanted {
         let onReady = onReady
         try loop.watch(descriptor, interest) { readiness in onReady(descriptor, Self.bits(readiness)) }
-        watched.insert(descriptor)
+      } else {
+        return
       }
+      watched[descriptor] = isWanted
     } catch {
       var context: UnsafeMutableRawPointer?
       guard let easy, curl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else {
@@ -122,6 +135,17 @@ final class MultiHandle {
       }
       stuck.append(EasyHandle.from(context))
     }
+  }
+
+  private func unwatch(_ descriptor: Int32) {
+    guard watched.removeValue(forKey: descriptor) != nil else { return }
+    loop.unwatch(descriptor)
+  }
+
+  /// Closes a descriptor for libcurl. Its number may be the next connection's.
+  private func closing(_ descriptor: Int32) -> Int32 {
+    unwatch(descriptor)
+    return close(descriptor)
   }
 
   /// A hang-up or an error is handed on as readiness: libcurl then finds the cause by reading and writing,

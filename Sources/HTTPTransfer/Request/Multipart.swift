@@ -12,7 +12,8 @@ public struct Multipart: Sendable {
 
   /// An empty form.
   ///
-  /// - Parameter boundary: The line between parts, for reproducible bytes; by default a random one.
+  /// - Parameter boundary: The line between parts, for reproducible bytes; by default one that is drawn at random for all
+  ///   forms of the process.
   public init(boundary: String? = nil) {
     fixedBoundary = boundary
   }
@@ -110,12 +111,14 @@ extension Multipart {
     }
     // With 128 random bits no search through a large file makes a meeting less likely. Texts are short, and
     // so are looked through all the same.
-    while true {
-      let boundary = Self.randomBoundary()
-      let texts = parts.lazy.filter { $0.fileName == nil }
-      if !texts.contains(where: { Self.contains($0.content, boundary) }) { return boundary }
+    var boundary = Self.usualBoundary
+    while parts.contains(where: { $0.fileName == nil && Self.contains($0.content, boundary) }) {
+      boundary = Self.randomBoundary()
     }
+    return boundary
   }
+
+  private static let usualBoundary = randomBoundary()
 
   /// Two calls of the system's generator, each of which is a system call.
   private static func randomBoundary() -> String {

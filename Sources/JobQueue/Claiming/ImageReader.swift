@@ -22,6 +22,7 @@ public enum ImageReader {
     deadline: Duration? = nil,
     each: (ImageKey, StoredImage) async throws -> Void
   ) async throws -> Set<ImageKey> {
+    let doing = "reading images"
     var missing: Set<ImageKey> = []
     // One month a statement, so that one partition is looked at; jobs claimed together rarely have two.
     for (period, jobs) in Dictionary(grouping: jobs, by: \.image.period).sorted(by: { $0.key < $1.key }) {
@@ -32,14 +33,14 @@ public enum ImageReader {
       ]
       do {
         try await database.forEachRow(
-          SQLStatement(Self.function.text, parameters, isRepeated: true), deadline: deadline
+          SQLStatement(Self.function.text, parameters, label: doing, isRepeated: true), deadline: deadline
         ) { row in
           let key = ImageKey(period: period, id: try row.int64("o_image"))
           guard awaited.remove(key) != nil else { return }
           try await each(key, try image(of: row))
         }
       } catch let error as PostgreSQLError {
-        throw JobQueueError(error, while: "reading images")
+        throw JobQueueError(error, while: doing)
       }
       missing.formUnion(awaited)
     }
