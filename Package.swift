@@ -68,6 +68,7 @@ let package = Package(
   name: "analysis-queue",
   products: [
     .executable(name: "analysis-worker", targets: ["analysis-worker"]),
+    .executable(name: "analysis-gateway", targets: ["analysis-gateway"]),
     .executable(name: "analysisctl", targets: ["analysisctl"]),
     .executable(name: "image-decoder", targets: ["image-decoder"]),
     .executable(name: "model-endpoint", targets: ["model-endpoint"]),
@@ -105,7 +106,7 @@ let package = Package(
     module("EventLoop", ["Formatting", "Clinux"]),
     module("Logging", ["Formatting"]),
     module("Monitoring", ["Formatting"]),
-    module("HTTPServing", ["Formatting", "EventLoop", "Cmicrohttpd"]),
+    module("HTTPServing", ["Formatting", "EventLoop", "Clinux", "Cmicrohttpd"]),
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("Journal", ["System", "Csystemd"]),
     module("Markup", ["Formatting"]),
@@ -148,6 +149,12 @@ let package = Package(
         "CommandLineTool",
       ]),
     module(
+      "Gateway",
+      [
+        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "SQLFiles",
+        "HTTPServing", "JobQueue", "Images", "ImageDecoding", "ImageEncryption", "Programs", "CommandLineTool",
+      ]),
+    module(
       "WorkerSettings",
       [
         "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "HTTPServing", "ModelClient",
@@ -183,6 +190,12 @@ let package = Package(
         "AnalysisCore", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
         "HTTPServing", "ImageEncryption", "ModelClient", "Worker", "WorkerSettings", "Programs",
         "CommandLineTool",
+      ]),
+    tool(
+      "analysis-gateway",
+      [
+        "Gateway", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPServing",
+        "JobQueue", "Images", "ImageEncryption", "Programs", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("image-decoder", ["Images", "System"]),
