@@ -88,6 +88,12 @@ BEGIN
         'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused)
           ORDER BY u.period), '[]')
       FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id),
+    'tokens', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'token', t.number, 'label', t.label, 'added_at', t.created_at, 'expires_at', t.expires_at,
+        'revoked_at', t.revoked_at, 'last_used_on', t.last_used_on)
+          ORDER BY t.number), '[]')
+      FROM analysis.user_token t WHERE t.shard = a.shard AND t.user_id = a.user_id),
     'webhooks', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
         'url', w.url, 'findings', w.has_findings, 'added_at', w.created_at, 'off_at', w.off_at)
