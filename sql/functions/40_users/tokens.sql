@@ -10,18 +10,16 @@
 --
 -- What the gateway calls with a token is in 60_jobs/gateway.sql.
 
--- The number of a user whom the caller sees; NULL: there is no such user. Locked, so that of two calls for one
--- user the second sees what the first has done.
-CREATE OR REPLACE FUNCTION analysis.lock_user_seen(p_shard smallint, p_user text) RETURNS bigint
-LANGUAGE plpgsql AS $$
+-- The number of a user whom the caller sees; NULL: there is no such user.
+CREATE OR REPLACE FUNCTION analysis.user_seen(p_shard smallint, p_user text) RETURNS bigint
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN (
     SELECT a.user_id FROM analysis.account a
     WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
-      AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
-    FOR NO KEY UPDATE);
+      AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)));
 END $$;
 
 -- Adds a token of a user, of which the caller gives the hash, and answers its number. NULL: there is no such
@@ -31,7 +29,7 @@ CREATE OR REPLACE FUNCTION analysis.add_token(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_user bigint;
+  v_user bigint := analysis.user_seen(p_shard, p_user);
   v_number int;
 BEGIN
   PERFORM analysis.require_argument(
@@ -42,11 +40,12 @@ BEGIN
   PERFORM analysis.require_date(p_expires);
   PERFORM analysis.require_argument((p_expires > v_now) IS NOT FALSE, 'a token expires at a time to come');
   PERFORM analysis.refuse_repeatable_read();
-  v_user := analysis.lock_user_seen(p_shard, p_user);
-  IF v_user IS NULL THEN
+  -- One after the other; what follows sees what another added while this one waited.
+  PERFORM FROM analysis.account a
+  WHERE a.shard = p_shard AND a.user_id = v_user AND a.erased_at IS NULL FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
     RETURN NULL;
   END IF;
-  -- In a statement of its own, which sees what another added while this one waited.
   PERFORM analysis.require_argument(
     (SELECT count(*) FROM analysis.user_token t
      WHERE t.shard = p_shard AND t.user_id = v_user AND t.revoked_at IS NULL
@@ -95,7 +94,7 @@ COMMENT ON FUNCTION analysis.list_tokens IS
 CREATE OR REPLACE FUNCTION analysis.revoke_tokens(p_shard smallint, p_user text, p_number int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
-  v_user bigint := analysis.lock_user_seen(p_shard, p_user);
+  v_user bigint := analysis.user_seen(p_shard, p_user);
   v_revoked int[];
 BEGIN
   IF v_user IS NULL OR p_number IS NOT NULL AND NOT EXISTS (
@@ -151,12 +150,12 @@ DECLARE
 BEGIN
   SELECT t.o_user_id, t.o_user, t.o_number, t.o_last_used_on INTO o_user_id, o_user, o_number, v_last_used
   FROM analysis.token_users(p_shard, ARRAY[p_token]) t;
-  IF o_number IS NOT NULL AND v_last_used IS DISTINCT FROM v_today THEN
+  IF o_number IS NOT NULL AND (v_last_used >= v_today) IS NOT TRUE THEN
     UPDATE analysis.user_token t SET last_used_on = v_today
     WHERE (t.shard, t.user_id, t.number) IN (
       SELECT k.shard, k.user_id, k.number FROM analysis.user_token k
       WHERE k.shard = p_shard AND k.user_id = known_token.o_user_id AND k.number = known_token.o_number
-        AND k.last_used_on IS DISTINCT FROM v_today
+        AND (k.last_used_on >= v_today) IS NOT TRUE
       FOR NO KEY UPDATE SKIP LOCKED);
   END IF;
 END $$;

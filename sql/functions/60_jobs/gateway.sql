@@ -84,8 +84,7 @@ BEGIN
   FROM analysis.submit(
     p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[p_priority], ARRAY[p_sha256], ARRAY[p_image],
     ARRAY[p_width], ARRAY[p_height], ARRAY[p_unsanitized], ARRAY[p_key], NULL, ARRAY[p_expires], NULL,
-    10::smallint, CASE WHEN p_encrypted_by IS NOT NULL THEN ARRAY[p_encrypted_by] END,
-    CASE WHEN p_encrypted_by IS NOT NULL THEN ARRAY[p_wrapped_key] END) s;
+    10::smallint, ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
 END $$;
 COMMENT ON FUNCTION analysis.gateway_submit IS
   'Submits an image for the user of a token; answers the job, or why it was refused.';
