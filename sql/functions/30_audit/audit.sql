@@ -22,6 +22,18 @@ LANGUAGE sql STABLE AS $$
   SELECT coalesce(nullif(current_setting('role'), 'none'), session_user)::name
 $$;
 
+-- Whether the login has one of these roles of the installation (named without their prefix), or owns the
+-- schema.
+CREATE OR REPLACE FUNCTION analysis.login_has(p_roles text[]) RETURNS boolean
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM pg_roles r
+    WHERE r.rolname = ANY (ARRAY(
+        SELECT analysis.role_prefix() || '_' || e.name FROM unnest(p_roles || 'owner'::text) e(name)))
+      AND pg_has_role(session_user, r.oid, 'MEMBER'));
+END $$;
+
 -- Says for the rest of the transaction who acts and why: the user of the operating system and the machine,
 -- as the client gives them. The role and the address are the server's own knowledge. Local to the
 -- transaction, so that it works through a pooler.
@@ -56,10 +68,7 @@ BEGIN
   IF v_count >> 24 <> v_minute THEN
     v_count := setval(v_sequence, (v_minute << 24) + 1);
   END IF;
-  IF v_count > (v_minute << 24) + v_most AND EXISTS (
-    SELECT FROM pg_roles r
-    WHERE r.rolname = analysis.role_prefix() || '_gateway'
-      AND pg_has_role(session_user, r.oid, 'MEMBER')) THEN
+  IF v_count > (v_minute << 24) + v_most AND analysis.login_has('{gateway}') THEN
     v_most := 6000;
   END IF;
   IF v_count > (v_minute << 24) + v_most THEN
