@@ -74,13 +74,14 @@ COMMENT ON FUNCTION analysis.add_token IS
 CREATE OR REPLACE FUNCTION analysis.list_tokens(p_shard smallint, p_user text)
 RETURNS TABLE (
   o_number int, o_label text, o_created_at timestamptz, o_created_by text, o_expires_at timestamptz,
-  o_revoked_at timestamptz, o_last_used_on date)
+  o_revoked_at timestamptz, o_last_used_on text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN QUERY
-  SELECT t.number, t.label, t.created_at, t.created_by::text, t.expires_at, t.revoked_at, t.last_used_on
+  SELECT t.number, t.label, t.created_at, t.created_by::text, t.expires_at, t.revoked_at,
+    to_char(t.last_used_on, 'YYYY-MM-DD')
   FROM analysis.account a
   JOIN analysis.user_token t ON t.shard = a.shard AND t.user_id = a.user_id
   WHERE a.shard = p_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
