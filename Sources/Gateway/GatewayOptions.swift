@@ -1,3 +1,4 @@
+internal import AnalysisCore
 public import CommandLineTool
 public import HTTPServing
 public import Logging

@@ -83,9 +83,9 @@ struct PhotoIntake: Sendable {
   private func submit(
     _ clean: CleanImage, _ photo: Photo, of user: AppUser, _ token: AppToken
   ) async throws -> Result<JobID, RefusedSubmit> {
-    let stored: StoredImage
+    let stored: KeptImage
     do throws(ImageEncryptionError) {
-      stored = try StoredImage(clean.bytes, of: user.reference, keys)
+      stored = try KeptImage(clean.bytes, of: user.reference, keys)
     } catch {
       log.error("A photo cannot be encrypted", ["error": .string(error.message)])
       throw APIFailure.internalFailure

@@ -69,7 +69,7 @@ public final class HTTPEvents: Sendable {
   }
 
   /// Ends all of them, and opens none from now on.
-  func close() {
+  public func close() {
     let queues = state.withLock { state in
       state.isClosed = true
       return Array(state.listeners.values)

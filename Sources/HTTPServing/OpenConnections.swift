@@ -134,7 +134,7 @@ final class OpenConnections: Sendable {
         // Nothing else is being sent: an answer is begun when the whole request is there.
         if let answer {
           _ = answer.withUnsafeBytes {
-            send(open.socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT.rawValue | MSG_NOSIGNAL.rawValue))
+            send(open.socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
           }
         }
         shutdown(open.socket, Int32(SHUT_RDWR))

@@ -114,7 +114,7 @@ struct ImageIntake: Sendable {
   private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
     do throws(ImageEncryptionError) {
       // Without a user there is nobody to bind it to, and it is refused for that.
-      let stored = try StoredImage(image.bytes, of: item.user ?? "", item.user == nil ? nil : keys)
+      let stored = try KeptImage(image.bytes, of: item.user ?? "", item.user == nil ? nil : keys)
       return ReadyImage(
         bytes: stored.bytes, sha256: stored.sha256, width: image.width, height: image.height,
         isBelowModelSide: image.isBelowModelSide,

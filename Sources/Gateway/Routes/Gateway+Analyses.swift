@@ -165,7 +165,7 @@ extension Gateway {
     return .events(
       events, topic: topic,
       opened: {
-        following.begin { [waits] in
+        following.begin { [waits = self.waits] in
           if case .open(let status) = standing {
             let shape: JSONValue = ["id": .string(job.description), "status": .string(status)]
             events.send("status", shape.json, to: topic)

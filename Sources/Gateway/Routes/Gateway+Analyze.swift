@@ -1,6 +1,8 @@
 internal import AnalysisCore
 internal import EventLoop
 internal import HTTPServing
+internal import Images
+internal import Monitoring
 internal import System
 
 extension Gateway {

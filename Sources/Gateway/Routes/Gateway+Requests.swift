@@ -1,6 +1,8 @@
 internal import EventLoop
 internal import HTTPServing
 internal import JobQueue
+internal import Logging
+internal import Monitoring
 
 extension Gateway {
   /// What a request costs of what its user may ask for in a minute.

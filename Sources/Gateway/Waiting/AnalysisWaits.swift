@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import EventLoop
 internal import JobQueue
 internal import Logging
+internal import Monitoring
 internal import PostgreSQL
 internal import SQLFiles
 internal import System
@@ -60,7 +61,7 @@ actor AnalysisWaits {
     lastNumber += 1
     let number = lastNumber
     return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+      await withCheckedContinuation { (continuation: CheckedContinuation<JobEnd?, Never>) in
         guard !Task.isCancelled, !isClosed, time > .zero else { return continuation.resume(returning: nil) }
         let timer = loop.schedule(after: time) { [weak self] in
           self?.assumeIsolated { $0.settle(number, nil) }

@@ -1,7 +1,7 @@
 internal import System
 
 /// An image as it is stored: encrypted under the keys that there are, or as it is.
-public struct StoredImage: Sendable {
+public struct KeptImage: Sendable {
   /// The bytes to be stored.
   public let bytes: [UInt8]
   /// The hash by which the user's image is known; of an encrypted one it is made with a key.
