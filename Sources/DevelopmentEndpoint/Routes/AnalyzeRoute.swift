@@ -1,4 +1,5 @@
 import Formatting
+import HTTPServing
 
 /// `POST /api/analyze`.
 struct AnalyzeRoute {
