@@ -47,6 +47,8 @@ extension APIFailure {
   static func forbidden(_ message: String) -> APIFailure { APIFailure(403, message) }
   /// There is none, or it is another user's.
   static let noAnalysis = APIFailure(404, "There is no such analysis.")
+  /// There is none, it is not the user's, or it is over.
+  static let noShare = APIFailure(404, "There is no such share.")
   /// The user's month.
   static let monthlyLimit = APIFailure(
     429, "You've reached your analysis limit for this month.", code: "ANALYSIS_LIMIT_EXCEEDED")
@@ -56,6 +58,8 @@ extension APIFailure {
     400, "The multipart form has no end.", code: "MISSING_REQUEST_BODY")
   static let otherFile = APIFailure(
     400, "One file is taken, under the name image.", code: "INVALID_FIELD_NAME")
+  static let missingBody = APIFailure(
+    400, "The request body is missing or not of the expected form.", code: "MISSING_REQUEST_BODY")
   static let missingImage = APIFailure(400, "No image was sent.", code: "MISSING_IMAGE")
   static let wrongType = APIFailure(
     400, "The type is neither throat nor ear.", code: "INVALID_MODEL_TYPE")

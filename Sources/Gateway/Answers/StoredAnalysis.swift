@@ -46,7 +46,7 @@ struct StoredAnalysis: Sendable, Equatable {
     ) { rows in try rows.map { try StoredAnalysis($0) } }
   }
 
-  private init(_ row: Row) throws {
+  init(_ row: Row) throws {
     job = try row.jobID("o_job")
     kind = try row.named("o_kind", AnalysisKind.self)
     createdAt = try row.seconds("o_created_at")

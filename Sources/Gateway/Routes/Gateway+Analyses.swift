@@ -57,6 +57,7 @@ extension Gateway {
           }
         })
     }
+    routes += shareRoutes
     // Who reads is asked for a token, whatever name the server was reached by.
     return routes.map { route in
       var route = route
@@ -113,6 +114,16 @@ extension Gateway {
 
   /// The newest analyses: `limit` of them, 50 where it is not said, before the one of the number `before`.
   private func history(_ request: HTTPRequest, _ caller: Caller, most: Int = 100) async throws -> [JSONValue] {
+    let (before, limit) = try page(request, most: most)
+    let reading = try await historyReading(
+      StoredAnalysis.openingHistory(caller.token, before: before, limit: limit))
+    guard let reading else { return [] }
+    return try await StoredAnalysis.reading(reading, [caller.token], shard: caller.token.shard)
+      .run(on: database).map(AnswerShapes.historyEntry)
+  }
+
+  /// Which part of a history is asked for.
+  func page(_ request: HTTPRequest, most: Int = 100) throws(APIFailure) -> (before: JobID?, limit: Int) {
     var limit = min(50, most)
     if let text = request.query["limit"] {
       guard let number = Int(text), (1...most).contains(number) else {
@@ -120,26 +131,24 @@ extension Gateway {
       }
       limit = number
     }
-    let before = try request.query["before"].map { text throws(APIFailure) in try job(text) }
-    let reading: String?
+    return (try request.query["before"].map { text throws(APIFailure) in try job(text) }, limit)
+  }
+
+  /// Opens a reading of a history; one that goes on after an analysis of somebody else is of none.
+  func historyReading(_ opening: Statement<String?>) async throws -> String? {
     do throws(JobQueueError) {
-      reading = try await StoredAnalysis.openingHistory(caller.token, before: before, limit: limit)
-        .run(on: database)
+      return try await opening.run(on: database)
     } catch {
       guard error.code == .badRow else { throw error }
       throw APIFailure.noAnalysis
     }
-    guard let reading else { return [] }
-    return try await StoredAnalysis.reading(reading, [caller.token], shard: caller.token.shard)
-      .run(on: database).map(AnswerShapes.historyEntry)
   }
 
   /// An app of the API saves what it was answered. Here all is kept from the beginning: it is answered what is kept, and
   /// nothing of what it sent but the number is read.
   private func save(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
     guard let body = try? JSONReader.read(request.body), case .object = body else {
-      throw APIFailure(
-        400, "The request body is missing or not of the expected form.", code: "MISSING_REQUEST_BODY")
+      throw APIFailure.missingBody
     }
     guard case .ended(.analysed(let analysis)) = try await standing(try job(body["id"]?.text), caller) else {
       throw APIFailure.noAnalysis
