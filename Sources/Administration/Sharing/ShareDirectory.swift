@@ -142,9 +142,10 @@ public struct ShareDirectory: Sendable {
 extension Share {
   fileprivate init(_ row: Row) throws(PostgreSQLError) {
     let clinician = try row.stringIfPresent("o_clinician")
+    let carer = try row.stringIfPresent("o_carer")
     self.init(
       id: ShareID(try row.int64("o_share")), owner: try row.string("o_user"),
-      reader: try clinician.map { .clinician($0) } ?? .carer(row.stringIfPresent("o_carer")),
+      reader: clinician.map { .clinician($0) } ?? .carer(carer),
       state: try row.string("o_state"), requestedAt: try row.seconds("o_requested_at"),
       acceptedAt: try row.secondsIfPresent("o_accepted_at"),
       expiresAt: try row.secondsIfPresent("o_expires_at"),

@@ -18,6 +18,8 @@ public struct TokenRecord: Sendable, Equatable {
   public let revokedAt: Double?
   /// The day of its last use, by UTC, as `2026-10-01`; nil: it was not used.
   public let lastUsedOn: String?
+  /// `valid`, `expired` or `revoked`.
+  public let state: String
 }
 
 /// The tokens of users, by which their apps reach the gateway.
@@ -58,7 +60,7 @@ public struct TokenDirectory: Sendable {
     return try await Statement(
       SQLFunction(
         "list_tokens", 2, "o_number", "o_label", "o_created_at", "o_created_by", "o_expires_at",
-        "o_revoked_at", "o_last_used_on"),
+        "o_revoked_at", "o_last_used_on", "o_state"),
       [.int16(shard), .text(user)], while: "listing the tokens of user \(user)"
     ) { rows in
       try rows.map { row in
@@ -67,7 +69,7 @@ public struct TokenDirectory: Sendable {
           createdBy: try row.string("o_created_by"), createdAt: try row.seconds("o_created_at"),
           expiresAt: try row.secondsIfPresent("o_expires_at"),
           revokedAt: try row.secondsIfPresent("o_revoked_at"),
-          lastUsedOn: try row.stringIfPresent("o_last_used_on"))
+          lastUsedOn: try row.stringIfPresent("o_last_used_on"), state: try row.string("o_state"))
       }
     }.run(on: database)
   }

@@ -1,7 +1,6 @@
 import Administration
 import CommandLineTool
 import Formatting
-import JobQueue
 
 /// `analysisctl users token list`.
 enum UsersTokenListCommand {
@@ -20,8 +19,7 @@ enum UsersTokenListCommand {
     return try await context.withSession { session in
       _ = try await UserDirectory(session.database).required(user)
       let tokens = try await TokenDirectory(session.database).list(of: user)
-      let now = try await Statement.serverTime.run(on: session.database).secondsSince1970
-      try session.view.show(UsersTokenListResponse(user: user, tokens: tokens, now: now))
+      try session.view.show(UsersTokenListResponse(user: user, tokens: tokens))
       return .done
     }
   }
@@ -31,8 +29,6 @@ enum UsersTokenListCommand {
 struct UsersTokenListResponse: Sendable, Equatable, Presentable {
   let user: String
   let tokens: [TokenRecord]
-  /// The server's time, in seconds since 1970.
-  let now: Double
 
   var json: JSONValue {
     [
@@ -40,7 +36,7 @@ struct UsersTokenListResponse: Sendable, Equatable, Presentable {
       "tokens": .array(
         tokens.map { token in
           [
-            "token": .count(token.number), "label": .text(token.label), "state": .string(state(of: token)),
+            "token": .count(token.number), "label": .text(token.label), "state": .string(token.state),
             "added_at": .time(token.createdAt), "added_by": .string(token.createdBy),
             "expires_at": .time(token.expiresAt), "revoked_at": .time(token.revokedAt),
             "last_used_on": .text(token.lastUsedOn),
@@ -56,19 +52,12 @@ struct UsersTokenListResponse: Sendable, Equatable, Presentable {
       .init("EXPIRES"), .init("LAST USED"),
     ])
     for token in tokens {
-      let state = state(of: token)
       table.add([
-        Cell(token.number), Cell(token.label ?? ""), Cell(state, state == "valid" ? nil : .red),
+        Cell(token.number), Cell(token.label ?? ""), Cell(token.state, token.state == "valid" ? nil : .red),
         Cell(String(Moment.short(token.createdAt).prefix(10))),
         Cell(token.expiresAt.map { Moment.short($0) } ?? "never"), Cell(token.lastUsedOn ?? "never"),
       ])
     }
     return table.render(width: width, paint: paint)
-  }
-
-  /// `valid`, `expired` or `revoked`.
-  private func state(of token: TokenRecord) -> String {
-    if token.revokedAt != nil { return "revoked" }
-    return token.expiresAt.map { $0 <= now } ?? false ? "expired" : "valid"
   }
 }

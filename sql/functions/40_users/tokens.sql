@@ -5,7 +5,7 @@
 --
 --   add_token(p_shard smallint, p_user text, p_hash bytea, p_label text, p_expires timestamptz) -> int
 --   list_tokens(p_shard smallint, p_user text) -> o_number, o_label, o_created_at, o_created_by, o_expires_at,
---     o_revoked_at, o_last_used_on
+--     o_revoked_at, o_last_used_on, o_state (valid, expired, revoked)
 --   revoke_tokens(p_shard smallint, p_user text, p_number int) -> int
 --
 -- What the gateway calls with a token is in 60_jobs/gateway.sql.
@@ -74,14 +74,16 @@ COMMENT ON FUNCTION analysis.add_token IS
 CREATE OR REPLACE FUNCTION analysis.list_tokens(p_shard smallint, p_user text)
 RETURNS TABLE (
   o_number int, o_label text, o_created_at timestamptz, o_created_by text, o_expires_at timestamptz,
-  o_revoked_at timestamptz, o_last_used_on text)
+  o_revoked_at timestamptz, o_last_used_on text, o_state text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
 BEGIN
   RETURN QUERY
   SELECT t.number, t.label, t.created_at, t.created_by::text, t.expires_at, t.revoked_at,
-    to_char(t.last_used_on, 'YYYY-MM-DD')
+    to_char(t.last_used_on, 'YYYY-MM-DD'),
+    CASE WHEN t.revoked_at IS NOT NULL THEN 'revoked' WHEN t.expires_at <= clock_timestamp() THEN 'expired'
+      ELSE 'valid' END
   FROM analysis.account a
   JOIN analysis.user_token t ON t.shard = a.shard AND t.user_id = a.user_id
   WHERE a.shard = p_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
