@@ -282,9 +282,8 @@ let package = Package(
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "Dashboard", "CommandLineTool", "AnalysisCore", "Formatting", "Markup", "Logging",
-        "System",
-        "EventLoop",
+        "ControlCommands", "Dashboard", "Gateway", "CommandLineTool", "AnalysisCore", "Formatting", "Markup",
+        "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
         "ModelClient", "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint",
         "Monitoring", "Worker",
@@ -299,17 +298,16 @@ let package = Package(
     tests(
       "AttackTests",
       [
-        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "HTTPServing",
-        "HTTPTestSupport", "JobQueue", "Monitoring", "PostgreSQL", "Programs",
+        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "Gateway", "HTTPServing",
+        "HTTPTestSupport", "ImageEncryption", "JobQueue", "Logging", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
     tests(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "ImageEncryption",
-        "Worker", "HTTPTestSupport", "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl",
-        "image-decoder",
-        "model-endpoint",
+        "HTTPTransfer", "ModelClient", "System", "Worker", "HTTPTestSupport", "TestSupport", "QueueTestSupport",
+        "analysis-gateway", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.
@@ -355,8 +353,8 @@ let package = Package(
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-worker", "analysisctl",
-        "image-decoder", "model-endpoint",
+        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-gateway", "analysis-worker",
+        "analysisctl", "image-decoder", "model-endpoint",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
     tests(

@@ -76,10 +76,13 @@ public final class HTTPServer: Sendable {
     let until = ContinuousClock.now + time
     // Looked at, not waited for: the library tells of a request's end on its own threads only, before the last byte of
     // its answer has gone.
-    while daemon.busyConnections > 0, ContinuousClock.now < until, !isHurried() {
+    while busy > 0, ContinuousClock.now < until, !isHurried() {
       try? await Task.sleep(for: .milliseconds(20))
     }
   }
+
+  /// Connections on which a request's body comes in, or its answer is being made.
+  var busy: Int { daemon.busyConnections }
 
   /// Stops: no new connection, pages that are being made are answered with 503. It returns when all is closed.
   public func stop() async {

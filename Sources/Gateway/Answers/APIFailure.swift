@@ -43,6 +43,9 @@ extension APIFailure {
 
   /// No token, or one that is not valid; why is not said.
   static let unauthorized = APIFailure(401, "Invalid or expired token.")
+  /// A log-in with the wrong address or token.
+  static let wrongCredentials = APIFailure(
+    401, "Invalid email or password.", code: "INVALID_CREDENTIALS")
   /// The user may not do this.
   static func forbidden(_ message: String) -> APIFailure { APIFailure(403, message) }
   /// There is none, or it is another user's.

@@ -49,7 +49,11 @@ extension Gateway {
           await self.answer(request) { caller in try await self.save(request, caller) }
         })
     }
-    for path in ["/api/login", "/api/register", "/api/refresh-token"] {
+    routes.append(
+      HTTPRoute(.post, "/api/login", bodyUpTo: 4096) { request in
+        await self.counted { try await self.logIn(request) }
+      })
+    for path in ["/api/register", "/api/refresh-token"] {
       routes.append(
         HTTPRoute(.post, path, bodyUpTo: 64 << 10) { _ in
           await self.counted {
@@ -70,6 +74,30 @@ extension Gateway {
     _ request: HTTPRequest, _ body: (Caller) async throws -> JSONValue
   ) async -> HTTPAnswer {
     await answer(request) { caller -> HTTPAnswer in .json(200, try await body(caller)) }
+  }
+
+  /// An app that has its users log in has them give the token as the password: it is answered with the same token.
+  private func logIn(_ request: HTTPRequest) async throws -> HTTPAnswer {
+    guard !isDraining else { throw APIFailure.stopping }
+    guard let body = try? JSONReader.read(request.body), let email = body["email"]?.text,
+      let password = body["password"]?.text
+    else { throw APIFailure.missingBody }
+    guard let token = AppToken(text: password) else { throw APIFailure.wrongCredentials }
+    let user: AppUser
+    do {
+      user = try await users.user(of: token)
+    } catch let failure as APIFailure where failure.status == 401 {
+      throw APIFailure.wrongCredentials
+    }
+    guard email == user.reference || email.lowercased() == user.email?.lowercased() else {
+      throw APIFailure.wrongCredentials
+    }
+    return .json(
+      200,
+      [
+        "message": "Login successful", "token": .string(password), "accessToken": .string(password),
+        "user": AnswerShapes.profile(user),
+      ])
   }
 
   /// The job that a path names.

@@ -11,9 +11,13 @@ struct AppToken: Hashable, Sendable {
   init?(authorization: String?) {
     guard let authorization else { return nil }
     let parts = authorization.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer",
-      let token = UserToken(String(parts[1].drop { $0 == " " }))
-    else { return nil }
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+    self.init(text: String(parts[1].drop { $0 == " " }))
+  }
+
+  /// Reads a token; nil for anything else.
+  init?(text: String) {
+    guard let token = UserToken(text) else { return nil }
     shard = token.shard
     hash = token.hash
   }
