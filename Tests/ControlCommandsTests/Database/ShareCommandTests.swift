@@ -1,4 +1,5 @@
 import CommandLineTool
+import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing

@@ -1,5 +1,7 @@
 import CommandLineTool
+import Foundation
 import ImageEncryption
+import PostgreSQL
 import QueueTestSupport
 import TestSupport
 import Testing

@@ -202,10 +202,11 @@ struct GatewayTests {
       _ = try await queue.complete(try await queue.claim())
       #expect(try await read(gateway, [("ann", jobs[0]), ("bob", jobs[1])])?.count == 2)
       let users = try await queue.numbers("SELECT user_id FROM analysis.account ORDER BY user_ref")
-      let entry = try #require(try await queue.entries().last)
-      #expect(entry.action == "read_result" && entry.object == "jobs")
-      #expect(entry.role == "\(queue.database.name)_gateway")
-      let detail = try #require(entry.detail)
+      #expect(
+        try await queue.texts("SELECT action || ' ' || object || ' ' || role FROM analysis.audit_entry WHERE action = 'read_result'")
+          == ["read_result jobs \(queue.database.name)_gateway"])
+      let detail = try await queue.text(
+        "SELECT detail::text FROM analysis.audit_entry WHERE action = 'read_result'")
       #expect(detail.contains(#""tokens": ["\#(users[0])/1", "\#(users[1])/1"]"#), "\(detail)")
       #expect(detail.contains(#""users": [\#(users[0]), \#(users[1])]"#), "\(detail)")
       let error = await #expect(throws: PostgreSQLError.self) {

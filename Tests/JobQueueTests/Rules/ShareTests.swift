@@ -1,3 +1,4 @@
+import AnalysisCore
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
@@ -118,8 +119,6 @@ struct ShareTests {
     }
   }
 
-  private func state(_ error: PostgreSQLError?) -> String? { error?.sqlState }
-
   @Test("A clinician who sees one clinic reads another's user from the acceptance to the end of the share, and no other")
   func clinician() async throws {
     try await with { (scene) async throws in
@@ -132,8 +131,8 @@ struct ShareTests {
       #expect(try await scene.reads("sue") == Self.everything)
       #expect(try await scene.reads("ann") == Self.everything)
       // Each reading of what was found names the share.
-      let details = try await scene.queue.entries().filter { $0.role == scene.login && $0.action != "accept_share" }
-        .compactMap(\.detail)
+      let details = try await scene.queue.texts(
+        "SELECT detail::text FROM analysis.audit_entry WHERE role = '\(scene.login)' AND action <> 'accept_share'")
       #expect(details.contains { $0.contains(#""share": \#(share)"#) }, "\(details)")
       #expect(details.contains { $0.contains(#""shares": [\#(share)]"#) }, "\(details)")
       // What is not the reading of analyses stays as it is.
@@ -234,7 +233,8 @@ struct ShareTests {
         "SELECT o_user FROM analysis.gateway_shared(0::smallint, sha256('carl'))"
       ).map { try $0.string(0) }
       #expect(who == ["sue"])
-      let detail = try #require(try await scene.queue.entries().last { $0.action == "read_result" }?.detail)
+      let detail = try await scene.queue.text(
+        "SELECT detail::text FROM analysis.audit_entry WHERE action = 'read_result' ORDER BY at DESC LIMIT 1")
       #expect(detail.contains(#""share": \#(share)"#) && detail.contains(#""jobs": [\#(job)]"#), "\(detail)")
       // The carer's own calls do not reach further for it.
       let states = "SELECT * FROM analysis.gateway_states(0::smallint, sha256('carl'), ARRAY[\(job)]::bigint[])"
@@ -317,7 +317,7 @@ struct ShareTests {
       try await queue.addToken(owner)
       try await queue.addToken(carer, shard: 1)
       let job = try await queue.submit(user: owner)[0]
-      for claimed in try await queue.claimJobs() { try await queue.complete(claimed) }
+      _ = try await queue.complete(try await queue.claim())
       try await withLogin("gateway", of: ["gateway"], in: queue) { (gateway) async throws in
         let share = try await gateway.query(
           "SELECT analysis.gateway_share_request(0::smallint, sha256($1::text::bytea), NULL, $2, NULL)",
@@ -358,7 +358,9 @@ struct ShareTests {
               do {
                 _ = try await scene.queue.pool.query(request)
                 return nil
-              } catch { return error.sqlState }
+              } catch {
+                return (error as? PostgreSQLError)?.sqlState
+              }
             }
             try await scene.queue.untilSomebodyWaits()
           }
