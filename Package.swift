@@ -151,8 +151,10 @@ let package = Package(
     module(
       "Gateway",
       [
-        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "SQLFiles",
-        "HTTPServing", "JobQueue", "Images", "ImageDecoding", "ImageEncryption", "Programs", "CommandLineTool",
+        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL",
+        "SQLFiles",
+        "HTTPServing", "JobQueue", "Images", "ImageDecoding", "ImageEncryption", "Programs",
+        "CommandLineTool",
       ]),
     module(
       "WorkerSettings",
@@ -298,7 +300,8 @@ let package = Package(
     tests(
       "AttackTests",
       [
-        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "Gateway", "HTTPServing",
+        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "Gateway",
+        "HTTPServing",
         "HTTPTestSupport", "ImageEncryption", "JobQueue", "Logging", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
@@ -306,7 +309,8 @@ let package = Package(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "ImageEncryption",
-        "HTTPTransfer", "ModelClient", "System", "Worker", "HTTPTestSupport", "TestSupport", "QueueTestSupport",
+        "HTTPTransfer", "ModelClient", "System", "Worker", "HTTPTestSupport", "TestSupport",
+        "QueueTestSupport",
         "analysis-gateway", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
       ]),
 

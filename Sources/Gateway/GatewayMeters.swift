@@ -20,7 +20,8 @@ public enum GatewayMetrics {
   static let info = MetricDefinition(
     "analysis_gateway_info", .gauge, labels: ["version"], help: "Always 1; the label says which version runs")
   static let answers = MetricDefinition(
-    "analysis_gateway_answers_total", .counter, labels: ["status"], help: "Answers to apps by their HTTP status")
+    "analysis_gateway_answers_total", .counter, labels: ["status"],
+    help: "Answers to apps by their HTTP status")
   static let uploads = MetricDefinition(
     "analysis_gateway_uploads_total", .counter, labels: ["outcome"],
     help: "Photos that apps have sent, by what came of them")

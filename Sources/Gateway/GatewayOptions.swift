@@ -34,14 +34,17 @@ public enum GatewayOptions {
   /// `--tls-certificate`.
   public static let certificate = Option<String?>(
     "tls-certificate", .path, environment: "ANALYSIS_TLS_CERTIFICATE", key: "tls-certificate",
-    help: "File with the certificate and those of its authorities (PEM): apps are spoken to by TLS. Needs --tls-key.")
+    help:
+      "File with the certificate and those of its authorities (PEM): apps are spoken to by TLS. Needs --tls-key."
+  )
   /// `--tls-key`.
   public static let privateKey = Option<String?>(
     "tls-key", .path, environment: "ANALYSIS_TLS_KEY", key: "tls-key",
     help: "File (mode 0600) with the certificate's private key (PEM); a bare name is a service credential.")
   /// `--deadline`.
   public static let deadline = Option(
-    "deadline", .duration(in: .zero...(.seconds(120))), default: .seconds(25), environment: "ANALYSIS_DEADLINE",
+    "deadline", .duration(in: .zero...(.seconds(120))), default: .seconds(25),
+    environment: "ANALYSIS_DEADLINE",
     key: "deadline",
     help: "How long an app waits for its analysis; then it is answered 202 with an address to ask at.")
   /// `--grace`.

@@ -50,7 +50,8 @@ struct PhotoIntake: Sendable {
     switch outcome {
     case .success(let job): return job
     case .failure(let refused):
-      let refusal = Refusal(code: refused.code, user: "of the token", limit: refused.limit, used: refused.used)
+      let refusal = Refusal(
+        code: refused.code, user: "of the token", limit: refused.limit, used: refused.used)
       let failure = APIFailure(refusal)
       // What is no fault of the app is the operator's to know.
       if failure.status >= 500 {

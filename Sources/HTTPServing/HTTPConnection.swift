@@ -62,7 +62,7 @@ public struct HTTPConnection: Sendable, Hashable {
   func bodyBegins() { others?.bodyBegins(self) }
 
   /// Something is made for it, and its client need send nothing.
-  func isKept() { others?.keep(self) }
+  func keep() { others?.keep(self) }
 
   /// Nothing is done for it until it is resumed.
   public func suspend() {

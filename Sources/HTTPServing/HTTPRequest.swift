@@ -44,7 +44,8 @@ public struct HTTPRequest: Sendable {
   }
 
   /// Reads a request whose headers are there.
-  init(_ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, form: FormValues = FormValues()) {
+  init(_ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, form: FormValues = FormValues())
+  {
     self.init(
       match.route.method, path, parameters: match.parameters, query: connection.query, form: form,
       cookies: connection.cookies, headers: connection.headers)

@@ -322,7 +322,7 @@ private final class PageExchange: HTTPExchange {
     lease = BodyLease(core.uploads)
     let admission = PendingPage(connection)
     self.admission = admission
-    connection.isKept()
+    connection.keep()
     let request = HTTPRequest(match, path: path, connection)
     return core.wait(admission, orSay: "The program is busy. Try again later.") { await admit(request) }
       || deliver(core.answer(ServerCore.isStopping), connection)
@@ -353,7 +353,8 @@ private final class PageExchange: HTTPExchange {
   /// that is still sending when the connection is closed would not see why.
   private func refuse(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
     let length = connection.header("Content-Length").flatMap { Int($0) } ?? 0
-    guard case .upload = match?.route.body, length <= Self.readAnyway, connection.header("Expect") == nil else {
+    guard case .upload = match?.route.body, length <= Self.readAnyway, connection.header("Expect") == nil
+    else {
       return deliver(answer, connection)
     }
     discard(answer)

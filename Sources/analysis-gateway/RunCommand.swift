@@ -166,7 +166,8 @@ struct RunCommand {
       throw CommandFailure.usage(
         "--listen: \(error.description).",
         advice: security == nil
-          ? "Name another address or port." : "Name another address or port, or look at the certificate and key.")
+          ? "Name another address or port."
+          : "Name another address or port, or look at the certificate and key.")
     }
   }
 

@@ -8,7 +8,8 @@ struct MultipartUploadTests {
   private static let form = UploadForm(file: "image", field: "type", fileLimit: 4000)
 
   private func body(
-    _ file: [UInt8], type: String? = "ear", name: String = "image", ends: Bool = true, boundary: String = "b0undary"
+    _ file: [UInt8], type: String? = "ear", name: String = "image", ends: Bool = true,
+    boundary: String = "b0undary"
   ) -> [UInt8] {
     var text = ""
     if let type {
@@ -45,7 +46,8 @@ struct MultipartUploadTests {
     "The boundary is found as clients write it",
     arguments: [
       "multipart/form-data; boundary=\"b0undary\"", "multipart/form-data; Boundary=b0undary",
-      "Multipart/Form-Data;boundary=b0undary; charset=utf-8", "multipart/form-data; charset=utf-8; boundary=b0undary",
+      "Multipart/Form-Data;boundary=b0undary; charset=utf-8",
+      "multipart/form-data; charset=utf-8; boundary=b0undary",
     ])
   func boundaries(type: String) throws {
     #expect(try read(body([1, 2, 3]), type: type).file == [1, 2, 3])
@@ -53,7 +55,10 @@ struct MultipartUploadTests {
 
   @Test(
     "Other bodies are no forms",
-    arguments: ["", "image/jpeg", "multipart/form-data", "multipart/form-data; boundary=", "multipart/mixed; boundary=b"])
+    arguments: [
+      "", "image/jpeg", "multipart/form-data", "multipart/form-data; boundary=",
+      "multipart/mixed; boundary=b",
+    ])
   func others(type: String) {
     #expect(MultipartUpload(Self.form, contentType: type) == nil)
   }

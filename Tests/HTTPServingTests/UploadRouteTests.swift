@@ -40,12 +40,16 @@ struct UploadRouteTests {
         HTTPRoute("/page") { .text(200, "here") },
       ], bounds: bounds)
     let outcome: Result<Void, any Error>
-    do { outcome = .success(try await body(server, { admitted.withLock { $0 } })) } catch { outcome = .failure(error) }
+    do { outcome = .success(try await body(server, { admitted.withLock { $0 } })) } catch {
+      outcome = .failure(error)
+    }
     await server.stop()
     try outcome.get()
   }
 
-  @Test("Who is let in sends a file, again and again on one connection, at once or in chunks", arguments: [0, 1, 300_000])
+  @Test(
+    "Who is let in sends a file, again and again on one connection, at once or in chunks",
+    arguments: [0, 1, 300_000])
   func sends(count: Int) async throws {
     try await withServer { server, admitted in
       let client = try RawClient(port: server.address.port)
@@ -57,7 +61,8 @@ struct UploadRouteTests {
       var head = "POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
       for (name, value) in Self.type { head += "\(name): \(value)\r\n" }
       try client.send(
-        raw: Array("\(head)\r\n\(String(whole.count, radix: 16))\r\n".utf8) + whole + Array("\r\n0\r\n\r\n".utf8))
+        raw: Array("\(head)\r\n\(String(whole.count, radix: 16))\r\n".utf8) + whole
+          + Array("\r\n0\r\n\r\n".utf8))
       #expect(client.receive().text == "\(count) \(count)\n")
       #expect(admitted() == 3)
     }
@@ -82,7 +87,8 @@ struct UploadRouteTests {
         #expect(answer.status == 401 && answer.ending == .complete)
       }
       let asking = try RawClient(port: server.address.port)
-      let head = "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
+      let head =
+        "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"
       try asking.send(raw: Array(head.utf8))
       #expect(asking.receive().status == 401)
       let known = try RawClient(port: server.address.port)
@@ -107,7 +113,8 @@ struct UploadRouteTests {
       var head = "POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
       for (name, value) in Self.type { head += "\(name): \(value)\r\n" }
       try chunked.send(
-        raw: Array("\(head)\r\n\(String(whole.count, radix: 16))\r\n".utf8) + whole + Array("\r\n0\r\n\r\n".utf8))
+        raw: Array("\(head)\r\n\(String(whole.count, radix: 16))\r\n".utf8) + whole
+          + Array("\r\n0\r\n\r\n".utf8))
       #expect(chunked.receive().status == 413)
       // A little over the limit of the file, and within that of the form: counted, and told by the route.
       #expect(

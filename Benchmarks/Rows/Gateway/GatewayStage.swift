@@ -38,7 +38,8 @@ final class GatewayStage: Sendable {
       let worker = try MeasuredProcess(
         bench.settings.program("analysis-worker"),
         [
-          "--database", database.conninfo, "--endpoint", endpoint.url, "--notify-ended", "--concurrency", "256",
+          "--database", database.conninfo, "--endpoint", endpoint.url, "--notify-ended", "--concurrency",
+          "256",
         ])
       defer { worker.send(SIGKILL) }
       let gateway = try MeasuredProcess(
@@ -86,7 +87,8 @@ final class GatewayStage: Sendable {
     let ended = try await MeasuredProcess.run(
       program,
       [
-        "--threads", "1", "--connections", "\(apps)", "--duration", "\(bench.size(20, quick: 2))s", "--timeout",
+        "--threads", "1", "--connections", "\(apps)", "--duration", "\(bench.size(20, quick: 2))s",
+        "--timeout",
         "60s", "--latency", "--script", script, url,
       ])
     return try UploadReport(output: ended.output)

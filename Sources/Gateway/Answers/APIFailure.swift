@@ -13,7 +13,8 @@ struct APIFailure: Error, Sendable {
   /// Seconds after which to ask again.
   var retryAfter: Int?
 
-  init(_ status: Int, _ message: String, code: String? = nil, details: String? = nil, retryAfter: Int? = nil) {
+  init(_ status: Int, _ message: String, code: String? = nil, details: String? = nil, retryAfter: Int? = nil)
+  {
     self.status = status
     self.message = message
     self.code = code

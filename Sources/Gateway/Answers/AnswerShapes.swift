@@ -15,7 +15,9 @@ enum AnswerShapes {
       .init(name: "data_source", value: .string(analysis.model ?? "analysis-queue"))
     ]
     if let imageBytes { debug.append(.init(name: "image_data_length", value: .count(imageBytes))) }
-    if let time = analysis.callMilliseconds { debug.append(.init(name: "processing_time", value: .count(time))) }
+    if let time = analysis.callMilliseconds {
+      debug.append(.init(name: "processing_time", value: .count(time)))
+    }
     return [
       "id": .string(analysis.job.description), "type": .string(analysis.kind.rawValue),
       "timestamp": .string(moment(analysis.finishedAt)),

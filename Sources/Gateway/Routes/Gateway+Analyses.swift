@@ -57,7 +57,8 @@ extension Gateway {
       routes.append(
         HTTPRoute(.post, path, bodyUpTo: 64 << 10) { _ in
           await self.counted {
-            throw APIFailure.forbidden("This server knows users by their tokens alone: ask your clinic for one.")
+            throw APIFailure.forbidden(
+              "This server knows users by their tokens alone: ask your clinic for one.")
           }
         })
     }
@@ -141,7 +142,8 @@ extension Gateway {
   }
 
   /// The newest analyses: `limit` of them, 50 where it is not said, before the one of the number `before`.
-  private func history(_ request: HTTPRequest, _ caller: Caller, most: Int = 100) async throws -> [JSONValue] {
+  private func history(_ request: HTTPRequest, _ caller: Caller, most: Int = 100) async throws -> [JSONValue]
+  {
     let (before, limit) = try page(request, most: most)
     let reading = try await historyReading(
       StoredAnalysis.openingHistory(caller.token, before: before, limit: limit))

@@ -86,7 +86,8 @@ extension Gateway {
   /// The key by which an app says that a request is a repeat; nil where there is none.
   private func idempotencyKey(_ request: HTTPRequest) throws(APIFailure) -> String? {
     guard let key = request.headers["idempotency-key"] else { return nil }
-    guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
+    guard (1...200).contains(key.utf8.count),
+      key.utf8.allSatisfy({ (0x21...0x7E).contains($0) || $0 == 0x20 })
     else { throw .wrongKey }
     return key
   }

@@ -189,7 +189,9 @@ actor AnalysisWaits {
   func read(
     _ jobs: [(token: AppToken, job: JobID)], _ shard: Int16
   ) async throws(JobQueueError) -> [StoredAnalysis] {
-    guard let reading = try await StoredAnalysis.opening(jobs, shard: shard).run(on: database) else { return [] }
+    guard let reading = try await StoredAnalysis.opening(jobs, shard: shard).run(on: database) else {
+      return []
+    }
     return try await StoredAnalysis.reading(reading, Array(Set(jobs.map(\.token))), shard: shard)
       .run(on: database)
   }

@@ -25,7 +25,8 @@ struct GatewayAttack: Sendable {
   }
 
   private static let type = "--b\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nthroat\r\n"
-  private static let file = "--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a\"\r\n\r\nx\r\n"
+  private static let file =
+    "--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a\"\r\n\r\nx\r\n"
 
   /// `{job}` is a job of another user, `{share}` a share of others.
   static let all: [GatewayAttack] = [
@@ -47,7 +48,8 @@ struct GatewayAttack: Sendable {
     GatewayAttack(
       tries: "shows the token in the address, where logs would have it", method: "GET",
       path: "/api/analyses?token={mallory}", headers: [:], statuses: [401]),
-    GatewayAttack(tries: "reads another's analysis", method: "GET", path: "/api/analyses/{job}", statuses: [404]),
+    GatewayAttack(
+      tries: "reads another's analysis", method: "GET", path: "/api/analyses/{job}", statuses: [404]),
     GatewayAttack(
       tries: "listens to what becomes of another's job", method: "GET", path: "/api/analyses/{job}/events",
       statuses: [404]),
@@ -57,7 +59,8 @@ struct GatewayAttack: Sendable {
       tries: "reads a history from another's analysis on", method: "GET", path: "/api/analyses?before={job}",
       statuses: [404]),
     GatewayAttack(
-      tries: "reads a history without end", method: "GET", path: "/api/analyses?limit=1000000", statuses: [400]),
+      tries: "reads a history without end", method: "GET", path: "/api/analyses?limit=1000000",
+      statuses: [400]),
     GatewayAttack(
       tries: "puts SQL into a number", method: "GET", path: "/api/analyses/1%20OR%201=1", statuses: [404]),
     GatewayAttack(
@@ -72,15 +75,18 @@ struct GatewayAttack: Sendable {
       tries: "sends JSON that is nested without end", method: "POST", path: "/api/analyses/save",
       body: String(repeating: "[", count: 20_000), statuses: [400]),
     GatewayAttack(
-      tries: "reads by a share of others", method: "GET", path: "/api/shared/{share}/analyses", statuses: [404]),
+      tries: "reads by a share of others", method: "GET", path: "/api/shared/{share}/analyses",
+      statuses: [404]),
     GatewayAttack(
       tries: "accepts a share of others", method: "POST", path: "/api/shares/{share}/accept", statuses: [404]),
-    GatewayAttack(tries: "ends a share of others", method: "DELETE", path: "/api/shares/{share}", statuses: [404]),
+    GatewayAttack(
+      tries: "ends a share of others", method: "DELETE", path: "/api/shares/{share}", statuses: [404]),
     GatewayAttack(
       tries: "shares with itself", method: "POST", path: "/api/shares", body: #"{"carer":"mallory"}"#,
       statuses: [400]),
     GatewayAttack(
-      tries: "ends a name by a zero byte", method: "POST", path: "/api/shares", body: #"{"carer":"ada\u0000"}"#,
+      tries: "ends a name by a zero byte", method: "POST", path: "/api/shares",
+      body: #"{"carer":"ada\u0000"}"#,
       statuses: [400]),
     GatewayAttack(
       tries: "logs in as another with its own token", method: "POST", path: "/api/login", headers: [:],
@@ -131,8 +137,10 @@ struct GatewayAttack: Sendable {
     GatewayAttack(
       tries: "puts a header into the answer", method: "GET", path: "/api/analyses/1%0d%0aSet-Cookie:%20a=b",
       statuses: [404]),
-    GatewayAttack(tries: "asks by a method that there is not", method: "BREW", path: "/api/health", statuses: [405]),
-    GatewayAttack(tries: "has it echo the request", method: "TRACE", path: "/api/user-profile", statuses: [405]),
+    GatewayAttack(
+      tries: "asks by a method that there is not", method: "BREW", path: "/api/health", statuses: [405]),
+    GatewayAttack(
+      tries: "has it echo the request", method: "TRACE", path: "/api/user-profile", statuses: [405]),
   ]
 }
 
@@ -161,7 +169,8 @@ struct GatewayAttackTests {
         try await queue.addToken(user, text: token)
         tokens[user] = token
       }
-      try await withLoginRole(on: queue.pool, named: "gateway", in: ["analysis_gateway"]) { (login) async throws in
+      try await withLoginRole(on: queue.pool, named: "gateway", in: ["analysis_gateway"]) {
+        (login) async throws in
         var database = queue.database.configuration
         database.keywords["user"] = login
         var configuration = GatewayConfiguration(database: database)
@@ -187,7 +196,8 @@ struct GatewayAttackTests {
     }
   }
 
-  @Test("Each request is answered as the table says, in JSON, and nothing of another user is shown or changed")
+  @Test(
+    "Each request is answered as the table says, in JSON, and nothing of another user is shown or changed")
   func requests() async throws {
     try await with { setting in
       let job = try #require(try await setting.queue.submit(1, user: "ada").first).value
@@ -215,7 +225,8 @@ struct GatewayAttackTests {
         #expect(!answer.text.contains("confidence"), "\(attack.tries)")
       }
       #expect(try await setting.queue.count("job") == 1 && setting.queue.count("share") == 1)
-      #expect(try await setting.queue.count("share WHERE accepted_at IS NOT NULL OR revoked_at IS NOT NULL") == 0)
+      #expect(
+        try await setting.queue.count("share WHERE accepted_at IS NOT NULL OR revoked_at IS NOT NULL") == 0)
       let own = try RawClient(port: setting.server.address.port).request(
         "GET", "/api/analyses", headers: ["Authorization": "Bearer \(setting.tokens["mallory"] ?? "")"])
       #expect(own.status == 200 && own.text == "{\"analyses\":[]}\n")

@@ -25,7 +25,8 @@ struct GatewayProcessTests {
         #expect(answer.status == 200, "\(answer.text)")
         let analysis = try answer.decoded(AnalysisAPIResponse.self)
         #expect(analysis.type == type && analysis.user == "u1" && analysis.error == nil)
-        #expect(analysis.conditions?.isEmpty == false && analysis.debug_info?.image_data_length == image.count)
+        #expect(
+          analysis.conditions?.isEmpty == false && analysis.debug_info?.image_data_length == image.count)
         #expect(analysis.timestamp?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
         let job = try #require(analysis.id)
         let again = try gateway.ask("GET", "/api/analyses/\(job)", token)
@@ -93,7 +94,8 @@ struct GatewayProcessTests {
           body: Array(parts.replacing("\n", with: "\r\n").utf8))
       }
       func expect(
-        _ answer: RawClient.Response, _ status: Int, _ code: String?, _ location: SourceLocation = #_sourceLocation
+        _ answer: RawClient.Response, _ status: Int, _ code: String?,
+        _ location: SourceLocation = #_sourceLocation
       ) throws {
         let error = try answer.decoded(ErrorResponse.self)
         #expect(
@@ -110,7 +112,8 @@ struct GatewayProcessTests {
       try expect(form(type + file + "--b--\n"), 400, "INVALID_IMAGE_FORMAT")
       try expect(
         gateway.client().request(
-          "POST", "/api/analyze", headers: ["Authorization": "Bearer \(token)", "Content-Type": "image/jpeg"],
+          "POST", "/api/analyze",
+          headers: ["Authorization": "Bearer \(token)", "Content-Type": "image/jpeg"],
           body: image), 400, "MISSING_REQUEST_BODY")
       try expect(gateway.upload(image, ""), 401, nil)
       try expect(gateway.upload(image, "aq1.0." + String(repeating: "x", count: 43)), 401, nil)
