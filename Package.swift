@@ -68,6 +68,7 @@ let package = Package(
   name: "analysis-queue",
   products: [
     .executable(name: "analysis-worker", targets: ["analysis-worker"]),
+    .executable(name: "analysis-gateway", targets: ["analysis-gateway"]),
     .executable(name: "analysisctl", targets: ["analysisctl"]),
     .executable(name: "image-decoder", targets: ["image-decoder"]),
     .executable(name: "model-endpoint", targets: ["model-endpoint"]),
@@ -105,7 +106,7 @@ let package = Package(
     module("EventLoop", ["Formatting", "Clinux"]),
     module("Logging", ["Formatting"]),
     module("Monitoring", ["Formatting"]),
-    module("HTTPServing", ["Formatting", "EventLoop", "Cmicrohttpd"]),
+    module("HTTPServing", ["Formatting", "EventLoop", "Clinux", "Cmicrohttpd"]),
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("Journal", ["System", "Csystemd"]),
     module("Markup", ["Formatting"]),
@@ -148,6 +149,14 @@ let package = Package(
         "CommandLineTool",
       ]),
     module(
+      "Gateway",
+      [
+        "AnalysisCore", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL",
+        "SQLFiles",
+        "HTTPServing", "JobQueue", "Images", "ImageDecoding", "ImageEncryption", "Programs",
+        "CommandLineTool",
+      ]),
+    module(
       "WorkerSettings",
       [
         "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "HTTPServing", "ModelClient",
@@ -183,6 +192,12 @@ let package = Package(
         "AnalysisCore", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPTransfer",
         "HTTPServing", "ImageEncryption", "ModelClient", "Worker", "WorkerSettings", "Programs",
         "CommandLineTool",
+      ]),
+    tool(
+      "analysis-gateway",
+      [
+        "Gateway", "Formatting", "Logging", "Monitoring", "System", "EventLoop", "PostgreSQL", "HTTPServing",
+        "JobQueue", "Images", "ImageEncryption", "Programs", "CommandLineTool",
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("image-decoder", ["Images", "System"]),
@@ -269,9 +284,8 @@ let package = Package(
     tests(
       "ControlCommandsTests",
       [
-        "ControlCommands", "Dashboard", "CommandLineTool", "AnalysisCore", "Formatting", "Markup", "Logging",
-        "System",
-        "EventLoop",
+        "ControlCommands", "Dashboard", "Gateway", "CommandLineTool", "AnalysisCore", "Formatting", "Markup",
+        "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
         "ModelClient", "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint",
         "Monitoring", "Worker",
@@ -286,17 +300,18 @@ let package = Package(
     tests(
       "AttackTests",
       [
-        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "HTTPServing",
-        "HTTPTestSupport", "JobQueue", "Monitoring", "PostgreSQL", "Programs",
+        "Administration", "AnalysisCore", "Dashboard", "DevelopmentEndpoint", "EventLoop", "Gateway",
+        "HTTPServing",
+        "HTTPTestSupport", "ImageEncryption", "JobQueue", "Logging", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
     tests(
       "IntegrationTests",
       [
         "AnalysisCore", "Administration", "EventLoop", "PostgreSQL", "JobQueue", "Images", "ImageEncryption",
-        "Worker", "HTTPTestSupport", "TestSupport", "QueueTestSupport", "analysis-worker", "analysisctl",
-        "image-decoder",
-        "model-endpoint",
+        "HTTPTransfer", "ModelClient", "System", "Worker", "HTTPTestSupport", "TestSupport",
+        "QueueTestSupport",
+        "analysis-gateway", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.
@@ -342,8 +357,8 @@ let package = Package(
     .executableTarget(
       name: "benchmarks",
       dependencies: [
-        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-worker", "analysisctl",
-        "image-decoder", "model-endpoint",
+        "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-gateway", "analysis-worker",
+        "analysisctl", "image-decoder", "model-endpoint",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
     tests(

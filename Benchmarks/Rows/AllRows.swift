@@ -12,6 +12,7 @@ public enum AllRows {
     EncryptionRow.fromSubmit,
     EncryptionRow.fromClaim,
     LatencyRow(),
+    GatewayRow(),
     ClaimCostRow(),
     OldSnapshotRow(),
     JobListRow(),

@@ -50,7 +50,7 @@ static inline struct MHD_OptionItem mhd_option_idle(intptr_t seconds) { return m
 static inline struct MHD_OptionItem mhd_option_threads(intptr_t count) { return mhd_option(MHD_OPTION_THREAD_POOL_SIZE, count, NULL); }
 static inline struct MHD_OptionItem mhd_option_certificate(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_CERT, 0, pem); }
 static inline struct MHD_OptionItem mhd_option_key(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_KEY, 0, pem); }
-static inline struct MHD_OptionItem mhd_option_target(void *_Nullable (*_Nonnull told)(void *_Nullable, const char *_Nonnull, struct MHD_Connection *_Nullable)) { return mhd_option(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)told, NULL); }
+static inline struct MHD_OptionItem mhd_option_target(void *_Nullable (*_Nonnull told)(void *_Nullable, const char *_Nonnull, struct MHD_Connection *_Nullable), void *_Nonnull context) { return mhd_option(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)told, context); }
 static inline struct MHD_OptionItem mhd_option_notify(MHD_NotifyConnectionCallback _Nonnull told, void *_Nonnull context) {
   return mhd_option(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)told, context);
 }

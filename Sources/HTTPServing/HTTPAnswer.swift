@@ -14,7 +14,7 @@ public struct HTTPAnswer: Sendable {
   /// out.
   public var headers: [(name: String, value: String)] = []
   /// Where the body is events that come as they happen, and what is called when somebody listens; `body` is not sent then.
-  var events: (source: HTTPEvents, opened: @Sendable () -> Void)?
+  var events: (source: HTTPEvents, topic: String, opened: @Sendable () -> Void, closed: @Sendable () -> Void)?
 
   /// An answer with its parts.
   public init(_ status: Int = 200, contentType: String, body: [UInt8]) {
@@ -42,15 +42,26 @@ public struct HTTPAnswer: Sendable {
 
   /// Events as they happen, until the client goes or the server stops.
   ///
-  /// - Parameter opened: Called when the client is among the listeners.
+  /// - Parameters:
+  ///   - topic: What the client listens to.
+  ///   - opened: Called when the client is among the listeners.
+  ///   - closed: Called when it is not any more.
   public static func events(
-    _ source: HTTPEvents, opened: @escaping @Sendable () -> Void = {}
+    _ source: HTTPEvents, topic: String = "", opened: @escaping @Sendable () -> Void = {},
+    closed: @escaping @Sendable () -> Void = {}
   ) -> HTTPAnswer {
     var answer = HTTPAnswer(contentType: "text/event-stream", body: [])
-    answer.events = (source, opened)
+    answer.events = (source, topic, opened, closed)
     // A proxy that keeps an answer until it is whole would never pass this one on.
     answer.headers = [("X-Accel-Buffering", "no")]
     return answer
+  }
+
+  /// The answer as it is sent where the library cannot be asked to send it.
+  var wholeText: [UInt8] {
+    let lines = allHeaders + [("Content-Length", String(body.count))]
+    let head = lines.map { "\($0.name): \($0.value)\r\n" }.joined()
+    return Array("HTTP/1.1 \(status) Request Timeout\r\n\(head)\r\n".utf8) + body
   }
 
   var allHeaders: [(name: String, value: String)] {
@@ -59,4 +70,24 @@ public struct HTTPAnswer: Sendable {
       ("Content-Security-Policy", policy),
     ] + headers.filter { $0.value.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
   }
+}
+
+/// Why a server does not do what a client asks for, before anything has been done.
+public struct HTTPRefusal: Sendable, Error {
+  /// The status.
+  public let status: Int
+  /// What happened, in a sentence.
+  public let sentence: String
+  /// Further headers.
+  public var headers: [(name: String, value: String)] = []
+
+  init(_ status: Int, _ sentence: String, closes: Bool = false) {
+    self.status = status
+    self.sentence = sentence
+    if closes { headers.append(("Connection", "close")) }
+    if status == 503 { headers.append(("Retry-After", "1")) }
+  }
+
+  /// As a line of text.
+  public static func text(_ refusal: HTTPRefusal) -> HTTPAnswer { .text(refusal.status, refusal.sentence) }
 }

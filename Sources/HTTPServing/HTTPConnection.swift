@@ -55,6 +55,15 @@ public struct HTTPConnection: Sendable, Hashable {
   /// The client's socket, or -1.
   public var socket: Int32 { pointer.map(mhd_socket) ?? -1 }
 
+  /// Whether there are more connections than there may be, and this is the one to be refused.
+  var isSurplus: Bool { others?.isSurplus(self) ?? false }
+
+  /// The request's body is to come from now on.
+  func bodyBegins() { others?.bodyBegins(self) }
+
+  /// Something is made for it, and its client need send nothing.
+  func keep() { others?.keep(self) }
+
   /// Nothing is done for it until it is resumed.
   public func suspend() {
     MHD_suspend_connection(pointer)

@@ -14,21 +14,47 @@ public final class HTTPDaemon: Sendable {
     public var connectionBytes = 32 << 10
     /// Connections at once.
     public var connections = 32
-    /// Whether a connection beyond them closes the oldest connection for which no answer is being made. Otherwise it
-    /// waits until one has ended, and clients that send nothing, or read nothing, could make it wait for long.
-    public var newestComesIn = true
+    /// What becomes of a connection beyond them.
+    public var surplus = Surplus.closesOldest
     /// Seconds after which a connection is closed on which nothing comes or goes.
     public var idleSeconds = 30
+    /// How fast a client has to send its request; nil for as slowly as `idleSeconds` allows.
+    public var leastPace: LeastPace?
 
     /// The bounds for a server with few clients.
     public init() {}
 
-    /// Connections beyond the most, where the newest comes in: those that are just being closed, or answered.
-    private var spare: Int { newestComesIn ? 16 : 0 }
+    /// Connections beyond the most: those that are just being closed, answered or refused.
+    private var spare: Int { surplus == .waits ? 0 : 16 }
     /// Connections that the library takes.
     var greatest: Int { connections + spare }
     /// Descriptors that the daemon has open at most: its connections, its listener, and what its thread is woken by.
     public var descriptors: Int { greatest + 4 }
+  }
+
+  /// What becomes of a connection when there are as many as there may be.
+  public enum Surplus: Sendable {
+    /// It comes in, and the oldest is closed for which no answer is being made.
+    case closesOldest
+    /// It waits until one has ended: clients that send nothing, or read nothing, could make it wait for long.
+    case waits
+    /// It comes in where there is one whose request was answered, which is closed. Else it is answered that there are
+    /// too many.
+    case isRefused
+  }
+
+  /// How fast a client has to send its request.
+  public struct LeastPace: Sendable, Equatable {
+    /// How long nothing may come, and how long the headers may take.
+    public var silence: Duration
+    /// Bytes of the body that come each second at least, over the same time.
+    public var bytesPerSecond: Int
+
+    /// A pace with its parts.
+    public init(silence: Duration = .seconds(10), bytesPerSecond: Int = 1000) {
+      self.silence = silence
+      self.bytesPerSecond = bytesPerSecond
+    }
   }
 
   /// A certificate with its key, both PEM text.
@@ -63,7 +89,10 @@ public final class HTTPDaemon: Sendable {
     _ address: ListenAddress, _ bounds: Bounds = Bounds(), security: TransportSecurity? = nil,
     accept: @escaping @Sendable (HTTPConnection, _ method: String, _ path: String) -> HTTPExchange
   ) throws(HTTPServingError) {
-    let core = DaemonCore(accept, bounds.newestComesIn ? OpenConnections(atMost: bounds.connections) : nil)
+    let connections =
+      bounds.surplus == .waits
+      ? nil : OpenConnections(atMost: bounds.connections, closesOldest: bounds.surplus == .closesOldest)
+    let core = DaemonCore(accept, connections)
     let started = address.withSocketAddress { socketAddress, isIPv6 in
       Self.start(core, socketAddress, isIPv6, bounds, security)
     }
@@ -88,6 +117,20 @@ public final class HTTPDaemon: Sendable {
       state.listener = MHD_quiesce_daemon(daemon)
     }
   }
+
+  /// Ends the connections of clients that send a request more slowly than they have to. To be called now and then.
+  ///
+  /// - Parameter answer: What they are sent before, a whole answer with its status line; nil for nothing.
+  func endSlowClients(_ least: LeastPace, answer: [UInt8]?) {
+    core.connections?.endSlow(least, now: .now, answer: answer)
+  }
+
+  /// The connections for which an answer is being made, and whose clients have closed them: the library does not look
+  /// at those that are suspended.
+  func abandonedConnections() -> [HTTPConnection] { core.connections?.abandoned() ?? [] }
+
+  /// Connections on which a body comes in, or an answer is being made.
+  var busyConnections: Int { core.connections?.busy ?? 0 }
 
   /// Closes every connection and waits for the threads to end: it blocks. Whoever has suspended connections resumes
   /// them before and suspends none afterwards. A second call does nothing.
@@ -116,11 +159,12 @@ public final class HTTPDaemon: Sendable {
   ) -> OpaquePointer? {
     var options = [
       mhd_option_memory(bounds.connectionBytes), mhd_option_connections(bounds.greatest),
-      mhd_option_idle(bounds.idleSeconds), mhd_option_target(targetArrived),
+      mhd_option_idle(bounds.idleSeconds),
     ]
     if bounds.threads > 1 { options.append(mhd_option_threads(bounds.threads)) }
     // Not retained: the daemon's owner has the core, and stops the daemon before it lets go of it.
     let context = Unmanaged.passUnretained(core).toOpaque()
+    options.append(mhd_option_target(targetArrived, context))
     if core.connections != nil { options.append(mhd_option_notify(connectionChanged, context)) }
     let flags = isIPv6 ? mhd_flags_poll | mhd_flags_ipv6 : mhd_flags_poll
     guard let security else {
@@ -154,7 +198,8 @@ open class HTTPExchange {
   /// - Returns: Whether the connection stays open.
   open func receive(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
 
-  /// The whole body is there, or the connection goes on after it was suspended: queues the answer, or suspends it.
+  /// The whole body is there, or the connection goes on after it was suspended: queues the answer, or suspends it. One
+  /// that was suspended in `begin` goes on with its body, if neither is done.
   ///
   /// - Returns: Whether the connection stays open.
   open func advance(_ connection: HTTPConnection) -> Bool { false }
@@ -195,6 +240,10 @@ private var pathWithZero: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bit
 private func targetArrived(
   _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
+  if let context, let connection {
+    let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
+    connections?.requestBegan(HTTPConnection(connection, among: connections))
+  }
   let path = String(cString: target).prefix { $0 != "?" }
   return path.contains("%00") ? pathWithZero : nil
 }
@@ -225,10 +274,13 @@ private func requestAdvanced(
   guard let known = state.pointee else {
     let exchange = core.accept(connected, String(cString: method), String(cString: path))
     state.pointee = Unmanaged.passRetained(exchange).toOpaque()
+    // Before it begins: one that keeps its connection waiting for something says so itself.
+    connected.bodyBegins()
     return exchange.begin(connected) ? mhd_yes : mhd_no
   }
   let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
   if count.pointee > 0, let data {
+    core.connections?.received(count.pointee, connected)
     let isWanted = exchange.receive(UnsafeRawBufferPointer(start: data, count: count.pointee))
     count.pointee = 0
     return isWanted ? mhd_yes : mhd_no

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Events for the browsers that listen, each for all of them (`text/event-stream`).
+/// Events for the clients that listen, each for all who listen to its topic (`text/event-stream`).
 ///
 /// Their number is bounded, and so is what is kept for one that does not read: it is let go, and comes again.
 public final class HTTPEvents: Sendable {
@@ -22,15 +22,34 @@ public final class HTTPEvents: Sendable {
   /// How many listen.
   public var listeners: Int { state.withLock { $0.listeners.count } }
 
-  /// Tells all of an event. Neither its name nor its data has a line break.
-  public func send(_ name: String, _ data: String = "") {
-    let bytes = Array("event: \(name)\ndata: \(data)\n\n".utf8)
-    for queue in state.withLock({ Array($0.listeners.values) }) { queue.add(bytes) }
+  /// Tells all who listen to a topic of an event. Neither its name nor its data has a line break.
+  public func send(_ name: String, _ data: String = "", to topic: String = "") {
+    add("event: \(name)\ndata: \(data)\n\n", to: topic)
+  }
+
+  /// Sends all who listen to a topic a line that is no event, so that nobody between takes the connection for idle, and
+  /// one whose client has gone is found.
+  public func beat(_ topic: String = "") { add(":\n\n", to: topic) }
+
+  /// Ends those who listen to a topic, once they have been sent what they were told.
+  public func end(_ topic: String) {
+    for queue in queues(topic) { queue.finish() }
+  }
+
+  private func add(_ text: String, to topic: String) {
+    let bytes = Array(text.utf8)
+    for queue in queues(topic) { queue.add(bytes) }
+  }
+
+  private func queues(_ topic: String) -> [EventQueue] {
+    state.withLock { $0.listeners.values.filter { $0.topic == topic } }
   }
 
   /// A listener's body; nil where there are too many already, or the server stops.
-  func open(_ connection: HTTPConnection) -> HTTPBodyReader? {
-    let queue = EventQueue(connection)
+  func open(
+    _ connection: HTTPConnection, topic: String, closed: @escaping @Sendable () -> Void
+  ) -> HTTPBodyReader? {
+    let queue = EventQueue(connection, topic)
     let isOpen = state.withLock { state in
       guard !state.isClosed, state.listeners.count < most else { return false }
       state.listeners[ObjectIdentifier(queue)] = queue
@@ -39,7 +58,10 @@ public final class HTTPEvents: Sendable {
     guard isOpen else { return nil }
     // The browser hears at once that it listens, and comes again after so many milliseconds if it is let go.
     queue.add(Array("retry: 3000\n\n".utf8))
-    return EventBody(queue) { [weak self] in self?.remove(queue) }
+    return EventBody(queue) { [weak self] in
+      self?.remove(queue)
+      closed()
+    }
   }
 
   private func remove(_ queue: EventQueue) {
@@ -47,7 +69,7 @@ public final class HTTPEvents: Sendable {
   }
 
   /// Ends all of them, and opens none from now on.
-  func close() {
+  public func close() {
     let queues = state.withLock { state in
       state.isClosed = true
       return Array(state.listeners.values)
@@ -61,16 +83,21 @@ private final class EventQueue: Sendable {
   private struct State {
     var pending: [UInt8] = []
     var isSuspended = false
+    /// Nothing more is sent.
     var isOver = false
+    /// Nothing more is to come.
+    var isFinished = false
   }
 
   private static let largest = 64 << 10
 
+  let topic: String
   private let connection: HTTPConnection
   private let state = Mutex(State())
 
-  init(_ connection: HTTPConnection) {
+  init(_ connection: HTTPConnection, _ topic: String) {
     self.connection = connection
+    self.topic = topic
   }
 
   func add(_ bytes: [UInt8]) {
@@ -81,6 +108,9 @@ private final class EventQueue: Sendable {
   }
 
   func end() { change { $0.isOver = true } }
+
+  /// Ends when all is sent.
+  func finish() { change { $0.isFinished = true } }
 
   /// Changes what there is to be sent, and has the connection go on if it waits for that.
   private func change(_ body: (inout State) -> Void) {
@@ -98,6 +128,7 @@ private final class EventQueue: Sendable {
       if state.isOver { return .end }
       let count = min(buffer.count, state.pending.count)
       guard count > 0 else {
+        if state.isFinished { return .end }
         state.isSuspended = true
         connection.suspend()
         return .bytes(0)

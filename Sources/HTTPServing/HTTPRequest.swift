@@ -4,8 +4,10 @@ public struct HTTPRequest: Sendable {
   public enum Method: String, Sendable {
     /// It is read; HEAD is answered by the same page.
     case get = "GET"
-    /// A form is sent to it.
+    /// A form, or something else, is sent to it.
     case post = "POST"
+    /// What it shows is taken away.
+    case delete = "DELETE"
   }
 
   /// What is done.
@@ -22,6 +24,10 @@ public struct HTTPRequest: Sendable {
   public let cookies: FormValues
   /// The headers, by their names in lower case.
   public let headers: FormValues
+  /// The body, where the route takes one as it is.
+  public var body: [UInt8] = []
+  /// The file that was sent, where the route takes one; nil where the body is no multipart form.
+  public var upload: HTTPUpload?
 
   /// A request with its parts, as a test makes one.
   public init(
@@ -37,26 +43,39 @@ public struct HTTPRequest: Sendable {
     self.headers = headers
   }
 
+  /// Reads a request whose headers are there.
+  init(_ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, form: FormValues = FormValues())
+  {
+    self.init(
+      match.route.method, path, parameters: match.parameters, query: connection.query, form: form,
+      cookies: connection.cookies, headers: connection.headers)
+  }
+
   /// Reads a request whose body is there.
   static func read(
-    _ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, _ body: [UInt8]
-  ) -> Result<HTTPRequest, RefusedRequest> {
-    let headers = connection.headers
-    var form = FormValues()
-    if match.route.method == .post {
-      let type = headers["content-type"].flatMap { $0.split(separator: ";").first }?.lowercased()
+    _ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, _ body: [UInt8],
+    _ upload: HTTPUpload?
+  ) -> Result<HTTPRequest, HTTPRefusal> {
+    switch match.route.body {
+    case .none: return .success(HTTPRequest(match, path: path, connection))
+    case .form:
+      let type = connection.header("Content-Type").flatMap { $0.split(separator: ";").first }?.lowercased()
       guard type == "application/x-www-form-urlencoded" else {
-        return .failure(RefusedRequest(.text(415, "A form is sent as application/x-www-form-urlencoded.")))
+        return .failure(HTTPRefusal(415, "A form is sent as application/x-www-form-urlencoded."))
       }
-      guard let read = FormValues(encoded: body) else {
-        return .failure(RefusedRequest(.text(400, "The form is not UTF-8, or not encoded as a form.")))
+      guard let form = FormValues(encoded: body) else {
+        return .failure(HTTPRefusal(400, "The form is not UTF-8, or not encoded as a form."))
       }
-      form = read
+      return .success(HTTPRequest(match, path: path, connection, form: form))
+    case .bytes:
+      var request = HTTPRequest(match, path: path, connection)
+      request.body = body
+      return .success(request)
+    case .upload:
+      var request = HTTPRequest(match, path: path, connection)
+      request.upload = upload
+      return .success(request)
     }
-    return .success(
-      HTTPRequest(
-        match.route.method, path, parameters: match.parameters, query: connection.query, form: form,
-        cookies: connection.cookies, headers: headers))
   }
 }
 

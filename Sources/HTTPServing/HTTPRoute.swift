@@ -7,20 +7,61 @@ public struct HTTPRoute: Sendable {
   /// Whether it is answered by whatever name the server was asked; otherwise a server on the loopback answers by the
   /// loopback's names alone. To be allowed only where the page asks who reads it.
   public var answersAnyName = false
+  let body: Body
   let answer: @Sendable (HTTPRequest) async -> HTTPAnswer
+
+  /// What of a request's body the page takes.
+  enum Body: Sendable {
+    /// Nothing; it is thrown away.
+    case none
+    /// The fields of a form.
+    case form
+    /// All of it, of any kind, up to so many bytes.
+    case bytes(Int)
+    /// A file, once whoever sends it was let in: nil lets in, an answer refuses.
+    case upload(UploadForm, admit: @Sendable (HTTPRequest) async -> HTTPAnswer?)
+  }
 
   /// A page that GET and HEAD ask for.
   public init(_ path: String, _ answer: @escaping @Sendable () async -> HTTPAnswer) {
     self.init(.get, path) { _ in await answer() }
   }
 
-  /// A page that is made from its request.
+  /// A page that is made from its request; to `post` a form is sent.
   public init(
     _ method: HTTPRequest.Method, _ path: String,
     _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
   ) {
+    self.init(method, path, method == .post ? .form : .none, answer)
+  }
+
+  /// A page that is made from its request and the whole of its body.
+  ///
+  /// - Parameter bytes: How many the body may have.
+  public init(
+    _ method: HTTPRequest.Method, _ path: String, bodyUpTo bytes: Int,
+    _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
+  ) {
+    self.init(method, path, .bytes(bytes), answer)
+  }
+
+  /// A page to which a file is sent.
+  ///
+  /// - Parameter admit: Called when the headers are there, before the body is read: nil lets it in, an answer refuses.
+  public init(
+    upload form: UploadForm, to path: String, admit: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer?,
+    _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
+  ) {
+    self.init(.post, path, .upload(form, admit: admit), answer)
+  }
+
+  private init(
+    _ method: HTTPRequest.Method, _ path: String, _ body: Body,
+    _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
+  ) {
     self.method = method
     self.path = path
+    self.body = body
     self.answer = answer
   }
 }
@@ -44,21 +85,21 @@ struct HTTPRoutes: Sendable {
   }
 
   /// The route that answers a request, or what is said where there is none.
-  func match(method: String, path: String) -> Result<Match, RefusedRequest> {
+  func match(method: String, path: String) -> Result<Match, HTTPRefusal> {
     let found =
       fixed[path].map { routes in routes.map { Match(route: $0, parameters: []) } }
       ?? patterns.compactMap { route in
         Self.parameters(of: path, in: route.path).map { Match(route: route, parameters: $0) }
       }
     guard !found.isEmpty else {
-      return .failure(RefusedRequest(.text(404, "There is no such page. There are: \(paths)")))
+      return .failure(HTTPRefusal(404, "There is no such page. There are: \(paths)"))
     }
     let asked = HTTPRequest.Method(rawValue: method == "HEAD" ? "GET" : method)
     if let match = found.first(where: { $0.route.method == asked }) { return .success(match) }
-    let allowed = found.flatMap { $0.route.method == .get ? ["GET", "HEAD"] : ["POST"] }
-    var refusal = HTTPAnswer.text(405, "This page is asked for by \(allowed.joined(separator: ", ")).")
+    let allowed = found.flatMap { $0.route.method == .get ? ["GET", "HEAD"] : [$0.route.method.rawValue] }
+    var refusal = HTTPRefusal(405, "This page is asked for by \(allowed.joined(separator: ", ")).")
     refusal.headers.append(("Allow", allowed.joined(separator: ", ")))
-    return .failure(RefusedRequest(refusal))
+    return .failure(refusal)
   }
 
   private static func parameters(of path: String, in pattern: String) -> [String]? {

@@ -16,35 +16,77 @@ public final class HTTPServer: Sendable {
     public var body = 4096
     /// Bytes of a form; a larger one is refused with 413.
     public var form = 64 << 10
+    /// Bytes that files which are being sent, or looked at, take in memory together; beyond them 503 is answered.
+    public var uploads = 256 << 20
+    /// Whether what is made for a client ends when the client goes.
+    public var endsWithClient = false
 
     /// The usual bounds.
     public init() {}
   }
 
+  /// How often slow clients, and those that have gone, are looked for.
+  private static let lookEvery: Duration = .milliseconds(250)
+
   private let daemon: HTTPDaemon
   private let core: ServerCore
+  private let watch: Task<Void, Never>?
 
   /// Where it listens, with the port that the system chose.
   public var address: ListenAddress { daemon.address }
 
   /// Starts to serve.
   ///
-  /// - Parameter events: What some of the routes answer with, which ends when the server stops.
+  /// - Parameters:
+  ///   - security: With which it speaks TLS; nil for plain HTTP.
+  ///   - events: What some of the routes answer with, which ends when the server stops.
+  ///   - refuse: How it words what it refuses by itself.
   /// - Throws: `HTTPServingError` where the address cannot be listened on.
   public init(
-    _ address: ListenAddress, _ routes: [HTTPRoute], bounds: Bounds = Bounds(), events: HTTPEvents? = nil
+    _ address: ListenAddress, _ routes: [HTTPRoute], bounds: Bounds = Bounds(),
+    security: HTTPDaemon.TransportSecurity? = nil, events: HTTPEvents? = nil,
+    refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer = HTTPRefusal.text
   ) throws(HTTPServingError) {
-    let core = ServerCore(routes, bounds, events, isLoopback: address.isLoopback)
-    daemon = try HTTPDaemon(address, bounds.daemon) { _, method, path in
+    let core = ServerCore(routes, bounds, events, isLoopback: address.isLoopback, refuse)
+    let daemon = try HTTPDaemon(address, bounds.daemon, security: security) { _, method, path in
       PageExchange(core, method: method, path: path)
     }
     self.core = core
+    self.daemon = daemon
+    guard bounds.endsWithClient || bounds.daemon.leastPace != nil else {
+      watch = nil
+      return
+    }
+    let tooSlow = security == nil ? core.answer(ServerCore.tooSlow).wholeText : nil
+    watch = Task { [weak daemon] in
+      while (try? await Task.sleep(for: Self.lookEvery)) != nil, let daemon {
+        if let least = bounds.daemon.leastPace { daemon.endSlowClients(least, answer: tooSlow) }
+        if bounds.endsWithClient { core.abandon(daemon.abandonedConnections()) }
+      }
+    }
   }
 
-  deinit { core.close() }
+  deinit {
+    watch?.cancel()
+    core.close()
+  }
+
+  /// Waits until no request is under way, or the time has passed, or nobody wants to wait any longer.
+  public func idle(within time: Duration, isHurried: @Sendable () -> Bool = { false }) async {
+    let until = ContinuousClock.now + time
+    // Looked at, not waited for: the library tells of a request's end on its own threads only, before the last byte of
+    // its answer has gone.
+    while busy > 0, ContinuousClock.now < until, !isHurried() {
+      try? await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
+  /// Connections on which a request's body comes in, or its answer is being made.
+  var busy: Int { daemon.busyConnections }
 
   /// Stops: no new connection, pages that are being made are answered with 503. It returns when all is closed.
   public func stop() async {
+    watch?.cancel()
     daemon.quiesce()
     core.close()
     let daemon = daemon
@@ -62,25 +104,45 @@ final class ServerCore: Sendable {
     var pending: [UInt64: PendingPage] = [:]
   }
 
+  static let isStopping = HTTPRefusal(503, "The program is stopping.")
+  static let tooMany = HTTPRefusal(503, "There are too many connections. Try again later.", closes: true)
+  static let tooLarge = HTTPRefusal(413, "The request's body is too large.")
+  static let noMemory = HTTPRefusal(503, "Too much is being sent at once. Try again later.")
+  static let tooSlow = HTTPRefusal(408, "The request came in too slowly.", closes: true)
+
   private let routes: HTTPRoutes
   private let events: HTTPEvents?
   private let asksForName: Bool
+  private let refuse: @Sendable (HTTPRefusal) -> HTTPAnswer
   private let state = Mutex(State())
   let bounds: HTTPServer.Bounds
+  let uploads: BodyBudget
 
-  init(_ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, _ events: HTTPEvents?, isLoopback: Bool) {
+  init(
+    _ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, _ events: HTTPEvents?, isLoopback: Bool,
+    _ refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer
+  ) {
     self.routes = HTTPRoutes(routes)
     self.bounds = bounds
     self.events = events
+    self.refuse = refuse
     asksForName = isLoopback
+    uploads = BodyBudget(bounds.uploads)
+  }
+
+  /// What is sent to who is refused.
+  func answer(_ refusal: HTTPRefusal) -> HTTPAnswer {
+    var answer = refuse(refusal)
+    answer.headers += refusal.headers
+    return answer
   }
 
   /// The page that a request is for, or why there is none.
-  func route(method: String, path: String, host: String?) -> Result<HTTPRoutes.Match, RefusedRequest> {
+  func route(method: String, path: String, host: String?) -> Result<HTTPRoutes.Match, HTTPRefusal> {
     let match = routes.match(method: method, path: path)
     guard !asksForName || (try? match.get())?.route.answersAnyName == true || Self.isThisMachine(host) else {
       // A page of the web whose name was made to stand for 127.0.0.1 would else read it by somebody's browser.
-      return .failure(RefusedRequest(.text(421, "This server is reached as 127.0.0.1 or localhost alone.")))
+      return .failure(HTTPRefusal(421, "This server is reached as 127.0.0.1 or localhost alone."))
     }
     return match
   }
@@ -94,6 +156,17 @@ final class ServerCore: Sendable {
 
   /// Suspends a connection and begins to make its page; false when the server is closing.
   func make(_ route: HTTPRoute, _ request: HTTPRequest, _ page: PendingPage) -> Bool {
+    let told =
+      route.method == .get
+      ? "The page took too long."
+      : "This took too long and was stopped. A part of it may be done: look before you send it again."
+    return wait(page, orSay: told) { await route.answer(request) }
+  }
+
+  /// Suspends a connection and has something decided of it: what is to be answered, or nil for it to go on.
+  func wait(
+    _ page: PendingPage, orSay told: String, for decision: @escaping @Sendable () async -> HTTPAnswer?
+  ) -> Bool {
     // Under the lock, so that none is suspended after `close` has resumed them.
     let number: UInt64? = state.withLock { state in
       guard !state.isClosed else { return nil }
@@ -103,22 +176,27 @@ final class ServerCore: Sendable {
       return state.lastNumber
     }
     guard let number else { return false }
-    let work = Task { finish(number, await route.answer(request)) }
+    let work = Task { finish(number, await decision()) }
     let limit = Task { [bounds] in
       do { try await Task.sleep(for: bounds.answer) } catch { return }  // it was made before
-      let told =
-        route.method == .post
-        ? "This took too long and was stopped. A part of it may be done: look before you send the form again."
-        : "The page took too long."
-      finish(number, .text(503, told))
+      finish(number, answer(HTTPRefusal(503, told)))
       work.cancel()
     }
+    page.whenAbandoned { work.cancel() }
     page.whenFinished { limit.cancel() }
     return true
   }
 
-  private func finish(_ number: UInt64, _ answer: HTTPAnswer) {
+  private func finish(_ number: UInt64, _ answer: HTTPAnswer?) {
     state.withLock { $0.pending.removeValue(forKey: number) }?.finish(answer)
+  }
+
+  /// Ends what is made for connections whose clients have gone.
+  func abandon(_ connections: [HTTPConnection]) {
+    guard !connections.isEmpty else { return }
+    let gone = Set(connections)
+    let pages = state.withLock { $0.pending.values.filter { gone.contains($0.connection) } }
+    for page in pages { page.abandon() }
   }
 
   /// Answers all pages that are being made, and makes none from now on.
@@ -128,25 +206,19 @@ final class ServerCore: Sendable {
       state.isClosed = true
       return state.pending.values
     }
-    for page in pending { page.finish(.text(503, "The program is stopping.")) }
+    for page in pending { page.finish(answer(Self.isStopping)) }
     events?.close()
   }
 }
 
-/// Why a request gets no page.
-struct RefusedRequest: Error {
-  let answer: HTTPAnswer
-
-  init(_ answer: HTTPAnswer) {
-    self.answer = answer
-  }
-}
-
-/// A page that is being made, while its connection is suspended.
+/// A page that is being made, or something that is decided of a request, while its connection is suspended.
 final class PendingPage: Sendable {
   private struct State {
+    var isFinished = false
+    var isAbandoned = false
     var answer: HTTPAnswer?
     var whenFinished: (@Sendable () -> Void)?
+    var whenAbandoned: (@Sendable () -> Void)?
   }
 
   let connection: HTTPConnection
@@ -156,22 +228,46 @@ final class PendingPage: Sendable {
     self.connection = connection
   }
 
-  /// What there is to be sent.
+  /// What there is to be sent; nil where the request goes on, or nothing was decided yet.
   var answer: HTTPAnswer? { state.withLock { $0.answer } }
+
+  /// Whether it was decided what becomes of the request.
+  var isFinished: Bool { state.withLock { $0.isFinished } }
 
   /// Calls the closure when it is finished, at once if it is.
   func whenFinished(_ body: @escaping @Sendable () -> Void) {
     let isFinished = state.withLock { state in
-      if state.answer == nil { state.whenFinished = body }
-      return state.answer != nil
+      if !state.isFinished { state.whenFinished = body }
+      return state.isFinished
     }
     if isFinished { body() }
   }
 
-  /// The connection goes on with this answer. Called once.
-  func finish(_ answer: HTTPAnswer) {
+  /// Calls the closure when the client has gone, at once if it has.
+  func whenAbandoned(_ body: @escaping @Sendable () -> Void) {
+    let isAbandoned = state.withLock { state in
+      if !state.isAbandoned, !state.isFinished { state.whenAbandoned = body }
+      return state.isAbandoned
+    }
+    if isAbandoned { body() }
+  }
+
+  /// The client has gone.
+  func abandon() {
+    let told = state.withLock { state in
+      state.isAbandoned = true
+      defer { state.whenAbandoned = nil }
+      return state.whenAbandoned
+    }
+    told?()
+  }
+
+  /// The connection goes on with this answer, or without one. Called once.
+  func finish(_ answer: HTTPAnswer?) {
     let told = state.withLock { state in
       state.answer = answer
+      state.isFinished = true
+      state.whenAbandoned = nil
       defer { state.whenFinished = nil }
       return state.whenFinished
     }
@@ -182,12 +278,23 @@ final class PendingPage: Sendable {
 
 /// One request for a page.
 private final class PageExchange: HTTPExchange {
+  /// Bytes of a body without an announced length that are read after it was refused, so that the client reads why.
+  private static let readAnyway = 64 << 20
+  /// Bytes of a form beside its file: boundaries and headers.
+  private static let formOverhead = 64 << 10
+
   private let core: ServerCore
   private let method: String
   private let path: String
   private var match: HTTPRoutes.Match?
+  /// Whether the client is let in, where its body is read only then.
+  private var admission: PendingPage?
   private var page: PendingPage?
+  /// What is answered at the body's end, which nobody reads any more.
+  private var refusal: HTTPAnswer?
   private var body: [UInt8] = []
+  private var upload: MultipartUpload?
+  private var lease: BodyLease?
   private var bodyBytes = 0
 
   init(_ core: ServerCore, method: String, path: String) {
@@ -197,19 +304,28 @@ private final class PageExchange: HTTPExchange {
   }
 
   override func begin(_ connection: HTTPConnection) -> Bool {
+    if connection.isSurplus { return deliver(core.answer(ServerCore.tooMany), connection) }
     if let fault = faultOfHeaders(connection) {
-      var answer = HTTPAnswer.text(400, fault)
-      answer.headers.append(("Connection", "close"))
-      return deliver(answer, connection)
+      return deliver(core.answer(HTTPRefusal(400, fault, closes: true)), connection)
     }
+    let match: HTTPRoutes.Match
     switch core.route(method: method, path: path, host: connection.header("Host")) {
-    case .failure(let refused): return deliver(refused.answer, connection)
-    case .success(let match): self.match = match
+    case .failure(let refused): return deliver(core.answer(refused), connection)
+    case .success(let found): match = found
     }
+    self.match = match
     if let length = connection.header("Content-Length"), Int(length).map({ $0 > bodyLimit }) ?? true {
-      return deliver(.text(413, "The request's body is too large."), connection)
+      return refuse(core.answer(ServerCore.tooLarge), connection)
     }
-    return true
+    guard case .upload(let form, let admit) = match.route.body else { return true }
+    upload = MultipartUpload(form, contentType: connection.header("Content-Type") ?? "")
+    lease = BodyLease(core.uploads)
+    let admission = PendingPage(connection)
+    self.admission = admission
+    connection.keep()
+    let request = HTTPRequest(match, path: path, connection)
+    return core.wait(admission, orSay: "The program is busy. Try again later.") { await admit(request) }
+      || deliver(core.answer(ServerCore.isStopping), connection)
   }
 
   /// What a proxy before this server may have read otherwise than it does: then what follows may be anybody's.
@@ -224,37 +340,88 @@ private final class PageExchange: HTTPExchange {
     return nil
   }
 
-  private var takesForm: Bool { match?.route.method == .post }
-  private var bodyLimit: Int { takesForm ? core.bounds.form : core.bounds.body }
+  private var bodyLimit: Int {
+    switch match?.route.body {
+    case .form: core.bounds.form
+    case .bytes(let limit): limit
+    case .upload(let form, _): form.fileLimit + Self.formOverhead
+    case .some(.none), nil: core.bounds.body
+    }
+  }
+
+  /// Answers a request whose body has not been read. Where a file is coming in that is read to its end first: a client
+  /// that is still sending when the connection is closed would not see why.
+  private func refuse(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
+    let length = connection.header("Content-Length").flatMap { Int($0) } ?? 0
+    guard case .upload = match?.route.body, length <= Self.readAnyway, connection.header("Expect") == nil
+    else {
+      return deliver(answer, connection)
+    }
+    discard(answer)
+    connection.bodyBegins()
+    return true
+  }
+
+  /// Keeps nothing of the body, and answers this at its end.
+  private func discard(_ answer: HTTPAnswer) {
+    refusal = answer
+    upload = nil
+    lease = nil
+  }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bodyBytes += bytes.count
-    // One that did not announce its length.
-    guard bodyBytes <= bodyLimit else { return false }
-    if takesForm { body += bytes }
+    if refusal != nil { return bodyBytes <= Self.readAnyway }
+    guard bodyBytes <= bodyLimit else {
+      // One that did not announce its length.
+      guard case .upload = match?.route.body else { return false }
+      discard(core.answer(ServerCore.tooLarge))
+      return true
+    }
+    switch match?.route.body {
+    case .form, .bytes: body += bytes
+    case .upload:
+      upload?.receive(bytes)
+      if lease?.grow(to: upload?.heldBytes ?? 0) == false { discard(core.answer(ServerCore.noMemory)) }
+    default: break
+    }
     return true
   }
 
   override func advance(_ connection: HTTPConnection) -> Bool {
+    if let admission {
+      self.admission = nil
+      guard admission.isFinished else { return false }
+      if let answer = admission.answer { return refuse(answer, connection) }
+      connection.bodyBegins()
+      return true
+    }
+    if let refusal { return deliver(refusal, connection) }
     if let page { return page.answer.map { deliver($0, connection) } ?? false }
     guard let match else { return false }
+    var file: HTTPUpload?
+    if let upload, let lease { file = HTTPUpload(upload, lease) }
     let request: HTTPRequest
-    switch HTTPRequest.read(match, path: path, connection, body) {
-    case .failure(let refused): return deliver(refused.answer, connection)
+    switch HTTPRequest.read(match, path: path, connection, body, file) {
+    case .failure(let refused): return deliver(core.answer(refused), connection)
     case .success(let read): request = read
     }
+    body = []
+    upload = nil
     let page = PendingPage(connection)
     self.page = page
     return core.make(match.route, request, page)
-      || deliver(.text(503, "The program is stopping."), connection)
+      || deliver(core.answer(ServerCore.isStopping), connection)
   }
+
+  override func end() { lease?.end() }
 
   private func deliver(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
     guard let events = answer.events else {
       return connection.answer(answer.status, answer.allHeaders, answer.body)
     }
-    guard let body = events.source.open(connection) else {
-      return deliver(.text(503, "Too many browsers listen to events already."), connection)
+    guard let body = events.source.open(connection, topic: events.topic, closed: events.closed) else {
+      return deliver(core.answer(HTTPRefusal(503, "Too many listen to events already.")), connection)
     }
     events.opened()
     return connection.answer(answer.status, answer.allHeaders, length: nil, body)

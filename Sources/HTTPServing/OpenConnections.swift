@@ -1,50 +1,198 @@
+internal import Clinux
+internal import Formatting
 internal import Glibc
 internal import Synchronization
 
-/// The connections of a daemon, so that a new one always comes in: clients that connect and send nothing, or a byte now
-/// and then, or do not read what they asked for, could otherwise take every place.
+/// The connections of a daemon, and how far each has come: so that a new one comes in or is refused in words, that a
+/// client which sends too slowly is told so, and that one which has gone is not waited for.
 final class OpenConnections: Sendable {
+  /// What a connection is about.
+  private enum Stage {
+    /// Its request was answered, or has ended: for its client to read the answer, and to send another request.
+    case answered
+    /// A request's first line or headers are awaited, since then.
+    case headers(since: ContinuousClock.Instant)
+    /// A body comes in.
+    case body(BodyPace)
+    /// A whole request is there, or its headers, and what comes of it is being made or never ends.
+    case kept
+  }
+
   private struct Open {
-    let connection: HTTPConnection
     let socket: Int32
-    /// It has sent a whole request, whose answer is being made or never ends.
-    var isKept = false
+    /// The order in which they came.
+    let number: UInt64
+    var stage: Stage
+    /// Whether it came when there were as many as there may be, and is to be refused.
+    var isSurplus = false
+  }
+
+  private struct State {
+    var open: [HTTPConnection: Open] = [:]
+    var lastNumber: UInt64 = 0
   }
 
   private let most: Int
-  /// In the order in which they came.
-  private let open = Mutex<[Open]>([])
+  private let closesOldest: Bool
+  private let state = Mutex(State())
 
-  init(atMost most: Int) {
+  /// - Parameter closesOldest: Whether one too many closes the oldest that is not kept; otherwise it closes the oldest
+  ///   that was answered, or else is refused itself.
+  init(atMost most: Int, closesOldest: Bool) {
     self.most = most
+    self.closesOldest = closesOldest
   }
 
-  /// A connection was taken. Where there is one too many, the oldest that is not kept ends: the library sees it as
-  /// closed by its client. Its socket is still this process's, for `ended` is called before it is closed.
+  /// A connection was taken. One that ends for it is seen by the library as closed by its client; its socket is still
+  /// this process's, for `ended` is called before it is closed.
   func began(_ connection: HTTPConnection) {
-    open.withLock { open in
-      if open.count >= most, let oldest = open.firstIndex(where: { !$0.isKept }) {
-        shutdown(open.remove(at: oldest).socket, Int32(SHUT_RDWR))
+    let socket = connection.socket
+    state.withLock { state in
+      var isSurplus = false
+      if state.open.count >= most {
+        if let oldest = oldestToClose(state) {
+          state.open[oldest].map { _ = shutdown($0.socket, Int32(SHUT_RDWR)) }
+          state.open[oldest] = nil
+        } else {
+          isSurplus = !closesOldest
+        }
       }
-      open.append(Open(connection: connection, socket: connection.socket))
+      state.lastNumber += 1
+      state.open[connection] = Open(
+        socket: socket, number: state.lastNumber, stage: .headers(since: .now), isSurplus: isSurplus)
     }
+  }
+
+  private func oldestToClose(_ state: State) -> HTTPConnection? {
+    state.open.filter { _, open in
+      switch open.stage {
+      case .kept: false
+      case .answered: true
+      case .headers, .body: closesOldest
+      }
+    }.min { $0.value.number < $1.value.number }?.key
   }
 
   /// Its socket is about to be closed.
   func ended(_ connection: HTTPConnection) {
-    open.withLock { open in open.removeAll { $0.connection == connection } }
+    state.withLock { $0.open[connection] = nil }
+  }
+
+  /// Whether there are too many, and it is the one to be refused.
+  func isSurplus(_ connection: HTTPConnection) -> Bool {
+    state.withLock { $0.open[connection]?.isSurplus ?? false }
+  }
+
+  /// The first line of a request is there.
+  func requestBegan(_ connection: HTTPConnection) {
+    state.withLock { state in
+      guard case .answered = state.open[connection]?.stage else { return }
+      state.open[connection]?.stage = .headers(since: .now)
+    }
+  }
+
+  /// A request's body is read from now on.
+  func bodyBegins(_ connection: HTTPConnection) {
+    change(connection, .body(BodyPace(at: .now)))
+  }
+
+  /// Bytes of a body came.
+  func received(_ count: Int, _ connection: HTTPConnection) {
+    state.withLock { state in
+      guard case .body(var pace) = state.open[connection]?.stage else { return }
+      pace.received(count, at: .now)
+      state.open[connection]?.stage = .body(pace)
+    }
   }
 
   /// Its request is there: what it asked for is being made.
-  func keep(_ connection: HTTPConnection) { mark(connection, true) }
+  func keep(_ connection: HTTPConnection) { change(connection, .kept) }
 
   /// Its whole answer is there, for it to read or not, or its request has ended.
-  func letGo(_ connection: HTTPConnection) { mark(connection, false) }
+  func letGo(_ connection: HTTPConnection) { change(connection, .answered) }
 
-  private func mark(_ connection: HTTPConnection, _ isKept: Bool) {
-    open.withLock { open in
-      guard let index = open.firstIndex(where: { $0.connection == connection }) else { return }
-      open[index].isKept = isKept
+  private func change(_ connection: HTTPConnection, _ stage: Stage) {
+    state.withLock { $0.open[connection]?.stage = stage }
+  }
+
+  /// Ends the connections whose clients send a request too slowly: those whose request has begun are sent an answer.
+  ///
+  /// - Parameter answer: What they are sent; nil to be closed without words, as over TLS, where only the library's
+  ///   thread may write.
+  func endSlow(_ least: HTTPDaemon.LeastPace, now: ContinuousClock.Instant, answer: [UInt8]?) {
+    state.withLock { state in
+      for (connection, open) in state.open {
+        switch open.stage {
+        case .headers(let since) where now - since > least.silence: break
+        case .body(var pace):
+          guard pace.isTooSlow(least, at: now) else {
+            state.open[connection]?.stage = .body(pace)
+            continue
+          }
+        default: continue
+        }
+        // Nothing else is being sent: an answer is begun when the whole request is there.
+        if let answer {
+          _ = answer.withUnsafeBytes {
+            send(open.socket, $0.baseAddress, $0.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL))
+          }
+        }
+        shutdown(open.socket, Int32(SHUT_RDWR))
+        state.open[connection] = nil
+      }
     }
+  }
+
+  /// How many have a request under way.
+  var busy: Int {
+    state.withLock { state in
+      state.open.values.count {
+        switch $0.stage {
+        case .kept, .body: true
+        case .answered, .headers: false
+        }
+      }
+    }
+  }
+
+  /// Those for which something is being made, and whose clients have closed them.
+  func abandoned() -> [HTTPConnection] {
+    state.withLock { state in
+      let kept = state.open.filter { if case .kept = $1.stage { true } else { false } }
+      guard !kept.isEmpty else { return [] }
+      // poll() and epoll share the values of their events.
+      var descriptors = kept.map {
+        pollfd(fd: $0.value.socket, events: Int16(linux_epoll_rdhup), revents: 0)
+      }
+      guard poll(&descriptors, nfds_t(descriptors.count), 0) > 0 else { return [] }
+      return zip(kept.keys, descriptors).filter { $1.revents != 0 }.map { $0.0 }
+    }
+  }
+}
+
+/// How fast a body comes in.
+struct BodyPace {
+  private var lastAt: ContinuousClock.Instant
+  private var windowBegan: ContinuousClock.Instant
+  private var windowBytes = 0
+
+  init(at now: ContinuousClock.Instant) {
+    (lastAt, windowBegan) = (now, now)
+  }
+
+  mutating func received(_ count: Int, at now: ContinuousClock.Instant) {
+    lastAt = now
+    windowBytes += count
+  }
+
+  /// Whether nothing has come for so long, or too little within that time. Looked at again and again: what came fast
+  /// before does not count for what comes slowly now.
+  mutating func isTooSlow(_ least: HTTPDaemon.LeastPace, at now: ContinuousClock.Instant) -> Bool {
+    if now - lastAt > least.silence { return true }
+    let passed = now - windowBegan
+    guard passed >= least.silence else { return false }
+    if Double(windowBytes) < Double(least.bytesPerSecond) * passed.inSeconds { return true }
+    (windowBegan, windowBytes) = (now, 0)
+    return false
   }
 }

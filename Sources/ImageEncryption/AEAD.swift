@@ -100,4 +100,27 @@ enum Sodium {
         advice: "See OPENSSL_CONF: a configuration that is confined to other algorithms leaves it out.")
     }
   }
+
+  /// So many bytes of the system's source of randomness.
+  ///
+  /// - Throws: `unavailable`.
+  static func randomBytes(_ count: Int) throws(ImageEncryptionError) -> [UInt8] {
+    try prepare()
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+      guard let start = buffer.baseAddress else { return }  // there is room
+      randombytes_buf(start, count)
+      filled = count
+    }
+  }
+
+  /// Bytes in base64: with padding, or in the form for addresses, without.
+  static func base64(_ bytes: [UInt8], isForAddresses: Bool = false) -> String {
+    // With room for a zero at the end.
+    let room = (bytes.count + 2) / 3 * 4 + 1
+    var text = [CChar](repeating: 0, count: room)
+    _ = sodium_bin2base64(
+      &text, room, bytes, bytes.count,
+      isForAddresses ? sodium_base64_VARIANT_URLSAFE_NO_PADDING : sodium_base64_VARIANT_ORIGINAL)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
 }

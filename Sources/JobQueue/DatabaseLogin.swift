@@ -89,6 +89,8 @@ public enum DatabaseRole: String, CaseIterable, Sendable {
   case privacy
   /// Removes what is past its time.
   case retention
+  /// Runs `analysis-gateway`: acts for the users whose tokens it is given.
+  case gateway
 
   /// Its name in an installation whose roles begin with a prefix.
   public func name(prefix: String) -> String { "\(prefix)_\(rawValue)" }

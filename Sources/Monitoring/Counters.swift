@@ -87,6 +87,9 @@ public final class Counter: Sendable {
 public final class Gauge: Sendable {
   private let level = Atomic<Int>(0)
 
+  /// Makes one that no set of counters names.
+  public init() {}
+
   /// States the number.
   public func set(_ number: Int) {
     level.store(number, ordering: .relaxed)

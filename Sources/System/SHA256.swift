@@ -76,4 +76,10 @@ public enum Hexadecimal {
     }
     return String(decoding: text, as: UTF8.self)
   }
+
+  /// Random bytes of the system, which nobody guesses.
+  public static func random(bytes count: Int) -> String {
+    var random = SystemRandomNumberGenerator()
+    return text(of: (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+  }
 }

@@ -102,23 +102,6 @@ struct UploadTests {
     #expect(answer.status == 200, "\(answer.text)")
   }
 
-  @Test("A form is read the same however it is cut", arguments: [1, 2, 3, 7, 64, 1000])
-  func cuts(_ size: Int) throws {
-    var image = try TestPicture.jpeg()
-    // Almost a delimiter, again and again.
-    image += Array(String(repeating: "\r\n--b0undar\r\n--b0undar", count: 20).utf8)
-    let form = TestEndpoint.form(image, type: "ear")
-    let type = "multipart/form-data; boundary=b0undary"
-    let upload = try #require(MultipartUpload(contentType: type, buffer: []))
-    for start in stride(from: 0, to: form.count, by: size) {
-      #expect(!upload.isWhole || start > form.count - 4)
-      form[start..<min(start + size, form.count)].withUnsafeBytes { upload.receive($0) }
-    }
-    #expect(upload.isWhole && upload.images == 1 && !upload.hasUnknownFile)
-    #expect(upload.image == image)
-    #expect(upload.kind.map { String(decoding: $0, as: UTF8.self) } == "ear")
-  }
-
   @Test("Two images are refused")
   func twoImages() throws {
     let picture = try TestPicture.jpeg()

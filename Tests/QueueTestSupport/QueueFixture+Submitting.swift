@@ -118,3 +118,12 @@ extension QueueFixture {
     try await pool.query("SELECT extract(epoch FROM clock_timestamp())::float8").single().double(0) + seconds
   }
 }
+
+extension QueueFixture {
+  /// Adds a token of a user of a shard, whose text is the user's name unless another is given.
+  package func addToken(_ user: String, text: String? = nil, shard: Int = 0) async throws {
+    _ = try await pool.query(
+      "SELECT analysis.add_token(\(shard)::smallint, $1, sha256($2::text::bytea), NULL, NULL)",
+      [.text(user), .text(text ?? user)])
+  }
+}

@@ -5,7 +5,7 @@ SELECT v.role::text, r.oid IS NOT NULL, o.rolname::text,
          SELECT d.o_role
            FROM analysis.role_rights() d
            JOIN pg_roles g ON g.rolname = analysis.role_prefix() || '_' || d.o_role
-          WHERE d.o_role NOT IN ('reporter', 'clinician')
+          WHERE d.o_role NOT IN ('reporter', 'clinician', 'gateway')
             AND pg_has_role(coalesce(r.oid, o.oid), g.oid, 'MEMBER')
           ORDER BY 1)
   FROM analysis.clinic_viewer v

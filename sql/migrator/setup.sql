@@ -36,7 +36,7 @@ BEGIN
   v_groups := ARRAY(
     SELECT v_prefix || '_' || pg_catalog.unnest(ARRAY[
       'owner', 'submitter', 'worker', 'reporter', 'clinician', 'operator', 'administrator', 'auditor',
-      'privacy', 'retention']));
+      'privacy', 'retention', 'gateway']));
 
   -- Roles belong to the whole cluster, and the migrations of several of its databases may make them at the
   -- same moment: that somebody else made one first is no fault. What only an administrator can do is asked

@@ -6,6 +6,14 @@ struct UploadReport: Decodable {
   let uploads: Int
   let seconds: Double
   private let failed: Int
+  private let p50: Double?
+  private let p95: Double?
+  private let p99: Double?
+
+  /// How long an answer took, in milliseconds.
+  var times: [String: Double] {
+    ["p50_ms": p50, "p95_ms": p95, "p99_ms": p99].compactMapValues { $0 }
+  }
 
   /// Reads the last line of its output.
   ///

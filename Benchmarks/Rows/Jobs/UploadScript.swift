@@ -7,9 +7,11 @@ import Foundation
 enum UploadScript {
   /// Writes the script and the bodies of these images (JPEG bytes) into a folder; gives the script's path.
   ///
-  /// The script's last line of output is `{"uploads":N,"seconds":S,"failed":F}`; what failed are answers other
+  /// The script's last line of output is `{"uploads":N,"seconds":S,"failed":F,"p50":…}`; what failed are answers other
   /// than 2xx and 3xx and errors of the sockets.
-  static func write(_ images: [[UInt8]], to folder: URL) throws -> String {
+  ///
+  /// - Parameter tokens: Of users, in turn; with them each request is one of an app, which says nothing of a repeat.
+  static func write(_ images: [[UInt8]], to folder: URL, tokens: [String] = []) throws -> String {
     for (number, image) in images.enumerated() {
       var body = Data(head.utf8)
       body.append(contentsOf: image)
@@ -17,7 +19,7 @@ enum UploadScript {
       try body.write(to: folder.appending(path: "upload-\(number)"))
     }
     let script = folder.appending(path: "upload.lua")
-    try Data(text(images.count, folder.path).utf8).write(to: script)
+    try Data(text(images.count, folder.path, tokens).utf8).write(to: script)
     return script.path
   }
 
@@ -28,28 +30,37 @@ enum UploadScript {
     """
   private static let tail = "\r\n--\(boundary)--\r\n"
 
-  /// All requests are made beforehand, so that a request costs the script no more than an index.
-  private static func text(_ count: Int, _ folder: String) -> String {
+  /// Without tokens all requests are made beforehand, so that a request costs the script no more than an index.
+  private static func text(_ count: Int, _ folder: String, _ tokens: [String]) -> String {
     """
-    local requests, turn = {}, 0
+    local bodies, requests, turn = {}, {}, 0
+    local tokens = {\(tokens.map { "\"\($0)\"" }.joined(separator: ", "))}
+    function made(number, name, value)
+      return wrk.format("POST", "/api/analyze", {
+        ["Host"] = wrk.headers["Host"], ["Accept"] = "application/json", ["User-Agent"] = "analysis-queue",
+        ["Content-Type"] = "multipart/form-data; boundary=\(boundary)", [name] = value,
+      }, bodies[number])
+    end
     function init(args)
       for number = 0, \(count - 1) do
         local file = assert(io.open("\(folder)/upload-" .. number, "rb"))
-        requests[number] = wrk.format("POST", "/api/analyze", {
-          ["Host"] = wrk.headers["Host"], ["Accept"] = "application/json", ["User-Agent"] = "analysis-queue",
-          ["Content-Type"] = "multipart/form-data; boundary=\(boundary)", ["Idempotency-Key"] = "picture-" .. number,
-        }, file:read("*a"))
+        bodies[number] = file:read("*a")
         file:close()
+        if #tokens == 0 then requests[number] = made(number, "Idempotency-Key", "picture-" .. number) end
       end
     end
     function request()
-      turn = (turn + 1) % \(count)
-      return requests[turn]
+      turn = turn + 1
+      local number = turn % \(count)
+      if #tokens == 0 then return requests[number] end
+      -- All photos of one user, then those of the next: to each user they are new.
+      return made(number, "Authorization", "Bearer " .. tokens[math.floor(turn / \(count)) % #tokens + 1])
     end
     function done(summary, latency, all)
       local e = summary.errors
-      io.write(string.format('{"uploads":%d,"seconds":%.6f,"failed":%d}\\n', summary.requests,
-        summary.duration / 1e6, e.connect + e.read + e.write + e.status + e.timeout))
+      io.write(string.format('{"uploads":%d,"seconds":%.6f,"failed":%d,"p50":%.3f,"p95":%.3f,"p99":%.3f}\\n',
+        summary.requests, summary.duration / 1e6, e.connect + e.read + e.write + e.status + e.timeout,
+        latency:percentile(50) / 1e3, latency:percentile(95) / 1e3, latency:percentile(99) / 1e3))
     end
     """
   }

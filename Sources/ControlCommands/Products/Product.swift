@@ -12,6 +12,7 @@ enum Feature: String, Sendable, CaseIterable {
   case webhooks
   case statements
   case imagesByURL = "images-by-url"
+  case sharing
 }
 
 /// A product that this program serves: a name, colours, a logo and features, read from a file `NAME.conf`.

@@ -40,7 +40,7 @@ public enum ControlProgram {
       MigrateCommand.command, RolesCommand.command, SubmitCommand.command, StatusCommand.command,
       WatchCommand.command, BatchesCommand.command, JobsCommand.command, PauseCommand.command,
       ResumeCommand.command, UsersCommand.command, AccountCommand.command,
-      ClinicsCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
+      ClinicsCommand.command, ShareCommand.command, PlansCommand.command, SettingsCommand.command, KeysCommand.command,
       WebhooksCommand.command, ProductsCommand.command,
       MonthCommand.command, ReportCommand.command, StatementCommand.command,
       ReconcileCommand.command, AuditCommand.command, PurgeCommand.command, EraseCommand.command,

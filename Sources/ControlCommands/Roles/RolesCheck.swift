@@ -40,8 +40,9 @@ struct RolesCheckResponse: Sendable, Equatable, Presentable {
   /// What a login may run, by the name of its program.
   private func commands(_ login: LoginRoles) -> [String] {
     let roles: Set<DatabaseRole> = login.isSuperuser ? [.owner] : Set(login.roles)
-    let worker = roles.isDisjoint(with: [.owner, .worker]) ? [] : ["analysis-worker"]
-    return worker + CommandRoles.commands(for: roles).map { "analysisctl \($0)" }
+    let programs = [("analysis-worker", DatabaseRole.worker), ("analysis-gateway", .gateway)]
+      .filter { !roles.isDisjoint(with: [.owner, $0.1]) }.map(\.0)
+    return programs + CommandRoles.commands(for: roles).map { "analysisctl \($0)" }
   }
 
   var json: JSONValue {

@@ -21,8 +21,8 @@ enum RolesSetupCommand {
   static let command = ControlCommand(
     "setup", abstract: "Make a login for each part of an installation. A superuser runs it.",
     discussion: """
-      The logins are worker, backend, accounts, clinician, operations, office, auditor, privacy, keeper and upgrades, each \
-      with the role of its work; in an installation with a role prefix of its own, worker_PREFIX and so on. Each gets a \
+      The logins are worker, backend, accounts, clinician, operations, office, auditor, privacy, keeper, gateway and \
+      upgrades, each with the role of its work; in an installation with a role prefix of its own, worker_PREFIX and so on. Each gets a \
       random password, which is in its password file of mode 0600 alone: the server is sent a hash. A login that is there \
       already keeps its password, and gets its role. Every login that has a role of the installation gets the time limits \
       of its roles, which are in docs/access.md.
@@ -58,7 +58,7 @@ struct RolesSetup: Sendable {
   static let parts: [(login: String, role: DatabaseRole)] = [
     ("worker", .worker), ("backend", .submitter), ("accounts", .reporter), ("clinician", .clinician),
     ("operations", .operator), ("office", .administrator), ("auditor", .auditor), ("privacy", .privacy),
-    ("keeper", .retention), ("upgrades", .owner),
+    ("keeper", .retention), ("gateway", .gateway), ("upgrades", .owner),
   ]
 
   /// What would be run; nothing is made.

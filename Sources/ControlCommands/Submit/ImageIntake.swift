@@ -112,18 +112,13 @@ struct ImageIntake: Sendable {
   }
 
   private func encrypted(_ image: CleanImage, of item: SubmitItem) throws(Refused) -> ReadyImage {
-    guard let keys, let user = item.user else {
-      return ReadyImage(
-        bytes: image.bytes, sha256: image.sha256, width: image.width, height: image.height,
-        isBelowModelSide: image.isBelowModelSide, storedKey: nil)
-    }
     do throws(ImageEncryptionError) {
-      let sha256 = keys.imageHash(of: image.bytes)
-      let encrypted = try keys.encrypt(image.bytes, ImageBinding(user: user, sha256: sha256))
+      // Without a user there is nobody to bind it to, and it is refused for that.
+      let stored = try KeptImage(image.bytes, of: item.user ?? "", item.user == nil ? nil : keys)
       return ReadyImage(
-        bytes: encrypted.bytes, sha256: sha256, width: image.width, height: image.height,
+        bytes: stored.bytes, sha256: stored.sha256, width: image.width, height: image.height,
         isBelowModelSide: image.isBelowModelSide,
-        storedKey: StoredKey(keyID: encrypted.key.keyID.value, wrappedKey: encrypted.key.bytes))
+        storedKey: stored.key.map { StoredKey(keyID: $0.keyID.value, wrappedKey: $0.bytes) })
     } catch {
       throw Refused(
         refusal: Refusal(code: "not_encrypted", sentence: error.message, advice: error.advice))

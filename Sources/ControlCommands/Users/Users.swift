@@ -6,13 +6,14 @@ enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
   static let command = ControlCommand(
-    "users", abstract: "Add users, look at them, and set their plan, zone and name.",
+    "users", abstract: "Add users, look at them, set their plan, zone and name, and make their tokens.",
     examples: [
       Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
       Example("analysisctl users show u1", "A user's plan, limit and use."),
       Example("analysisctl users set-plan u1 premium", "Change the plan from now on."),
       Example("analysisctl users import users.csv --dry-run", "See what a table of users would change."),
       Example("analysisctl users import profiles.jsonl", "Take over what the endpoint says."),
+      Example("analysisctl users token add u1 --expires 90d", "Make a token for the user's app."),
       Example("analysisctl users prefetch-photos", "Have the users' photos at hand."),
     ],
     subcommands: [
@@ -20,6 +21,7 @@ enum UsersCommand {
       UsersSetPlanCommand.command, UsersSetZoneCommand.command, UsersRenameCommand.command,
       UsersImportCommand.command,
       UsersExportCommand.command, UsersSetPhotoCommand.command, UsersPrefetchPhotosCommand.command,
+      UsersTokenCommand.command,
     ])
 }
 

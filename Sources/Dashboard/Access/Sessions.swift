@@ -24,10 +24,7 @@ final class Sessions: Sendable {
   }
 
   /// 32 random bytes of the system, in hexadecimal.
-  static func randomNumber() -> String {
-    var random = SystemRandomNumberGenerator()
-    return Hexadecimal.text(of: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) })
-  }
+  static func randomNumber() -> String { Hexadecimal.random(bytes: 32) }
 
   /// Whether a text looks like one of them.
   static func isNumber(_ text: String) -> Bool {

@@ -1,4 +1,5 @@
 import Formatting
+import HTTPServing
 
 /// `POST /api/analyze`.
 struct AnalyzeRoute {
@@ -24,15 +25,15 @@ struct AnalyzeRoute {
       return Outcome(
         answer: .failure(400, "The request has no multipart form.", code: "MISSING_REQUEST_BODY"))
     }
-    defer { core.buffers.giveBack(upload.takeBuffer()) }
-    if upload.imageCount >= MultipartUpload.imageLimit { return Outcome(answer: .imageTooLarge) }
+    defer { core.buffers.giveBack(upload.takeFile()) }
+    if upload.fileCount > Exchange.form.fileLimit { return Outcome(answer: .imageTooLarge) }
     if let refusal = refusal(of: upload) { return Outcome(answer: refusal) }
-    guard let kind = upload.kind.flatMap({ AnalysisKind(rawValue: String(decoding: $0, as: UTF8.self)) })
+    guard let kind = upload.field.flatMap({ AnalysisKind(rawValue: String(decoding: $0, as: UTF8.self)) })
     else {
       return Outcome(
         answer: .failure(400, "The type is neither throat nor ear.", code: "INVALID_MODEL_TYPE"))
     }
-    let digest = upload.image.withUnsafeBytes { ImageDigest($0) }
+    let digest = upload.file.withUnsafeBytes { ImageDigest($0) }
     let key = exchange.idempotencyKey.map { ImageDigest(text: $0) } ?? digest
     var outcome = Outcome(answer: Answer(body: []), image: digest)
     outcome.attempt = core.tries.next(key.low)
@@ -43,10 +44,10 @@ struct AnalyzeRoute {
   }
 
   private func refusal(of upload: MultipartUpload) -> Answer? {
-    if upload.hasUnknownFile || upload.images > 1 {
+    if upload.hasUnknownFile || upload.files > 1 {
       return .failure(400, "One file is taken, under the name image.", code: "INVALID_FIELD_NAME")
     }
-    if upload.imageCount == 0 {
+    if upload.fileCount == 0 {
       return .failure(400, "No image was sent.", code: "MISSING_IMAGE")
     }
     if !upload.isWhole {
@@ -62,7 +63,7 @@ struct AnalyzeRoute {
     if let strike, let answer = FaultAnswers(core.configuration, now: core.clock.now).plain(strike) {
       return answer
     }
-    guard let analysis = core.cache.analysis(digest, kind, upload.image) else {
+    guard let analysis = core.cache.analysis(digest, kind, upload.file) else {
       return .failure(400, "The image is no readable JPEG or PNG.", code: "INVALID_IMAGE_FORMAT")
     }
     var counted: Account?

@@ -20,7 +20,7 @@ public final class EndpointServer: Sendable {
     // Half of it is the first read buffer of a connection: an image of 120 KB arrives in few reads.
     bounds.connectionBytes = 256 << 10
     bounds.connections = 8192
-    bounds.newestComesIn = false
+    bounds.surplus = .waits
     bounds.idleSeconds = 120
     let security = configuration.transportSecurity
     do throws(HTTPServingError) {

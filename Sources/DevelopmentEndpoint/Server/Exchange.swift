@@ -11,6 +11,8 @@ final class Exchange: HTTPExchange {
     case hung
   }
 
+  /// Uploads whose image has more bytes are refused: the real server's limit begins at 5,242,880.
+  static let form = UploadForm(file: "image", field: "type", fileLimit: 5_242_879)
   /// Bytes of a JSON body that are accepted.
   static let bodyLimit = 1 << 20
 
@@ -36,7 +38,7 @@ final class Exchange: HTTPExchange {
     let contentType = connection.header("Content-Type") ?? ""
     upload =
       route == .analyze
-      ? MultipartUpload(contentType: contentType, buffer: handler.core.buffers.take()) : nil
+      ? MultipartUpload(Self.form, contentType: contentType, buffer: handler.core.buffers.take()) : nil
   }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -53,47 +55,4 @@ final class Exchange: HTTPExchange {
   override func advance(_ connection: HTTPConnection) -> Bool { handler.advance(self, connection) }
 
   override func end() { handler.end(self) }
-}
-
-/// A header's value with its parameters: `form-data; name="image"; filename="a.jpg"`.
-struct HeaderField {
-  /// What stands before the parameters, in small letters.
-  let value: String
-  /// By their names in small letters.
-  let parameters: [String: String]
-
-  init(_ text: some StringProtocol) {
-    var parts: [String] = [""]
-    var isQuoted = false
-    var isEscaped = false
-    for character in text {
-      if isEscaped {
-        isEscaped = false
-      } else if isQuoted, character == "\\" {
-        isEscaped = true
-        continue
-      } else if character == "\"" {
-        isQuoted.toggle()
-        continue
-      } else if character == ";", !isQuoted {
-        parts.append("")
-        continue
-      }
-      parts[parts.count - 1].append(character)
-    }
-    value = Self.trimmed(parts[0]).lowercased()
-    var parameters: [String: String] = [:]
-    for part in parts.dropFirst() {
-      guard let equals = part.firstIndex(of: "=") else { continue }
-      parameters[Self.trimmed(part[..<equals]).lowercased()] = Self.trimmed(
-        part[part.index(after: equals)...])
-    }
-    self.parameters = parameters
-  }
-
-  static func trimmed(_ text: some StringProtocol) -> String {
-    let start = text.drop { $0 == " " || $0 == "\t" }
-    guard let end = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-    return String(start[...end])
-  }
 }

@@ -1,5 +1,4 @@
 import Ccrypto
-import Csodium
 
 /// The secret by which a webhook's messages are signed, as Standard Webhooks has it: the receiver has it too, and
 /// sees by it who sent a message. It shows itself nowhere.
@@ -13,12 +12,7 @@ public struct WebhookSecret: Sendable {
   ///
   /// - Throws: `unavailable`.
   public init() throws(ImageEncryptionError) {
-    try Sodium.prepare()
-    bytes = [UInt8](unsafeUninitializedCapacity: Self.count) { buffer, filled in
-      guard let start = buffer.baseAddress else { return }  // there is room
-      randombytes_buf(start, Self.count)
-      filled = Self.count
-    }
+    bytes = try Sodium.randomBytes(Self.count)
   }
 
   /// One that is there, as the database keeps it, encrypted for an address.
@@ -37,7 +31,7 @@ public struct WebhookSecret: Sendable {
   }
 
   /// The secret as it is given to the receiver: `whsec_` and its bytes in base64.
-  public var text: String { "whsec_" + Self.base64(bytes) }
+  public var text: String { "whsec_" + Sodium.base64(bytes) }
 
   /// The signature of a message, `v1,` and the HMAC-SHA-256 of its number, its time and its body in base64.
   ///
@@ -53,18 +47,10 @@ public struct WebhookSecret: Sendable {
       precondition(outcome != nil && written == 32, "libcrypto cannot compute an HMAC.")
       count = 32
     }
-    return "v1," + Self.base64(hash)
+    return "v1," + Sodium.base64(hash)
   }
 
   private static func name(_ url: String) -> String { "webhook \(url)" }
-
-  private static func base64(_ bytes: [UInt8]) -> String {
-    // With room for a zero at the end.
-    let room = (bytes.count + 2) / 3 * 4 + 1
-    var text = [CChar](repeating: 0, count: room)
-    _ = sodium_bin2base64(&text, room, bytes, bytes.count, sodium_base64_VARIANT_ORIGINAL)
-    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
 }
 
 extension WebhookSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

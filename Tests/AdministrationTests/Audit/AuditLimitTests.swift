@@ -93,6 +93,24 @@ struct AuditLimitTests {
     }
   }
 
+  @Test("A gateway, which reads for many persons who each ask for their own, makes 6000")
+  func gateway() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("ann")
+      try await queue.addToken("ann")
+      _ = try await queue.create([Ask("ann")])
+      _ = try await queue.complete(try await queue.claim())
+      try await withLogin(in: ["analysis_gateway"], queue) { login, name in
+        let call = "SELECT analysis.gateway_open_history(0::smallint, sha256('ann'), NULL, 1)"
+        let states = try await withinMinute(queue) {
+          try await plant(5999, of: name, queue)
+          return [try await refusal(login, call), try await refusal(login, call)]
+        }
+        #expect(states == [nil, "53400"])
+      }
+    }
+  }
+
   @Test("What is rolled back counts, also to a savepoint")
   func rolledBack() async throws {
     try await withCheckedQueue { queue in

@@ -32,13 +32,16 @@ struct BoundTests {
       "p_lanes": "'{5}'::smallint[]", "p_shards": "'{0}'::smallint[]", "p_now": "now()", "p_dry": "true",
       "p_shard": "0::smallint", "p_max_attempts": "10::smallint", "p_encrypted_by": "NULL::bigint[]",
       "p_batch": "NULL::bigint", "p_clinic_kind": "'clinic'", "p_logo": "''::bytea",
-      "p_pharmacy_logo": "''::bytea",
+      "p_pharmacy_logo": "''::bytea", "p_token": "sha256('token')", "p_tokens": "ARRAY[sha256('token')]",
+      "p_hash": "sha256('new token')",
     ]
     let typed = [
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
       "p_priority text": "'normal'", "p_image bytea[]": "ARRAY['x'::bytea]",
       "p_image bytea": "'\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY['\\xffd8ff'::bytea]",
       "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
+      "p_sha256 bytea": "sha256('\\xffd8ff')", "p_encrypted_by bigint": "NULL::bigint",
+      "p_wrapped_key bytea": "NULL::bytea",
     ]
     let ofType = [
       "text": "'x'", "name": "'x'::name", "boolean": "false", "bytea": "'x'::bytea", "jsonb": "'{}'::jsonb",
@@ -46,7 +49,7 @@ struct BoundTests {
       "double precision[]": "'{0.5}'::float8[]", "bigint[]": "'{1}'::bigint[]", "integer[]": "'{1}'::int[]",
       "smallint[]": "'{1}'::smallint[]", "bigint": "1::bigint", "integer": "10", "smallint": "1::smallint",
     ]
-    return named[name] ?? typed["\(name) \(type)"] ?? ofType[type] ?? "NULL::\(type)"
+    return typed["\(name) \(type)"] ?? named[name] ?? ofType[type] ?? "NULL::\(type)"
   }
 
   /// What nobody means.
@@ -89,13 +92,16 @@ struct BoundTests {
     "submit_image.p_key", "submit_image.p_at", "submit_image.p_expires",
     "submit_images.p_keys", "submit_images.p_priorities", "submit_images.p_at", "submit_images.p_expires",
     "submit_images.p_batch", "submit_images.p_references",
+    "gateway_submit.p_width", "gateway_submit.p_height", "gateway_submit.p_unsanitized", "gateway_submit.p_key",
+    "gateway_submit.p_expires", "gateway_submit.p_encrypted_by", "gateway_submit.p_wrapped_key",
+    "add_token.p_label", "add_token.p_expires",
     "tick.p_vt",
   ]
 
   /// Functions that refuse job by job or user by user: one that is refused may have drawn a number and taken a lock, and
   /// what they have done is a job or a user more.
   private static let drawing: Set<String> = [
-    "submit", "submit_image", "submit_images", "submit_in_batch", "add_user",
+    "submit", "submit_image", "submit_images", "submit_in_batch", "add_user", "gateway_submit",
   ]
   private static let stored = """
     SELECT (SELECT count(*) FROM analysis.ready) + (SELECT count(*) FROM analysis.scheduled)
@@ -164,17 +170,22 @@ struct BoundTests {
     }
   }
 
-  /// A value is out of range (22), breaks a rule of its column (23), belongs to somebody else (42501), or was meant for
-  /// what is lost (40001).
+  /// A value is out of range (22), breaks a rule of its column (23), is nobody's token (28), belongs to somebody else
+  /// (42501), or was meant for what is lost (40001).
   private func isRefusal(_ state: String) -> Bool {
-    ["22", "23"].contains(state.prefix(2)) || state == "42501" || state == "40001"
+    ["22", "23", "28"].contains(state.prefix(2)) || state == "42501" || state == "40001"
   }
 
   @Test("each is refused, or changes and locks nothing", arguments: [0, 1, 2, 3])
   func extremes(part: Int) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("user")
-      try await queue.execute("SELECT analysis.add_clinic('north')")
+      // A token of which the day of use is not written again.
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.add_token(0::smallint, 'user', sha256('token'), NULL, NULL);
+        UPDATE analysis.user_token SET last_used_on = 'infinity'
+        """)
       try await withLogin(of: LeakTests.roles, in: queue) { (login) async throws in
         // A login that has submitted before.
         _ = try await login.query("SELECT analysis.submit_image('user', 'throat', '\\xffd8ff')")

@@ -94,6 +94,28 @@ struct HeldLockTests {
     analysis.finish_deliveries(0::smallint, \(secret), array[job('event')], '{failed}', '{NULL}', '{NULL}')
     """,
     "purge_deliveries": "analysis.purge_deliveries(0::smallint, 100)",
+    "add_token": "analysis.add_token(0::smallint, 'ann', sha256('new'), 'held', NULL)",
+    "revoke_tokens": "analysis.revoke_tokens(0::smallint, 'ann', NULL)",
+    "request_share": "analysis.request_share(0::smallint, 'ann', NULL, 0::smallint, 'third', NULL)",
+    "accept_share": "analysis.accept_share(job('asked'))",
+    "revoke_share": "analysis.revoke_share(job('share'))",
+    "gateway_user": "analysis.gateway_user(0::smallint, sha256('ann'))",
+    "gateway_submit": """
+    analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint, 1::smallint, sha256('held'), 'held'::bytea,
+      NULL, NULL, true, 'held', NULL, NULL, NULL)
+    """,
+    "gateway_states": "analysis.gateway_states(0::smallint, sha256('ann'), array[job('own')])",
+    "gateway_open_results":
+      "analysis.gateway_open_results(0::smallint, array[sha256('ann')], array[job('done')])",
+    "gateway_open_history": "analysis.gateway_open_history(0::smallint, sha256('ann'), NULL, 10)",
+    "gateway_share_request": "analysis.gateway_share_request(0::smallint, sha256('ann'), NULL, 'third', NULL)",
+    "gateway_share_accept": "analysis.gateway_share_accept(0::smallint, sha256('bob'), job('share'))",
+    "gateway_share_list": "analysis.gateway_share_list(0::smallint, sha256('ann'))",
+    "gateway_share_revoke": "analysis.gateway_share_revoke(0::smallint, sha256('ann'), job('share'))",
+    "gateway_shared": "analysis.gateway_shared(0::smallint, sha256('ann'))",
+    "gateway_open_shared":
+      "analysis.gateway_open_shared(0::smallint, sha256('ann'), job('share'), NULL, 10)",
+    "gateway_shared_results": "analysis.gateway_shared(0::smallint, sha256('ann'))",
     "await_submits": "analysis.await_submits()",
     "audit_key": "analysis.audit_key('remove_key', 77)",
     "set_setting": "analysis.set_setting('zone', 'Asia/Jakarta', 'UTC')",
@@ -127,9 +149,10 @@ struct HeldLockTests {
     purge_images purge_results purge_usage rescue resume uncancel
     """,
     "5s": """
-    add_clinic add_plan add_user add_webhook assign_clinic grant_clinics import_users lift_clinics \
-    remove_webhook rename_user replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_photo \
-    set_plan set_plan_limit \
+    accept_share add_clinic add_plan add_token add_user add_webhook assign_clinic gateway_share_accept \
+    gateway_share_request gateway_share_revoke grant_clinics import_users lift_clinics \
+    remove_webhook rename_user replay_webhook request_share revoke_clinics revoke_share revoke_tokens \
+    rewrap_webhook save_profile set_clinic set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
@@ -177,6 +200,12 @@ struct HeldLockTests {
     "analysis.open_results('bob', array[job('other')])", "analysis.open_picture(0::smallint, job('other'))",
     "analysis.open_export(0::smallint, 'bob')", "analysis.open_conditions(24321::smallint, NULL)",
     "analysis.open_analyses(24321::smallint, NULL)",
+    """
+    analysis.gateway_submit(0::smallint, sha256('bob'), 'bob', 1::smallint, 1::smallint, sha256('fresh'), 'fresh'::bytea,
+      NULL, NULL, true, 'fresh', NULL, NULL, NULL)
+    """,
+    "analysis.gateway_ended(0::smallint, array[sha256('bob')], array[job('other')])",
+    "analysis.gateway_open_history(0::smallint, sha256('bob'), NULL, 10)",
   ]
 
   /// What others may have to try again: within a bounded time they get an error that says why.
@@ -207,6 +236,10 @@ struct HeldLockTests {
     """,
     "analysis.remove_webhook(job('webhook')::int)",
     "analysis.replay_webhook(job('webhook')::int, '2000-01-01', NULL, NULL, false)",
+    "analysis.add_token(0::smallint, 'bob', sha256('other'), NULL, NULL)",
+    "analysis.revoke_tokens(0::smallint, 'bob', NULL)",
+    "analysis.request_share(0::smallint, 'bob', NULL, 0::smallint, 'third', NULL)",
+    "analysis.revoke_share(job('share'))",
     "analysis.audit_key('remove_key', 78)", "analysis.erase_user(0::smallint, 'bob', NULL, true)",
     "analysis.purge_month((analysis.period_of(now(), 'UTC') - 2)::smallint, now(), true, 0)",
     "analysis.purge_images(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
@@ -221,7 +254,7 @@ struct HeldLockTests {
 
   /// A queue in which each call has something to do, and the numbers of its jobs by name.
   private func fill(_ queue: QueueFixture, _ login: ConnectionPool) async throws -> [String: Int64] {
-    for user in ["ann", "bob"] { try await queue.addUser(user) }
+    for user in ["ann", "bob", "third"] { try await queue.addUser(user) }
     func submit(_ user: String, _ image: String, at: Double? = nil) async throws -> Int64 {
       try #require(try await queue.submit([Ask(user, image: image, at: at)], on: login)[0].job)
     }
@@ -247,6 +280,22 @@ struct HeldLockTests {
         """
         SELECT analysis.add_webhook(0::smallint, 'ann', NULL, 'https://r.example.org/', decode(repeat('07', 150), 'hex'),
           false, false)
+        """))
+    try await queue.execute(
+      """
+      SELECT analysis.add_token(0::smallint, 'ann', sha256('ann'), NULL, NULL),
+        analysis.add_token(0::smallint, 'bob', sha256('bob'), NULL, NULL)
+      """)
+    jobs["share"] = Int64(
+      try await queue.number("SELECT analysis.request_share(0::smallint, 'ann', NULL, 0::smallint, 'bob', NULL)")
+    )
+    // One that was asked of this login, which may be no clinician's.
+    let me = try await login.query("SELECT session_user::text").single().string(0)
+    jobs["asked"] = Int64(
+      try await queue.number(
+        """
+        INSERT INTO analysis.share (shard, user_id, login, login_id, requested_at, requested_by)
+        SELECT 0, user_id, '\(me)', '\(me)'::regrole, now(), 'x' FROM analysis.account WHERE user_ref = 'ann' RETURNING id
         """))
     // Each of two workers has taken one, and a third is due.
     for (name, worker, pool) in [

@@ -68,6 +68,14 @@ struct AttackedDatabase: Sendable {
       SELECT j.shard, 1, j.period, w.id, j.id, j.user_id, analysis.worker_number(sha256('7')), now(),
         now() + interval '1 day'
       FROM analysis.webhook w JOIN analysis.job j USING (shard, user_id) ORDER BY j.id LIMIT 1;
+      SELECT analysis.add_token(0::smallint, 'ann-north', sha256('ann'), NULL, NULL),
+        analysis.add_token(0::smallint, 'sue-south', sha256('sue'), '\(mark)', NULL),
+        analysis.add_token(0::smallint, 'sue-south', sha256('late'), '\(mark)', now() + interval '1 hour'),
+        analysis.add_token(0::smallint, 'sue-south', sha256('gone'), '\(mark)', NULL),
+        analysis.request_share(0::smallint, 'sue-south', NULL, 0::smallint, 'ann-north', NULL);
+      UPDATE analysis.user_token SET last_used_on = 'infinity',
+        revoked_at = CASE WHEN hash = sha256('gone') THEN now() END,
+        expires_at = CASE WHEN hash = sha256('late') THEN now() - interval '1 second' END;
       """)
   }
 
@@ -83,6 +91,7 @@ struct AttackedDatabase: Sendable {
       UNION ALL SELECT 'batch', min(id)::text FROM analysis.batch
       UNION ALL SELECT 'webhook', min(id)::text FROM analysis.webhook
       UNION ALL SELECT 'event', min(id)::text FROM analysis.webhook_event
+      UNION ALL SELECT 'share', min(id)::text FROM analysis.share
       UNION ALL SELECT 'jobs', string_agg(id::text, ',' ORDER BY id) FROM analysis.job
       """)
     var facts = try Dictionary(uniqueKeysWithValues: rows.map { (try $0.string(0), try $0.string(1)) })
@@ -105,9 +114,9 @@ struct AttackedDatabase: Sendable {
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
       "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready",
-      "refund", "renamed", "result", "scheduled", "setting", "statement", "statement_clinic",
-      "statement_condition", "statement_day", "statement_line", "statement_segment", "usage", "webhook",
-      "webhook_event",
+      "refund", "renamed", "result", "scheduled", "setting", "share", "statement", "statement_clinic",
+      "statement_condition", "statement_day", "statement_line", "statement_segment", "usage", "user_token",
+      "webhook", "webhook_event",
     ] {
       prints[table] = try await queue.text(
         "SELECT md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM analysis.\(table) t")

@@ -4,7 +4,7 @@ import Testing
 enum Attacker: String, CaseIterable, Sendable {
   /// Another login of the same server, which may connect to the database.
   case stranger
-  case submitter, worker, reporter, clinician, `operator`, administrator, auditor, privacy, retention
+  case submitter, worker, reporter, clinician, `operator`, administrator, auditor, privacy, retention, gateway
   /// These see the clinic `north` alone.
   case northernReporter, northernClinician, northernOperator, northernPrivacy, northernAdministrator
 
@@ -64,5 +64,5 @@ struct SQLAttack: Sendable, CustomTestStringConvertible {
   /// All of them, by who tries them.
   static let all: [SQLAttack] =
     ofAnybody + ofSubmitters + ofWorkers + ofReporters + ofClinicians + ofOperators + ofAdministrators
-    + ofAuditors + ofPrivacy + ofRetention
+    + ofAuditors + ofPrivacy + ofRetention + ofGateways + ofTokensAndShares
 }

@@ -29,7 +29,7 @@ struct LeakTests {
 
   static let roles = [
     "worker", "submitter", "reporter", "clinician", "operator", "administrator", "retention", "privacy",
-    "auditor",
+    "auditor", "gateway",
   ]
 
   /// What a login may read, by the catalogue: relations with the columns, and functions with an argument each.

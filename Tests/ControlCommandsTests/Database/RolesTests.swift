@@ -33,8 +33,8 @@ struct RolesTests {
   }
 
   private static let logins = [
-    "accounts", "auditor", "backend", "clinician", "keeper", "office", "operations", "privacy", "upgrades",
-    "worker",
+    "accounts", "auditor", "backend", "clinician", "gateway", "keeper", "office", "operations", "privacy",
+    "upgrades", "worker",
   ]
   private static let members = """
     SELECT m.member::regrole || ' ' || m.roleid::regrole FROM pg_auth_members m
@@ -61,7 +61,8 @@ struct RolesTests {
       #expect(
         try await query(cluster, Self.members) == [
           "accounts analysis_reporter", "auditor analysis_auditor", "backend analysis_submitter",
-          "clinician analysis_clinician", "keeper analysis_retention", "office analysis_administrator",
+          "clinician analysis_clinician", "gateway analysis_gateway", "keeper analysis_retention",
+          "office analysis_administrator",
           "operations analysis_operator", "privacy analysis_privacy", "upgrades analysis_owner",
           "worker analysis_worker",
         ])

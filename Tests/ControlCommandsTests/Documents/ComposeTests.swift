@@ -1,5 +1,6 @@
 import CommandLineTool
 import Foundation
+import Gateway
 import JobQueue
 import TestSupport
 import Testing
@@ -13,6 +14,8 @@ import WorkerSettings
 struct ComposeTests {
   private static let worker = Tool(
     WorkerOptions.command { _ in .done }, version: "1", configuration: WorkerOptions.configuration)
+  private static let gateway = Tool(
+    GatewayOptions.command { _ in .done }, version: "1", configuration: GatewayOptions.configuration)
 
   /// The variables that are read by a service's program; the entry point reads the account.
   private static func variables(_ service: ComposeFile.Service) -> [String: String] {
@@ -25,6 +28,10 @@ struct ComposeTests {
     _ service: ComposeFile.Service
   ) throws -> (help: String, roles: [DatabaseRole]) {
     let (words, variables) = (service.words, variables(service))
+    if words.first == "analysis-gateway" {
+      _ = try gateway.parse(Array(words.dropFirst()), environment: variables)
+      return (gateway.text(of: .help(["analysis-gateway"])), [.gateway])
+    }
     guard words.first == "analysisctl" else {
       _ = try worker.parse(Array(words.dropFirst()), environment: variables)
       return (worker.text(of: .help(["analysis-worker"])), [.worker])
@@ -39,7 +46,7 @@ struct ComposeTests {
   @Test("each service gives its program options and variables that it knows")
   func options() async throws {
     let services = try await ComposeFile.read().own.filter { $0.key != "endpoint" }
-    #expect(services.count == 8)
+    #expect(services.count == 9)
     for (name, service) in services {
       let help = try Self.understood(service).help.split(whereSeparator: \.isWhitespace).joined(
         separator: " ")

@@ -1,5 +1,6 @@
 import CommandLineTool
 import Foundation
+import Gateway
 import TestSupport
 import Testing
 import WorkerSettings
@@ -89,12 +90,15 @@ struct DocumentTests {
     }
   }
 
-  @Test("configuration.md has every option of the worker, every common option and every setting")
+  @Test(
+    "configuration.md has every option of the worker and the gateway, every common option and every setting")
   func options() throws {
     let page = try Self.text("docs/configuration.md")
     let worker = Tool(WorkerOptions.command { _ in .done }, version: "1")
+    let gateway = Tool(GatewayOptions.command { _ in .done }, version: "1")
     let help =
-      worker.text(of: .help(["analysis-worker"])) + ControlProgram.tool().text(of: .help(["analysisctl"]))
+      gateway.text(of: .help(["analysis-gateway"])) + worker.text(of: .help(["analysis-worker"]))
+      + ControlProgram.tool().text(of: .help(["analysisctl"]))
     let options = Set(
       help.matches(of: /\n +(?:-., )?--(\[no-\])?([a-z-]+)/).map {
         "--" + ($0.output.1 == nil ? "" : "no-") + $0.output.2

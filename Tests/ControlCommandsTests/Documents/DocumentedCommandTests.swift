@@ -1,5 +1,6 @@
 import CommandLineTool
 import Foundation
+import Gateway
 import TestSupport
 import Testing
 import WorkerSettings
@@ -11,7 +12,7 @@ private struct ShownCommand {
   let program: String
   let arguments: [String]
 
-  static let programs = ["analysisctl", "analysis-worker"]
+  static let programs = ["analysisctl", "analysis-worker", "analysis-gateway"]
 
   /// The commands of a script: continued lines are joined, each line ends where the shell would end the command.
   static func all(in lines: [String]) -> [ShownCommand] {
@@ -74,6 +75,9 @@ private struct ShownCommand {
   func parse() throws {
     switch program {
     case "analysisctl": _ = try ControlProgram.tool().parse(arguments)
+    case "analysis-gateway":
+      let gateway = GatewayOptions.command { _ in .done }
+      _ = try Tool(gateway, version: "1", configuration: GatewayOptions.configuration).parse(arguments)
     default:
       let worker = WorkerOptions.command { _ in .done }
       _ = try Tool(worker, version: "1", configuration: WorkerOptions.configuration).parse(arguments)
@@ -118,7 +122,7 @@ struct DocumentedCommandTests {
     let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter {
       $0.hasSuffix(".service") || $0.hasSuffix(".cron")
     }
-    #expect(files.count == 8)
+    #expect(files.count == 9)
     for file in files {
       let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
       let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(String.init)

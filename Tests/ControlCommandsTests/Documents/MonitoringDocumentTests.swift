@@ -1,4 +1,5 @@
 import Foundation
+import Gateway
 import Monitoring
 import TestSupport
 import Testing
@@ -8,7 +9,7 @@ import Worker
 
 @Suite("What is said of the metrics is true")
 struct MonitoringDocumentTests {
-  private static let metrics = WorkerMetrics.all + QueueMetrics.all + RunMetrics.all
+  private static let metrics = WorkerMetrics.all + GatewayMetrics.all + QueueMetrics.all + RunMetrics.all
 
   private static func text(_ path: String) throws -> String {
     try String(contentsOfFile: packagePath(path), encoding: .utf8)

@@ -60,7 +60,7 @@ struct ServeProcessTests {
     arguments: [
       ("operator", true, true), ("auditor", true, true), ("worker", true, true), ("submitter", true, false),
       ("reporter", true, false), ("clinician", true, false), ("administrator", true, false),
-      ("privacy", false, false), ("retention", false, false),
+      ("privacy", false, false), ("retention", false, false), ("gateway", false, false),
     ])
   func permission(role: String, isAllowed: Bool, readsStatus: Bool) async throws {
     try await withQueue { queue in

@@ -11,7 +11,7 @@ struct BillOfMaterialsTests {
     return FileManager.default.isExecutableFile(atPath: site.path) ? site.path : nil
   }
 
-  private static let programs = ["analysis-worker", "analysisctl", "image-decoder"]
+  private static let programs = ["analysis-worker", "analysis-gateway", "analysisctl", "image-decoder"]
 
   /// The bill of the programs that were built, the same each time.
   private func bill() async throws -> String {

@@ -59,7 +59,9 @@ struct InstalledFilesTests {
     #expect(commands.count > 40)
     let pages = installed.filter { $0.hasPrefix("usr/share/man/man1/") }
     let expected =
-      commands.map { (["analysisctl"] + $0).joined(separator: "-") } + ["analysisctl", "analysis-worker"]
+      commands.map { (["analysisctl"] + $0).joined(separator: "-") } + [
+        "analysisctl", "analysis-worker", "analysis-gateway",
+      ]
     #expect(Set(pages) == Set(expected.map { "usr/share/man/man1/\($0).1.gz" }))
     let page = try await HelperProgram.output(
       "/usr/bin/zcat", [folder.path("usr/share/man/man1/analysisctl-jobs-list.1.gz")])

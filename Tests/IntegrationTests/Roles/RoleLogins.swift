@@ -22,6 +22,8 @@ struct RoleLogins: Sendable {
     case privacy
     /// Removes what is past its time.
     case keeper
+    /// Acts for the users whose tokens it is given.
+    case gateway
     /// Owns the schema by membership.
     case administrator
 
@@ -37,6 +39,7 @@ struct RoleLogins: Sendable {
       case .clinician: "analysis_clinician"
       case .privacy: "analysis_privacy"
       case .keeper: "analysis_retention"
+      case .gateway: "analysis_gateway"
       case .administrator: "analysis_owner"
       }
     }

@@ -47,6 +47,10 @@ struct RightsTests {
         ["submit", "claim", "add_user", "close_usage", "open_results", "results_of", "report_analyses"]
       ),
       (
+        "gateway", ["gateway_user", "gateway_submit", "gateway_results", "notify_workers"],
+        ["submit", "token_user", "open_results", "results_of", "add_token", "list_tokens", "cancel", "list_users"]
+      ),
+      (
         "auditor",
         ["usage_report", "audit_list", "chain_audit", "lost_jobs", "broken_invariants", "list_months"],
         [

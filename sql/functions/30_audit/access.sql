@@ -88,6 +88,24 @@ BEGIN
         'month', analysis.period_text(u.period), 'used', u.used, 'refunded', u.refunded, 'refused', u.refused)
           ORDER BY u.period), '[]')
       FROM analysis.usage u WHERE u.shard = a.shard AND u.user_id = a.user_id),
+    'tokens', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'token', t.number, 'label', t.label, 'added_at', t.created_at, 'expires_at', t.expires_at,
+        'revoked_at', t.revoked_at, 'last_used_on', t.last_used_on)
+          ORDER BY t.number), '[]')
+      FROM analysis.user_token t WHERE t.shard = a.shard AND t.user_id = a.user_id),
+    -- Of the other person the export says nothing.
+    'shares', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'share', s.id, 'as', CASE WHEN s.shard = a.shard AND s.user_id = a.user_id THEN 'owner' ELSE 'carer' END,
+        'with', CASE WHEN s.login IS NOT NULL THEN 'clinician' ELSE 'carer' END, 'clinician', s.login,
+        'requested_at', s.requested_at, 'accepted_at', s.accepted_at, 'expires_at', s.expires_at,
+        'revoked_at', s.revoked_at)
+          ORDER BY s.id), '[]')
+      FROM analysis.all_shards() h
+      JOIN analysis.share s ON s.shard = h.o_shard
+      WHERE s.shard = a.shard AND s.user_id = a.user_id
+        OR s.carer_shard = a.shard AND s.carer_id = a.user_id),
     'webhooks', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
         'url', w.url, 'findings', w.has_findings, 'added_at', w.created_at, 'off_at', w.off_at)

@@ -24,15 +24,6 @@ LANGUAGE sql STABLE AS $$
     ELSE jsonb_build_object('clinic', p_webhook.clinic_id, 'findings', p_webhook.has_findings) END
 $$;
 
--- Whether the login may read results: what it has sent to others it could read itself.
-CREATE OR REPLACE FUNCTION analysis.may_read_results() RETURNS boolean
-LANGUAGE plpgsql STABLE AS $$
-BEGIN
-  RETURN pg_has_role(session_user, current_user, 'MEMBER') OR EXISTS (
-    SELECT FROM pg_roles r
-    WHERE r.rolname = analysis.role_prefix() || '_clinician' AND pg_has_role(session_user, r.oid, 'MEMBER'));
-END $$;
-
 -- Adds a webhook of a clinic, or of a user: an address to which workers send how their jobs end, from now on.
 -- p_secret is the signing secret, encrypted under a key of the key file, with whose number it begins: workers
 -- pass over one that does not open. NULL: there is no such clinic or user.
@@ -61,7 +52,8 @@ BEGIN
     octet_length(p_secret) BETWEEN 121 AND 400,
     'a webhook''s secret is encrypted under a key of the key file, in 121 to 400 bytes');
   PERFORM analysis.require_unrestricted();
-  IF p_has_findings AND NOT analysis.may_read_results() THEN
+  -- What a login has sent to others it could read itself.
+  IF p_has_findings AND NOT analysis.login_has('{clinician}') THEN
     RAISE EXCEPTION 'login % may not see results, and so cannot have them sent', session_user
       USING ERRCODE = 'insufficient_privilege',
         HINT = format(

@@ -490,11 +490,12 @@ RETURNS TABLE (o_batch bigint, o_reference text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
 BEGIN
   RETURN QUERY
   SELECT l.batch_id, l.reference FROM analysis.job_label l
   WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = p_job
-    AND (v_seen IS NULL OR analysis.is_seen(v_seen, l.shard, l.user_id));
+    AND (v_seen IS NULL OR analysis.is_seen(v_seen, l.shard, l.user_id) OR l.user_id = ANY (v_shared));
 END $$;
 COMMENT ON FUNCTION analysis.job_label_of IS
   'Answers the batch and the reference of a job.';

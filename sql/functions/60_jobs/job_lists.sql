@@ -65,7 +65,7 @@ BEGIN
 END $$;
 
 -- A page of one shard's jobs, the latest month and the latest job first, of those users whom the caller
--- may see.
+-- may see; those of one who shares with the caller are listed for that user alone.
 --
 -- They are looked for where the filter has them together: a user's jobs by their own index; running,
 -- scheduled, dead and cancelled jobs where they are; waiting ones in the queue, if it is short. All others
@@ -112,6 +112,8 @@ BEGIN
     SELECT a.user_id INTO v_user FROM analysis.account a WHERE a.shard = p_shard AND a.user_ref = p_user;
     IF NOT FOUND THEN
       RETURN;
+    ELSIF v_user = ANY (analysis.users_shared(v_clinic, p_shard)) THEN
+      v_clinic := NULL;                -- all that follows is about this user alone
     END IF;
   END IF;
 
@@ -425,6 +427,7 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
 BEGIN
   RETURN QUERY
   SELECT b.worker_id, b.deadline, w.host, w.pid, w.version, w.started_at,
@@ -441,7 +444,8 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT u.user_id FROM unnest(b.job_ids, b.user_ids) u(job_id, user_id) WHERE u.job_id = p_job) j
   LEFT JOIN analysis.worker w ON w.shard = b.shard AND w.id = b.worker_id
-  WHERE b.shard = p_shard AND p_job = ANY (b.job_ids) AND analysis.is_seen(v_seen, b.shard, j.user_id);
+  WHERE b.shard = p_shard AND p_job = ANY (b.job_ids)
+    AND (analysis.is_seen(v_seen, b.shard, j.user_id) OR j.user_id = ANY (v_shared));
 END $$;
 COMMENT ON FUNCTION analysis.job_holder IS
   'Answers which worker holds a running job, and where it sends jobs of its type.';

@@ -1,31 +1,29 @@
 -- How a back-end learns what became of a job: it asks, or waits for the end.
 
--- Where a job of a user is, and why. A back-end is told of the jobs that it has submitted itself; of any
--- other, as of one that there is not, there is no row. The reason is why it died, or why its last attempt
--- failed while it may still be tried again; once it was queued again in the same month, also one before that.
-CREATE OR REPLACE FUNCTION analysis.job_state(p_user text, p_job bigint)
+-- Where jobs are, and why, of whoever's jobs; of those of one submitter where there is one. Called by
+-- functions, which know whose jobs they may answer.
+CREATE OR REPLACE FUNCTION analysis.states_of(p_shard smallint, p_jobs bigint[], p_submitter smallint)
 RETURNS TABLE (
-  state text, reason text, message text, attempts int, max_attempts int, created_at timestamptz,
-  run_at timestamptz, failed_at timestamptz, finished_at timestamptz)
+  o_job bigint, o_user bigint, o_state text, o_reason text, o_message text, o_attempts int,
+  o_max_attempts int, o_created_at timestamptz, o_run_at timestamptz, o_failed_at timestamptz,
+  o_finished_at timestamptz)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nestloop = off
 AS $$
-DECLARE
-  v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
-  v_shard smallint := analysis.shard_of(p_user);
-  v_user bigint;
 BEGIN
-  SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
   RETURN QUERY
-  SELECT CASE WHEN r.outcome = 1 THEN 'succeeded'
-              WHEN r.outcome = 2 THEN 'cancelled'
-              WHEN d.failed_at IS NOT NULL THEN 'dead'
-              WHEN b.is_held THEN 'running'
-              WHEN s.run_at IS NOT NULL THEN 'scheduled'
-              ELSE 'waiting' END,
+  WITH held AS MATERIALIZED (
+    SELECT j.id FROM analysis.lease h
+    CROSS JOIN LATERAL unnest(h.job_ids) j(id)
+    WHERE h.shard = p_shard AND h.job_ids && p_jobs AND j.id = ANY (p_jobs))
+  SELECT l.o_job, j.user_id,
+    CASE WHEN r.outcome = 1 THEN 'succeeded'
+         WHEN r.outcome = 2 THEN 'cancelled'
+         WHEN d.failed_at IS NOT NULL THEN 'dead'
+         WHEN b.is_held THEN 'running'
+         WHEN s.run_at IS NOT NULL THEN 'scheduled'
+         ELSE 'waiting' END,
     CASE WHEN r.outcome IS NULL THEN coalesce(d.class, e.class) END,
     CASE WHEN r.outcome IS NULL THEN coalesce(d.message, e.message) END,
     CASE WHEN r.outcome = 1 THEN r.attempt::int
@@ -34,30 +32,50 @@ BEGIN
     j.max_attempts::int, j.created_at,
     CASE WHEN r.outcome IS NULL AND d.failed_at IS NULL THEN s.run_at END,
     e.at, coalesce(r.finished_at, d.failed_at)
-  FROM analysis.locate_of(v_shard, ARRAY[p_job], v_submitter) l
+  FROM analysis.locate_of(p_shard, p_jobs, p_submitter) l
   CROSS JOIN LATERAL (
     SELECT k.user_id, k.max_attempts, k.created_at FROM analysis.job k
-    WHERE k.shard = v_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j
   LEFT JOIN LATERAL (
     SELECT f.outcome, f.attempt, f.finished_at FROM analysis.result f
-    WHERE f.shard = v_shard AND f.period = l.o_period AND f.job_id = l.o_job OFFSET 0) r ON true
+    WHERE f.shard = p_shard AND f.period = l.o_period AND f.job_id = l.o_job OFFSET 0) r ON true
   LEFT JOIN LATERAL (
     SELECT x.class, x.message, x.attempts, x.failed_at FROM analysis.dead x
-    WHERE r.outcome IS NULL AND x.shard = v_shard AND x.job_id = l.o_job OFFSET 0) d ON true
+    WHERE r.outcome IS NULL AND x.shard = p_shard AND x.job_id = l.o_job OFFSET 0) d ON true
   LEFT JOIN LATERAL (
-    SELECT true AS is_held FROM analysis.lease h
-    WHERE r.outcome IS NULL AND h.shard = v_shard AND l.o_job = ANY (h.job_ids) LIMIT 1) b ON true
+    SELECT true AS is_held FROM held h WHERE r.outcome IS NULL AND h.id = l.o_job LIMIT 1) b ON true
   LEFT JOIN LATERAL (
     SELECT q.run_at FROM analysis.scheduled q
-    WHERE r.outcome IS NULL AND q.shard = v_shard AND q.period = l.o_period AND q.job_id = l.o_job
+    WHERE r.outcome IS NULL AND q.shard = p_shard AND q.period = l.o_period AND q.job_id = l.o_job
     LIMIT 1) s ON true
   LEFT JOIN LATERAL (
     -- What has failed since the job came to its month, as lists of jobs count it.
     SELECT k.class, k.message, k.at, count(*) FILTER (WHERE k.consumed) OVER ()::int AS consumed
     FROM analysis.attempt_error k
-    WHERE k.shard = v_shard AND k.period = l.o_period AND k.job_id = l.o_job
-    ORDER BY k.at DESC, k.attempt DESC LIMIT 1) e ON true
-  WHERE j.user_id = v_user;
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.job_id = l.o_job
+    ORDER BY k.at DESC, k.attempt DESC LIMIT 1) e ON true;
+END $$;
+
+-- Where a job of a user is, and why. A back-end is told of the jobs that it has submitted itself; of any
+-- other, as of one that there is not, there is no row. The reason is why it died, or why its last attempt
+-- failed while it may still be tried again; once it was queued again in the same month, also one before that.
+CREATE OR REPLACE FUNCTION analysis.job_state(p_user text, p_job bigint)
+RETURNS TABLE (
+  state text, reason text, message text, attempts int, max_attempts int, created_at timestamptz,
+  run_at timestamptz, failed_at timestamptz, finished_at timestamptz)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shard smallint := analysis.shard_of(p_user);
+  v_user bigint;
+BEGIN
+  SELECT a.user_id INTO v_user FROM analysis.account a
+  WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  RETURN QUERY
+  SELECT s.o_state, s.o_reason, s.o_message, s.o_attempts, s.o_max_attempts, s.o_created_at, s.o_run_at,
+    s.o_failed_at, s.o_finished_at
+  FROM analysis.states_of(v_shard, ARRAY[p_job], analysis.own_submitter('{operator,clinician}')) s
+  WHERE s.o_user = v_user;
 END $$;
 COMMENT ON FUNCTION analysis.job_state IS
   'Answers where a job of a user is, why it failed, and when.';

@@ -6,11 +6,7 @@
 CREATE OR REPLACE FUNCTION analysis.own_submitter(p_roles text[]) RETURNS smallint
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  IF EXISTS (
-    SELECT FROM pg_roles r
-    WHERE r.rolname = ANY (ARRAY(
-        SELECT analysis.role_prefix() || '_' || e.name FROM unnest(p_roles || 'owner'::text) e(name)))
-      AND pg_has_role(session_user, r.oid, 'MEMBER')) THEN
+  IF analysis.login_has(p_roles) THEN
     RETURN NULL;
   END IF;
   RETURN coalesce((SELECT s.id FROM analysis.submitter s WHERE s.login = session_user), 0::smallint);
@@ -82,9 +78,11 @@ RETURNS SETOF analysis.attempt_error
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
 BEGIN
   RETURN QUERY
-  SELECT e.* FROM analysis.attempts_of(p_shard, p_job) e WHERE analysis.is_seen(v_seen, e.shard, e.user_id)
+  SELECT e.* FROM analysis.attempts_of(p_shard, p_job) e
+  WHERE analysis.is_seen(v_seen, e.shard, e.user_id) OR e.user_id = ANY (v_shared)
   ORDER BY e.at, e.attempt;
 END $$;
 COMMENT ON FUNCTION analysis.job_attempts IS
@@ -95,10 +93,12 @@ CREATE OR REPLACE FUNCTION analysis.job_death(p_shard smallint, p_job bigint) RE
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
 BEGIN
   RETURN QUERY
   SELECT d.* FROM analysis.dead d
-  WHERE d.shard = p_shard AND d.job_id = p_job AND analysis.is_seen(v_seen, d.shard, d.user_id);
+  WHERE d.shard = p_shard AND d.job_id = p_job
+    AND (analysis.is_seen(v_seen, d.shard, d.user_id) OR d.user_id = ANY (v_shared));
 END $$;
 COMMENT ON FUNCTION analysis.job_death IS
   'Answers why a job is dead.';
@@ -114,6 +114,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
 BEGIN
   PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
   RETURN QUERY
@@ -121,7 +122,7 @@ BEGIN
          v.finished_at, v.attempts, v.source_name
   FROM analysis.job_status v
   WHERE v.shard = p_shard AND v.period = p_period AND v.job_id = ANY (p_jobs)
-    AND analysis.is_seen(v_seen, v.shard, v.user_id);
+    AND (analysis.is_seen(v_seen, v.shard, v.user_id) OR v.user_id = ANY (v_shared));
 END $$;
 COMMENT ON FUNCTION analysis.jobs_shown IS
   'Answers some jobs of one shard and month by their numbers.';

@@ -2,8 +2,8 @@
 
 -- Records that results of a user are read, and answers what results_of asks for once that is committed.
 -- NULL: none of these jobs is this user's and has an analysis, or the caller is a back-end and has submitted
--- none of them, or the user is of no clinic that the caller sees. Results of persons who were erased tell
--- nothing.
+-- none of them, or the user is of no clinic that the caller sees and does not share with the login either.
+-- The entry names the share, where there is one. Results of persons who were erased tell nothing.
 CREATE OR REPLACE FUNCTION analysis.open_results(p_user text, p_jobs bigint[]) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off AS $$
@@ -11,6 +11,7 @@ DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint := analysis.shard_of(p_user);
   v_user bigint;
+  v_share bigint;
   v_jobs bigint[];
 BEGIN
   IF cardinality(p_jobs) > 1000 THEN
@@ -18,7 +19,10 @@ BEGIN
       USING ERRCODE = '22023', HINT = 'Open at most 1000 at a time.';
   END IF;
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = v_shard AND a.user_ref = p_user
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)
+         OR a.user_id = ANY (analysis.users_shared(v_seen, v_shard)));
+  v_share := analysis.share_with_login(v_shard, v_user);
   v_jobs := ARRAY(
     SELECT l.o_job FROM analysis.locate_of(v_shard, p_jobs, analysis.own_submitter('{clinician}')) l
     CROSS JOIN LATERAL (
@@ -31,7 +35,8 @@ BEGIN
   END IF;
   RETURN analysis.open_reading(
     'read_result', CASE cardinality(v_jobs) WHEN 1 THEN 'job:' || v_jobs[1] ELSE 'jobs' END,
-    jsonb_build_object('shard', v_shard, 'jobs', to_jsonb(v_jobs), 'users', jsonb_build_array(v_user)));
+    jsonb_build_object('shard', v_shard, 'jobs', to_jsonb(v_jobs), 'users', jsonb_build_array(v_user))
+      || jsonb_strip_nulls(jsonb_build_object('share', v_share)));
 END $$;
 COMMENT ON FUNCTION analysis.open_results IS
   'Records that results of a user are read; answers what results_of asks for.';
@@ -56,7 +61,9 @@ DECLARE
   v_user bigint;
 BEGIN
   SELECT a.user_id INTO v_user FROM analysis.account a
-  WHERE a.shard = v_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+  WHERE a.shard = v_shard AND a.user_ref = p_user
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)
+         OR a.user_id = ANY (analysis.users_shared(v_seen, v_shard)));
   RETURN QUERY
   SELECT p_user, r.job_id, r.period, CASE r.kind WHEN 1 THEN 'throat' WHEN 2
     THEN 'ear' END, r.analysis_id, r.finished_at,

@@ -267,13 +267,17 @@ END $$;
 COMMENT ON FUNCTION analysis.open_conditions IS
   'Records that the report of conditions is read; answers what report_conditions asks for.';
 
+-- The same for the report of analyses, with the shares by which the login reads users.
 CREATE OR REPLACE FUNCTION analysis.open_analyses(p_period smallint, p_detail jsonb) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM analysis.require_argument(
     p_period BETWEEN 24000 AND 32399, 'a report is of a month of the years 2000 to 2699');
   RETURN analysis.open_reading(
-    'report', 'report:analyses:' || analysis.period_text(p_period), analysis.audit_detail(p_detail));
+    'report', 'report:analyses:' || analysis.period_text(p_period),
+    coalesce(analysis.audit_detail(p_detail), '{}') || jsonb_strip_nulls(jsonb_build_object('shares', (
+      SELECT jsonb_agg(s.id ORDER BY s.id)
+      FROM analysis.all_shards() h CROSS JOIN LATERAL analysis.shares_of_login(h.o_shard) s))));
 END $$;
 COMMENT ON FUNCTION analysis.open_analyses IS
   'Records that the report of analyses is read; answers what its functions ask for.';
@@ -333,6 +337,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_shared bigint[] := analysis.users_shared(v_seen, p_shard);
 BEGIN
   PERFORM analysis.require_reading('report', 'report:analyses:' || analysis.period_text(p_period), p_reading);
   RETURN QUERY
@@ -346,7 +351,8 @@ BEGIN
   FROM analysis.result r
   JOIN analysis.account a ON a.shard = r.shard AND a.user_id = r.user_id
   WHERE r.shard = p_shard AND r.period = p_period AND r.job_id BETWEEN p_first AND p_last
-    AND r.outcome = 1 AND r.condition_count IS NOT NULL AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
+    AND r.outcome = 1 AND r.condition_count IS NOT NULL
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen) OR a.user_id = ANY (v_shared))
   ORDER BY r.job_id;
 END $$;
 COMMENT ON FUNCTION analysis.report_analyses IS

@@ -33,7 +33,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Removes who a person is: profile and keys; account and closed statements have a number instead of the
+-- Removes who a person is: profile, tokens, shares and keys; account and closed statements have a number instead of the
 -- name. Answers whether they had not been erased before.
 CREATE OR REPLACE FUNCTION analysis.erase_identity(
   p_shard smallint, p_user_id bigint, OUT o_is_first boolean, OUT o_profile bigint, OUT o_keys bigint,
@@ -47,6 +47,8 @@ BEGIN
   INTO o_photo;
   GET DIAGNOSTICS o_profile = ROW_COUNT;
   DELETE FROM analysis.renamed r WHERE r.shard = p_shard AND r.user_id = p_user_id;
+  DELETE FROM analysis.user_token t WHERE t.shard = p_shard AND t.user_id = p_user_id;
+  PERFORM analysis.erase_shares(p_shard, p_user_id);
   DELETE FROM analysis.idem i WHERE i.shard = p_shard AND i.user_id = p_user_id;
   GET DIAGNOSTICS o_keys = ROW_COUNT;
   WHILE EXISTS (

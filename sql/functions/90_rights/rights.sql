@@ -30,6 +30,7 @@ COMMENT ON FUNCTION analysis.role_prefix IS
 --                  no picture, no diagnosis, no name
 --   privacy        erases persons, exports what is kept of one, with the images, and sees a job's picture
 --   retention      removes what is past its time
+--   gateway        analysis-gateway: submits, states and results of the users whose tokens it is given
 CREATE OR REPLACE FUNCTION analysis.role_rights()
 RETURNS TABLE (o_role text, o_functions text[], o_tables text[])
 LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
@@ -92,7 +93,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'clinician',
       j.functions || ARRAY[
         'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
-        'statement_due', 'open_jobs', 'month_facts', 'due_months'],
+        'statement_due', 'open_jobs', 'month_facts', 'due_months', 'accept_share', 'list_shares',
+        'revoke_share'],
       ARRAY['statement']
     FROM jobs j
     UNION ALL
@@ -111,7 +113,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
         'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'add_clinic',
         'set_clinic', 'user_pictures', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
         'await_submits', 'audit_key', 'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook',
-        'test_webhook', 'webhook_event_state', 'replay_webhook', 'list_webhooks'],
+        'test_webhook', 'webhook_event_state', 'replay_webhook', 'list_webhooks', 'add_token', 'list_tokens',
+        'revoke_tokens', 'request_share', 'list_shares', 'revoke_share'],
       ARRAY[
         'account(shard,user_id,user_ref,zone,created_at,clinic_id)', 'account_plan', 'profile', 'plan',
         'plan_limit', 'clinic', 'clinic_viewer', 'usage']
@@ -135,6 +138,14 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       ARRAY[
         'purge_months', 'purge_month', 'purge_images', 'purge_results', 'purge_dead', 'purge_events',
         'purge_usage', 'purge_audit', 'index_images', 'unclosed_months'],
+      '{}'
+    UNION ALL
+    SELECT 'gateway',
+      ARRAY[
+        'gateway_user', 'gateway_submit', 'gateway_states', 'gateway_ended', 'gateway_open_results',
+        'gateway_open_history', 'gateway_results', 'gateway_share_request', 'gateway_share_accept',
+        'gateway_share_list', 'gateway_share_revoke', 'gateway_shared', 'gateway_open_shared',
+        'gateway_shared_results', 'notify_workers', 'image_rules'],
       '{}')
   -- What every program asks first, and what the rules of the rows ask.
   SELECT g.role,
@@ -267,6 +278,7 @@ BEGIN
   END LOOP;
 
   PERFORM analysis.forget_logins();
+  PERFORM analysis.end_shares_of_lost_logins();
   -- Roles have other numbers after a dump was restored.
   UPDATE analysis.clinic_viewer v SET role_id = r.oid
   FROM pg_roles r

@@ -1,16 +1,32 @@
-import Clinux
+internal import Clinux
+
+/// What an upload is made of: one file, and a short text beside it.
+public struct UploadForm: Sendable, Equatable {
+  /// The name of the file's part.
+  public var file: String
+  /// The name of the text's part.
+  public var field: String
+  /// Bytes that the file may have; of a larger one none are kept.
+  public var fileLimit: Int
+
+  /// A form with its parts.
+  public init(file: String, field: String, fileLimit: Int) {
+    (self.file, self.field, self.fileLimit) = (file, field, fileLimit)
+  }
+}
 
 /// One multipart upload, parsed as its bytes come in. It takes what the real server's parser takes: `Boundary=` in any
-/// case, parameters after the boundary, text before the first part and after the last.
-final class MultipartUpload {
-  /// Uploads whose image has this many bytes or more are refused.
-  static let imageLimit = 5_242_880
+/// case, parameters after the boundary, text before the first part and after the last. (libmicrohttpd's own parser
+/// takes neither of the first two, and does not tell a file from a text.)
+public final class MultipartUpload {
   /// Bytes that a part's headers may have.
   private static let headerLimit = 16_384
+  /// Bytes of the text that are kept.
+  private static let fieldLimit = 64
 
   /// What a part holds.
   private enum Part {
-    case image, kind, other
+    case file, field, other
   }
 
   private enum State {
@@ -23,16 +39,17 @@ final class MultipartUpload {
     case broken
   }
 
-  /// The value of the text part `type`, if it came.
-  private(set) var kind: [UInt8]?
-  /// The bytes of the file part `image`; empty once they are over the limit.
-  private(set) var image: [UInt8]
-  /// Bytes of the image part that came, stored or not.
-  private(set) var imageCount = 0
-  /// How many file parts `image` came.
-  private(set) var images = 0
+  /// The text, if it came; of one that came twice, both.
+  public private(set) var field: [UInt8]?
+  /// The bytes of the file; empty once they are over the limit.
+  public private(set) var file: [UInt8]
+  /// Bytes of the file that came, kept or not.
+  public private(set) var fileCount = 0
+  /// How many parts of the file's name came.
+  public private(set) var files = 0
   /// Whether a file came under another name.
-  private(set) var hasUnknownFile = false
+  public private(set) var hasUnknownFile = false
+  private let form: UploadForm
   private let delimiter: [UInt8]
   private var state = State.content(.other)
   /// What came and is not used yet. A delimiter begins with a line's end, which the first one need not have.
@@ -40,17 +57,18 @@ final class MultipartUpload {
 
   /// Starts to parse; nil when a content type is of no multipart form.
   ///
-  /// - Parameter buffer: an empty array whose storage takes the image.
-  init?(contentType: String, buffer: [UInt8]) {
+  /// - Parameter buffer: an empty array whose storage takes the file.
+  public init?(_ form: UploadForm, contentType: String, buffer: [UInt8] = []) {
     let field = HeaderField(contentType)
     guard field.value == "multipart/form-data", let boundary = field.parameters["boundary"], !boundary.isEmpty
     else { return nil }
     delimiter = Array("\r\n--\(boundary)".utf8)
-    image = buffer
+    file = buffer
+    self.form = form
   }
 
   /// Takes the next bytes of the body.
-  func receive(_ bytes: UnsafeRawBufferPointer) {
+  public func receive(_ bytes: UnsafeRawBufferPointer) {
     guard !pending.isEmpty else {
       pending.append(contentsOf: bytes[takeAll(bytes)...])
       return
@@ -120,10 +138,10 @@ final class MultipartUpload {
       let field = HeaderField(halves[1])
       let isFile = field.parameters["filename"] != nil || field.parameters["filename*"] != nil
       switch (field.parameters["name"], isFile) {
-      case ("image", true):
-        part = .image
-        images += 1
-      case ("type", false): part = .kind
+      case (form.file, true):
+        part = .file
+        files += 1
+      case (form.field, false): part = .field
       case (_, true): hasUnknownFile = true
       case (_, false): break
       }
@@ -133,16 +151,16 @@ final class MultipartUpload {
 
   private func receive(_ bytes: UnsafeRawBufferPointer, of part: Part) {
     switch part {
-    case .image:
-      imageCount += bytes.count
-      if imageCount < Self.imageLimit {
-        image.append(contentsOf: bytes)
+    case .file:
+      fileCount += bytes.count
+      if fileCount <= form.fileLimit {
+        file.append(contentsOf: bytes)
       } else {
-        image.removeAll()
+        file.removeAll()
       }
-    case .kind:
-      let known = kind ?? []
-      if known.count + bytes.count <= 64 { kind = known + bytes }
+    case .field:
+      let known = field ?? []
+      if known.count + bytes.count <= Self.fieldLimit { field = known + bytes }
     case .other: break
     }
   }
@@ -156,14 +174,60 @@ final class MultipartUpload {
   }
 
   /// Whether the body was a whole multipart form.
-  var isWhole: Bool {
+  public var isWhole: Bool {
     if case .ended = state { true } else { false }
   }
 
-  /// Gives the image's storage away, to be used again.
-  func takeBuffer() -> [UInt8] {
-    var buffer: [UInt8] = []
-    swap(&buffer, &image)
-    return buffer
+  /// Bytes of memory that it takes.
+  var heldBytes: Int { file.capacity + pending.capacity }
+
+  /// Gives the file's storage away.
+  public func takeFile() -> [UInt8] {
+    var taken: [UInt8] = []
+    swap(&taken, &file)
+    return taken
+  }
+}
+
+/// A header's value with its parameters: `form-data; name="image"; filename="a.jpg"`.
+struct HeaderField {
+  /// What stands before the parameters, in small letters.
+  let value: String
+  /// By their names in small letters.
+  let parameters: [String: String]
+
+  init(_ text: some StringProtocol) {
+    var parts: [String] = [""]
+    var isQuoted = false
+    var isEscaped = false
+    for character in text {
+      if isEscaped {
+        isEscaped = false
+      } else if isQuoted, character == "\\" {
+        isEscaped = true
+        continue
+      } else if character == "\"" {
+        isQuoted.toggle()
+        continue
+      } else if character == ";", !isQuoted {
+        parts.append("")
+        continue
+      }
+      parts[parts.count - 1].append(character)
+    }
+    value = Self.trimmed(parts[0]).lowercased()
+    var parameters: [String: String] = [:]
+    for part in parts.dropFirst() {
+      guard let equals = part.firstIndex(of: "=") else { continue }
+      parameters[Self.trimmed(part[..<equals]).lowercased()] = Self.trimmed(
+        part[part.index(after: equals)...])
+    }
+    self.parameters = parameters
+  }
+
+  static func trimmed(_ text: some StringProtocol) -> String {
+    let start = text.drop { $0 == " " || $0 == "\t" }
+    guard let end = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
+    return String(start[...end])
   }
 }

@@ -1,0 +1,96 @@
+import BenchmarkKit
+import Glibc
+import ImageEncryption
+import JobQueue
+import PostgreSQL
+import TestSupport
+
+/// An `analysis-gateway` with a worker behind it, and the endpoint that both ways lead to.
+final class GatewayStage: Sendable {
+  private let endpoint: EndpointProcess
+  private let template: BenchmarkDatabase
+  private let photos: [[UInt8]]
+  /// One for each user.
+  private let tokens: [String]
+
+  /// Makes users with tokens, and photos that a decoder takes; untimed.
+  init(_ bench: Bench, photos count: Int) async throws {
+    let drawn = try DrawnPictures(width: 480, height: 360, bytes: QueueFixture.usualBytes)
+    photos = try (0..<count).map { try drawn.jpeg($0) }
+    template = try await bench.cluster.freshDatabase(named: "gateway")
+    _ = try await QueueFixture.make(in: template, pictures: [])
+    tokens = try QueueFixture.users.map { _ in try UserToken(shard: 0).text }
+    for (user, token) in zip(QueueFixture.users, tokens) {
+      _ = try await template.pool.query(
+        "SELECT analysis.add_token(0::smallint, $1, sha256($2::text::bytea), NULL, NULL)",
+        [.text(user), .text(token)])
+    }
+    endpoint = try await EndpointProcess(bench.settings)
+  }
+
+  /// Ends the endpoint; the databases are the runner's to drop.
+  func end() async { await endpoint.stop() }
+
+  /// So many apps send photos to the gateway, each its next when it was answered.
+  func throughGateway(_ bench: Bench, apps: Int) async throws -> Sample {
+    try await bench.withDatabase(named: "gateway_run", from: template) { database in
+      try await bench.cluster.settle(database)
+      let worker = try MeasuredProcess(
+        bench.settings.program("analysis-worker"),
+        [
+          "--database", database.conninfo, "--endpoint", endpoint.url, "--notify-ended", "--concurrency",
+          "256",
+        ])
+      defer { worker.send(SIGKILL) }
+      let gateway = try MeasuredProcess(
+        bench.settings.program("analysis-gateway"),
+        ["--database", database.conninfo, "--listen", "127.0.0.1:0", "--rate", "0", "--deadline", "60s"])
+      defer { gateway.send(SIGKILL) }
+      var port: Substring?
+      try await gateway.wait(for: "listening") { _, errors in
+        port = errors.firstMatch(of: /Apps are served","address":"127\.0\.0\.1:([0-9]+)"/)?.1
+        return port != nil
+      }
+      let (uploads, meter) = try await bench.cluster.metered {
+        try await self.uploads(bench, apps: apps, to: "http://127.0.0.1:\(port ?? "")", with: self.tokens)
+      }
+      gateway.send(SIGTERM)
+      let ended = try await gateway.succeeded()
+      worker.send(SIGTERM)
+      _ = try await worker.succeeded()
+      // An answer counts where it is an analysis: what is not would be a faster one.
+      let stored = try await database.number("SELECT count(*) FROM analysis.result WHERE outcome = 1")
+      guard stored >= uploads.uploads else {
+        throw BenchmarkError("\(uploads.uploads) photos were answered, and \(stored) analyses are stored.")
+      }
+      return Sample(
+        amount: Double(uploads.uploads), seconds: uploads.seconds, workerSeconds: ended.usage.seconds,
+        serverSeconds: meter.serverSeconds, peakMemory: ended.usage.peakMemory, further: uploads.times)
+    }
+  }
+
+  /// The same photos to the endpoint itself.
+  func direct(_ bench: Bench, apps: Int) async throws -> Sample {
+    let uploads = try await uploads(bench, apps: apps, to: endpoint.url, with: [])
+    return Sample(amount: Double(uploads.uploads), seconds: uploads.seconds, further: uploads.times)
+  }
+
+  private func uploads(
+    _ bench: Bench, apps: Int, to url: String, with tokens: [String]
+  ) async throws -> UploadReport {
+    guard let program = HelperProgram.find("/usr/bin/wrk", "/usr/local/bin/wrk") else {
+      throw BenchmarkError("wrk is missing; install the package wrk.")
+    }
+    let folder = try TemporaryFolder()
+    defer { withExtendedLifetime(folder) {} }
+    let script = try UploadScript.write(photos, to: folder.url, tokens: tokens)
+    let ended = try await MeasuredProcess.run(
+      program,
+      [
+        "--threads", "1", "--connections", "\(apps)", "--duration", "\(bench.size(20, quick: 2))s",
+        "--timeout",
+        "60s", "--latency", "--script", script, url,
+      ])
+    return try UploadReport(output: ended.output)
+  }
+}

@@ -1,0 +1,131 @@
+public import EventLoop
+internal import Formatting
+public import HTTPServing
+internal import JobQueue
+public import Logging
+public import Monitoring
+internal import PostgreSQL
+internal import Synchronization
+
+/// The way from an app into the queue: an HTTP server that speaks to apps as the analysis endpoint does, and to the queue
+/// as a login that may do nothing but for the user whose token it passes on.
+public final class Gateway: Sendable {
+  let configuration: GatewayConfiguration
+  let database: ConnectionPool
+  let users: KnownUsers
+  let rate: RateLimit
+  let waits: AnalysisWaits
+  let intake: PhotoIntake
+  let workers: WorkerCaller
+  let meters: GatewayMeters
+  let log: Log
+  /// Those who listen to what becomes of a job.
+  public let events = HTTPEvents(atMost: 1000)
+  private let rules = SentImageRules()
+  private let draining = Atomic(false)
+  private let isAway = Atomic(false)
+  private let version: String
+
+  /// A gateway; nothing is connected before ``begin()``.
+  public init(_ configuration: GatewayConfiguration, loop: EventLoop, log: Log, version: String) {
+    let meters = GatewayMeters()
+    var connecting = configuration.database
+    connecting.onConnect = { error in
+      meters.connects.add()
+      if error != nil { meters.connectFailures.add() }
+    }
+    let database = ConnectionPool(connecting, on: loop, size: configuration.connections, reconnect: .retry)
+    self.configuration = configuration
+    self.database = database
+    self.log = log
+    self.meters = meters
+    self.version = version
+    users = KnownUsers(database, life: configuration.userLife)
+    rate = RateLimit(eachMinute: configuration.uploadsEachMinute)
+    waits = AnalysisWaits(database, log, meters, lookEvery: configuration.lookEvery)
+    workers = WorkerCaller(database)
+    intake = PhotoIntake(
+      database: database, limits: configuration.images, keys: configuration.keys, rules: rules, log: log)
+  }
+
+  /// Asks the database for what it has to know before it serves.
+  ///
+  /// - Throws: `JobQueueError`.
+  public func begin() async throws {
+    try await rules.read(database)
+  }
+
+  /// What goes on beside the requests, until the task is cancelled.
+  public func run() async {
+    let (database, rules, workers) = (database, rules, workers)
+    let listener = EndListener(
+      configuration: configuration.database, loop: database.loop, log: log, waits: waits)
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await workers.run() }
+      group.addTask { await rules.keep(database) }
+      if configuration.listens { group.addTask { await listener.run() } }
+    }
+  }
+
+  /// The bounds of its server.
+  public var bounds: HTTPServer.Bounds {
+    var bounds = HTTPServer.Bounds()
+    bounds.daemon.connections = configuration.clients
+    bounds.daemon.surplus = .isRefused
+    bounds.daemon.leastPace = configuration.leastPace
+    bounds.daemon.idleSeconds = 60
+    // A read of a photo of 120 kB takes few turns with it.
+    bounds.daemon.connectionBytes = 64 << 10
+    bounds.answer = configuration.deadline + .seconds(30)
+    bounds.uploads = configuration.photoMemory
+    bounds.endsWithClient = true
+    return bounds
+  }
+
+  /// How its server words what it refuses by itself.
+  public static let refuse: @Sendable (HTTPRefusal) -> HTTPAnswer = { APIFailure($0).answer }
+
+  // MARK: Stopping
+
+  /// From now on new requests are answered 503; what was accepted goes on.
+  public func drain() {
+    draining.store(true, ordering: .relaxed)
+    events.close()
+  }
+
+  /// Whether it is to stop.
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  /// Those who still wait are told where to ask.
+  public func endWaits() async { await waits.close() }
+
+  /// Ends its connections to the database.
+  public func close() async {
+    await waits.close()
+    await database.close()
+  }
+
+  // MARK: Monitoring
+
+  /// The metrics, as they are now.
+  public func metrics() -> [MetricFamily] {
+    GatewayMetrics.families(meters, listening: events.listeners, version: version)
+  }
+
+  /// Whether it can work: the database answers, and it is not to stop.
+  public func readiness() async -> ServiceReadiness {
+    let answers: Bool
+    do {
+      _ = try await database.query("SELECT 1", deadline: .seconds(5))
+      answers = true
+    } catch {
+      answers = false
+    }
+    return ServiceReadiness(
+      isReady: answers && !isDraining,
+      [
+        .init(name: "stage", value: .string(isDraining ? "draining" : "running")),
+        .init(name: "database", value: .string(answers ? "answers" : "away")),
+      ])
+  }
+}

@@ -1,0 +1,134 @@
+internal import AnalysisCore
+public import CommandLineTool
+public import HTTPServing
+public import Logging
+internal import Programs
+
+/// The options of `analysis-gateway`. Each may also stand in the configuration file under its own name.
+public enum GatewayOptions {
+  /// The version of the program.
+  public static let version = ProductVersion.current
+
+  /// `--config`.
+  public static let config = Option(
+    "config", .path, environment: "ANALYSIS_CONFIG",
+    help: "File with further options, one `key = value` a line.")
+  /// `--database`.
+  public static let database = Option(
+    "database", .string, valueName: "conninfo", environment: "ANALYSIS_DATABASE", key: "database",
+    help:
+      "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files. A "
+      + "password comes from a password file alone.")
+  /// `--database-connections`.
+  public static let connections = Option(
+    "database-connections", .int(in: 1...100), default: 8, key: "database-connections",
+    help: "Connections to the database, beside the one that listens.")
+  /// `--listen`.
+  public static let listen = Option(
+    "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8090),
+    environment: "ANALYSIS_LISTEN", key: "listen", help: "Where to listen; with port 0 on any free port.")
+  /// `--behind-tls`.
+  public static let behindTLS = Flag(
+    "behind-tls", environment: "ANALYSIS_BEHIND_TLS", key: "behind-tls",
+    help: "Say that apps reach it by HTTPS alone, through a proxy: then --listen may name any address.")
+  /// `--tls-certificate`.
+  public static let certificate = Option<String?>(
+    "tls-certificate", .path, environment: "ANALYSIS_TLS_CERTIFICATE", key: "tls-certificate",
+    help:
+      "File with the certificate and those of its authorities (PEM): apps are spoken to by TLS. Needs --tls-key."
+  )
+  /// `--tls-key`.
+  public static let privateKey = Option<String?>(
+    "tls-key", .path, environment: "ANALYSIS_TLS_KEY", key: "tls-key",
+    help: "File (mode 0600) with the certificate's private key (PEM); a bare name is a service credential.")
+  /// `--deadline`.
+  public static let deadline = Option(
+    "deadline", .duration(in: .zero...(.seconds(120))), default: .seconds(25),
+    environment: "ANALYSIS_DEADLINE",
+    key: "deadline",
+    help: "How long an app waits for its analysis; then it is answered 202 with an address to ask at.")
+  /// `--grace`.
+  public static let grace = Option(
+    "grace", .duration(in: .zero...(.seconds(3600))), default: .seconds(30), key: "grace",
+    help: "Time for requests that were accepted to finish after SIGTERM.")
+  /// `--rate`.
+  public static let rate = Option(
+    "rate", .int(in: 0...1_000_000), default: 60, key: "rate",
+    help: "Photos that a user may send in a minute, 0 for any number; a question counts a tenth of one.")
+  /// `--max-image`.
+  public static let maxImage = Option(
+    "max-image", .byteSize(in: 1...10_000_000), default: 10_000_000, key: "max-image",
+    help: "Bytes of a photo at most.")
+  /// `--max-dimension`.
+  public static let maxDimension = Option(
+    "max-dimension", .int(in: 1...65_500), key: "max-dimension",
+    help: "Scale photos down to so many pixels on the longer side.")
+  /// `--photo-memory`.
+  public static let photoMemory = Option(
+    "photo-memory", .byteSize(in: (16 << 20)...(64 << 30)), default: 256 << 20, key: "photo-memory",
+    help: "Bytes of photos in memory at most, all apps together; beyond them 503 is answered.")
+  /// `--connections`.
+  public static let clients = Option(
+    "connections", .int(in: 1...1_000_000), key: "connections",
+    help: "Connections of apps at once; by default as many as the limit of open files allows, less 64.")
+  /// `--key-file`.
+  public static let keyFile = Option(
+    "key-file", .path, environment: "ANALYSIS_KEY_FILE", key: "key-file",
+    help:
+      "File (mode 0600) with the keys under which photos are encrypted, by analysisctl keys; a bare name is a service "
+      + "credential.")
+  /// `--hear-ended`, `--no-hear-ended`.
+  public static let hearEnded = Flag(
+    "hear-ended", inverted: true, default: true, key: "hear-ended",
+    help: "Hear on a connection of its own which jobs have ended, from workers with --notify-ended.")
+  /// `--metrics`.
+  public static let metrics = Option<ListenAddress?>(
+    "metrics", .listenAddress, environment: "ANALYSIS_METRICS", key: "metrics",
+    help:
+      "Serve /metrics (Prometheus), /healthz and /readyz there by HTTP, for instance at 127.0.0.1:9466. The log names the "
+      + "port where 0 is given.")
+  /// `--metrics-from-anywhere`.
+  public static let metricsFromAnywhere = Flag(
+    "metrics-from-anywhere", environment: "ANALYSIS_METRICS_FROM_ANYWHERE", key: "metrics-from-anywhere",
+    help: "Allow --metrics at an address that other machines reach; nobody is asked for a password there.")
+  /// `--log-level`.
+  public static let logLevel = Option(
+    "log-level", .choice(Log.Level.self), default: .info, environment: "ANALYSIS_LOG_LEVEL", key: "log-level",
+    help: "The least severe messages that are logged.")
+
+  /// All of them, in the order of the help.
+  public static let inputs: [any Input] = [
+    config, database, SharedOptions.databaseProof, connections, listen, behindTLS, certificate, privateKey,
+    deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, keyFile, hearEnded, metrics,
+    metricsFromAnywhere, logLevel,
+  ]
+
+  /// Where the configuration file is named, and how it is read.
+  public static let configuration = SharedOptions.configuration(config)
+
+  /// The command: what it does is the caller's.
+  public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {
+    Command(
+      "analysis-gateway",
+      abstract: "Takes photos from apps by HTTP, queues them, and answers as the analysis endpoint does.",
+      discussion: """
+        An app shows the token of its user (analysisctl users token add) and sends a photo to POST /api/analyze. It is
+        cleaned, queued for a worker, and answered within --deadline: with the analysis, or 202 and an address to ask at.
+        On the loopback apps reach it through a proxy; at another address it speaks TLS itself (--tls-certificate), or
+        the proxy is said to do it (--behind-tls).
+
+        SIGTERM lets what was accepted finish within --grace, and new requests are answered 503; then those who still
+        wait are given their address, and it ends.
+        """,
+      examples: [
+        Example("analysis-gateway", "apps reach it through a proxy on this machine, until it is stopped"),
+        Example(
+          "analysis-gateway --listen 0.0.0.0:8443 --tls-certificate apps.pem --tls-key apps.key",
+          "apps reach it by TLS"),
+        Example("analysis-gateway --config /etc/analysis/gateway.conf", "read everything from a file"),
+      ],
+      inputs: inputs,
+      exitCodes: [.done, .usage, .unreadableInput, .unreachable, .internalError, .permission],
+      run: run)
+  }
+}

@@ -1,0 +1,154 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import ImageDecoding
+internal import ImageEncryption
+internal import Images
+internal import JobQueue
+internal import Logging
+internal import PostgreSQL
+internal import SQLFiles
+internal import Synchronization
+internal import System
+
+/// Takes photos into the queue: each is cleaned in `image-decoder`, encrypted where there are keys, and submitted.
+struct PhotoIntake: Sendable {
+  /// A photo of a user.
+  struct Photo: Sendable {
+    let kind: AnalysisKind
+    let bytes: [UInt8]
+    /// Under which a repeat is the same job.
+    let key: String
+  }
+
+  /// How long a submit is tried again while the database is away.
+  private static let patience: Duration = .seconds(15)
+
+  let database: ConnectionPool
+  let limits: ImageLimits
+  let keys: KeyRing?
+  let rules: SentImageRules
+  let decoders = ImageDecoders()
+  let log: Log
+
+  /// Puts a photo into the queue and answers its job; the same job for the same key.
+  ///
+  /// - Parameter renamed: Asks for the user anew, where the queue calls them by another name by now.
+  /// - Throws: `APIFailure`, or `JobQueueError`.
+  func submit(
+    _ photo: Photo, of user: AppUser, _ token: AppToken, renamed: () async throws -> AppUser
+  ) async throws -> JobID {
+    let clean = try await clean(photo)
+    switch try await submit(clean, photo, of: user, token) {
+    case .failure(let refusal) where refusal.code == Refusal.Reason.unknownUser.rawValue:
+      let user = try await renamed()
+      return try failing(try await submit(clean, photo, of: user, token))
+    case let outcome: return try failing(outcome)
+    }
+  }
+
+  private func failing(_ outcome: Result<JobID, RefusedSubmit>) throws -> JobID {
+    switch outcome {
+    case .success(let job): return job
+    case .failure(let refused):
+      let refusal = Refusal(
+        code: refused.code, user: "of the token", limit: refused.limit, used: refused.used)
+      let failure = APIFailure(refusal)
+      // What is no fault of the app is the operator's to know.
+      if failure.status >= 500 {
+        log.error("A photo was refused by the queue", ["reason": .string(refused.code)])
+      }
+      throw failure
+    }
+  }
+
+  private func clean(_ photo: Photo) async throws -> CleanImage {
+    do throws(UndecodedImage) {
+      return try await decoders.clean(photo.bytes, limits: limits.following(rules.rules(of: photo.kind)))
+    } catch {
+      switch error {
+      case .refused(let refusal): throw APIFailure(refusal, limit: limits.maxBytes)
+      case .cancelled: throw CancellationError()
+      case .unavailable(let fault):
+        log.error("No photo can be cleaned", ["error": .string(fault.description)])
+        throw APIFailure.internalFailure
+      }
+    }
+  }
+
+  private struct RefusedSubmit: Error {
+    let code: String
+    let limit: Int?
+    let used: Int?
+  }
+
+  private func submit(
+    _ clean: CleanImage, _ photo: Photo, of user: AppUser, _ token: AppToken
+  ) async throws -> Result<JobID, RefusedSubmit> {
+    let stored: KeptImage
+    do throws(ImageEncryptionError) {
+      stored = try KeptImage(clean.bytes, of: user.reference, keys)
+    } catch {
+      log.error("A photo cannot be encrypted", ["error": .string(error.message)])
+      throw APIFailure.internalFailure
+    }
+    let statement = Statement(
+      SQLFunction("gateway_submit", 14, "o_outcome", "o_reason", "o_job", "o_limit", "o_used"),
+      [
+        .int16(token.shard), .bytes(token.hash), .text(user.reference), .int16(photo.kind.code),
+        .int16(Priority.normal.slot), .bytes(stored.sha256), .bytes(stored.bytes),
+        .int32(Int32(clamping: clean.width)), .int32(Int32(clamping: clean.height)), .bool(false),
+        .text(photo.key), .timestamp(nil), .int64(stored.key?.keyID.value), .bytes(stored.key?.bytes),
+      ], while: "submitting a photo"
+    ) { rows -> Result<JobID, RefusedSubmit> in
+      let row = try rows.single()
+      switch try row.string("o_outcome") {
+      case "created", "duplicate": return .success(try row.jobID("o_job"))
+      default:
+        return .failure(
+          RefusedSubmit(
+            code: try row.stringIfPresent("o_reason") ?? "other",
+            limit: try row.int32IfPresent("o_limit").map(Int.init),
+            used: try row.int32IfPresent("o_used").map(Int.init)))
+      }
+    }
+    return try await persistently { () async throws(JobQueueError) in try await statement.run(on: database) }
+  }
+
+  /// Does it again after a passing failure, for as long as patience lasts: the key makes a repeat the same job.
+  private func persistently<R>(_ body: () async throws(JobQueueError) -> R) async throws -> R {
+    let until = EventLoop.now + Self.patience
+    var random = SystemRandomNumberGenerator()
+    var failures = 0
+    while true {
+      do throws(JobQueueError) {
+        return try await body()
+      } catch {
+        failures += 1
+        let delay = Backoff.database.delay(attempt: failures, using: &random)
+        guard error.isTemporary, EventLoop.now + delay < until else { throw error }
+        try await database.loop.sleep(for: delay)
+      }
+    }
+  }
+}
+
+/// What is sent of the images of each type, as the database's settings say now.
+final class SentImageRules: Sendable {
+  private static let every: Duration = .seconds(60)
+  private let known = Mutex<[AnalysisKind: ImageRules]>([:])
+
+  init() {}
+
+  func rules(of kind: AnalysisKind) -> ImageRules { known.withLock { $0[kind] } ?? .usual }
+
+  /// Reads them.
+  func read(_ database: ConnectionPool) async throws(JobQueueError) {
+    let rules = try await ShardDirectory(database).imageRules()
+    known.withLock { $0 = rules }
+  }
+
+  /// Reads them again and again, until the task is cancelled.
+  func keep(_ database: ConnectionPool) async {
+    while (try? await database.loop.sleep(for: Self.every)) != nil { try? await read(database) }
+  }
+}

@@ -1,0 +1,230 @@
+internal import AnalysisCore
+internal import Formatting
+public import HTTPServing
+internal import JobQueue
+internal import System
+
+extension Gateway {
+  /// All that apps may ask for.
+  public var routes: [HTTPRoute] {
+    var routes = [
+      analyzeRoute,
+      HTTPRoute(.get, "/api/analyses") { request in
+        await self.answer(request) { caller in ["analyses": .array(try await self.history(request, caller))] }
+      },
+      HTTPRoute(.get, "/api/analysis-history") { request in
+        await self.answer(request) { caller in
+          let history = try await self.history(request, caller, most: 20)
+          return [
+            "history": .array(history), "subscription": AnswerShapes.subscriptionStatus(caller.user),
+          ]
+        }
+      },
+      HTTPRoute(.get, "/api/analyses/*") { request in
+        await self.answer(request) { caller in try await self.analysis(request, caller) }
+      },
+      HTTPRoute(.get, "/api/analyses/*/events") { request in
+        await self.answer(request) { caller in try await self.eventsOf(request, caller) }
+      },
+      HTTPRoute(.delete, "/api/analyses/*") { request in
+        await self.answer(request) { _ -> HTTPAnswer in
+          throw APIFailure.forbidden("Analyses are kept by your clinic: ask it to erase what is kept of you.")
+        }
+      },
+      HTTPRoute(.get, "/api/user-profile") { request in
+        await self.answer(request) { caller in
+          ["user": AnswerShapes.profile(try await self.users.fresh(caller.token))]
+        }
+      },
+      HTTPRoute(.get, "/api/health") { _ in
+        await self.counted {
+          guard !self.isDraining else { throw APIFailure.stopping }
+          return .json(200, ["status": "ok"])
+        }
+      },
+    ]
+    for path in ["/api/analyses/save", "/api/save-analysis"] {
+      routes.append(
+        HTTPRoute(.post, path, bodyUpTo: 64 << 10) { request in
+          await self.answer(request) { caller in try await self.save(request, caller) }
+        })
+    }
+    routes.append(
+      HTTPRoute(.post, "/api/login", bodyUpTo: 4096) { request in
+        await self.counted { try await self.logIn(request) }
+      })
+    for path in ["/api/register", "/api/refresh-token"] {
+      routes.append(
+        HTTPRoute(.post, path, bodyUpTo: 64 << 10) { _ in
+          await self.counted {
+            throw APIFailure.forbidden(
+              "This server knows users by their tokens alone: ask your clinic for one.")
+          }
+        })
+    }
+    routes += shareRoutes
+    // Who reads is asked for a token, whatever name the server was reached by.
+    return routes.map { route in
+      var route = route
+      route.answersAnyName = true
+      return route
+    }
+  }
+
+  private func answer(
+    _ request: HTTPRequest, _ body: (Caller) async throws -> JSONValue
+  ) async -> HTTPAnswer {
+    await answer(request) { caller -> HTTPAnswer in .json(200, try await body(caller)) }
+  }
+
+  /// An app that has its users log in has them give the token as the password: it is answered with the same token.
+  private func logIn(_ request: HTTPRequest) async throws -> HTTPAnswer {
+    guard !isDraining else { throw APIFailure.stopping }
+    guard let body = try? JSONReader.read(request.body), let email = body["email"]?.text,
+      let password = body["password"]?.text
+    else { throw APIFailure.missingBody }
+    guard let token = AppToken(text: password) else { throw APIFailure.wrongCredentials }
+    let user: AppUser
+    do {
+      user = try await users.user(of: token)
+    } catch let failure as APIFailure where failure.status == 401 {
+      throw APIFailure.wrongCredentials
+    }
+    guard email == user.reference || email.lowercased() == user.email?.lowercased() else {
+      throw APIFailure.wrongCredentials
+    }
+    return .json(
+      200,
+      [
+        "message": "Login successful", "token": .string(password), "accessToken": .string(password),
+        "user": AnswerShapes.profile(user),
+      ])
+  }
+
+  /// The job that a path names.
+  private func job(_ text: String?) throws(APIFailure) -> JobID {
+    guard let text, text.utf8.count <= 19, text.utf8.first.map({ $0 != UInt8(ascii: "+") }) == true,
+      let job = JobID(text)
+    else { throw .noAnalysis }
+    return job
+  }
+
+  /// One analysis, how far it is, or why it failed.
+  private func analysis(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
+    let job = try job(request.parameters.first)
+    switch try await standing(job, caller) {
+    case .ended(let end): return .json(200, AnswerShapes.end(end, job, of: caller.user))
+    case .open(let status): return AnswerShapes.pending(job, status: status)
+    }
+  }
+
+  private enum Standing {
+    case ended(JobEnd)
+    case open(String)
+  }
+
+  private func standing(_ job: JobID, _ caller: Caller) async throws -> Standing {
+    if let analysis = try await waits.read([(caller.token, job)], caller.token.shard).first {
+      return .ended(.analysed(analysis))
+    }
+    guard let state = try await AppJobState.statement(caller.token, job).run(on: database) else {
+      throw APIFailure.noAnalysis
+    }
+    if let end = state.failure { return .ended(end) }
+    // It has ended since, or was erased.
+    guard state.state != "succeeded" else {
+      guard let analysis = try await waits.read([(caller.token, job)], caller.token.shard).first else {
+        throw APIFailure.noAnalysis
+      }
+      return .ended(.analysed(analysis))
+    }
+    return .open(state.state == "running" ? "running" : "queued")
+  }
+
+  /// The newest analyses: `limit` of them, 50 where it is not said, before the one of the number `before`.
+  private func history(_ request: HTTPRequest, _ caller: Caller, most: Int = 100) async throws -> [JSONValue]
+  {
+    let (before, limit) = try page(request, most: most)
+    let reading = try await historyReading(
+      StoredAnalysis.openingHistory(caller.token, before: before, limit: limit))
+    guard let reading else { return [] }
+    return try await StoredAnalysis.reading(reading, [caller.token], shard: caller.token.shard)
+      .run(on: database).map(AnswerShapes.historyEntry)
+  }
+
+  /// Which part of a history is asked for.
+  func page(_ request: HTTPRequest, most: Int = 100) throws(APIFailure) -> (before: JobID?, limit: Int) {
+    var limit = min(50, most)
+    if let text = request.query["limit"] {
+      guard let number = Int(text), (1...most).contains(number) else {
+        throw APIFailure(400, "limit is a number from 1 to \(most).")
+      }
+      limit = number
+    }
+    return (try request.query["before"].map { text throws(APIFailure) in try job(text) }, limit)
+  }
+
+  /// Opens a reading of a history; one that goes on after an analysis of somebody else is of none.
+  func historyReading(_ opening: Statement<String?>) async throws -> String? {
+    do throws(JobQueueError) {
+      return try await opening.run(on: database)
+    } catch {
+      guard error.code == .badRow else { throw error }
+      throw APIFailure.noAnalysis
+    }
+  }
+
+  /// An app of the API saves what it was answered. Here all is kept from the beginning: it is answered what is kept, and
+  /// nothing of what it sent but the number is read.
+  private func save(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
+    guard let body = try? JSONReader.read(request.body), case .object = body else {
+      throw APIFailure.missingBody
+    }
+    guard case .ended(.analysed(let analysis)) = try await standing(try job(body["id"]?.text), caller) else {
+      throw APIFailure.noAnalysis
+    }
+    return .json(
+      201,
+      [
+        "message": "Analysis saved successfully", "analysis": AnswerShapes.historyEntry(analysis),
+        "subscription": AnswerShapes.subscriptionStatus(try await users.fresh(caller.token)),
+      ])
+  }
+
+  // MARK: Events
+
+  /// What becomes of a job, as events: `status` at the beginning, and `analysis` or `failure` at the end.
+  private func eventsOf(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
+    let job = try job(request.parameters.first)
+    let standing = try await standing(job, caller)
+    // A topic of its own: what one client is sent is none of another's.
+    let topic = Hexadecimal.random(bytes: 16)
+    let events = events
+    let following = FollowedJob()
+    return .events(
+      events, topic: topic,
+      opened: {
+        following.begin { [waits = self.waits] in
+          if case .open(let status) = standing {
+            let shape: JSONValue = ["id": .string(job.description), "status": .string(status)]
+            events.send("status", shape.json, to: topic)
+          }
+          var end: JobEnd?
+          if case .ended(let known) = standing { end = known }
+          while end == nil, !Task.isCancelled {
+            let ticket = WaitTicket(token: caller.token, job: job)
+            end = await waits.end(of: ticket, within: Self.beatEvery)
+            if end == nil { events.beat(topic) }
+            if await waits.isOver { break }
+          }
+          if let end {
+            let shape = AnswerShapes.end(end, job, of: caller.user)
+            events.send(end.isAnalysed ? "analysis" : "failure", shape.json, to: topic)
+          }
+          events.end(topic)
+        }
+      }, closed: { following.end() })
+  }
+
+  private static let beatEvery: Duration = .seconds(15)
+}

@@ -1,0 +1,82 @@
+internal import EventLoop
+internal import HTTPServing
+internal import JobQueue
+internal import Logging
+internal import Monitoring
+
+extension Gateway {
+  /// What a request costs of what its user may ask for in a minute.
+  enum Share {
+    static let photo = 1.0
+    static let question = 0.1
+  }
+
+  /// Who asks: a token with its user.
+  struct Caller: Sendable {
+    let token: AppToken
+    let user: AppUser
+
+    var key: UserKey { UserKey(shard: token.shard, id: user.id) }
+  }
+
+  /// Answers a request of a user, who is let in first.
+  func answer(
+    _ request: HTTPRequest, _ body: (Caller) async throws -> HTTPAnswer
+  ) async -> HTTPAnswer {
+    await counted {
+      let caller = try await admitted(request, share: Share.question)
+      return try await body(caller)
+    }
+  }
+
+  /// Answers what the closure does, or why it does not; and counts it.
+  func counted(_ body: () async throws -> HTTPAnswer) async -> HTTPAnswer {
+    let answer: HTTPAnswer
+    do {
+      answer = try await body()
+    } catch {
+      answer = failure(error).answer
+    }
+    meters.answers.add(String(answer.status))
+    return answer
+  }
+
+  /// The caller of a request, of whose minute a share is taken.
+  ///
+  /// - Throws: `APIFailure`, or `JobQueueError`.
+  func admitted(_ request: HTTPRequest, share: Double) async throws -> Caller {
+    guard !isDraining else { throw APIFailure.stopping }
+    let caller = try await caller(request)
+    if let wait = rate.take(share, caller.key, at: EventLoop.now) { throw APIFailure.tooFast(wait) }
+    return caller
+  }
+
+  /// The caller of a request.
+  ///
+  /// - Throws: `APIFailure.unauthorized`, or `JobQueueError`.
+  func caller(_ request: HTTPRequest) async throws -> Caller {
+    guard let token = AppToken(authorization: request.headers["authorization"]) else {
+      throw APIFailure.unauthorized
+    }
+    return Caller(token: token, user: try await users.user(of: token))
+  }
+
+  /// What an error means to an app.
+  func failure(_ error: any Error) -> APIFailure {
+    switch error {
+    case let failure as APIFailure: return failure
+    case let error as JobQueueError:
+      let failure = APIFailure(error)
+      if failure.status >= 500 {
+        meters.databaseErrors.add()
+        log.warning("A request of an app failed", ["error": .string(error.description)])
+      }
+      return failure
+    // The app has gone, or the server stops.
+    case is CancellationError: return .stopping
+    default:
+      log.error("A request of an app failed", ["error": .string("\(error)")])
+      return .internalFailure
+    }
+  }
+}

@@ -1,0 +1,196 @@
+internal import AnalysisCore
+internal import Formatting
+internal import HTTPServing
+internal import JobQueue
+internal import PostgreSQL
+internal import SQLFiles
+
+extension Gateway {
+  /// What a user shares with clinicians and carers, and what others share with them.
+  var shareRoutes: [HTTPRoute] {
+    [
+      HTTPRoute(.get, "/api/shares") { request in
+        await self.answer(request) { caller in
+          .json(200, ["shares": .array(try await SharedCalls.list(caller.token).run(on: self.database))])
+        }
+      },
+      HTTPRoute(.post, "/api/shares", bodyUpTo: 4096) { request in
+        await self.answer(request) { caller in try await self.share(request, caller) }
+      },
+      HTTPRoute(.post, "/api/shares/*/accept", bodyUpTo: 4096) { request in
+        await self.answer(request) { caller in
+          let share = try Self.number(request)
+          guard try await SharedCalls.accept(caller.token, share).run(on: self.database) else {
+            throw APIFailure.noShare
+          }
+          return .json(200, ["message": "Share accepted"])
+        }
+      },
+      HTTPRoute(.delete, "/api/shares/*") { request in
+        await self.answer(request) { caller in
+          let share = try Self.number(request)
+          guard try await SharedCalls.revoke(caller.token, share).run(on: self.database) else {
+            throw APIFailure.noShare
+          }
+          return .json(200, ["message": "Share revoked"])
+        }
+      },
+      HTTPRoute(.get, "/api/shared") { request in
+        await self.answer(request) { caller in
+          .json(200, ["shared": .array(try await SharedCalls.sharing(caller.token).run(on: self.database))])
+        }
+      },
+      HTTPRoute(.get, "/api/shared/*/analyses") { request in
+        await self.answer(request) { caller in
+          .json(200, ["analyses": .array(try await self.sharedHistory(request, caller))])
+        }
+      },
+    ]
+  }
+
+  /// The number of a share that a path names.
+  private static func number(_ request: HTTPRequest) throws(APIFailure) -> Int64 {
+    guard let number = request.parameters.first.flatMap(JobID.init) else { throw .noShare }
+    return number.value
+  }
+
+  private func share(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
+    guard let body = try? JSONReader.read(request.body), case .object = body else {
+      throw APIFailure.missingBody
+    }
+    let (clinician, carer) = (body["clinician"]?.text, body["carer"]?.text)
+    guard (clinician == nil) != (carer == nil),
+      ![clinician, carer].contains(where: { $0?.contains("\0") ?? false })
+    else {
+      throw APIFailure(400, "A share names a clinician or a carer.", code: "INVALID_SHARE")
+    }
+    var expiresAt: Double?
+    if let expires = body["expires"] {
+      guard let moment = expires.text.flatMap({ WrittenTime($0) })?.secondsSince1970 else {
+        throw APIFailure(400, "expires is a time such as 2027-01-31T00:00:00Z.", code: "INVALID_SHARE")
+      }
+      expiresAt = moment
+    }
+    do throws(JobQueueError) {
+      let share = try await SharedCalls.request(
+        caller.token, clinician: clinician, carer: carer, expiresAt: expiresAt
+      ).run(on: database)
+      return .json(201, ["id": .string(String(share)), "message": "Share requested"])
+    } catch {
+      // In words of the database's own functions, which name nobody.
+      guard error.code == .badRow else { throw error }
+      throw APIFailure(
+        400, "The share cannot be made.", code: "INVALID_SHARE",
+        details: (error.underlying as? PostgreSQLError)?.message)
+    }
+  }
+
+  private func sharedHistory(_ request: HTTPRequest, _ caller: Caller) async throws -> [JSONValue] {
+    let share = try Self.number(request)
+    let (before, limit) = try page(request)
+    let reading = try await historyReading(
+      SharedCalls.opening(caller.token, share, before: before, limit: limit))
+    guard let reading else {
+      // Nothing to be read, or no share.
+      guard try await SharedCalls.shares(caller.token).run(on: database).contains(share) else {
+        throw APIFailure.noShare
+      }
+      return []
+    }
+    return try await SharedCalls.reading(caller.token, share, reading).run(on: database)
+      .map(AnswerShapes.historyEntry)
+  }
+}
+
+/// The calls of the database for shares, each with the token of who asks.
+private enum SharedCalls {
+  private static func caller(_ token: AppToken) -> [Parameter] { [.int16(token.shard), .bytes(token.hash)] }
+
+  static func request(
+    _ token: AppToken, clinician: String?, carer: String?, expiresAt: Double?
+  ) -> Statement<Int64> {
+    Statement(
+      SQLFunction("gateway_share_request", 5),
+      caller(token) + [.text(clinician), .text(carer), .timestamp(timestamp(expiresAt))],
+      while: "requesting a share"
+    ) { rows in try rows.single().int64("gateway_share_request") }
+  }
+
+  static func accept(_ token: AppToken, _ share: Int64) -> Statement<Bool> {
+    Statement(
+      SQLFunction("gateway_share_accept", 3), caller(token) + [.int64(share)], while: "accepting a share"
+    ) { rows in try rows.single().bool("gateway_share_accept") }
+  }
+
+  static func revoke(_ token: AppToken, _ share: Int64) -> Statement<Bool> {
+    Statement(
+      SQLFunction("gateway_share_revoke", 3), caller(token) + [.int64(share)], while: "revoking a share"
+    ) { rows in try rows.single().bool("gateway_share_revoke") }
+  }
+
+  static func list(_ token: AppToken) -> Statement<[JSONValue]> {
+    Statement(
+      SQLFunction(
+        "gateway_share_list", 2, "o_share", "o_role", "o_user", "o_clinician", "o_carer", "o_state",
+        "o_requested_at", "o_accepted_at", "o_expires_at", "o_revoked_at"),
+      caller(token), while: "asking for shares"
+    ) { rows in
+      try rows.map { row in
+        [
+          "id": .string(String(try row.int64("o_share"))), "role": .string(try row.string("o_role")),
+          "user": .string(try row.string("o_user")),
+          "clinician": .text(try row.stringIfPresent("o_clinician")),
+          "carer": .text(try row.stringIfPresent("o_carer")), "state": .string(try row.string("o_state")),
+          "requested_at": moment(try row.seconds("o_requested_at")),
+          "accepted_at": moment(try row.secondsIfPresent("o_accepted_at")),
+          "expires_at": moment(try row.secondsIfPresent("o_expires_at")),
+          "revoked_at": moment(try row.secondsIfPresent("o_revoked_at")),
+        ]
+      }
+    }
+  }
+
+  static func sharing(_ token: AppToken) -> Statement<[JSONValue]> {
+    Statement(
+      SQLFunction("gateway_shared", 2, "o_share", "o_user", "o_accepted_at", "o_expires_at"), caller(token),
+      while: "asking who shares"
+    ) { rows in
+      try rows.map { row in
+        [
+          "id": .string(String(try row.int64("o_share"))), "user": .string(try row.string("o_user")),
+          "accepted_at": moment(try row.secondsIfPresent("o_accepted_at")),
+          "expires_at": moment(try row.secondsIfPresent("o_expires_at")),
+        ]
+      }
+    }
+  }
+
+  static func shares(_ token: AppToken) -> Statement<Set<Int64>> {
+    Statement(
+      SQLFunction("gateway_shared", 2, "o_share"), caller(token), while: "asking who shares"
+    ) { rows in Set(try rows.map { try $0.int64("o_share") }) }
+  }
+
+  static func opening(
+    _ token: AppToken, _ share: Int64, before: JobID?, limit: Int
+  ) -> Statement<String?> {
+    Statement(
+      SQLFunction("gateway_open_shared", 5),
+      caller(token) + [.int64(share), .int64(before?.value), .int32(Int32(clamping: limit))],
+      while: "recording that a shared history is read"
+    ) { rows in try rows.single().stringIfPresent("gateway_open_shared") }
+  }
+
+  static func reading(_ token: AppToken, _ share: Int64, _ reading: String) -> Statement<[StoredAnalysis]> {
+    Statement(
+      SQLFunction(
+        "gateway_shared_results", 4, "o_job", "o_kind", "o_created_at", "o_finished_at", "o_conditions",
+        "o_model", "o_call_ms"),
+      caller(token) + [.int64(share), .text(reading)], while: "reading a shared history"
+    ) { rows in try rows.map { try StoredAnalysis($0) } }
+  }
+
+  private static func moment(_ seconds: Double?) -> JSONValue {
+    .text(seconds.map { UnixTime(secondsSince1970: $0).rfc3339 })
+  }
+}

@@ -1,0 +1,198 @@
+internal import AnalysisCore
+internal import EventLoop
+internal import JobQueue
+internal import Logging
+internal import Monitoring
+internal import PostgreSQL
+internal import SQLFiles
+internal import System
+
+/// A job that somebody waits for, who has shown that it is theirs.
+struct WaitTicket: Sendable, Hashable {
+  let token: AppToken
+  let job: JobID
+}
+
+/// All who wait for the end of a job. While there are any, the queue is asked for all of them together: one statement for
+/// each shard, and two more where some have an analysis to be read. While there are none it is not asked.
+actor AnalysisWaits {
+  private struct Waiter {
+    let ticket: WaitTicket
+    let continuation: CheckedContinuation<JobEnd?, Never>
+    let timer: TimerToken
+  }
+
+  /// As many as one statement opens.
+  private static let atOnce = 1000
+  /// However many hints come.
+  private static let leastPause: Duration = .milliseconds(5)
+  /// While ends are heard.
+  private static let heardPause: Duration = .milliseconds(100)
+
+  private let database: ConnectionPool
+  private let loop: EventLoop
+  private let log: Log
+  private let meters: GatewayMeters
+  private let lookEvery: Duration
+  private let bell: Bell
+  private var waiters: [UInt64: Waiter] = [:]
+  private var waitedFor: [JobID: Int] = [:]
+  private var lastNumber: UInt64 = 0
+  private var isLooking = false
+  private var isClosed = false
+  /// Whether ends of jobs are heard, so that it need not be asked as often.
+  private var hears = false
+  private var random = SystemRandomNumberGenerator()
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  init(_ database: ConnectionPool, _ log: Log, _ meters: GatewayMeters, lookEvery: Duration) {
+    self.database = database
+    self.loop = database.loop
+    self.log = log
+    self.meters = meters
+    self.lookEvery = lookEvery
+    bell = Bell(loop: database.loop)
+  }
+
+  /// Waits until a job has ended; nil where it has not within the time, the task was cancelled, or nobody is to wait any
+  /// longer.
+  func end(of ticket: WaitTicket, within time: Duration) async -> JobEnd? {
+    lastNumber += 1
+    let number = lastNumber
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<JobEnd?, Never>) in
+        guard !Task.isCancelled, !isClosed, time > .zero else { return continuation.resume(returning: nil) }
+        let timer = loop.schedule(after: time) { [weak self] in
+          self?.assumeIsolated { $0.settle(number, nil) }
+        }
+        waiters[number] = Waiter(ticket: ticket, continuation: continuation, timer: timer)
+        waitedFor[ticket.job, default: 0] += 1
+        meters.waiting.set(waiters.count)
+        begin()
+      }
+    } onCancel: {
+      loop.execute { self.assumeIsolated { $0.settle(number, nil) } }
+    }
+  }
+
+  /// Somebody says that jobs have ended.
+  func hint(_ jobs: [JobID]) {
+    if jobs.contains(where: { waitedFor[$0] != nil }) { bell.ring() }
+  }
+
+  /// Whether ends of jobs are heard.
+  func setHears(_ hears: Bool) {
+    self.hears = hears
+    bell.ring()
+  }
+
+  /// Whether nobody waits any longer.
+  var isOver: Bool { isClosed }
+
+  /// Nobody waits any longer: all who do are told that their job has not ended.
+  func close() {
+    isClosed = true
+    for number in Array(waiters.keys) { settle(number, nil) }
+  }
+
+  private func settle(_ number: UInt64, _ end: JobEnd?) {
+    guard let waiter = waiters.removeValue(forKey: number) else { return }
+    loop.cancel(waiter.timer)
+    let others = (waitedFor[waiter.ticket.job] ?? 1) - 1
+    waitedFor[waiter.ticket.job] = others > 0 ? others : nil
+    meters.waiting.set(waiters.count)
+    waiter.continuation.resume(returning: end)
+  }
+
+  // MARK: Looking
+
+  /// Begins to look where nobody does. The task lives as long as somebody waits.
+  private func begin() {
+    guard !isLooking else { return }
+    isLooking = true
+    Task(executorPreference: loop) { await self.look() }
+  }
+
+  private func look() async {
+    var failures = 0
+    while !waiters.isEmpty {
+      let began = EventLoop.now
+      do {
+        for (shard, tickets) in Dictionary(grouping: Set(waiters.values.map(\.ticket)), by: \.token.shard) {
+          for start in stride(from: 0, to: tickets.count, by: Self.atOnce) {
+            try await look(Array(tickets[start..<min(start + Self.atOnce, tickets.count)]), in: shard)
+          }
+        }
+        failures = 0
+      } catch {
+        failures += 1
+        meters.databaseErrors.add()
+        if failures == 1 {
+          log.warning("The ends of jobs cannot be asked for; asking goes on", ["error": .string("\(error)")])
+        }
+        try? await loop.sleep(for: Backoff.database.delay(attempt: failures, using: &random))
+      }
+      meters.lookDuration.observe(EventLoop.now - began)
+      guard !waiters.isEmpty else { break }
+      // With nobody hearing, who waits longer is asked for less often.
+      try? await loop.sleep(for: Self.leastPause)
+      await bell.wait(atMost: hears ? Self.heardPause : lookEvery)
+    }
+    isLooking = false
+  }
+
+  /// Looks at jobs of one shard, and tells those who wait for one that has ended.
+  private func look(_ tickets: [WaitTicket], in shard: Int16) async throws(JobQueueError) {
+    let ended = try await Self.ended(tickets, shard).run(on: database)
+    guard !ended.isEmpty else { return }
+    let succeeded = Set(ended.filter { $0.value == nil }.keys)
+    let readable = tickets.filter { succeeded.contains($0.job) }
+    var analyses: [JobID: StoredAnalysis] = [:]
+    if !readable.isEmpty {
+      for analysis in try await read(readable.map { ($0.token, $0.job) }, shard) {
+        analyses[analysis.job] = analysis
+      }
+    }
+    for (number, waiter) in waiters where waiter.ticket.token.shard == shard {
+      let job = waiter.ticket.job
+      guard let end = ended[job] else { continue }
+      if let end {
+        settle(number, end)
+      } else if let analysis = analyses[job] {
+        settle(number, .analysed(analysis))
+      }
+    }
+  }
+
+  /// Which jobs have ended; one with an analysis has nil for its end.
+  private static func ended(
+    _ tickets: [WaitTicket], _ shard: Int16
+  ) -> Statement<[JobID: JobEnd?]> {
+    Statement(
+      SQLFunction("gateway_ended", 3, "o_job", "o_state", "o_reason", "o_message"),
+      [.int16(shard), .array(tickets.map(\.token.hash)), .array(tickets.map(\.job.value))],
+      while: "asking which jobs have ended"
+    ) { rows in
+      var ended: [JobID: JobEnd?] = [:]
+      for row in rows {
+        ended[try row.jobID("o_job")] = .some(
+          AppJobState.failure(
+            try row.string("o_state"), reason: try row.stringIfPresent("o_reason"),
+            message: try row.stringIfPresent("o_message")))
+      }
+      return ended
+    }
+  }
+
+  /// Reads analyses, each with a token of its user; what is not the token's is not among them.
+  func read(
+    _ jobs: [(token: AppToken, job: JobID)], _ shard: Int16
+  ) async throws(JobQueueError) -> [StoredAnalysis] {
+    guard let reading = try await StoredAnalysis.opening(jobs, shard: shard).run(on: database) else {
+      return []
+    }
+    return try await StoredAnalysis.reading(reading, Array(Set(jobs.map(\.token))), shard: shard)
+      .run(on: database)
+  }
+}

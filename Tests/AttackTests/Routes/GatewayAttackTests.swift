@@ -1,0 +1,260 @@
+import EventLoop
+import Gateway
+import HTTPServing
+import HTTPTestSupport
+import ImageEncryption
+import Logging
+import PostgreSQL
+import QueueTestSupport
+import TestSupport
+import Testing
+
+/// A request that somebody who reaches the gateway sends to it, with a token of their own or without.
+struct GatewayAttack: Sendable {
+  /// What is tried, in words.
+  let tries: String
+  let method: String
+  let path: String
+  /// `{mallory}` stands for the attacker's own token, `{ada}` for another user's.
+  var headers: [String: String] = ["Authorization": "Bearer {mallory}"]
+  var body = ""
+  let statuses: Set<Int>
+
+  private static func form(_ parts: String, _ boundary: String = "b") -> [String: String] {
+    ["Authorization": "Bearer {mallory}", "Content-Type": "multipart/form-data; boundary=\(boundary)"]
+  }
+
+  private static let type = "--b\r\nContent-Disposition: form-data; name=\"type\"\r\n\r\nthroat\r\n"
+  private static let file =
+    "--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"a\"\r\n\r\nx\r\n"
+
+  /// `{job}` is a job of another user, `{share}` a share of others.
+  static let all: [GatewayAttack] = [
+    GatewayAttack(
+      tries: "shows a token that is made up", method: "GET", path: "/api/analyses",
+      headers: ["Authorization": "Bearer aq1.0." + String(repeating: "A", count: 43)], statuses: [401]),
+    GatewayAttack(
+      tries: "shows another user's token with a sign more", method: "GET", path: "/api/analyses",
+      headers: ["Authorization": "Bearer {ada}A"], statuses: [401]),
+    GatewayAttack(
+      tries: "shows a token of another shard", method: "GET", path: "/api/analyses",
+      headers: ["Authorization": "Bearer aq1.1.{mallory-rest}"], statuses: [401]),
+    GatewayAttack(
+      tries: "puts SQL into a token", method: "GET", path: "/api/analyses",
+      headers: ["Authorization": "Bearer aq1.0.' OR true--"], statuses: [401]),
+    GatewayAttack(
+      tries: "shows a password in place of a token", method: "GET", path: "/api/analyses",
+      headers: ["Authorization": "Basic {mallory}"], statuses: [401]),
+    GatewayAttack(
+      tries: "shows the token in the address, where logs would have it", method: "GET",
+      path: "/api/analyses?token={mallory}", headers: [:], statuses: [401]),
+    GatewayAttack(
+      tries: "reads another's analysis", method: "GET", path: "/api/analyses/{job}", statuses: [404]),
+    GatewayAttack(
+      tries: "listens to what becomes of another's job", method: "GET", path: "/api/analyses/{job}/events",
+      statuses: [404]),
+    GatewayAttack(
+      tries: "deletes another's analysis", method: "DELETE", path: "/api/analyses/{job}", statuses: [403]),
+    GatewayAttack(
+      tries: "reads a history from another's analysis on", method: "GET", path: "/api/analyses?before={job}",
+      statuses: [404]),
+    GatewayAttack(
+      tries: "reads a history without end", method: "GET", path: "/api/analyses?limit=1000000",
+      statuses: [400]),
+    GatewayAttack(
+      tries: "puts SQL into a number", method: "GET", path: "/api/analyses/1%20OR%201=1", statuses: [404]),
+    GatewayAttack(
+      tries: "asks for a number beyond all", method: "GET", path: "/api/analyses/99999999999999999999",
+      statuses: [404]),
+    GatewayAttack(
+      tries: "asks for a negative number", method: "GET", path: "/api/analyses/-1", statuses: [404]),
+    GatewayAttack(
+      tries: "has another's analysis saved as its own", method: "POST", path: "/api/analyses/save",
+      body: #"{"id":"{job}","type":"throat","conditions":[]}"#, statuses: [404]),
+    GatewayAttack(
+      tries: "sends JSON that is nested without end", method: "POST", path: "/api/analyses/save",
+      body: String(repeating: "[", count: 20_000), statuses: [400]),
+    GatewayAttack(
+      tries: "reads by a share of others", method: "GET", path: "/api/shared/{share}/analyses",
+      statuses: [404]),
+    GatewayAttack(
+      tries: "accepts a share of others", method: "POST", path: "/api/shares/{share}/accept", statuses: [404]),
+    GatewayAttack(
+      tries: "ends a share of others", method: "DELETE", path: "/api/shares/{share}", statuses: [404]),
+    GatewayAttack(
+      tries: "shares with itself", method: "POST", path: "/api/shares", body: #"{"carer":"mallory"}"#,
+      statuses: [400]),
+    GatewayAttack(
+      tries: "ends a name by a zero byte", method: "POST", path: "/api/shares",
+      body: #"{"carer":"ada\u0000"}"#,
+      statuses: [400]),
+    GatewayAttack(
+      tries: "logs in as another with its own token", method: "POST", path: "/api/login", headers: [:],
+      body: #"{"email":"ada","password":"{mallory}"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "logs in with a guess", method: "POST", path: "/api/login", headers: [:],
+      body: #"{"email":"ada","password":"secret"}"#, statuses: [401]),
+    GatewayAttack(
+      tries: "makes itself an account", method: "POST", path: "/api/register", headers: [:],
+      body: #"{"email":"a","password":"b","name":"c"}"#, statuses: [403]),
+    GatewayAttack(
+      tries: "hides a second file behind the first", method: "POST", path: "/api/analyze", headers: form(""),
+      body: type + file + file + "--b--\r\n", statuses: [400]),
+    GatewayAttack(
+      tries: "sends a file under another name", method: "POST", path: "/api/analyze", headers: form(""),
+      body: type + file.replacing("image", with: "avatar") + "--b--\r\n", statuses: [400]),
+    GatewayAttack(
+      tries: "leaves a form without its end", method: "POST", path: "/api/analyze", headers: form(""),
+      body: type + file, statuses: [400]),
+    GatewayAttack(
+      tries: "names two types", method: "POST", path: "/api/analyze", headers: form(""),
+      body: type + type.replacing("throat", with: "ear") + file + "--b--\r\n", statuses: [400]),
+    GatewayAttack(
+      tries: "sends a type without end", method: "POST", path: "/api/analyze", headers: form(""),
+      body: type.replacing("throat", with: String(repeating: "x", count: 60_000)) + file + "--b--\r\n",
+      statuses: [400]),
+    GatewayAttack(
+      tries: "sends part headers without end", method: "POST", path: "/api/analyze", headers: form(""),
+      body: "--b\r\n" + String(repeating: "X: y\r\n", count: 10_000), statuses: [400]),
+    GatewayAttack(
+      tries: "names a boundary of 10 kB", method: "POST", path: "/api/analyze",
+      headers: form("", String(repeating: "b", count: 10_000)), body: type + file, statuses: [400]),
+    GatewayAttack(
+      tries: "puts a path into the file's name", method: "POST", path: "/api/analyze", headers: form(""),
+      body: type + file.replacing("\"a\"", with: "\"../../etc/passwd\"") + "--b--\r\n", statuses: [400]),
+    GatewayAttack(
+      tries: "announces a body without end", method: "POST", path: "/api/analyze",
+      headers: ["Authorization": "Bearer {mallory}", "Expect": "100-continue", "Announced": "999999999999"],
+      statuses: [413]),
+    GatewayAttack(
+      tries: "puts a line break into a key", method: "POST", path: "/api/analyze",
+      headers: form("").merging(["Idempotency-Key": "a\tb"]) { $1 }, body: type + file + "--b--\r\n",
+      statuses: [400]),
+    GatewayAttack(
+      tries: "leaves the pages by a path", method: "GET", path: "/api/../../etc/passwd", statuses: [404]),
+    GatewayAttack(
+      tries: "ends a path by a zero byte", method: "GET", path: "/api/analyses%00/x", statuses: [400]),
+    GatewayAttack(
+      tries: "puts a header into the answer", method: "GET", path: "/api/analyses/1%0d%0aSet-Cookie:%20a=b",
+      statuses: [404]),
+    GatewayAttack(
+      tries: "asks by a method that there is not", method: "BREW", path: "/api/health", statuses: [405]),
+    GatewayAttack(
+      tries: "has it echo the request", method: "TRACE", path: "/api/user-profile", statuses: [405]),
+  ]
+}
+
+@Suite("Who reaches the gateway gets nothing but what is their own", .onOwnThread)
+struct GatewayAttackTests {
+  private struct Setting {
+    let queue: QueueFixture
+    let gateway: Gateway
+    let server: HTTPServer
+    let tokens: [String: String]
+
+    func filled(_ text: String, job: Int64, share: Int) -> String {
+      let mallory = tokens["mallory"] ?? ""
+      return text.replacing("{mallory-rest}", with: mallory.split(separator: ".").last.map(String.init) ?? "")
+        .replacing("{mallory}", with: mallory).replacing("{ada}", with: tokens["ada"] ?? "")
+        .replacing("{job}", with: "\(job)").replacing("{share}", with: "\(share)")
+    }
+  }
+
+  private func with(_ body: (Setting) async throws -> Void) async throws {
+    try await withQueue { (queue) async throws in
+      var tokens: [String: String] = [:]
+      for user in ["ada", "carl", "mallory"] {
+        try await queue.addUser(user)
+        let token = try UserToken(shard: 0).text
+        try await queue.addToken(user, text: token)
+        tokens[user] = token
+      }
+      try await withLoginRole(on: queue.pool, named: "gateway", in: ["analysis_gateway"]) {
+        (login) async throws in
+        var database = queue.database.configuration
+        database.keywords["user"] = login
+        var configuration = GatewayConfiguration(database: database)
+        configuration.uploadsEachMinute = nil
+        configuration.deadline = .milliseconds(100)
+        configuration.listens = false
+        let gateway = Gateway(configuration, loop: queue.loop, log: .discard, version: "1")
+        try await gateway.begin()
+        let server = try HTTPServer(
+          ListenAddress(host: "127.0.0.1", port: 0), gateway.routes, bounds: gateway.bounds,
+          events: gateway.events, refuse: Gateway.refuse)
+        let outcome: Result<Void, any Error>
+        do {
+          outcome = .success(
+            try await body(Setting(queue: queue, gateway: gateway, server: server, tokens: tokens)))
+        } catch {
+          outcome = .failure(error)
+        }
+        await server.stop()
+        await gateway.close()
+        try outcome.get()
+      }
+    }
+  }
+
+  @Test(
+    "Each request is answered as the table says, in JSON, and nothing of another user is shown or changed")
+  func requests() async throws {
+    try await with { setting in
+      let job = try #require(try await setting.queue.submit(1, user: "ada").first).value
+      let share = try await setting.queue.number(
+        "SELECT analysis.gateway_share_request(0::smallint, sha256($1::text::bytea), NULL, 'carl', NULL)::int",
+        [.text(setting.tokens["ada"])])
+      for attack in GatewayAttack.all {
+        func filled(_ text: String) -> String { setting.filled(text, job: job, share: share) }
+        let client = try RawClient(port: setting.server.address.port)
+        if let length = attack.headers["Announced"] {
+          try client.send(
+            raw: Array(
+              filled(
+                "\(attack.method) \(attack.path) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {mallory}\r\nContent-Length: \(length)\r\nExpect: 100-continue\r\n\r\n"
+              ).utf8))
+        } else {
+          try client.send(
+            attack.method, filled(attack.path), headers: attack.headers.mapValues(filled),
+            body: Array(filled(attack.body).utf8))
+        }
+        let answer = client.receive()
+        #expect(attack.statuses.contains(answer.status), "\(attack.tries): \(answer.status) \(answer.text)")
+        #expect(answer.headers["set-cookie"] == nil && !answer.text.contains("root:"), "\(attack.tries)")
+        for token in setting.tokens.values { #expect(!answer.text.contains(token), "\(attack.tries)") }
+        #expect(!answer.text.contains("confidence"), "\(attack.tries)")
+      }
+      #expect(try await setting.queue.count("job") == 1 && setting.queue.count("share") == 1)
+      #expect(
+        try await setting.queue.count("share WHERE accepted_at IS NOT NULL OR revoked_at IS NOT NULL") == 0)
+      let own = try RawClient(port: setting.server.address.port).request(
+        "GET", "/api/analyses", headers: ["Authorization": "Bearer \(setting.tokens["mallory"] ?? "")"])
+      #expect(own.status == 200 && own.text == "{\"analyses\":[]}\n")
+    }
+  }
+
+  @Test("Every path but those without a token asks for one")
+  func withoutToken() async throws {
+    try await with { setting in
+      let open = ["/api/health", "/api/login", "/api/register", "/api/refresh-token"]
+      #expect(setting.gateway.routes.count > 15)
+      for route in setting.gateway.routes where !open.contains(route.path) {
+        let answer = try RawClient(port: setting.server.address.port).request(
+          route.method.rawValue, route.path.replacing("*", with: "1"))
+        #expect(answer.status == 401, "\(route.method) \(route.path): \(answer.status)")
+        #expect(answer.headers["www-authenticate"] == "Bearer")
+      }
+    }
+  }
+
+  @Test("Every route is tried by the table, or refused without a token")
+  func covered() async throws {
+    try await with { setting in
+      for path in Set(setting.gateway.routes.map(\.path)) {
+        let pattern = path.replacing("/*", with: "/")
+        let isTried = GatewayAttack.all.contains { $0.path.hasPrefix(pattern) }
+        #expect(isTried || !["/api/login", "/api/register", "/api/health"].contains(path), "\(path)")
+      }
+    }
+  }
+}
