@@ -43,8 +43,8 @@ DECLARE
   v_token record := analysis.known_token(p_shard, p_token);
 BEGIN
   RETURN QUERY
-  SELECT a.user_id, a.user_ref, p.name, p.email, n.name, n.display_name, l.monthly_limit, u.used,
-    greatest(0, l.monthly_limit - u.used), analysis.period_text(m.period),
+  SELECT a.user_id, a.user_ref, p.name, p.email, n.name, n.display_name, q.quota, u.used,
+    CASE WHEN q.quota IS NOT NULL THEN greatest(0, q.quota - u.used) END, analysis.period_text(m.period),
     analysis.period_start(m.period, a.zone), a.zone, p.backend_subscription, v_token.o_number
   FROM analysis.account a
   CROSS JOIN LATERAL (SELECT analysis.period_of(v_now, a.zone) AS period) m
@@ -56,6 +56,7 @@ BEGIN
       - (SELECT count(*)::int FROM analysis.refund f
          WHERE f.shard = a.shard AND f.user_id = a.user_id AND f.period = m.period) AS used) u
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, v_now) l ON true
+  CROSS JOIN LATERAL (SELECT CASE WHEN l.plan_id IS NULL THEN 0 ELSE l.monthly_limit END AS quota) q
   LEFT JOIN analysis.plan n ON n.id = l.plan_id
   LEFT JOIN analysis.profile p ON p.shard = a.shard AND p.user_id = a.user_id
   WHERE a.shard = p_shard AND a.user_id = v_token.o_user_id AND a.erased_at IS NULL;
