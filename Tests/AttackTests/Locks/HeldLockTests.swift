@@ -78,7 +78,7 @@ struct HeldLockTests {
     "open_statement": "analysis.open_statement(24321::smallint, 'north', NULL)",
     "add_clinic": "analysis.add_clinic('held')",
     "set_clinic": "analysis.set_clinic('north', 'both', 'x', 'x', ''::bytea, ''::bytea)",
-    "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', 'north')",
+    "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', NULL)",
     "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
     "revoke_clinics": "analysis.revoke_clinics('analysis_clinician', '{north}')",
     "lift_clinics": "analysis.lift_clinics('analysis_clinician')",
@@ -94,6 +94,8 @@ struct HeldLockTests {
     analysis.finish_deliveries(0::smallint, \(secret), array[job('event')], '{failed}', '{NULL}', '{NULL}')
     """,
     "purge_deliveries": "analysis.purge_deliveries(0::smallint, 100)",
+    "add_review": "analysis.add_review(0::smallint, job('done'), 'agree', 'held')",
+    "open_reviews": "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
     "await_submits": "analysis.await_submits()",
     "audit_key": "analysis.audit_key('remove_key', 77)",
     "set_setting": "analysis.set_setting('zone', 'Asia/Jakarta', 'UTC')",
@@ -127,7 +129,7 @@ struct HeldLockTests {
     purge_images purge_results purge_usage rescue resume uncancel
     """,
     "5s": """
-    add_clinic add_plan add_user add_webhook assign_clinic grant_clinics import_users lift_clinics \
+    add_clinic add_plan add_review add_user add_webhook assign_clinic grant_clinics import_users lift_clinics \
     remove_webhook rename_user replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_photo \
     set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
@@ -177,6 +179,7 @@ struct HeldLockTests {
     "analysis.open_results('bob', array[job('other')])", "analysis.open_picture(0::smallint, job('other'))",
     "analysis.open_export(0::smallint, 'bob')", "analysis.open_conditions(24321::smallint, NULL)",
     "analysis.open_analyses(24321::smallint, NULL)",
+    "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
   ]
 
   /// What others may have to try again: within a bounded time they get an error that says why.
@@ -207,7 +210,9 @@ struct HeldLockTests {
     """,
     "analysis.remove_webhook(job('webhook')::int)",
     "analysis.replay_webhook(job('webhook')::int, '2000-01-01', NULL, NULL, false)",
-    "analysis.audit_key('remove_key', 78)", "analysis.erase_user(0::smallint, 'bob', NULL, true)",
+    "analysis.audit_key('remove_key', 78)",
+    "analysis.add_review(0::smallint, job('done'), 'disagree', 'other')",
+    "analysis.erase_user(0::smallint, 'bob', NULL, true)",
     "analysis.purge_month((analysis.period_of(now(), 'UTC') - 2)::smallint, now(), true, 0)",
     "analysis.purge_images(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
     "analysis.purge_results(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
@@ -271,6 +276,7 @@ struct HeldLockTests {
       SELECT analysis.ensure_partitions((analysis.period_of(now(), 'UTC') - 2)::smallint, analysis.period_of(now(), 'UTC'));
       SELECT analysis.add_clinic('north'), analysis.pause('type', 'throat', 'before', NULL);
       SELECT analysis.grant_clinics('analysis_clinician', '{north}');
+      SELECT analysis.assign_clinic(0::smallint, 'ann', 'north');
       SELECT analysis.audit_add('test', 'thing:draft');
       """)
     return jobs

@@ -68,6 +68,9 @@ struct AttackedDatabase: Sendable {
       SELECT j.shard, 1, j.period, w.id, j.id, j.user_id, analysis.worker_number(sha256('7')), now(),
         now() + interval '1 day'
       FROM analysis.webhook w JOIN analysis.job j USING (shard, user_id) ORDER BY j.id LIMIT 1;
+      SELECT analysis.add_review(r.shard, r.job_id, 'agree', '\(mark)') FROM analysis.result r;
+      UPDATE analysis.review_comment c SET body = 'its own' FROM analysis.account a
+      WHERE a.user_id = c.user_id AND a.user_ref = 'ann-north';
       """)
   }
 
@@ -105,7 +108,8 @@ struct AttackedDatabase: Sendable {
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
       "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready",
-      "refund", "renamed", "result", "scheduled", "setting", "statement", "statement_clinic",
+      "refund", "renamed", "result", "review", "review_comment", "scheduled", "setting", "statement",
+      "statement_clinic",
       "statement_condition", "statement_day", "statement_line", "statement_segment", "usage", "webhook",
       "webhook_event",
     ] {
