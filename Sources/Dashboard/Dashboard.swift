@@ -155,7 +155,9 @@ public struct Dashboard: Sendable {
     _ page: Page, _ section: Section?, _ message: Message? = nil, _ visit: Visit = .person,
     _ query: FormValues = FormValues()
   ) -> HTTPAnswer {
-    let sections = Section.allCases.filter { entry in pages.contains { $0.section == entry } }
+    let sections = Section.allCases.filter { entry in
+      pages.contains { $0.section == entry } && (entry != .reviews || context.reviewsRefusal == nil)
+    }
     let frame = Frame(
       skin: skin, section: section, sections: sections, foot: foot, message: message, age: visit.age,
       query: query)

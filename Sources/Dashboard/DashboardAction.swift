@@ -33,7 +33,8 @@ struct DashboardAction: Sendable {
   }
 
   /// Every action.
-  static let all: [DashboardAction] = MatchingJobs.actions + JobActions.all + Pauses.actions + [verifyAudit]
+  static let all: [DashboardAction] =
+    MatchingJobs.actions + JobActions.all + [JobReviews.action] + Pauses.actions + [verifyAudit]
 }
 
 /// What is asked before something is changed.
@@ -42,6 +43,8 @@ struct Confirmation: Sendable {
   var title: String
   /// The count, and what cannot be undone.
   var content: HTML
+  /// What is entered, as labelled fields; nil for nothing.
+  var inputs: HTML?
   /// What the button says: `Cancel 12 jobs`.
   var button: String
   /// Where to go to do nothing.
@@ -57,7 +60,7 @@ struct Confirmation: Sendable {
     \(content)
     <form method="post" action="\(address)" class="confirm">
     <input type="hidden" name="token" value="\(token)">
-    \(fields.map { field in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" as HTML })\
+    \(inputs)    \(fields.map { field in "<input type=\"hidden\" name=\"\(field.name)\" value=\"\(field.value)\">" as HTML })\
     \(asksForReason ? Self.reasonField : "" as HTML)
     <p class="buttons"><button class="danger">\(button)</button> <a href="\(back)">Change nothing</a></p>
     </form>

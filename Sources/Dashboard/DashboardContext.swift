@@ -16,6 +16,8 @@ public struct DashboardContext: Sendable {
   let verification = AuditVerification()
   /// The shards, as they were chosen at installation.
   let shards: [Int16]
+  /// What is said to whoever asks for reviews where the product has switched them off; nil: they are on.
+  let reviewsRefusal: String?
   /// The request for which something is read.
   var visit = Visit.person
   /// What open pages may cost.
@@ -34,16 +36,18 @@ public struct DashboardContext: Sendable {
   /// - Parameters:
   ///   - monitor: The queue, asked once for all browsers and for a monitoring system.
   ///   - owner: The user of the operating system who runs the dashboard, for the audit.
+  ///   - reviewsRefusal: What is said where the product has switched reviews off: by what, and where.
   ///   - openPicture: Gives a stored picture as it was before it was encrypted, or throws `UnreadablePicture`.
   ///   - openPhoto: Gives the photo of an address as a small clean JPEG; nil where it is not at hand. It fetches nothing.
   public init(
-    _ database: ConnectionPool, _ monitor: QueueMonitor, owner: ProcessOwner,
+    _ database: ConnectionPool, _ monitor: QueueMonitor, owner: ProcessOwner, reviewsRefusal: String? = nil,
     openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { _ in
       throw UnreadablePicture("This dashboard shows no pictures.")
     },
     openPhoto: @escaping @Sendable (String) async -> [UInt8]? = { _ in nil },
     now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) async throws {
+    self.reviewsRefusal = reviewsRefusal
     self.openPicture = openPicture
     self.openPhoto = openPhoto
     cache = ReadCache(monitor.budget, now: now)

@@ -14,7 +14,7 @@ struct DashboardPage: Sendable {
   /// Every page, in the order of the menu.
   static let all: [DashboardPage] = [
     overview, JobsPage.page, JobPage.page, FailuresPage.page, BatchesPage.page, BatchPage.page, workers,
-    usage, audit,
+    usage, reviews, audit,
     auditVerification,
   ]
 }

@@ -7,6 +7,8 @@ public struct ReportRequest: Sendable {
   /// The month in which the jobs count. It is each user's own: their billing zone decided it when the job
   /// was submitted.
   public var month: Period
+  /// The last of the months of a report of reviews; nil for one month. No other report looks at it.
+  public var lastMonth: Period?
   /// The IANA zone in which times are shown; nil for each user's billing zone. It changes no number.
   public var zone: String?
   /// How the answer is written.
@@ -21,10 +23,11 @@ public struct ReportRequest: Sendable {
   /// A request.
   public init(
     _ kind: ReportKind, month: Period, zone: String? = nil, format: ReportFormat = .table,
-    excel: Bool = false, width: Int? = nil, scope: UsageScope = UsageScope()
+    excel: Bool = false, width: Int? = nil, scope: UsageScope = UsageScope(), lastMonth: Period? = nil
   ) {
     self.kind = kind
     self.month = month
+    self.lastMonth = kind.isOfReviews && lastMonth != month ? lastMonth : nil
     self.zone = zone
     self.format = format
     self.excel = excel
@@ -37,7 +40,19 @@ public struct ReportRequest: Sendable {
 
 extension ReportRequest {
   /// What the report is of, in words: a month or some days.
-  public var span: String { groups?.dayText ?? month.description }
+  public var span: String {
+    groups?.dayText ?? lastMonth.map { "\(month) to \($0)" } ?? month.description
+  }
+
+  /// Whether it is of a month that is a draft or closed. What is added up, and what was said of analyses, is as it is
+  /// now.
+  public var hasState: Bool { groups == nil && !kind.isOfReviews }
+
+  /// The months behind the first of a report of several.
+  var laterMonths: [Period] {
+    guard let lastMonth, lastMonth > month else { return [] }
+    return ((month.label + 1)...lastMonth.label).compactMap { Period(label: $0) }
+  }
 
   /// How units are added up; nil for a report that has no such rows.
   var groups: UsageScope.Groups? { kind == .usage ? scope.groups : nil }
@@ -53,11 +68,18 @@ public enum ReportKind: String, Sendable, CaseIterable {
   case conditions
   /// The month's totals: a row a number.
   case summary
+  /// How often clinicians agree with what was found: a row a condition and band.
+  case agreement
+  /// Whether a confidence says how often they agree: a row a tenth.
+  case calibration
 }
 
 extension ReportKind {
   /// Whether it tells what was found in people's pictures, so that it has to be recorded who reads it.
-  public var hasDiagnoses: Bool { self == .analyses || self == .conditions }
+  public var hasDiagnoses: Bool { self == .analyses || self == .conditions || isOfReviews }
+
+  /// Whether it adds up what clinicians say of analyses.
+  public var isOfReviews: Bool { self == .agreement || self == .calibration }
 }
 
 /// Whether a month's usage may still change.

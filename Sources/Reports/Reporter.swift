@@ -71,6 +71,40 @@ public struct Reporter: Sendable {
     }
   }
 
+  /// What clinicians say of the analyses of some months, by condition and by confidence, as one moment has it. Who
+  /// reads it is recorded, for both, before a row of them is read.
+  public func reviews(
+    from month: Period, to lastMonth: Period, by actor: SQLStatement?
+  ) async throws(ReportsError) -> (agreement: [AgreementRow], calibration: [CalibrationRow]) {
+    do {
+      let requests = [ReportKind.agreement, .calibration].map {
+        ReportRequest($0, month: month, lastMonth: lastMonth)
+      }
+      let readings = try await [open(requests[0], actor, nil), open(requests[1], actor, nil)]
+      return try await database.transaction(
+        isolation: .repeatableRead, readOnly: true, deadline: timeout
+      ) { transaction in
+        try await limit(transaction)
+        let facts = try await facts(of: month, in: transaction)
+        let least = try await leastPersons(in: transaction)
+        func rows<R: Report>(_ report: R.Type, _ reading: String?) async throws -> [R.Entry] {
+          let question = ReportQuestion(
+            month: month, lastMonth: lastMonth, zone: nil, moment: facts.moment, reading: reading,
+            scope: UsageScope(), leastPersons: least)
+          var rows: [R.Entry] = []
+          try await R.ask(question, of: transaction, deadline: timeout) { rows.append($0) }
+          return rows
+        }
+        return (
+          agreement: try await rows(AgreementReport.self, readings[0]),
+          calibration: try await rows(CalibrationReport.self, readings[1])
+        )
+      }
+    } catch {
+      throw ReportsError(wrapping: error, timeout: timeout)
+    }
+  }
+
   /// What was written, and what else the outcome needs.
   private struct WrittenReport {
     let meta: ReportMeta
@@ -98,12 +132,13 @@ public struct Reporter: Sendable {
       try await limit(transaction)
       let facts = try await facts(of: request, in: transaction)
       let question = ReportQuestion(
-        month: request.month, zone: zone, moment: facts.moment, reading: reading,
-        scope: request.scope)
+        month: request.month, lastMonth: request.lastMonth ?? request.month, zone: zone,
+        moment: facts.moment, reading: reading, scope: request.scope,
+        leastPersons: try await leastPersons(in: transaction))
       var meta = meta(of: request, zone: zone, facts)
       meta.rows = try await write(request, question, meta, from: transaction, progress: progress, to: sink)
       var openJobs = 0
-      if facts.isOver, facts.state == .draft, request.groups == nil {
+      if facts.isOver, facts.state == .draft, request.hasState {
         openJobs = try await self.openJobs(of: request.month, in: transaction)
       }
       return WrittenReport(
@@ -118,14 +153,20 @@ public struct Reporter: Sendable {
     _ request: ReportRequest, _ actor: SQLStatement?, _ detail: String?
   ) async throws -> String? {
     let opening: SQLFunction
+    var parameters: [Parameter] = [.int16(request.month.label), .jsonb(detail)]
     switch request.kind {
     case .analyses: opening = SQLFunction("open_analyses", 2)
     case .conditions: opening = SQLFunction("open_conditions", 2)
+    case .agreement, .calibration:
+      opening = SQLFunction("open_reviews", 4)
+      let lastMonth = request.lastMonth ?? request.month
+      parameters = [
+        .text(request.kind.rawValue), .int16(request.month.label), .int16(lastMonth.label), .jsonb(detail),
+      ]
     case .usage, .summary: return nil
     }
     _ = try await facts(of: request.month, in: database)
-    let statement = SQLStatement(
-      opening.text, [.int16(request.month.label), .jsonb(detail)], label: "recording who reads the report")
+    let statement = SQLStatement(opening.text, parameters, label: "recording who reads the report")
     let answers = try await database.pipeline(
       (actor.map { [$0] } ?? []) + [statement], atomic: true, deadline: timeout)
     // Who acts is said first, and answers nothing.
@@ -162,6 +203,8 @@ public struct Reporter: Sendable {
     case .analyses: return try await rows(AnalysesReport.self, AnalysesReport.columns)
     case .conditions: return try await rows(ConditionsReport.self, ConditionsReport.columns)
     case .summary: return try await rows(SummaryReport.self, SummaryReport.columns)
+    case .agreement: return try await rows(AgreementReport.self, AgreementReport.columns)
+    case .calibration: return try await rows(CalibrationReport.self, CalibrationReport.columns)
     }
   }
 
@@ -171,8 +214,8 @@ public struct Reporter: Sendable {
     let isStatement = request.kind == .usage && request.groups == nil
     let moment = isStatement ? facts.closedAt ?? facts.moment : facts.moment
     return ReportMeta(
-      kind: request.kind, month: request.month, zone: zone,
-      state: request.groups == nil ? facts.state : .draft, generatedAt: moment.rfc3339,
+      kind: request.kind, month: request.month, lastMonth: request.lastMonth, zone: zone,
+      state: request.hasState ? facts.state : .draft, generatedAt: moment.rfc3339,
       removedSince: isStatement ? nil : facts.purgedSince,
       scope: request.kind == .usage ? request.scope : UsageScope())
   }
@@ -188,10 +231,19 @@ public struct Reporter: Sendable {
     return try row.string("name")
   }
 
+  /// From how many persons on a count is shown to a login that sees some clinics only; that it does is the database's
+  /// to decide.
+  private func leastPersons(in database: some Queryable) async throws -> Int {
+    let value = try await database.query(
+      SQLFunction("setting_value", 1).text, [.text("report_threshold")], deadline: timeout
+    ).single().stringIfPresent("setting_value")
+    return value.flatMap { Int($0) } ?? 1
+  }
+
   /// The facts of the month; of several, since when the first of their results were removed.
   private func facts(of request: ReportRequest, in database: some Queryable) async throws -> MonthFacts {
     var facts = try await facts(of: request.month, in: database)
-    for month in request.groups?.months ?? [] where month != request.month {
+    for month in request.groups?.months ?? request.laterMonths where month != request.month {
       let since = try await self.facts(of: month, in: database).purgedSince
       facts.purgedSince = [facts.purgedSince, since].compactMap(\.self).min()
     }

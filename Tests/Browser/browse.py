@@ -18,6 +18,8 @@ PAGES = [
     ("overview", "/", "Overview", True),
     ("workers", "/workers", "Workers", True),
     ("usage", "/usage", "Usage", False),
+    ("reviews", "/reviews", "Reviews", False),
+    ("reviews-misunderstood", "/reviews?from=soon", "Not understood", False),
     ("audit", "/audit", "Audit", False),
     ("audit-found", "/audit?object=job:7", "Audit", False),
     ("audit-misunderstood", "/audit?since=tomorrow", "Not understood", False),
@@ -30,6 +32,7 @@ PAGES = [
     ("job-dead", "/jobs/1", "Job 1", False),
     ("job-done", "/jobs/5", "Job 5", False),
     ("job-cancel", "/jobs/20/cancel", "Cancel job 20?", False),
+    ("job-review", "/jobs/5/review", "Review job 5?", False),
     ("failures", "/failures", "Failures", True),
     ("failures-retry", "/matching/retry?like=1", "Retry 3 jobs?", False),
     ("batches", "/batches", "Batches", True),
@@ -47,6 +50,7 @@ ACTIONS = [
     ("uncancel-batch", "/matching/uncancel?batch=B1", {}, "8 jobs: queued again"),
     ("pause", "/pause?type=throat", {"reason": "the new model"}, "throat is paused."),
     ("resume", "/resume?type=throat", {}, "throat is resumed."),
+    ("review", "/jobs/5/review", {"verdict": "agree", "comment": "Clear on both sides."}, "Job 5: agree"),
 ]
 
 # Every action of a submitter's login; it leads back to the list of the batch.
@@ -58,11 +62,14 @@ OWN_ACTIONS = [
 # What a login of one role is refused: the pages, by their names, and what the refusal names.
 AUDIT = ["audit", "audit-found", "audit-verification", "audit-verify"]
 CHANGES = ["job-cancel", "failures-retry", "batch-cancel", "pause"]
+REVIEWS = ["reviews", "reviews-misunderstood", "job-review"]
 REFUSED = {
-    "operator": {name: "analysis_auditor" for name in ["usage"] + AUDIT},
+    "operator": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
+    | {name: "analysis_clinician" for name in REVIEWS},
     "clinician": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
     | {name: "analysis_operator" for name in ["overview", "workers"] + CHANGES},
     "submitter": {name: "analysis_auditor" for name in ["usage"] + AUDIT}
+    | {name: "analysis_clinician" for name in REVIEWS}
     | {
         name: "analysis_operator"
         for name in [
@@ -73,7 +80,11 @@ REFUSED = {
 
 # Links to what changes something and is refused to a login of one role.
 NOT_OWN = ["*='/retry'", "^='/pause'", "^='/resume'"]
-OFFERS = {"clinician": NOT_OWN + ["*='/cancel'", "*='/uncancel'"], "submitter": NOT_OWN}
+NO_REVIEW = ["$='/review'"]
+OFFERS = {
+    "operator": NO_REVIEW, "clinician": NOT_OWN + ["*='/cancel'", "*='/uncancel'"],
+    "submitter": NOT_OWN + NO_REVIEW,
+}
 
 # The rules themselves, of the package that has the newer ones.
 RULES = str(pathlib.Path(axe_playwright_python.__file__).with_name("axe.min.js"))
@@ -137,7 +148,7 @@ def check_keyboard(driver, where):
     if first.get_attribute("class") != "skip":
         fault(where, f"the first key leads to {first.get_attribute('outerHTML')[:80]}")
     count = driver.execute_script(
-        "return [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), select, .scroll')].length")
+        "return [...document.querySelectorAll('a, button, summary, input:not([type=hidden]), select, textarea, .scroll')].length")
     last = None
     seen = 1
     while seen < count + 20:

@@ -40,6 +40,22 @@ SELECT j.shard, j.period, 1, 1, j.id, j.user_id, j.created_at + interval '31 sec
   '[{"id": "tonsillitis", "name": "Tonsillitis", "confidence": 0.83, "band": 4, "normal": false}]'
 FROM job j
 WHERE j.id IN (5, 11, 12);
+UPDATE result SET primary_id = 'pharyngitis', primary_name = 'Pharyngitis <acute>',
+  primary_confidence = CASE job_id WHEN 11 THEN 0.64 ELSE 0.47 END,
+  primary_band = CASE job_id WHEN 11 THEN 3 ELSE 2 END
+WHERE job_id IN (11, 12);
+-- What clinicians say of them: one changed their mind.
+INSERT INTO review (shard, period, version, verdict, job_id, user_id, at, replaced_at, reviewer)
+SELECT r.shard, r.period, v.version, v.verdict, r.job_id, r.user_id, r.finished_at + make_interval(mins => v.minute),
+  r.finished_at + make_interval(mins => v.until), v.reviewer
+FROM (VALUES (5, 1, 1, 5, NULL, 'ada'), (5, 1, 2, 7, 20, 'boris'), (5, 2, 1, 20, NULL, 'boris'), (5, 1, 3, 9, NULL, 'chen'),
+  (11, 1, 1, 6, NULL, 'ada'), (11, 1, 2, 8, NULL, 'boris'), (12, 1, 2, 3, NULL, 'ada'), (12, 1, 1, 4, NULL, 'boris'),
+  (12, 1, 2, 9, NULL, 'chen')) v(job, version, verdict, minute, until, reviewer)
+JOIN result r ON r.job_id = v.job;
+INSERT INTO review_comment (shard, period, number, job_id, user_id, at, author, body)
+SELECT r.shard, r.period, 1, 5, r.user_id, r.finished_at + interval '8 minutes', 'boris',
+  E'The left tonsil is <blurred>.\nMay we have another picture?'
+FROM result r WHERE r.job_id = 5;
 UPDATE job SET source_name = 'IMG_' || 4700 + id || '.jpg';
 SELECT open_batch('ward 3 <morning>');
 INSERT INTO job_label (shard, period, job_id, user_id, batch_id, reference)

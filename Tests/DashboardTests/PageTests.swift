@@ -18,14 +18,17 @@ struct PageTests {
     arguments: [
       ("operator", ["/", "/workers"]), ("worker", ["/", "/workers"]),
       ("auditor", ["/", "/workers", "/usage", "/audit", "/audit/verification", "/audit/verify"]),
-      ("reporter", ["/usage"]), ("administrator", ["/usage"]), ("clinician", []), ("submitter", []),
+      ("reporter", ["/usage", "/reviews"]), ("administrator", ["/usage"]), ("clinician", ["/reviews"]),
+      ("submitter", []),
     ])
   func rights(role: String, seen: [String]) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("clinic")
       try await withLogin(of: [role], in: queue) { (login) async throws in
         try await withDashboard(login) { (served) async throws in
-          for path in ["/", "/workers", "/usage", "/audit", "/audit/verification", "/audit/verify"] {
+          for path in [
+            "/", "/workers", "/usage", "/reviews", "/audit", "/audit/verification", "/audit/verify",
+          ] {
             let answer = try served.get(path)
             #expect(answer.status == (seen.contains(path) ? 200 : 403), "\(role) at \(path): \(answer.text)")
             if answer.status == 403 { #expect(answer.text.contains("needs the role analysis_"), "\(path)") }

@@ -52,6 +52,7 @@ struct Served {
 /// Serves the dashboard as a login.
 func withDashboard(
   _ database: ConnectionPool, _ rule: Door.Rule = .thisMachine, clock: MovedClock = MovedClock(),
+  reviewsRefusal: String? = nil,
   openPicture: @escaping @Sendable (ExportedImage) async throws -> [UInt8] = { picture in
     picture.image.bytes.withUnsafeBytes { Array($0) }
   },
@@ -60,7 +61,8 @@ func withDashboard(
 ) async throws {
   let monitor = QueueMonitor(database, now: clock.now)
   let context = try await DashboardContext(
-    database, monitor, owner: ProcessOwner(user: "ops", host: "desk"), openPicture: openPicture,
+    database, monitor, owner: ProcessOwner(user: "ops", host: "desk"), reviewsRefusal: reviewsRefusal,
+    openPicture: openPicture,
     openPhoto: openPhoto, now: clock.now)
   let dashboard = Dashboard(
     context, rule, pages: DashboardPage.all, actions: DashboardAction.all, now: clock.now)

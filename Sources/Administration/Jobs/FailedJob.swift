@@ -1,4 +1,4 @@
-public import AnalysisCore
+import AnalysisCore
 import Formatting
 public import JobQueue
 import PostgreSQL
@@ -25,26 +25,7 @@ public struct FailedJob: Sendable, Equatable {
   public var cause: FailureCause { FailureCause(failureClass, status: status, code: code) }
 
   /// Its position in a list.
-  var cursor: FailedJobCursor { FailedJobCursor(endedAt: summary.finishedAt ?? 0, job: summary.id) }
-}
-
-/// Where a page of failed jobs ends; the next begins behind it.
-public struct FailedJobCursor: Sendable, Hashable, Comparable {
-  /// When the last job died, in seconds since 1970.
-  public let endedAt: Double
-  /// The last job.
-  public let job: JobID
-
-  /// The position behind a job.
-  public init(endedAt: Double, job: JobID) {
-    self.endedAt = endedAt
-    self.job = job
-  }
-
-  /// Whether a position comes later in a list: of a job that died earlier, or with a lower number.
-  public static func < (left: Self, right: Self) -> Bool {
-    (left.endedAt, left.job) < (right.endedAt, right.job)
-  }
+  var cursor: TimeCursor { TimeCursor(at: summary.finishedAt ?? 0, job: summary.id) }
 }
 
 /// A page of failed jobs, those that died last first.
@@ -52,7 +33,7 @@ public struct FailedJobPage: Sendable, Equatable {
   /// The jobs.
   public let jobs: [FailedJob]
   /// Where the next page begins; nil when there is none.
-  public let next: FailedJobCursor?
+  public let next: TimeCursor?
   /// Whether the search stopped before the page was full, and there may be more.
   public let isCutShort: Bool
 }
@@ -87,7 +68,7 @@ extension JobDirectory {
   private struct FailedPart: Sendable {
     var jobs: [FailedJob] = []
     /// The last job that was looked at, if the search ended there.
-    var end: FailedJobCursor?
+    var end: TimeCursor?
   }
 
   /// A page of failed jobs, those that died last first.
@@ -97,7 +78,7 @@ extension JobDirectory {
   ///   - after: where the page before ended; nil for the first page.
   ///   - limit: how many jobs at most; 10,000 if it is more.
   public func failed(
-    _ filter: JobFilter = .init(), after: FailedJobCursor? = nil, limit: Int = 100
+    _ filter: JobFilter = .init(), after: TimeCursor? = nil, limit: Int = 100
   ) async throws(JobQueueError) -> FailedJobPage {
     let shards = try await shards(of: filter)
     let wanted = min(max(1, limit), 10_000)
@@ -115,7 +96,7 @@ extension JobDirectory {
   }
 
   private static func failedPart(
-    _ filter: JobFilter, shard: Int16, after: FailedJobCursor?, limit: Int
+    _ filter: JobFilter, shard: Int16, after: TimeCursor?, limit: Int
   ) -> Statement<FailedPart> {
     Statement(
       FailedJob.function,
@@ -123,14 +104,14 @@ extension JobDirectory {
         .int16(shard), .text(filter.user), .int16(filter.kind?.code), .int16(filter.month?.label),
         .int64(filter.batch?.value), .text(filter.reference), .text(filter.cause?.failureClass),
         .text(filter.cause?.code), .int16(filter.cause?.status.map { Int16(clamping: $0) }),
-        .text(filter.cause?.messageStart), .timestamp(timestamp(after?.endedAt)), .int64(after?.job.value),
+        .text(filter.cause?.messageStart), .timestamp(timestamp(after?.at)), .int64(after?.job.value),
         .int32(Int32(clamping: limit)),
       ], while: "listing failed jobs"
     ) { rows in
       var part = FailedPart()
       for row in rows {
         if try row.stringIfPresent("o_user") == nil {
-          part.end = FailedJobCursor(endedAt: try row.seconds("o_ended_at"), job: try row.jobID("o_job"))
+          part.end = TimeCursor(at: try row.seconds("o_ended_at"), job: try row.jobID("o_job"))
         } else {
           part.jobs.append(try FailedJob(row, shard: shard))
         }

@@ -153,7 +153,7 @@ extension JobDirectory {
     _ filter: JobFilter, limit: Int, pages: Int
   ) async throws(JobQueueError) -> (jobs: [JobID], isWhole: Bool) {
     var found: [JobID] = []
-    var cursor: FailedJobCursor?
+    var cursor: TimeCursor?
     var left = pages
     while found.count < limit {
       guard left > 0 else { return (found.sorted(), false) }

@@ -21,6 +21,8 @@ public struct JobDetail: Sendable, Equatable {
   public var batch: BatchID?
   /// What the submitter calls it; nil for nothing.
   public var reference: String?
+  /// By what the reading of its analysis is known, for whatever else is read with it; nil: it was not read.
+  var reading: String?
 }
 
 /// The worker that has a running job, as far as it is known.

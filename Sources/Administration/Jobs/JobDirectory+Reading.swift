@@ -75,7 +75,9 @@ extension JobDirectory {
     let job = detail.summary
     guard job.state == .succeeded else { return }
     do {
-      detail.result = try await results(of: [job.id], user: job.user, by: actor)[job.id]
+      detail.reading = try await openResults(of: [job.id], user: job.user, by: actor)
+      guard let reading = detail.reading else { return }
+      detail.result = try await results(of: job.user, reading)[job.id]
     } catch {
       guard error.lacksRole else { throw error }
       detail.isResultHidden = true
@@ -132,21 +134,34 @@ extension JobDirectory {
     var results: [JobID: StoredResult] = [:]
     for start in stride(from: 0, to: jobs.count, by: Self.resultsAtOnce) {
       let part = jobs[start..<min(start + Self.resultsAtOnce, jobs.count)]
-      let reading = try await Statement(
-        SQLFunction("open_results", 2), [.text(user), .array(part.map(\.value))],
-        while: "recording who reads \(part.count == 1 ? "the result of job \(jobs[start])" : "results")"
-      ) { rows in
-        try rows.single().stringIfPresent("open_results")
-      }.run(on: database, as: actor)
-      guard let reading else { continue }
-      let read = try await Statement(
-        StoredResult.function, [.text(user), .text(reading)], while: "reading results"
-      ) { rows in
-        try rows.map { (try $0.jobID("job_id"), try StoredResult($0)) }
-      }.run(on: database)
-      for (job, result) in read { results[job] = result }
+      guard let reading = try await openResults(of: part, user: user, by: actor) else { continue }
+      results.merge(try await self.results(of: user, reading)) { $1 }
     }
     return results
+  }
+
+  /// Records that results of a user are read, and returns what they are then asked for with; nil where none of the jobs
+  /// has one that this login may read.
+  private func openResults(
+    of jobs: ArraySlice<JobID>, user: String, by actor: AuditActor?
+  ) async throws(JobQueueError) -> String? {
+    let what = jobs.count == 1 ? "the result of job \(jobs[jobs.startIndex])" : "results"
+    return try await Statement(
+      SQLFunction("open_results", 2), [.text(user), .array(jobs.map(\.value))],
+      while: "recording who reads \(what)"
+    ) { rows in
+      try rows.single().stringIfPresent("open_results")
+    }.run(on: database, as: actor)
+  }
+
+  private func results(
+    of user: String, _ reading: String
+  ) async throws(JobQueueError) -> [JobID: StoredResult] {
+    try await Statement(
+      StoredResult.function, [.text(user), .text(reading)], while: "reading results"
+    ) { rows in
+      Dictionary(uniqueKeysWithValues: try rows.map { (try $0.jobID("job_id"), try StoredResult($0)) })
+    }.run(on: database)
   }
 
   /// How many results one entry of the audit names.

@@ -117,7 +117,7 @@ public struct Table: Sendable {
   }
 
   /// A text in parts that are not wider than that; one part at least.
-  private static func broken(_ text: String, to width: Int) -> [String] {
+  fileprivate static func broken(_ text: String, to width: Int) -> [String] {
     var parts = [""]
     var used = 0
     for character in text {
@@ -153,4 +153,11 @@ public struct Cell: Sendable, Equatable, ExpressibleByStringLiteral, Expressible
   public init(stringLiteral text: String) {
     self.init(text)
   }
+}
+
+/// Breaks a text that is printable into lines of at most `width` columns, at spaces; a longer word within itself. One
+/// line at least.
+public func paragraph(_ text: String, to width: Int) -> [String] {
+  let lines = wrapped(text, to: width).flatMap { Table.broken($0, to: width) }
+  return lines.isEmpty ? [""] : lines
 }

@@ -99,7 +99,7 @@ struct FailedJobsResponse: Sendable, Equatable, Presentable {
   var json: JSONValue {
     [
       "jobs": .array(page.jobs.map(\.json)),
-      "next": .text(page.next.map { ListPlace.ended($0).text }),
+      "next": .text(page.next.map { ListPlace.time($0).text }),
       "cut_short": .bool(page.isCutShort),
     ]
   }

@@ -89,7 +89,7 @@ private struct JobList: Sendable {
       }
     }
     switch (after, isOfFailed) {
-    case (.number?, true), (.ended?, false):
+    case (.number?, true), (.time?, false):
       throw CommandFailure.usage("--after is of another list", advice: "Give the options of the list before.")
     default: break
     }
@@ -99,11 +99,11 @@ private struct JobList: Sendable {
     let directory = JobDirectory(session.database)
     let filter = try await selection.filter(session.database)
     if isOfFailed {
-      var place: FailedJobCursor?
-      if case .ended(let cursor) = after { place = cursor }
+      var place: TimeCursor?
+      if case .time(let cursor) = after { place = cursor }
       let page = try await directory.failed(filter, after: place, limit: limit)
       try session.view.show(FailedJobsResponse(page: page, columns: columns))
-      return end(session, page.next.map { .ended($0) }, isCutShort: page.isCutShort)
+      return end(session, page.next.map { .time($0) }, isCutShort: page.isCutShort)
     }
     var place: JobCursor?
     if case .number(let cursor) = after { place = cursor }

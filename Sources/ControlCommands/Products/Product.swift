@@ -13,6 +13,7 @@ enum Feature: String, Sendable, CaseIterable {
   case statements
   case imagesByURL = "images-by-url"
   case sharing
+  case reviews
 }
 
 /// A product that this program serves: a name, colours, a logo and features, read from a file `NAME.conf`.
@@ -108,11 +109,15 @@ struct Product: Sendable, Equatable {
 
   /// Refuses what is switched off.
   func require(_ feature: Feature) throws(CommandFailure) {
-    guard let line = off[feature] else { return }
-    throw CommandFailure(
-      .refused,
-      "feature \(feature.rawValue) is off in product \(id), by line \(line) of \(FileName.shown(path))",
-      advice: "Use another product, or switch it on there.")
+    guard let refusal = refusal(of: feature) else { return }
+    throw CommandFailure(.refused, refusal, advice: "Use another product, or switch it on there.")
+  }
+
+  /// What is said of a feature that is switched off; nil for one that is on.
+  func refusal(of feature: Feature) -> String? {
+    off[feature].map { line in
+      "feature \(feature.rawValue) is off in product \(id), by line \(line) of \(FileName.shown(path))"
+    }
   }
 
   /// Two digits, cut off: what is too little is not shown as enough.

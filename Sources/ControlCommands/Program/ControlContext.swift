@@ -90,9 +90,12 @@ public struct Dependencies: Sendable {
 
 extension Dependencies {
   /// Reads an address from standard input, where other users of the machine do not see it.
-  func address() async throws -> String {
+  func address() async throws -> String { try await text(atMost: 8192) }
+
+  /// Reads a text of so many bytes at most from standard input, without blanks at its ends.
+  func text(atMost limit: Int) async throws -> String {
     // Reading blocks, so it is done where threads may wait.
-    let reading = Task(executorPreference: globalConcurrentExecutor) { try standardInput(8192) }
+    let reading = Task(executorPreference: globalConcurrentExecutor) { try standardInput(limit) }
     let text = String(decoding: try await reading.value, as: UTF8.self)
     return String(text.drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
   }

@@ -38,8 +38,8 @@ public enum ControlProgram {
     inputs: CommonOptions.all,
     subcommands: [
       MigrateCommand.command, RolesCommand.command, SubmitCommand.command, StatusCommand.command,
-      WatchCommand.command, BatchesCommand.command, JobsCommand.command, PauseCommand.command,
-      ResumeCommand.command, UsersCommand.command, AccountCommand.command,
+      WatchCommand.command, BatchesCommand.command, JobsCommand.command, ReviewsCommand.command,
+      PauseCommand.command, ResumeCommand.command, UsersCommand.command, AccountCommand.command,
       ClinicsCommand.command, ShareCommand.command, PlansCommand.command, SettingsCommand.command,
       KeysCommand.command,
       WebhooksCommand.command, ProductsCommand.command,

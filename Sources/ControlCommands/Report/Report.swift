@@ -36,8 +36,15 @@ enum ReportCommand {
   static let to = Option<String?>(
     "to", .day, help: "With --by: the last day, which counts too; at most 366 days.")
 
+  static let fromMonth = Option<MonthChoice?>(
+    "from", .monthChoice, help: "Instead of --month: the first month, with --to.")
+  static let toMonth = Option<MonthChoice?>(
+    "to", .monthChoice, help: "The last month, which counts too; at most \(mostMonths) months.")
+  /// How many months of reviews are added up at once.
+  static let mostMonths = 120
+
   static let command = ControlCommand(
-    "report", abstract: "Print a month's usage, analyses, conditions or totals.",
+    "report", abstract: "Print a month's usage, analyses, conditions, totals or reviews.",
     examples: [
       Example("analysisctl report usage", "What everybody has used this month."),
       Example(
@@ -54,24 +61,59 @@ enum ReportCommand {
         example: "analysisctl report analyses --month previous --out analyses.csv --excel"),
       leaf(
         .conditions, abstract: "A row a condition: how often it was found in each band.",
-        example: "analysisctl report conditions --month 2026-10"),
+        discussion: smallCounts, example: "analysisctl report conditions --month 2026-10"),
       leaf(
-        .summary, abstract: "A row a number: the month's totals.",
+        .summary, abstract: "A row a number: the month's totals.", discussion: smallCounts,
         example: "analysisctl report summary"),
+      leaf(
+        .agreement, abstract: "A row a condition and band: how often clinicians agree with it.",
+        discussion: """
+          The present verdict of each clinician and job counts (see analysisctl reviews), by the primary condition of \
+          the analysis. AGREEMENT is the share of those who agree among those who agree or disagree; LOW and HIGH are \
+          its Wilson interval of 95 %. Who is unsure counts apart. PERSONS counts each user once. The last row is all \
+          together.
+
+          \(smallCounts)
+          """,
+        example: "analysisctl report agreement --month previous"),
+      leaf(
+        .calibration, abstract: "A row a tenth of confidence: whether 80 % means 80 %.",
+        discussion: """
+          Of the verdicts of analyses with about the same confidence: the mean confidence, the share of clinicians who \
+          agree, with its Wilson interval of 95 %, and by how much the two differ. In the last row that is the expected \
+          calibration error: the mean of the tenths' errors, each weighted by its verdicts. Analyses without a \
+          condition have no confidence and are left out.
+
+          \(smallCounts)
+          """,
+        example: "analysisctl report calibration --from 2026-09 --to 2026-11"),
     ])
 
+  /// What logins are told that see some clinics only.
+  private static let smallCounts = """
+    To a login that sees some clinics only, a count of fewer persons than the setting report_threshold (5) is shown as \
+    <5, and so is the next smallest where a sum would give it away. In JSON it is null, and `hidden` names its column.
+    """
+
   private static func leaf(
-    _ kind: ReportKind, abstract: String, example: String
+    _ kind: ReportKind, abstract: String, discussion: String = "", example: String
   ) -> ControlCommand {
-    let inputs: [any Input] = [month, zone, format, excel, out]
+    let inputs: [any Input] =
+      kind.isOfReviews
+      ? [month, fromMonth, toMonth, format, excel, out] : [month, zone, format, excel, out]
+    let recorded =
+      kind.hasDiagnoses
+      ? "Who reads it, and why, is recorded first: see analysisctl audit. A standby cannot, and refuses it."
+      : ""
     return ControlCommand(
       kind.rawValue, abstract: abstract,
-      discussion: kind.hasDiagnoses
-        ? "Who reads it, and why, is recorded first: see analysisctl audit. A standby cannot, and refuses it."
-        : "",
+      discussion: [recorded, discussion].filter { !$0.isEmpty }.joined(separator: "\n\n"),
       examples: [Example(example, "This report.")],
       inputs: kind.hasDiagnoses ? inputs + [ReasonOption.reason] : inputs,
-      exitCodes: [.done, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission]
+      exitCodes: kind.isOfReviews
+        ? [.done, .refused, .usage, .unreachable, .tryLater, .permission]
+        : [.done, .jobsStillOpen, .usage, .unreachable, .tryLater, .permission],
+      feature: kind.isOfReviews ? .reviews : nil
     ) { context in
       try await run(try ReportArguments(kind, context), context)
     }
@@ -142,11 +184,14 @@ struct ReportArguments: Sendable {
   let reason: String?
   /// Of a report of usage: whose, and in which rows.
   let usage: UsageArguments?
+  /// The first and the last of the months of a report of reviews; nil for one month.
+  let months: (from: MonthChoice, to: MonthChoice)?
 
   init(_ kind: ReportKind, _ context: ControlContext) throws {
     self.kind = kind
     month = try context[ReportCommand.month]
-    zone = try context[ReportCommand.zone]
+    zone = try kind.isOfReviews ? nil : context[ReportCommand.zone]
+    months = try kind.isOfReviews ? Self.months(context) : nil
     excel = try context[ReportCommand.excel]
     // A dash is standard output, as it is without the option.
     out = try context[ReportCommand.out].flatMap { $0 == "-" ? nil : $0 }
@@ -162,6 +207,20 @@ struct ReportArguments: Sendable {
       throw CommandFailure.usage("--excel is of use only with --format csv")
     }
     usage = kind == .usage ? try UsageArguments(context, format: format) : nil
+  }
+
+  private static func months(_ context: ControlContext) throws -> (from: MonthChoice, to: MonthChoice)? {
+    switch (try context[ReportCommand.fromMonth], try context[ReportCommand.toMonth]) {
+    case (nil, nil): return nil
+    case (let from?, let to?):
+      guard context.values.source(of: ReportCommand.month) != .commandLine else {
+        throw CommandFailure.usage("--month and --from cannot be given together")
+      }
+      return (from, to)
+    default:
+      throw CommandFailure.usage(
+        "--from and --to are given together", advice: "Both months count; --month is of one.")
+    }
   }
 
   /// A file's ending says how it is to be written.
@@ -189,7 +248,7 @@ private struct ReportRun {
     let request = ReportRequest(
       arguments.kind, month: month, zone: arguments.zone, format: arguments.format, excel: arguments.excel,
       width: arguments.out == nil ? session.view.width : nil,
-      scope: arguments.usage?.scope(month) ?? UsageScope())
+      scope: arguments.usage?.scope(month) ?? UsageScope(), lastMonth: try await lastMonth(behind: month))
     let console = session.console
     let bar = arguments.out.map { _ in ProgressBar("rows", total: nil, console: console) }
     defer { bar?.finish() }
@@ -206,7 +265,7 @@ private struct ReportRun {
       throw error.underlying as? WriteError ?? error
     }
     bar?.finish()
-    if let out = arguments.out { console.say(sentence(outcome, span: request.span, file: out)) }
+    if let out = arguments.out { console.say(sentence(outcome, request, file: out)) }
     if let since = outcome.removedSince {
       console.say(
         "Results of \(request.span) have been removed since \(Moment.short(since)), after the time for which they are "
@@ -226,10 +285,21 @@ private struct ReportRun {
     }
   }
 
-  /// The month, or that of the first of the days.
+  /// The month, the first of several, or that of the first of the days.
   private func month() async throws -> Period {
     if let month = arguments.usage?.firstMonth { return month }
-    return try await arguments.month.period(session.database)
+    return try await (arguments.months?.from ?? arguments.month).period(session.database)
+  }
+
+  /// The last of several months.
+  private func lastMonth(behind month: Period) async throws -> Period? {
+    guard let last = try await arguments.months?.to.period(session.database) else { return nil }
+    guard last >= month else { throw CommandFailure.usage("--to \(last) is before --from \(month)") }
+    guard last.label - month.label < ReportCommand.mostMonths else {
+      throw CommandFailure.usage(
+        "\(month) to \(last) are more than the \(ReportCommand.mostMonths) months that are added up at once")
+    }
+    return last
   }
 
   private var destination: ReportDestination {
@@ -238,14 +308,15 @@ private struct ReportRun {
     return .stream { chunk in try console.output.write(String(decoding: chunk, as: UTF8.self)) }
   }
 
-  private func sentence(_ outcome: ReportOutcome, span: String, file: String) -> String {
+  private func sentence(_ outcome: ReportOutcome, _ request: ReportRequest, file: String) -> String {
     let facts = [
       outcome.rows == 1 ? "1 row" : "\(outcome.rows) rows",
       // What is added up has no state: it is as it is now.
-      arguments.usage?.grouping == nil ? outcome.state.rawValue : nil,
+      request.hasState ? outcome.state.rawValue : nil,
       outcome.sha256.map { "sha256 \($0)" },
     ]
     let done = outcome.kind == .nothingToDo ? "is there already" : "written"
-    return "\(printable(file)) \(done): \(([span] + facts.compactMap(\.self)).joined(separator: ", "))"
+    return
+      "\(printable(file)) \(done): \(([request.span] + facts.compactMap(\.self)).joined(separator: ", "))"
   }
 }

@@ -121,14 +121,15 @@ enum ServeCommand {
     guard token != nil || address.isLoopback else { return nil }
     let owner = session.context.dependencies.owner()
     let decoders = ImageDecoders(slots: 1)
+    let product = session.context.product
     let context = try await DashboardContext(
-      session.database, monitor, owner: owner, openPicture: { try await opened($0, keys) },
+      session.database, monitor, owner: owner, reviewsRefusal: product?.refusal(of: .reviews),
+      openPicture: { try await opened($0, keys) },
       openPhoto: { url in
         guard let photo = await photos?.kept(url) else { return nil }
         // Nobody has judged yet whether it is a picture, and what else is in it.
         return try? await decoders.clean(photo, limits: Self.photoLimits).bytes
       })
-    let product = session.context.product
     let logo = try await product?.picture()?.bytes
     let skin = product.map { Skin(name: $0.name, accent: $0.accent, logo: logo) } ?? .usual
     return Dashboard(context, token.map(Door.Rule.token) ?? .thisMachine, skin: skin)

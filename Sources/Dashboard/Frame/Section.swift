@@ -1,6 +1,6 @@
 /// The parts of the dashboard, in the order of its menu.
 enum Section: String, CaseIterable, Sendable {
-  case overview, jobs, failures, batches, workers, usage, audit
+  case overview, jobs, failures, batches, workers, usage, reviews, audit
 
   /// Where it is.
   var path: String { self == .overview ? "/" : "/\(rawValue)" }

@@ -8,7 +8,8 @@ enum Stylesheet {
     * { box-sizing: border-box; }
     body { margin: 0; font: 1rem/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
     a { color: var(--link); }
-    a:focus-visible, button:focus-visible, input:focus-within, select:focus-visible, summary:focus-visible,
+    a:focus-visible, button:focus-visible, input:focus-within, select:focus-visible, textarea:focus-visible,
+    summary:focus-visible,
     [tabindex]:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
     .skip { position: absolute; left: -100vw; }
     .skip:focus { left: 1rem; top: 1rem; padding: .5rem; background: var(--paper); z-index: 1; }
@@ -57,16 +58,17 @@ enum Stylesheet {
     svg .grid { stroke: var(--line); vector-effect: non-scaling-stroke; }
     svg .first { stroke: var(--link); } svg .second { stroke: var(--bad); stroke-dasharray: 6 3; }
     .legend .first::before { content: "— "; color: var(--link); } .legend .second::before { content: "- - "; color: var(--bad); }
+    \(Drawing.css)
     .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0 2rem; }
     .paging a { margin-right: 1rem; }
     .buttons { display: flex; flex-wrap: wrap; gap: 1rem; align-items: center; }
     form.confirm { max-width: 36rem; }
-    form.confirm input:not([type=hidden]) { width: 100%; }
+    form.confirm input:not([type=hidden]), form.confirm textarea { width: 100%; }
     code { overflow-wrap: anywhere; }
     form.filters p { margin: 0; }
     form.filters { display: flex; flex-wrap: wrap; gap: .75rem; align-items: end; margin: 0 0 1rem; }
     label { display: block; font-size: .875rem; color: var(--quiet); }
-    input, select, button { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--quiet);
+    input, select, textarea, button { font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--quiet);
       border-radius: .3rem; padding: .35rem .6rem; min-height: 2.25rem; max-width: 100%; }
     button { cursor: pointer; background: var(--soft); }
     a.button { display: inline-block; border: 1px solid var(--quiet); border-radius: .3rem; padding: .35rem .6rem;

@@ -26,6 +26,7 @@ enum JobPage {
     }
     // Whose it is, a back-end that sees the jobs of others is not told.
     let mayChange = try await context.jobRights().changesAll
+    let reviews = try await JobReviews.html(detail, context)
     return Page(
       title: "Job \(job)",
       content: .live(
@@ -36,6 +37,7 @@ enum JobPage {
         <h2>What happened</h2>
         \(JobTimeline(detail).html)
         \(result(detail))
+        \(reviews)
         \(attempts(detail))
         """),
       isLive: detail.summary.finishedAt == nil)

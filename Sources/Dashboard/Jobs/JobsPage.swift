@@ -57,7 +57,7 @@ enum JobsPage {
     guard let text, !text.isEmpty else { return nil }
     guard let place = ListPlace(text) else { throw .invalid("The list does not go on there.") }
     switch (place, isByEnd) {
-    case (.number, false), (.ended, true): return place
+    case (.number, false), (.time, true): return place
     default: throw .invalid("The list that goes on there is another one.")
     }
   }
@@ -153,12 +153,12 @@ extension JobsPage {
     ) async throws -> List {
       let filter = try await question.filter(directory)
       if question.isOfDead, !rights.seesOwnAlone {
-        var after: FailedJobCursor?
-        if case .ended(let cursor)? = place { after = cursor }
+        var after: TimeCursor?
+        if case .time(let cursor)? = place { after = cursor }
         let page = try await directory.failed(filter, after: after, limit: JobsPage.size)
         return List(
           rows: page.jobs.map { Row(job: $0.summary, cause: $0.cause, worker: $0.workerName) },
-          next: page.next.map { .ended($0) }, isCutShort: page.isCutShort, isOfDead: true)
+          next: page.next.map { .time($0) }, isCutShort: page.isCutShort, isOfDead: true)
       }
       var after: JobCursor?
       if case .number(let cursor)? = place { after = cursor }

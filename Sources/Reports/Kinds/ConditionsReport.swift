@@ -18,11 +18,10 @@ enum ConditionsReport: RowReport {
   ]
 
   static func put(_ row: ConditionsRow, into cells: inout [Cell]) {
-    cells += [
-      .text(row.month.description), .text(row.id), .text(row.name), .boolean(row.isNormal),
-      .integer(row.green), .integer(row.yellow), .integer(row.orange), .integer(row.red),
-      .integer(row.total),
-    ]
+    cells += [.text(row.month.description), .text(row.id), .text(row.name), .boolean(row.isNormal)]
+    cells += [row.green, row.yellow, row.orange, row.red, row.total].map {
+      .count($0, leastPersons: row.leastPersons)
+    }
   }
 
   static func statement(for question: ReportQuestion) -> SQLStatement {
@@ -37,8 +36,11 @@ enum ConditionsReport: RowReport {
     try each(
       ConditionsRow(
         month: question.month, id: try row.string("id"), name: try row.string("name"),
-        isNormal: try row.bool("normal"), green: try row.int64("green"), yellow: try row.int64("yellow"),
-        orange: try row.int64("orange"), red: try row.int64("red"), total: try row.int64("total")))
+        isNormal: try row.bool("normal"), green: try row.int64IfPresent("green"),
+        yellow: try row.int64IfPresent("yellow"),
+        orange: try row.int64IfPresent("orange"), red: try row.int64IfPresent("red"),
+        total: try row.int64IfPresent("total"),
+        leastPersons: question.leastPersons))
   }
 }
 
@@ -51,10 +53,11 @@ struct ConditionsRow: Equatable, Sendable {
   /// Whether it is the absence of a finding. An id that was normal at one time and a finding at another has
   /// a row for each.
   let isNormal: Bool
-  let green: Int64
-  let yellow: Int64
-  let orange: Int64
-  let red: Int64
-  /// How often in all.
-  let total: Int64
+  let green: Int64?
+  let yellow: Int64?
+  let orange: Int64?
+  let red: Int64?
+  /// How often in all; nil, as before it: hidden, since it is of fewer persons than `leastPersons`.
+  let total: Int64?
+  let leastPersons: Int
 }

@@ -43,6 +43,8 @@ extension RowReport {
 /// What a report asks the database, every choice made.
 struct ReportQuestion: Sendable {
   let month: Period
+  /// The last of several months; the same for one.
+  let lastMonth: Period
   /// The zone to show times in as PostgreSQL spells it; nil for each user's billing zone.
   let zone: String?
   /// The moment of the report by the server's clock.
@@ -51,6 +53,8 @@ struct ReportQuestion: Sendable {
   let reading: String?
   /// Whose usage is asked for.
   let scope: UsageScope
+  /// From how many persons on a count is shown to a login that sees some clinics only.
+  let leastPersons: Int
 }
 
 /// What there is to know of a month before its rows are read.

@@ -12,7 +12,10 @@ enum SummaryReport: RowReport {
   ]
 
   static func put(_ row: SummaryRow, into cells: inout [Cell]) {
-    cells += [.text(row.measure.rawValue), .text(label(row.measure)), .integer(row.value)]
+    cells += [
+      .text(row.measure.rawValue), .text(label(row.measure)),
+      .count(row.value, leastPersons: row.leastPersons),
+    ]
   }
 
   /// What each number is called among people.
@@ -55,7 +58,10 @@ enum SummaryReport: RowReport {
 
   static func read(_ row: Row, of question: ReportQuestion, each: (SummaryRow) throws -> Void) throws {
     for measure in SummaryMeasure.allCases {
-      try each(SummaryRow(measure: measure, value: try row.int64(measure.rawValue)))
+      try each(
+        SummaryRow(
+          measure: measure, value: try row.int64IfPresent(measure.rawValue),
+          leastPersons: question.leastPersons))
     }
   }
 }
@@ -63,7 +69,9 @@ enum SummaryReport: RowReport {
 /// One of a month's totals.
 struct SummaryRow: Equatable, Sendable {
   let measure: SummaryMeasure
-  let value: Int64
+  /// Nil: hidden, since it is of fewer persons than `leastPersons`.
+  let value: Int64?
+  let leastPersons: Int
 }
 
 /// What is totalled, in the order of the report.

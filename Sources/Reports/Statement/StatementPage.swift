@@ -201,17 +201,8 @@ struct StatementPage {
     .legend { margin: .25rem 0; font-size: .875rem; }
     .legend span { margin-right: 1.25rem; white-space: nowrap; }
     summary { color: var(--quiet); font-size: .875rem; }
-    svg.drawn { display: block; width: 100%; min-width: 34rem; height: auto;
-      background: var(--paper); border: 1px solid var(--line); }
+    \(Drawing.css)
     svg.swatch { width: 24px; height: 12px; }
-    svg text { font-size: 10px; fill: var(--ink); text-anchor: middle; }
-    svg .name, svg .scale { text-anchor: end; }
-    svg .note { text-anchor: start; }
-    svg .count { paint-order: stroke; stroke: var(--paper); stroke-width: 4px; }
-    svg .grid { stroke: var(--line); }
-    svg .axis { stroke: var(--quiet); }
-    svg .bar { fill: var(--link); }
-    svg .part { stroke: currentColor; }
     .good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); }
     .link { color: var(--link); }
     footer { margin-top: 2rem; padding-top: .75rem; border-top: 1px solid var(--line); font-size: .875rem; }

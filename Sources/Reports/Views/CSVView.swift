@@ -44,6 +44,7 @@ struct CSVView: ReportView {
       bytes.append(UInt8(ascii: "%"))
     case .time(let time): time.append(to: &bytes)
     case .boolean(let yes): bytes.append(contentsOf: (yes ? "true" : "false").utf8)
+    case .hidden(let least): bytes.append(contentsOf: Cell.hiddenText(below: least).utf8)
     }
   }
 }

@@ -78,6 +78,8 @@ enum Cell: Equatable, Sendable {
   case time(LocalTime)
   /// Yes or no.
   case boolean(Bool)
+  /// A number that is hidden, since it is of fewer persons than this, or would give such a number away.
+  case hidden(below: Int)
 
   /// A count that may be missing.
   init(_ value: Int64?) {
@@ -113,4 +115,14 @@ enum Cell: Equatable, Sendable {
   init(_ value: Double?) {
     self = value.map(Cell.decimal) ?? .absent
   }
+}
+
+extension Cell {
+  /// A count; nil: it is hidden from who sees counts of so many persons and more.
+  static func count(_ value: Int64?, leastPersons: Int) -> Cell {
+    value.map(Cell.integer) ?? .hidden(below: leastPersons)
+  }
+
+  /// What stands in the place of a hidden number: `<5`.
+  static func hiddenText(below leastPersons: Int) -> String { "<\(leastPersons)" }
 }

@@ -18,13 +18,23 @@ struct JSONView: ReportView {
     bytes.append(contentsOf: "{\"data\":[".utf8)
   }
 
+  /// A hidden number is null, and the row names its columns in `hidden`.
   mutating func row(_ cells: [Cell], at shown: [Int], into bytes: inout [UInt8]) {
+    var hidden: [UInt8] = []
     bytes.append(contentsOf: (isFirst ? "\n{" : ",\n{").utf8)
     isFirst = false
     for (position, index) in shown.enumerated() {
       if position > 0 { bytes.append(UInt8(ascii: ",")) }
       bytes.append(contentsOf: keys[position])
       Self.append(cells[index], to: &bytes)
+      guard case .hidden = cells[index] else { continue }
+      if !hidden.isEmpty { hidden.append(UInt8(ascii: ",")) }
+      hidden += keys[position].dropLast()
+    }
+    if !hidden.isEmpty {
+      bytes.append(contentsOf: ",\"hidden\":[".utf8)
+      bytes += hidden
+      bytes.append(UInt8(ascii: "]"))
     }
     bytes.append(UInt8(ascii: "}"))
   }
@@ -38,7 +48,7 @@ struct JSONView: ReportView {
 
   private static func append(_ cell: Cell, to bytes: inout [UInt8]) {
     switch cell {
-    case .absent, .unlimited: bytes.append(contentsOf: "null".utf8)
+    case .absent, .unlimited, .hidden: bytes.append(contentsOf: "null".utf8)
     case .text(let text): JSONWriter.append(text, to: &bytes)
     case .borrowed(let text): text.withUTF8 { JSONWriter.append(utf8: $0, to: &bytes) }
     case .identifier(let number): JSONWriter.append(String(number), to: &bytes)

@@ -38,6 +38,8 @@ extension ReportFormat {
 struct ReportMeta: Equatable, Sendable {
   let kind: ReportKind
   let month: Period
+  /// The last of several months; nil for one.
+  var lastMonth: Period?
   /// The zone in which times are shown; nil for each user's billing zone.
   let zone: String?
   let state: ReportState
@@ -49,6 +51,9 @@ struct ReportMeta: Equatable, Sendable {
   var rows = 0
   /// Whose usage it has, and in which rows.
   var scope = UsageScope()
+
+  /// The month, or the first and the last: `2026-09 to 2026-11`.
+  var monthText: String { lastMonth.map { "\(month) to \($0)" } ?? month.description }
 
   /// The zone as JSON names it.
   var zoneText: String { zone ?? "billing" }
@@ -63,6 +68,12 @@ struct ReportMeta: Equatable, Sendable {
 
   /// The month, or the days and how they are added up, which have no state: they are as they are now.
   private var span: [JSONValue.Member] {
+    guard !kind.isOfReviews else {
+      return [
+        .init(name: "from", value: .string(month.description)),
+        .init(name: "to", value: .string((lastMonth ?? month).description)),
+      ]
+    }
     guard let groups = scope.groups else {
       return [
         .init(name: "month", value: .string(month.description)),

@@ -57,12 +57,13 @@ struct TableView: ReportView {
     let leavesOut = meta.kind == .usage && scope.groups == nil && !scope.hasIdleUsers
     let facts: [String?] = [
       scope.groups.map { "\(meta.kind.rawValue) by \($0.by.rawValue) of \($0.dayText)" }
-        ?? "\(meta.kind.rawValue) of \(meta.month)",
+        ?? "\(meta.kind.rawValue) of \(meta.monthText)",
       scope.clinic.map { "clinic \(printable($0))" },
       scope.user.map { "user \(printable($0))" },
-      scope.groups == nil ? meta.state.rawValue : nil,
+      scope.groups == nil && !meta.kind.isOfReviews ? meta.state.rawValue : nil,
       rows,
-      (scope.groups == nil ? "times" : "days") + " in \(meta.zone ?? "each user's zone")",
+      meta.kind.isOfReviews
+        ? nil : (scope.groups == nil ? "times" : "days") + " in \(meta.zone ?? "each user's zone")",
       leavesOut ? "without users who used nothing" : nil,
     ]
     return facts.compactMap(\.self).joined(separator: ", ")
@@ -126,6 +127,7 @@ struct TableView: ReportView {
     case .percentage(let number): "\(number)%"
     case .time(let time): time.text
     case .boolean(let yes): yes ? "yes" : "no"
+    case .hidden(let least): Cell.hiddenText(below: least)
     }
   }
 }

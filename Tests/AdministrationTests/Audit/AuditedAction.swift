@@ -7,7 +7,7 @@ import QueueTestSupport
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {
   case cancel, retry, plan, zone, limit, setting, pause, resume
-  case result, report, export, erasure, close
+  case result, review, report, export, erasure, close
   case rotate, removeKey
   case workerStart, workerStop
 
@@ -49,6 +49,11 @@ enum AuditedAction: String, CaseIterable {
       _ = try await queue.complete(try await queue.claim())
       _ = try await jobs.show(JobID(job), by: actor)
       return ("read_result", "job:\(job)")
+    case .review:
+      let job = try await queue.create([Ask("user")])[0]
+      _ = try await queue.complete(try await queue.claim())
+      _ = try await ReviewDirectory(pool).add(.agree, comment: "Clear.", to: JobID(job), by: actor)
+      return ("review", "job:\(job)")
     case .rotate:
       _ = try await queue.create([Ask("user")])
       try await queue.execute(

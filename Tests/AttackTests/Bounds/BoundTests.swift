@@ -30,7 +30,8 @@ struct BoundTests {
       "p_clinics": "'{north}'::text[]", "p_role": "'analysis_reporter'", "p_task": "'sweep'",
       "p_scope": "'type'", "p_event": "'worker_start'", "p_sha256": "ARRAY[sha256('x')]",
       "p_lanes": "'{5}'::smallint[]", "p_shards": "'{0}'::smallint[]", "p_now": "now()", "p_dry": "true",
-      "p_shard": "0::smallint", "p_max_attempts": "10::smallint", "p_encrypted_by": "NULL::bigint[]",
+      "p_verdict": "'agree'", "p_report": "'agreement'", "p_shard": "0::smallint",
+      "p_max_attempts": "10::smallint", "p_encrypted_by": "NULL::bigint[]",
       "p_batch": "NULL::bigint", "p_clinic_kind": "'clinic'", "p_logo": "''::bytea",
       "p_pharmacy_logo": "''::bytea", "p_token": "sha256('token')", "p_tokens": "ARRAY[sha256('token')]",
       "p_hash": "sha256('new token')",
@@ -39,7 +40,9 @@ struct BoundTests {
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
       "p_priority text": "'normal'", "p_image bytea[]": "ARRAY['x'::bytea]",
       "p_image bytea": "'\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY['\\xffd8ff'::bytea]",
-      "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
+      "p_from smallint": "analysis.period_of(now(), 'UTC')",
+      "p_to smallint": "analysis.period_of(now(), 'UTC')", "p_kinds text[]": "'{throat}'::text[]",
+      "p_priorities text[]": "'{normal}'::text[]",
       "p_sha256 bytea": "sha256('\\xffd8ff')", "p_encrypted_by bigint": "NULL::bigint",
       "p_wrapped_key bytea": "NULL::bytea",
     ]
@@ -79,6 +82,7 @@ struct BoundTests {
     "assign_clinic.p_clinic", "audit_worker.p_detail", "erase_user.p_user", "erase_user.p_user_id",
     "grant_clinics.p_clinics", "heartbeat.p_leases", "heartbeat.p_host", "heartbeat.p_version",
     "open_analyses.p_detail", "open_conditions.p_detail", "open_statement.p_detail",
+    "open_reviews.p_detail",
     "pause.p_reason", "pause.p_until", "set_clinic.p_clinic_kind", "set_clinic.p_address",
     "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",
@@ -113,7 +117,7 @@ struct BoundTests {
   private static let clamped: Set<String> = [
     "list_users.p_limit", "list_photos.p_limit", "status_of_lanes.p_limit", "list_jobs.p_limit",
     "list_jobs.p_looks", "count_lanes.p_limit", "status_of_queue.p_limit", "list_dead.p_limit",
-    "find_jobs.p_limit", "find_jobs.p_looks", "list_batches.p_looks",
+    "find_jobs.p_limit", "find_jobs.p_looks", "list_batches.p_looks", "list_reviews.p_limit",
   ]
   private static let sizes: Set<String> = [
     "p_limit", "p_looks", "p_n", "p_count", "p_every_ms", "p_lease_ms",

@@ -78,7 +78,7 @@ struct HeldLockTests {
     "open_statement": "analysis.open_statement(24321::smallint, 'north', NULL)",
     "add_clinic": "analysis.add_clinic('held')",
     "set_clinic": "analysis.set_clinic('north', 'both', 'x', 'x', ''::bytea, ''::bytea)",
-    "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', 'north')",
+    "assign_clinic": "analysis.assign_clinic(0::smallint, 'ann', NULL)",
     "grant_clinics": "analysis.grant_clinics('analysis_reporter', '{north}')",
     "revoke_clinics": "analysis.revoke_clinics('analysis_clinician', '{north}')",
     "lift_clinics": "analysis.lift_clinics('analysis_clinician')",
@@ -117,6 +117,8 @@ struct HeldLockTests {
     "gateway_open_shared":
       "analysis.gateway_open_shared(0::smallint, sha256('ann'), job('share'), NULL, 10)",
     "gateway_shared_results": "analysis.gateway_shared(0::smallint, sha256('ann'))",
+    "add_review": "analysis.add_review(0::smallint, job('done'), 'agree', 'held')",
+    "open_reviews": "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
     "await_submits": "analysis.await_submits()",
     "audit_key": "analysis.audit_key('remove_key', 77)",
     "set_setting": "analysis.set_setting('zone', 'Asia/Jakarta', 'UTC')",
@@ -150,8 +152,8 @@ struct HeldLockTests {
     purge_images purge_results purge_usage rescue resume uncancel
     """,
     "5s": """
-    accept_share add_clinic add_plan add_token add_user add_webhook assign_clinic gateway_share_accept \
-    gateway_share_request gateway_share_revoke grant_clinics import_users lift_clinics \
+    accept_share add_clinic add_plan add_review add_token add_user add_webhook assign_clinic \
+    gateway_share_accept gateway_share_request gateway_share_revoke grant_clinics import_users lift_clinics \
     remove_webhook rename_user replay_webhook request_share revoke_clinics revoke_share revoke_tokens \
     rewrap_webhook save_profile set_clinic set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
@@ -207,6 +209,7 @@ struct HeldLockTests {
     """,
     "analysis.gateway_ended(0::smallint, array[sha256('bob')], array[job('other')])",
     "analysis.gateway_open_history(0::smallint, sha256('bob'), NULL, 10)",
+    "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
   ]
 
   /// What others may have to try again: within a bounded time they get an error that says why.
@@ -241,7 +244,9 @@ struct HeldLockTests {
     "analysis.revoke_tokens(0::smallint, 'bob', NULL)",
     "analysis.request_share(0::smallint, 'bob', NULL, 0::smallint, 'third', NULL)",
     "analysis.revoke_share(job('share'))",
-    "analysis.audit_key('remove_key', 78)", "analysis.erase_user(0::smallint, 'bob', NULL, true)",
+    "analysis.audit_key('remove_key', 78)",
+    "analysis.add_review(0::smallint, job('done'), 'disagree', 'other')",
+    "analysis.erase_user(0::smallint, 'bob', NULL, true)",
     "analysis.purge_month((analysis.period_of(now(), 'UTC') - 2)::smallint, now(), true, 0)",
     "analysis.purge_images(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
     "analysis.purge_results(0::smallint, analysis.period_of(now(), 'UTC'), 0, 100, \(purge))",
@@ -322,6 +327,7 @@ struct HeldLockTests {
       SELECT analysis.ensure_partitions((analysis.period_of(now(), 'UTC') - 2)::smallint, analysis.period_of(now(), 'UTC'));
       SELECT analysis.add_clinic('north'), analysis.pause('type', 'throat', 'before', NULL);
       SELECT analysis.grant_clinics('analysis_clinician', '{north}');
+      SELECT analysis.assign_clinic(0::smallint, 'ann', 'north');
       SELECT analysis.audit_add('test', 'thing:draft');
       """)
     return jobs

@@ -76,6 +76,9 @@ struct AttackedDatabase: Sendable {
       UPDATE analysis.user_token SET last_used_on = 'infinity',
         revoked_at = CASE WHEN hash = sha256('gone') THEN now() END,
         expires_at = CASE WHEN hash = sha256('late') THEN now() - interval '1 second' END;
+      SELECT analysis.add_review(r.shard, r.job_id, 'agree', '\(mark)') FROM analysis.result r;
+      UPDATE analysis.review_comment c SET body = 'its own' FROM analysis.account a
+      WHERE a.user_id = c.user_id AND a.user_ref = 'ann-north';
       """)
   }
 
@@ -114,9 +117,9 @@ struct AttackedDatabase: Sendable {
     for table in [
       "account", "account_plan", "attempt_error", "clinic", "clinic_viewer", "dead", "fair_share", "idem",
       "image", "job", "lease", "logo", "plan", "plan_limit", "plan_price", "profile", "purged_month", "ready",
-      "refund", "renamed", "result", "scheduled", "setting", "share", "statement", "statement_clinic",
-      "statement_condition", "statement_day", "statement_line", "statement_segment", "usage", "user_token",
-      "webhook", "webhook_event",
+      "refund", "renamed", "result", "review", "review_comment", "scheduled", "setting", "share", "statement",
+      "statement_clinic", "statement_condition", "statement_day", "statement_line", "statement_segment",
+      "usage", "user_token", "webhook", "webhook_event",
     ] {
       prints[table] = try await queue.text(
         "SELECT md5(coalesce(string_agg(t::text, '' ORDER BY t::text), '')) FROM analysis.\(table) t")

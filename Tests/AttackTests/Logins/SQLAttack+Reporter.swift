@@ -107,6 +107,28 @@ extension SQLAttack {
       "SELECT count(*) FROM (SELECT to_jsonb(m) FROM analysis.list_months(now()) m) t(row) WHERE row::text ~ 'south|confided'",
       .answers("(0)")),
     SQLAttack(
+      .reporter, "reads agreement by a reading that it did not open",
+      "SELECT * FROM analysis.agreement_report({month}::smallint, {month}::smallint, '{reading}')",
+      .refused("42501")),
+    SQLAttack(
+      .reporter, "reads calibration by a reading that it did not open",
+      "SELECT * FROM analysis.calibration_report({month}::smallint, {month}::smallint, '{reading}')",
+      .refused("42501")),
+    SQLAttack(
+      .reporter, "opens a report of reviews without end",
+      "SELECT analysis.open_reviews('agreement', 24000::smallint, 32399::smallint, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .reporter, "opens another report by the name of one of reviews",
+      "SELECT analysis.open_reviews('analyses', {month}::smallint, {month}::smallint, NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .reporter, "reads what clinicians say of an analysis",
+      "SELECT * FROM analysis.reviews_of('sue-south', '{reading}')", .refused("42501")),
+    SQLAttack(
+      .northernReporter, "learns from a count of one patient what was found",
+      "SELECT red FROM analysis.finding_counts({month}::smallint)", .nothing),
+    SQLAttack(
       .northernReporter, "lifts its own restriction", "SELECT analysis.lift_clinics('{me}')",
       .refused("42501")),
     SQLAttack(
@@ -171,6 +193,69 @@ extension SQLAttack {
       .clinician, "reads the audit",
       "SELECT * FROM analysis.audit_list(NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1)",
       .refused("42501")),
+    SQLAttack(
+      .clinician, "reads what was said of a job without an entry in the audit",
+      "SELECT * FROM analysis.reviews_of('sue-south', '{reading}')", .refused("42501")),
+    SQLAttack(
+      .clinician, "reads agreement in the transaction that opens it",
+      """
+      SELECT r.* FROM (
+        SELECT analysis.open_reviews('agreement', {month}::smallint, {month}::smallint, NULL) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.agreement_report({month}::smallint, {month}::smallint, o.reading) r
+      """, .refused("42501")),
+    SQLAttack(
+      .clinician, "reads calibration by the reading of agreement",
+      """
+      SELECT r.* FROM (
+        SELECT analysis.open_reviews('agreement', {month}::smallint, {month}::smallint, NULL) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.calibration_report({month}::smallint, {month}::smallint, o.reading) r
+      """, .refused("42501")),
+    SQLAttack(
+      .clinician, "reviews a job that there is not",
+      "SELECT * FROM analysis.add_review(0::smallint, 9223372036854775807, 'agree', NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .clinician, "reviews a job that was not analysed",
+      "SELECT * FROM analysis.add_review(0::smallint, {dead-south}, 'agree', NULL)", .refused("22023")),
+    SQLAttack(
+      .clinician, "gives a verdict of its own making",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'agree; DROP TABLE analysis.review', NULL)",
+      .refused("22023")),
+    SQLAttack(
+      .clinician, "comments without end",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, NULL, repeat('x', 1000000))",
+      .refused("22023")),
+    SQLAttack(
+      .clinician, "comments with nothing that can be seen",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, NULL, E' \\n\\u200B\\u202E')",
+      .refused("22023")),
+    SQLAttack(
+      .clinician, "puts a verdict under another login's name",
+      """
+      INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, reviewer)
+      VALUES (0, {month}, 9, 2, {succeeded-south}, {sue}, now(), 'postgres')
+      """, .refused("42501")),
+    SQLAttack(
+      .clinician, "changes another login's verdict", "UPDATE analysis.review SET verdict = 2",
+      .refused("42501")),
+    SQLAttack(
+      .clinician, "acts as another login to give its verdict", "SET SESSION AUTHORIZATION postgres",
+      .refused("42501")),
+    SQLAttack(
+      .clinician, "reads comments by the table", "SELECT body FROM analysis.review_comment",
+      .refused("42501")),
+    SQLAttack(
+      .northernClinician, "reviews another clinic's job",
+      "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'disagree', 'forged')",
+      .refused("22023")),
+    SQLAttack(
+      .northernClinician, "lists another clinic's reviews",
+      "SELECT o_user FROM analysis.list_reviews(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, 10000)",
+      .nothing),
+    SQLAttack(
+      .northernClinician, "finds another clinic's among the reviews of all",
+      "SELECT DISTINCT o_user FROM analysis.list_reviews(0::smallint, NULL, NULL, NULL, NULL, NULL, 2147483647)",
+      .answers("(ann-north)")),
     SQLAttack(
       .clinician, "cancels", "SELECT * FROM analysis.cancel(0::smallint, '{1}')", .refused("42501")),
     SQLAttack(

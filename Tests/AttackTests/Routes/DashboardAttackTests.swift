@@ -93,6 +93,28 @@ struct DashboardAttack: Sendable {
       tries: "changes a job by a link", method: "GET", path: "/jobs/1/cancel?token={token}&jobs=1",
       hasCookie: true, statuses: [404]),
     DashboardAttack(
+      tries: "has a reader's browser give a verdict from another site", method: "POST",
+      path: "/jobs/1/review",
+      headers: ["Sec-Fetch-Site": "cross-site"], form: "token={token}&verdict=disagree", hasCookie: true,
+      statuses: [403]),
+    DashboardAttack(
+      tries: "gives a verdict without the token of the form", method: "POST", path: "/jobs/1/review",
+      form: "verdict=disagree", hasCookie: true, statuses: [403]),
+    DashboardAttack(
+      tries: "reviews a job that there is not", method: "POST", path: "/jobs/1/review",
+      form: "token={token}&verdict=disagree&comment=%3Cscript%3Ealert(1)%3C/script%3E", hasCookie: true,
+      statuses: [404]),
+    DashboardAttack(
+      tries: "gives a verdict by a link", method: "GET",
+      path: "/jobs/1/review?verdict=disagree&token={token}",
+      hasCookie: true, statuses: [404]),
+    DashboardAttack(
+      tries: "puts markup into a page by the months of its reviews", method: "GET",
+      path: "/reviews?from=%22%3E%3Cscript%3Ealert(1)%3C/script%3E", statuses: [400]),
+    DashboardAttack(
+      tries: "has reviews of all time added up", method: "GET", path: "/reviews?from=2000-01&to=2699-12",
+      statuses: [400]),
+    DashboardAttack(
       tries: "puts SQL into a filter of jobs", method: "GET", path: "/jobs?user=%27%20OR%20true--",
       statuses: [200]),
     DashboardAttack(
@@ -136,7 +158,8 @@ struct DashboardAttack: Sendable {
     [
       "/", "/workers", "/usage", "/audit", "/audit/verification", verify, "/events", "/log-out", "/jobs",
       "/jobs/1",
-      "/usage/user-picture?user=u", "/usage/logo?sha256=x", "/jobs/1/picture", "/jobs/1/cancel", "/failures",
+      "/reviews", "/jobs/1/review", "/usage/user-picture?user=u", "/usage/logo?sha256=x", "/jobs/1/picture",
+      "/jobs/1/cancel", "/failures",
       "/batches", "/batches/B1",
       "/matching/retry?state=dead",
       "/pause", "/resume",

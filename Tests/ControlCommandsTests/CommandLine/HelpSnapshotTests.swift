@@ -46,6 +46,7 @@ struct HelpSnapshotTests {
           batches      See how far what was submitted together is, wait for it, cancel
                        or retry it.
           jobs         List jobs, look at one, retry, cancel or uncancel some.
+          reviews      Say whether an analysis is right, and see what others say.
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.
@@ -63,7 +64,7 @@ struct HelpSnapshotTests {
           products     Show the products that this program serves, and check their
                        files.
           month        Show the months, and close them.
-          report       Print a month's usage, analyses, conditions or totals.
+          report       Print a month's usage, analyses, conditions, totals or reviews.
           statement    Print what a clinic or a user is billed for a month.
           reconcile    Recount everybody's use from the jobs themselves.
           audit        Show who did what, and verify that nothing of it was changed.

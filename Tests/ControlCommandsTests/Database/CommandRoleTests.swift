@@ -126,6 +126,8 @@ struct CommandRoleTests {
       ("auditor", ["status"]), ("auditor", ["reconcile"]), ("auditor", ["users", "list"]),
       ("auditor", ["plans"]),
       ("auditor", ["clinics"]), ("auditor", ["report", "usage"]), ("auditor", ["report", "summary"]),
+      ("clinician", ["reviews", "list"]), ("clinician", ["report", "agreement"]),
+      ("reporter", ["report", "agreement"]), ("reporter", ["report", "calibration"]),
     ])
   func each(role: String, arguments: [String]) async throws {
     let ran = try await run(role) { _, _ in arguments }
@@ -183,7 +185,8 @@ struct CommandRoleTests {
       ("clinician", ["share", "request", "u1", "--carer", "u2"]),
       ("privacy", ["jobs", "list"]), ("privacy", ["purge", "--yes"]), ("reporter", ["audit", "list"]),
       ("administrator", ["pause"]), ("administrator", ["report", "analyses"]),
-      ("administrator", ["jobs", "list"]),
+      ("administrator", ["jobs", "list"]), ("operator", ["reviews", "list"]),
+      ("reporter", ["reviews", "add", "1", "--verdict", "agree"]), ("auditor", ["report", "agreement"]),
     ])
   func others(role: String, arguments: [String]) async throws {
     let ran = try await run(role) { _, _ in arguments }
@@ -223,6 +226,7 @@ struct CommandRoleTests {
       "plans add": ["pro-\(role.rawValue)", "9"],
       "plans set-price": ["free", "1", "EUR", "--from", "2099-01-01", "--replace"],
       "statement": ["--user", "u1", "--month", "current"],
+      "reviews add": [job, "--verdict", "agree"], "reviews comment": [job, "Clear."],
       "settings set": ["keep_images", "90 days", "--dry-run"],
       "submit": ["--user", "u1", "--type", "ear", files.path("p1.png")], "users add": ["u2"],
       "users export": ["u1", "--out", files.path("export-\(role.rawValue)")],

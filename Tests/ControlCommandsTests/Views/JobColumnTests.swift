@@ -20,7 +20,7 @@ struct JobColumnTests {
 
   private func page(_ jobs: [FailedJob]) -> FailedJobPage {
     FailedJobPage(
-      jobs: jobs, next: FailedJobCursor(endedAt: 1_700_000_000.000_001, job: JobID(5)), isCutShort: false)
+      jobs: jobs, next: TimeCursor(at: 1_700_000_000.000_001, job: JobID(5)), isCutShort: false)
   }
 
   @Test("of failed jobs: number, user, cause, end and worker")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Reports
 
-@Suite("The four reports of the planted month")
+@Suite("The reports of the planted month")
 struct SnapshotTests {
   @Test("CSV", arguments: ReportKind.allCases)
   func csv(kind: ReportKind) async throws {

@@ -54,7 +54,8 @@ struct StatementTests {
       #expect(try await queue.number("SELECT count(*)::int FROM analysis.statement") == 0)
       try await queue.close(at: Self.novemberDue)
       let closed = try await outcome(queue, kind, at: Self.novemberDue)
-      #expect(closed.state == .closed && !closed.canBeClosed)
+      // What was said of analyses is as it is now, of closed months too.
+      #expect(closed.state == (kind.isOfReviews ? .draft : .closed) && !closed.canBeClosed)
     }
   }
 

@@ -41,7 +41,7 @@ struct ZoneTests {
     "a zone changes times and nothing else",
     arguments: [
       (ReportKind.usage, ["last_reset"]), (.analyses, ["finished_at", "answered_at"]), (.conditions, []),
-      (.summary, []),
+      (.summary, []), (.agreement, []), (.calibration, []),
     ])
   func onlyTimes(kind: ReportKind, times: [String]) async throws {
     try await withQueue(from: .plantedMonth) { queue in

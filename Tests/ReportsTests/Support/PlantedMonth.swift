@@ -16,7 +16,10 @@
 /// | 203 | bob | open |
 /// | 301 | =1+1 | ear: otitis 0.8 under a hostile name |
 ///
-/// The months beside it have results of the same users, which must not be counted.
+/// Of the primary conditions a clinician agrees with 101, 102 and 301, and that 201 has none; is unsure of 103, and
+/// disagrees with 202, which at first seemed right. Another one disagrees with 101.
+///
+/// The months beside it have results and reviews of the same users, which must not be counted.
 enum PlantedMonth {
   static let sql = """
     SELECT analysis.ensure_partitions(24319::smallint, 24326::smallint);
@@ -93,5 +96,11 @@ enum PlantedMonth {
     DROP TABLE planted;
     INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
     VALUES (0, 24321, 104, 1, 1, 2, 0, 0, '2026-10-05Z');
+    INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, replaced_at, reviewer)
+    VALUES (0, 24321, 1, 1, 101, 1, '2026-11-01Z', NULL, 'dr_a'), (0, 24321, 1, 2, 101, 1, '2026-11-01Z', NULL, 'dr_b'),
+      (0, 24321, 1, 1, 102, 1, '2026-11-01Z', NULL, 'dr_a'), (0, 24321, 1, 3, 103, 1, '2026-11-01Z', NULL, 'dr_a'),
+      (0, 24321, 1, 1, 201, 2, '2026-11-01Z', NULL, 'dr_a'),
+      (0, 24321, 1, 1, 202, 2, '2026-11-01Z', '2026-11-02Z', 'dr_a'), (0, 24321, 2, 2, 202, 2, '2026-11-02Z', NULL, 'dr_a'),
+      (0, 24321, 1, 1, 301, 3, '2026-11-01Z', NULL, 'dr_a'), (0, 24320, 1, 1, 801, 1, '2026-11-01Z', NULL, 'dr_a');
     """
 }

@@ -103,6 +103,59 @@ extension Snapshots {
           "generated_at":"2026-11-02T03:04:05Z"}}
 
           """#
+    case .agreement:
+      #"""
+      {"data":[
+      {"row":"condition","condition":"otitis","name":"Otitis media","normal":false,"band":"orange",\#
+      "agree":0,"disagree":0,"unsure":1,"persons":1,"agreement":null,"low":null,"high":null},
+      {"row":"condition","condition":"otitis","name":"=HYPERLINK(\"http://x\",\"y\")","normal":false,\#
+      "band":"red","agree":1,"disagree":0,"unsure":0,"persons":1,"agreement":1.0,"low":0.2065,"high":1.0},
+      {"row":"condition","condition":"tonsillitis","name":"Tonsillitis acuta","normal":false,\#
+      "band":"orange","agree":0,"disagree":1,"unsure":0,"persons":1,"agreement":0.0,"low":0.0,\#
+      "high":0.7935},
+      {"row":"condition","condition":"tonsillitis","name":"Tonsillitis","normal":false,"band":"red",\#
+      "agree":1,"disagree":1,"unsure":0,"persons":1,"agreement":0.5,"low":0.0945,"high":0.9055},
+      {"row":"condition","condition":"normal","name":"Normal","normal":true,"band":"red","agree":1,\#
+      "disagree":0,"unsure":0,"persons":1,"agreement":1.0,"low":0.2065,"high":1.0},
+      {"row":"none","condition":null,"name":null,"normal":null,"band":null,"agree":1,"disagree":0,\#
+      "unsure":0,"persons":1,"agreement":1.0,"low":0.2065,"high":1.0},
+      {"row":"all","condition":null,"name":null,"normal":null,"band":null,"agree":4,"disagree":2,\#
+      "unsure":1,"persons":3,"agreement":0.6667,"low":0.3,"high":0.9032}
+      ],
+      "meta":{"report":"agreement","from":"2026-10","to":"2026-10","rows":7,\#
+      "generated_at":"2026-11-02T03:04:05Z"}}
+
+      """#
+    case .calibration:
+      #"""
+      {"data":[
+      {"from":0.0,"to":0.1,"confidence":null,"agree":0,"disagree":0,"unsure":0,"persons":0,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.1,"to":0.2,"confidence":null,"agree":0,"disagree":0,"unsure":0,"persons":0,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.2,"to":0.3,"confidence":null,"agree":0,"disagree":0,"unsure":0,"persons":0,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.3,"to":0.4,"confidence":null,"agree":0,"disagree":0,"unsure":0,"persons":0,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.4,"to":0.5,"confidence":null,"agree":0,"disagree":0,"unsure":0,"persons":0,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.5,"to":0.6,"confidence":null,"agree":0,"disagree":0,"unsure":0,"persons":0,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.6,"to":0.7,"confidence":0.6,"agree":0,"disagree":1,"unsure":0,"persons":1,\#
+      "agreement":0.0,"low":0.0,"high":0.7935,"error":0.6},
+      {"from":0.7,"to":0.8,"confidence":null,"agree":0,"disagree":0,"unsure":1,"persons":1,\#
+      "agreement":null,"low":null,"high":null,"error":null},
+      {"from":0.8,"to":0.9,"confidence":0.8333,"agree":2,"disagree":1,"unsure":0,"persons":2,\#
+      "agreement":0.6667,"low":0.2077,"high":0.9385,"error":0.1667},
+      {"from":0.9,"to":1.0,"confidence":0.95,"agree":1,"disagree":0,"unsure":0,"persons":1,\#
+      "agreement":1.0,"low":0.2065,"high":1.0,"error":0.05},
+      {"from":null,"to":null,"confidence":0.81,"agree":3,"disagree":2,"unsure":1,"persons":3,\#
+      "agreement":0.6,"low":0.2307,"high":0.8824,"error":0.23}
+      ],
+      "meta":{"report":"calibration","from":"2026-10","to":"2026-10","rows":11,\#
+      "generated_at":"2026-11-02T03:04:05Z"}}
+
+      """#
     }
   }
 }

@@ -87,6 +87,40 @@ extension Snapshots {
       summary of 2026-10, draft, 22 rows, times in each user's zone
 
       """#
+    case .agreement:
+      #"""
+      Condition                   Band    Agree  Disagree  Unsure  Persons  Agreement  Low  High
+      --------------------------  ------  -----  --------  ------  -------  ---------  ---  ----
+      Otitis media                orange      0         0       1        1
+      =HYPERLINK("http://x","y")  red         1         0       0        1       100%  21%  100%
+      Tonsillitis acuta           orange      0         1       0        1         0%   0%   79%
+      Tonsillitis                 red         1         1       0        1        50%   9%   91%
+      Normal                      normal      1         0       0        1       100%  21%  100%
+      Without a condition                     1         0       0        1       100%  21%  100%
+      All                                     4         2       1        3        67%  30%   90%
+
+      agreement of 2026-10, 7 rows
+
+      """#
+    case .calibration:
+      #"""
+      Tenth     Mean  Agree  Disagree  Unsure  Persons  Agreement  Low  High  Error
+      --------  ----  -----  --------  ------  -------  ---------  ---  ----  -----
+      0-10 %              0         0       0        0
+      10-20 %             0         0       0        0
+      20-30 %             0         0       0        0
+      30-40 %             0         0       0        0
+      40-50 %             0         0       0        0
+      50-60 %             0         0       0        0
+      60-70 %    60%      0         1       0        1         0%   0%   79%  60.0%
+      70-80 %             0         0       1        1
+      80-90 %    83%      2         1       0        2        67%  21%   94%  16.7%
+      90-100 %   95%      1         0       0        1       100%  21%  100%   5.0%
+      All        81%      3         2       1        3        60%  23%   88%  23.0%
+
+      calibration of 2026-10, 11 rows
+
+      """#
     }
   }
 }

@@ -40,6 +40,34 @@ enum Snapshots {
       """
     case .summary:
       "measure,value\n" + totals.map { "\($0),\($1)\n" }.joined()
+    case .agreement:
+      """
+      row,condition,name,normal,band,agree,disagree,unsure,persons,agreement,low,high
+      condition,otitis,Otitis media,false,orange,0,0,1,1,,,
+      condition,otitis,"'=HYPERLINK(""http://x"",""y"")",false,red,1,0,0,1,1.0,0.2065,1.0
+      condition,tonsillitis,Tonsillitis acuta,false,orange,0,1,0,1,0.0,0.0,0.7935
+      condition,tonsillitis,Tonsillitis,false,red,1,1,0,1,0.5,0.0945,0.9055
+      condition,normal,Normal,true,red,1,0,0,1,1.0,0.2065,1.0
+      none,,,,,1,0,0,1,1.0,0.2065,1.0
+      all,,,,,4,2,1,3,0.6667,0.3,0.9032
+      """
+    // 202 at 0.6; 101 twice at 0.85 and 301 at 0.8, of which two agree: 0.1667 too sure; 102 at 0.95. The expected
+    // calibration error is (1 x 0.6 + 3 x 0.16667 + 1 x 0.05) / 5.
+    case .calibration:
+      """
+      from,to,confidence,agree,disagree,unsure,persons,agreement,low,high,error
+      0.0,0.1,,0,0,0,0,,,,
+      0.1,0.2,,0,0,0,0,,,,
+      0.2,0.3,,0,0,0,0,,,,
+      0.3,0.4,,0,0,0,0,,,,
+      0.4,0.5,,0,0,0,0,,,,
+      0.5,0.6,,0,0,0,0,,,,
+      0.6,0.7,0.6,0,1,0,1,0.0,0.0,0.7935,0.6
+      0.7,0.8,,0,0,1,1,,,,
+      0.8,0.9,0.8333,2,1,0,2,0.6667,0.2077,0.9385,0.1667
+      0.9,1.0,0.95,1,0,0,1,1.0,0.2065,1.0,0.05
+      ,,0.81,3,2,1,3,0.6,0.2307,0.8824,0.23
+      """
     }
   }
 

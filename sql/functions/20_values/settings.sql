@@ -20,6 +20,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     ('keep_audit', '6 years', 'for ever', 'the audit; a year at least'),
     ('keep_usage', '', 'for ever', 'counters of months'),
     ('consult_from', '0.4', NULL, 'confidence that makes a job serious'),
+    ('report_threshold', '5', NULL, 'fewest persons of a count that is shown'),
     ('image_bytes_throat', '5242879', NULL, 'most bytes of a throat image sent'),
     ('image_bytes_ear', '5242879', NULL, 'most bytes of an ear image sent'),
     ('png_as_is_throat', 'no', NULL, 'yes: a throat PNG can stay a PNG'),
@@ -74,6 +75,8 @@ DECLARE
     WHEN p_name = 'lane_shares' THEN
       'lane_shares is how many claims begin with urgent, normal and bulk jobs, each 1 to 99: 5,2,1'
     WHEN p_name = 'consult_from' THEN 'consult_from is a confidence from 0 to 1, for instance 0.4'
+    WHEN p_name = 'report_threshold' THEN
+      'report_threshold is a number of persons from 1, which hides nothing, to 1000'
     WHEN p_name LIKE 'image\_bytes\_%' THEN
       p_name || ' is a whole number from 10000 to ' || analysis.max_image_bytes(false)
     WHEN p_name LIKE 'png\_as\_is\_%' OR p_name = 'require_encryption' THEN p_name || ' is yes or no'
@@ -95,6 +98,7 @@ BEGIN
       WHEN p_name LIKE 'max\_%' THEN p_value ~ '^([0-9]{1,18})?$'
       -- None may be 0: whoever has no share at all waits for as long as the others have jobs.
       WHEN p_name = 'lane_shares' THEN p_value ~ '^[1-9][0-9]?,[1-9][0-9]?,[1-9][0-9]?$'
+      WHEN p_name = 'report_threshold' THEN p_value ~ '^([1-9][0-9]{0,2}|1000)$'
       WHEN p_name = 'consult_from' THEN p_value ~ '^(0(\.[0-9]{1,15})?|1(\.0{1,15})?)$'
       -- Any picture can be made as small as the least.
       WHEN p_name LIKE 'image\_bytes\_%' THEN

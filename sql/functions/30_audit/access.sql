@@ -155,6 +155,15 @@ BEGIN
             ORDER BY c.position),
           '[]')
         FROM jsonb_array_elements(r.conditions) WITH ORDINALITY c(condition, position))) END,
+    'reviews', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object(
+        'by', v.reviewer, 'verdict', analysis.verdict_name(v.verdict), 'at', v.at, 'until', v.replaced_at)
+          ORDER BY v.at, v.reviewer), '[]')
+      FROM analysis.review v WHERE v.shard = p_shard AND v.period = j.period AND v.job_id = j.id),
+    'comments', (
+      SELECT coalesce(jsonb_agg(jsonb_build_object('by', c.author, 'at', c.at, 'comment', c.body)
+          ORDER BY c.number), '[]')
+      FROM analysis.review_comment c WHERE c.shard = p_shard AND c.period = j.period AND c.job_id = j.id),
     'failure', CASE WHEN d.job_id IS NOT NULL
       THEN jsonb_build_object('class', d.class, 'code', d.code, 'message', d.message) END,
     'attempts', (

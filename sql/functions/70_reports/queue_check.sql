@@ -115,7 +115,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   SELECT 'I6 one lease', p.shard, p.job_id, NULL, count(*) || ' leases' FROM places p
   WHERE p.place = 'lease' GROUP BY p.shard, p.job_id HAVING count(*) > 1
   UNION ALL
-  -- I11: who was erased is nowhere: no profile, no key, no image and no job that is open.
+  -- I11: who was erased is nowhere: no profile, no key, no image, no review and no job that is open.
   SELECT 'I11 erased', a.shard, x.job_id, a.user_id, x.what FROM analysis.account a
   CROSS JOIN LATERAL (
     SELECT NULL::bigint AS job_id, 'a profile' AS what FROM analysis.profile p
@@ -125,10 +125,26 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     UNION ALL
     SELECT NULL, 'an image' FROM analysis.image m WHERE m.shard = a.shard AND m.user_id = a.user_id
     UNION ALL
+    SELECT v.job_id, 'a review' FROM analysis.review v WHERE v.shard = a.shard AND v.user_id = a.user_id
+    UNION ALL
+    SELECT c.job_id, 'a comment' FROM analysis.review_comment c
+    WHERE c.shard = a.shard AND c.user_id = a.user_id
+    UNION ALL
     SELECT j.id, 'an open job' FROM jobs j
     WHERE j.shard = a.shard AND j.user_id = a.user_id AND NOT j.closed
       AND j.places && ARRAY['ready', 'scheduled', 'lease']) x
   WHERE a.erased_at IS NOT NULL
+  UNION ALL
+  -- What is said of an analysis goes with it.
+  SELECT 'review', v.shard, v.job_id, v.user_id, 'it is of no analysis'
+  FROM (
+    SELECT r.shard, r.period, r.job_id, r.user_id FROM analysis.review r
+    UNION
+    SELECT c.shard, c.period, c.job_id, c.user_id FROM analysis.review_comment c) v
+  WHERE NOT EXISTS (
+    SELECT FROM analysis.result r
+    WHERE r.shard = v.shard AND r.period = v.period AND r.job_id = v.job_id AND r.user_id = v.user_id
+      AND r.outcome = 1)
   UNION ALL
   -- A key answers a job that exists, in its month, or that was removed after its time.
   SELECT 'key', i.shard, i.job_id, i.user_id, 'the key names a job that is not there' FROM analysis.idem i

@@ -224,7 +224,50 @@ LANGUAGE sql STABLE AS $$
   GROUP BY c.id, coalesce(c.normal, false)
 $$;
 
--- What was found in a month in all: counts for who may not read whose analysis said what.
+-- The same cell by cell, for whoever is not shown counts of fewer than p_least persons: of each condition in
+-- each band (1) and in all (2), and the sums of these over all conditions, normal ones and others apart (3,
+-- 4). What is hidden in a row, or in a sum, is hidden in both.
+CREATE OR REPLACE FUNCTION analysis.condition_cells(p_period smallint, p_clinics int[], p_least int)
+RETURNS TABLE (
+  kind int, id text, name text, normal boolean, band smallint, total bigint, persons bigint,
+  is_hidden boolean)
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+  WITH counted AS MATERIALIZED (
+    SELECT row_number() OVER ()::int AS cell,
+      CASE WHEN g.of_id = 0 THEN 1 + g.of_band ELSE 3 + g.of_band END AS kind, g.*
+    FROM (
+      SELECT GROUPING(c.id) AS of_id, GROUPING(c.band) AS of_band, c.id, min(c.name COLLATE "C") AS name,
+        n.normal, c.band, count(*) AS total, count(DISTINCT (r.shard, r.user_id)) AS persons
+      FROM analysis.result r
+      CROSS JOIN LATERAL jsonb_to_recordset(r.conditions)
+        AS c(id text, name text, band smallint, normal boolean)
+      CROSS JOIN LATERAL (SELECT coalesce(c.normal, false) AS normal) n
+      WHERE r.period = p_period AND r.outcome = 1
+        AND (p_clinics IS NULL OR (r.shard, r.user_id) IN (
+          SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (p_clinics)))
+      GROUP BY n.normal, CUBE (c.id, c.band)) g),
+  lines (line, cell) AS (
+    SELECT format('%s id %s', c.normal, c.id), c.cell FROM counted c WHERE c.kind IN (1, 2)
+    UNION ALL
+    SELECT format('%s band %s', c.normal, c.band), c.cell FROM counted c WHERE c.kind IN (1, 3)
+    UNION ALL
+    SELECT format('%s ids', c.normal), c.cell FROM counted c WHERE c.kind IN (2, 4)
+    UNION ALL
+    SELECT format('%s bands', c.normal), c.cell FROM counted c WHERE c.kind IN (3, 4)),
+  hidden AS (
+    SELECT analysis.hidden_cells(
+      ARRAY(SELECT c.persons FROM counted c ORDER BY c.cell),
+      ARRAY(SELECT l.line FROM lines l ORDER BY l.line, l.cell),
+      ARRAY(SELECT l.cell FROM lines l ORDER BY l.line, l.cell), p_least) AS cells)
+  SELECT c.kind, c.id, c.name, c.normal, c.band, c.total, c.persons, c.cell = ANY (h.cells)
+  FROM counted c CROSS JOIN hidden h;
+END $$;
+
+-- What was found in a month in all: counts for who may not read whose analysis said what. What is of too few
+-- persons for the caller is NULL. How many pictures there were of each type is what users are billed by, and
+-- is not hidden.
 CREATE OR REPLACE FUNCTION analysis.finding_counts(p_period smallint)
 RETURNS TABLE (
   throat bigint, ear bigint, serious bigint, consult bigint, without_condition bigint,
@@ -232,6 +275,9 @@ RETURNS TABLE (
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_least int := analysis.least_persons();
+  v_normal bigint[];
+  v_band bigint[];
 BEGIN
   SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
     count(*) FILTER (WHERE r.serious),
@@ -241,13 +287,41 @@ BEGIN
   WHERE r.period = p_period AND r.outcome = 1
     AND (v_seen IS NULL OR (r.shard, r.user_id) IN (
       SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen)));
-  SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0),
-    coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0),
-    coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0),
-    coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0),
-    coalesce(sum(f.red) FILTER (WHERE NOT f.normal), 0)
-  INTO normal, green, yellow, orange, red
-  FROM analysis.condition_counts(p_period, v_seen) f;
+  IF v_least <= 1 THEN
+    SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0),
+      coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0),
+      coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0),
+      coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0),
+      coalesce(sum(f.red) FILTER (WHERE NOT f.normal), 0)
+    INTO normal, green, yellow, orange, red
+    FROM analysis.condition_counts(p_period, v_seen) f;
+  ELSE
+    SELECT CASE WHEN p.serious BETWEEN 1 AND v_least - 1 THEN NULL ELSE finding_counts.serious END,
+      CASE WHEN p.consult BETWEEN 1 AND v_least - 1 THEN NULL ELSE finding_counts.consult END,
+      CASE WHEN p.without_condition BETWEEN 1 AND v_least - 1 THEN NULL
+        ELSE finding_counts.without_condition END
+    INTO serious, consult, without_condition
+    FROM (
+      SELECT count(DISTINCT (r.shard, r.user_id)) FILTER (WHERE r.serious) AS serious,
+        count(DISTINCT (r.shard, r.user_id)) FILTER (WHERE r.consult) AS consult,
+        count(DISTINCT (r.shard, r.user_id)) FILTER (WHERE r.condition_count = 0) AS without_condition
+      FROM analysis.result r
+      WHERE r.period = p_period AND r.outcome = 1 AND (r.shard, r.user_id) IN (
+        SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen))) p;
+    WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, v_seen, v_least) c)
+    SELECT coalesce(
+        (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE c.total END) FROM cells c
+         WHERE c.kind = 4 AND c.normal), '{0}'),
+      (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band)
+       FROM generate_series(1, 4) g(band)
+       LEFT JOIN cells c ON c.kind = 3 AND NOT c.normal AND c.band = g.band)
+    INTO v_normal, v_band;
+    normal := v_normal[1];
+    green := v_band[1];
+    yellow := v_band[2];
+    orange := v_band[3];
+    red := v_band[4];
+  END IF;
   RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION analysis.finding_counts IS
@@ -282,18 +356,34 @@ END $$;
 COMMENT ON FUNCTION analysis.open_analyses IS
   'Records that the report of analyses is read; answers what its functions ask for.';
 
--- The report of conditions, by the bytes of their ids; the normal ones apart, at the end.
+-- The report of conditions, by the bytes of their ids; the normal ones apart, at the end. What is of too few
+-- persons for the caller is NULL.
 CREATE OR REPLACE FUNCTION analysis.report_conditions(p_period smallint, p_reading text)
 RETURNS TABLE (
   id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_least int := analysis.least_persons();
 BEGIN
   PERFORM analysis.require_reading(
     'report', 'report:conditions:' || analysis.period_text(p_period), p_reading);
+  IF v_least <= 1 THEN
+    RETURN QUERY
+    SELECT c.* FROM analysis.condition_counts(p_period, v_seen) c ORDER BY c.normal, c.id COLLATE "C";
+    RETURN;
+  END IF;
   RETURN QUERY
-  SELECT c.*
-  FROM analysis.condition_counts(p_period, analysis.clinics_seen(analysis.caller())) c
-  ORDER BY c.normal, c.id COLLATE "C";
+  WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, v_seen, v_least) c)
+  SELECT t.id, t.name, t.normal, b.counts[1], b.counts[2], b.counts[3], b.counts[4],
+    CASE WHEN t.is_hidden THEN NULL ELSE t.total END
+  FROM cells t
+  CROSS JOIN LATERAL (
+    SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band) AS counts
+    FROM generate_series(1, 4) g(band)
+    LEFT JOIN cells c ON c.kind = 1 AND c.id = t.id AND c.normal = t.normal AND c.band = g.band) b
+  WHERE t.kind = 2
+  ORDER BY t.normal, t.id COLLATE "C";
 END $$;
 COMMENT ON FUNCTION analysis.report_conditions IS
   'Answers how often each condition was found in a month.';

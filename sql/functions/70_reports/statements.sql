@@ -263,27 +263,37 @@ END $$;
 COMMENT ON FUNCTION analysis.open_statement IS
   'Records that a clinic''s statement is read; answers what statement_conditions asks for.';
 
--- The conditions of a clinic's statement, the abnormal ones first, by the bytes of their ids.
+-- The conditions of a clinic's statement, the abnormal ones first, by the bytes of their ids. A login that
+-- sees some clinics only is not answered those in which a count is of too few persons; where the results
+-- have been removed, as many persons are meant as there are findings.
 CREATE OR REPLACE FUNCTION analysis.statement_conditions(p_period smallint, p_clinic text, p_reading text)
 RETURNS TABLE (
   o_id text, o_name text, o_normal boolean, o_green bigint, o_yellow bigint, o_orange bigint, o_red bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
+  v_least int := analysis.least_persons();
+  v_is_closed boolean := EXISTS (
+    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
 BEGIN
   PERFORM analysis.require_reading(
     'report', format('report:statement:%s:%s', analysis.period_text(p_period), v_clinic), p_reading);
-  IF EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period) THEN
-    RETURN QUERY
-    SELECT c.id, c.name, c.normal, c.green, c.yellow, c.orange, c.red FROM analysis.statement_condition c
-    WHERE c.report = 'usage' AND c.period = p_period AND c.clinic_id = v_clinic
-    ORDER BY c.normal, c.id COLLATE "C";
-  ELSE
-    RETURN QUERY
-    SELECT c.id, c.name, c.normal, c.green, c.yellow, c.orange, c.red
-    FROM analysis.clinic_conditions(p_period, ARRAY[v_clinic]) c
-    ORDER BY c.normal, c.id COLLATE "C";
-  END IF;
+  RETURN QUERY
+  SELECT c.id, c.name, c.normal, c.green, c.yellow, c.orange, c.red
+  FROM (
+    SELECT k.id, k.name, k.normal, k.green, k.yellow, k.orange, k.red FROM analysis.statement_condition k
+    WHERE v_is_closed AND k.report = 'usage' AND k.period = p_period AND k.clinic_id = v_clinic
+    UNION ALL
+    SELECT n.id, n.name, n.normal, n.green, n.yellow, n.orange, n.red
+    FROM analysis.clinic_conditions(p_period, CASE WHEN v_is_closed THEN '{}' ELSE ARRAY[v_clinic] END) n) c
+  LEFT JOIN (
+    SELECT x.id, x.normal FROM analysis.condition_cells(p_period, ARRAY[v_clinic], v_least) x
+    WHERE v_least > 1 AND x.kind IN (1, 2) AND x.is_hidden
+    GROUP BY x.id, x.normal) h ON h.id = c.id AND h.normal = c.normal
+  WHERE v_least <= 1 OR h.id IS NULL AND NOT EXISTS (
+    SELECT FROM unnest(ARRAY[c.green, c.yellow, c.orange, c.red]) f(findings)
+    WHERE f.findings BETWEEN 1 AND v_least - 1)
+  ORDER BY c.normal, c.id COLLATE "C";
 END $$;
 COMMENT ON FUNCTION analysis.statement_conditions IS
   'Answers how often each condition of a clinic''s statement was found.';

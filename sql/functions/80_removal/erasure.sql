@@ -183,7 +183,9 @@ BEGIN
   SELECT i.* INTO v_is_first, o_profile, o_keys, o_lines, o_photo
   FROM analysis.erase_identity(p_shard, o_user) i;
 
-  -- 3. What was found, and what went wrong.
+  -- 3. What was found, what clinicians said of it, and what went wrong.
+  DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.user_id = o_user;
+  DELETE FROM analysis.review_comment c WHERE c.shard = p_shard AND c.user_id = o_user;
   v_job := ARRAY(SELECT j.o_job FROM analysis.jobs_of_user(p_shard, o_user, false) j);
   UPDATE analysis.dead d SET code = NULL, message = 'erased'
   WHERE d.shard = p_shard AND d.job_id = ANY (v_job) AND (d.message <> 'erased' OR d.code IS NOT NULL);

@@ -124,6 +124,15 @@ LANGUAGE sql AS $$
   WHERE l.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND l.period = p_period
 $$;
 
+-- Removes what clinicians said of a month's analyses.
+CREATE OR REPLACE FUNCTION analysis.purge_reviews(p_period smallint) RETURNS void
+LANGUAGE sql AS $$
+  DELETE FROM analysis.review r
+  WHERE r.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND r.period = p_period;
+  DELETE FROM analysis.review_comment c
+  WHERE c.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND c.period = p_period
+$$;
+
 -- Removes a month as a whole, when all of it is past its time: its partitions go, which is no work for
 -- rows, and so does the record that it has any. Answers whether it went, with how many results. The tables
 -- are locked for the moment in which the partitions leave them; who cannot have them at once (a back-end
@@ -155,8 +164,11 @@ BEGIN
   END IF;
   IF o_gone AND NOT p_dry THEN
     PERFORM analysis.purge_labels(p_period);
+    PERFORM analysis.purge_reviews(p_period);
     LOCK TABLE ONLY analysis.image, ONLY analysis.job, ONLY analysis.result, ONLY analysis.attempt_error
       IN ACCESS EXCLUSIVE MODE;
+    -- A review that was being added held its job, and is there now.
+    PERFORM analysis.purge_reviews(p_period);
     FOREACH v_parent IN ARRAY ARRAY['image', 'job', 'result', 'attempt_error'] LOOP
       v_child := v_parent || '_p' || p_period;
       EXECUTE format('ALTER TABLE analysis.%I DETACH PARTITION analysis.%I', v_parent, v_child);

@@ -17,6 +17,8 @@ BEGIN
   DELETE FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job;
   DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job;
   DELETE FROM analysis.job_label l WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = p_job;
+  DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job;
+  DELETE FROM analysis.review_comment c WHERE c.shard = p_shard AND c.period = p_period AND c.job_id = p_job;
   -- Attempts are of the months in which the job was: a retry moves it on.
   FOR v_month IN
     SELECT m.period FROM analysis.partition_made m

@@ -16,13 +16,14 @@ COMMENT ON FUNCTION analysis.role_prefix IS
   'Answers with what the names of this installation''s roles begin.';
 
 -- What each role may call and read. A table stands for all of it, `table(column,column)` for these columns.
--- Results, images and failures (result, image, dead, attempt_error) are in no role, and neither is a view: a
--- plan (EXPLAIN ANALYZE) tells how many rows were left out, and by which words. Functions read them.
+-- Results, images, failures and reviews (result, image, dead, attempt_error, review, review_comment) are in
+-- no role, and neither is a view: a plan (EXPLAIN ANALYZE) tells how many rows were left out, and by which
+-- words. Functions read them.
 --
 --   submitter      a back-end: submits, waits, cancels, and reads results by their user and numbers
 --   worker         what analysis-worker does
---   reporter       the reports of usage, conditions and totals, which are counts; closes months
---   clinician      jobs with their results and failures, and the report of analyses
+--   reporter       the reports of usage, conditions, totals and reviews, which are counts; closes months
+--   clinician      jobs with their results and failures, reviews of them, the reports of analyses and reviews
 --   operator       looks at the queue and the causes of failures, pauses, retries, cancels, recounts;
 --                  no diagnosis
 --   administrator  users, plans, clinics, webhooks and settings
@@ -86,7 +87,7 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       u.functions || ARRAY[
         'close_usage', 'preview_closing', 'open_conditions', 'report_conditions', 'statement_segments',
         'statement_totals', 'statement_plans', 'statement_days', 'statement_letterhead', 'open_statement',
-        'statement_conditions', 'list_plan_prices'],
+        'statement_conditions', 'list_plan_prices', 'open_reviews', 'agreement_report', 'calibration_report'],
       u.tables
     FROM usage u
     UNION ALL
@@ -94,7 +95,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       j.functions || ARRAY[
         'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
         'statement_due', 'open_jobs', 'month_facts', 'due_months', 'accept_share', 'list_shares',
-        'revoke_share'],
+        'revoke_share', 'add_review', 'reviews_of', 'list_reviews', 'open_reviews', 'agreement_report',
+        'calibration_report'],
       ARRAY['statement']
     FROM jobs j
     UNION ALL
@@ -197,8 +199,8 @@ $$;
 COMMENT ON FUNCTION analysis.missing_rights IS
   'Answers what the roles lack of their rights, and the statements that grant it.';
 
--- What was granted beside that to the roles or to their members, and to anybody of results, images and
--- failures; and the statements that take it back.
+-- What was granted beside that to the roles or to their members, and to anybody of results, images, failures
+-- and reviews; and the statements that take it back.
 CREATE OR REPLACE FUNCTION analysis.surplus_rights() RETURNS TABLE (o_role name, o_name text, o_revoke text)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   WITH roles AS (
@@ -218,7 +220,8 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
            ELSE '{NULL}' END) c(name)),
   relations AS (
     SELECT c.oid, c.relname, c.relowner, c.relacl,
-      p.relname = ANY (ARRAY['result', 'image', 'dead', 'attempt_error', 'job_status']) AS is_closed
+      p.relname = ANY (ARRAY[
+        'result', 'image', 'dead', 'attempt_error', 'review', 'review_comment', 'job_status']) AS is_closed
     FROM pg_class c
     LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
     JOIN pg_class p ON p.oid = coalesce(i.inhparent, c.oid)

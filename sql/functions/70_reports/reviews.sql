@@ -1,0 +1,150 @@
+-- What the reviews come to: how often clinicians agree, by condition and band, and whether a confidence of
+-- 80 % means that they agree in 80 of 100.
+
+-- Records that a report of reviews is read, of the jobs of some months; answers what the function that gives
+-- its rows asks for once that is committed. The report of agreement tells how often conditions were found.
+CREATE OR REPLACE FUNCTION analysis.open_reviews(
+  p_report text, p_from smallint, p_to smallint, p_detail jsonb) RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM analysis.require_argument(
+    p_report IN ('agreement', 'calibration'), 'a report of reviews is agreement or calibration');
+  PERFORM analysis.require_argument(
+    p_from BETWEEN 24000 AND 32399 AND p_to BETWEEN p_from AND 32399 AND p_to - p_from < 120,
+    'a report of reviews is of 1 to 120 months of the years 2000 to 2699');
+  RETURN analysis.open_reading(
+    'report', analysis.review_report(p_report, p_from, p_to), analysis.audit_detail(p_detail));
+END $$;
+COMMENT ON FUNCTION analysis.open_reviews IS
+  'Records that a report of reviews is read; answers what its function asks for.';
+
+-- As what the audit knows it: 'report:agreement:2026-10', 'report:agreement:2026-09:2026-11'.
+CREATE OR REPLACE FUNCTION analysis.review_report(p_report text, p_from smallint, p_to smallint) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT concat_ws(
+    ':', 'report', p_report, analysis.period_text(p_from),
+    CASE WHEN p_to <> p_from THEN analysis.period_text(p_to) END)
+$$;
+
+-- Counts of the present verdicts: in all (1), of each condition and band of the primary condition (2;
+-- without a condition where none was found), of each band (3), of each tenth of confidence (4), and of all
+-- that have a condition (5). Of each its persons, and whether it is hidden from whoever sees counts of
+-- p_least persons and more. Both reports are hidden together, since the tenths of a band add up to it.
+CREATE OR REPLACE FUNCTION analysis.review_counts(
+  p_from smallint, p_to smallint, p_clinics int[], p_least int)
+RETURNS TABLE (
+  kind int, id text, name text, normal boolean, band smallint, tenth int, agree bigint, disagree bigint,
+  unsure bigint, persons bigint, confidence numeric, is_hidden boolean)
+LANGUAGE sql STABLE AS $$
+  WITH counted AS MATERIALIZED (
+    SELECT row_number() OVER ()::int AS cell, c.*
+    FROM (
+      SELECT CASE
+          WHEN GROUPING(r.primary_id) = 0 THEN 2 WHEN GROUPING(r.primary_band) = 0 THEN 3
+          WHEN GROUPING(t.tenth) = 0 THEN 4 WHEN GROUPING(t.has_condition) = 0 THEN 5 ELSE 1 END AS kind,
+        -- Of what has no condition no confidence is known, whatever it is grouped by.
+        count(r.primary_id) > 0 AS has_condition,
+        r.primary_id AS id, min(r.primary_name COLLATE "C") AS name, r.primary_normal AS normal,
+        r.primary_band AS band, t.tenth,
+        count(*) FILTER (WHERE v.verdict = 1) AS agree, count(*) FILTER (WHERE v.verdict = 2) AS disagree,
+        count(*) FILTER (WHERE v.verdict = 3) AS unsure, count(DISTINCT (v.shard, v.user_id)) AS persons,
+        avg(r.primary_confidence::numeric) FILTER (WHERE v.verdict < 3) AS confidence
+      FROM analysis.review v
+      JOIN analysis.result r ON r.shard = v.shard AND r.period = v.period AND r.job_id = v.job_id
+      CROSS JOIN LATERAL (
+        SELECT CASE WHEN r.primary_id IS NOT NULL
+            THEN least(width_bucket(r.primary_confidence::numeric, 0, 1, 10), 10) END AS tenth,
+          r.primary_id IS NOT NULL AS has_condition) t
+      WHERE v.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND v.replaced_at IS NULL
+        AND v.period BETWEEN p_from AND p_to AND r.period BETWEEN p_from AND p_to
+        AND (p_clinics IS NULL OR analysis.is_seen(p_clinics, v.shard, v.user_id))
+      GROUP BY GROUPING SETS (
+        (r.primary_id, r.primary_normal, r.primary_band), (r.primary_band), (t.tenth), (t.has_condition),
+        ())) c
+    -- What has no condition is in one row alone.
+    WHERE c.kind IN (1, 2) OR c.has_condition),
+  lines (line, cell) AS (
+    SELECT 'conditions ' || c.band, c.cell FROM counted c WHERE c.kind IN (2, 3) AND c.band IS NOT NULL
+    UNION ALL
+    SELECT 'tenths ' || CASE
+        WHEN c.kind = 3 THEN c.band WHEN c.tenth <= 4 THEN 1 WHEN c.tenth <= 6 THEN 2
+        WHEN c.tenth <= 8 THEN 3 ELSE 4 END, c.cell
+    FROM counted c WHERE c.kind IN (3, 4)
+    UNION ALL
+    SELECT 'bands', c.cell FROM counted c WHERE c.kind IN (3, 5)
+    UNION ALL
+    SELECT 'all', c.cell FROM counted c WHERE c.kind IN (1, 5) OR c.kind = 2 AND c.band IS NULL),
+  hidden AS (
+    SELECT analysis.hidden_cells(
+      ARRAY(SELECT c.persons FROM counted c ORDER BY c.cell),
+      ARRAY(SELECT l.line FROM lines l ORDER BY l.line, l.cell),
+      ARRAY(SELECT l.cell FROM lines l ORDER BY l.line, l.cell), p_least) AS cells)
+  SELECT c.kind, c.id, c.name, c.normal, c.band, c.tenth, c.agree, c.disagree, c.unsure, c.persons,
+    c.confidence, c.cell = ANY (h.cells)
+  FROM counted c CROSS JOIN hidden h
+$$;
+
+-- How often clinicians agree: by the bytes of the conditions' ids and from the lowest band on, the normal
+-- ones behind the others; then what was reviewed of analyses without a condition, and all together. The
+-- share is of those who agree or disagree, with its interval of 95 %. What is hidden has no numbers.
+CREATE OR REPLACE FUNCTION analysis.agreement_report(p_from smallint, p_to smallint, p_reading text)
+RETURNS TABLE (
+  o_row text, o_id text, o_name text, o_normal boolean, o_band smallint, o_agree bigint, o_disagree bigint,
+  o_unsure bigint, o_persons bigint, o_agreement float8, o_low float8, o_high float8, o_hidden boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+  PERFORM analysis.require_reading(
+    'report', analysis.review_report('agreement', p_from, p_to), p_reading);
+  RETURN QUERY
+  SELECT CASE WHEN c.kind = 1 THEN 'all' WHEN c.id IS NULL THEN 'none' ELSE 'condition' END,
+    c.id, c.name, c.normal, c.band, s.agree, s.disagree, s.unsure, s.persons,
+    w.o_share::float8, w.o_low::float8, w.o_high::float8, c.is_hidden
+  FROM analysis.review_counts(
+    p_from, p_to, analysis.clinics_seen(analysis.caller()), analysis.least_persons()) c
+  LEFT JOIN LATERAL (SELECT c.agree, c.disagree, c.unsure, c.persons) s ON NOT c.is_hidden
+  LEFT JOIN LATERAL analysis.wilson(s.agree, s.agree + s.disagree) w ON true
+  WHERE c.kind IN (1, 2)
+  ORDER BY c.kind = 1, c.id IS NULL, c.normal, c.id COLLATE "C", c.band;
+END $$;
+COMMENT ON FUNCTION analysis.agreement_report IS
+  'Answers how often clinicians agree with what was found, by condition and band.';
+
+-- Whether confidences keep what they promise: of each tenth of the primary confidence the mean confidence,
+-- the share that clinicians agree with, its interval of 95 %, and by how much the two differ. The last row
+-- is all together; there the difference is the expected calibration error: that of the tenths, each weighted
+-- by its verdicts. Those who are unsure count apart. What is hidden has no numbers.
+CREATE OR REPLACE FUNCTION analysis.calibration_report(p_from smallint, p_to smallint, p_reading text)
+RETURNS TABLE (
+  o_tenth int, o_confidence float8, o_agree bigint, o_disagree bigint, o_unsure bigint, o_persons bigint,
+  o_agreement float8, o_low float8, o_high float8, o_error float8, o_hidden boolean)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+BEGIN
+  PERFORM analysis.require_reading(
+    'report', analysis.review_report('calibration', p_from, p_to), p_reading);
+  RETURN QUERY
+  WITH counted AS MATERIALIZED (
+    SELECT c.kind, c.tenth, c.confidence, c.agree, c.disagree, c.unsure, c.persons, c.is_hidden,
+      c.agree + c.disagree AS sure,
+      abs(c.confidence - c.agree / nullif(c.agree + c.disagree, 0)::numeric) AS error
+    FROM analysis.review_counts(
+      p_from, p_to, analysis.clinics_seen(analysis.caller()), analysis.least_persons()) c
+    WHERE c.kind IN (4, 5)),
+  lines AS (
+    SELECT g.tenth, c.confidence, coalesce(c.agree, 0) AS agree, coalesce(c.disagree, 0) AS disagree,
+      coalesce(c.unsure, 0) AS unsure, coalesce(c.persons, 0) AS persons,
+      CASE WHEN g.tenth IS NOT NULL THEN c.error
+        ELSE (SELECT sum(t.sure * t.error) / nullif(sum(t.sure), 0) FROM counted t WHERE t.kind = 4) END
+        AS error,
+      coalesce(c.is_hidden, false) AS is_hidden
+    FROM (SELECT generate_series(1, 10) AS tenth UNION ALL SELECT NULL) g
+    LEFT JOIN counted c ON c.kind = 4 AND c.tenth = g.tenth OR c.kind = 5 AND g.tenth IS NULL)
+  SELECT r.tenth, round(s.confidence, 4)::float8, s.agree, s.disagree, s.unsure, s.persons,
+    w.o_share::float8, w.o_low::float8, w.o_high::float8, round(s.error, 4)::float8, r.is_hidden
+  FROM lines r
+  LEFT JOIN LATERAL (
+    SELECT r.confidence, r.agree, r.disagree, r.unsure, r.persons, r.error) s ON NOT r.is_hidden
+  LEFT JOIN LATERAL analysis.wilson(s.agree, s.agree + s.disagree) w ON true
+  ORDER BY r.tenth NULLS LAST;
+END $$;
+COMMENT ON FUNCTION analysis.calibration_report IS
+  'Answers by how much confidences differ from the shares that clinicians agree with.';
