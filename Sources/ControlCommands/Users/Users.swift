@@ -6,18 +6,20 @@ enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
   static let command = ControlCommand(
-    "users", abstract: "Add users, look at them, and set their plan, zone and name.",
+    "users", abstract: "Add users, look at them, and set their plan, zone, months and name.",
     examples: [
       Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
       Example("analysisctl users show u1", "A user's plan, limit and use."),
       Example("analysisctl users set-plan u1 premium", "Change the plan from now on."),
+      Example("analysisctl users set-period u1 --anchor 15", "Months that end on the 15th."),
       Example("analysisctl users import users.csv --dry-run", "See what a table of users would change."),
       Example("analysisctl users import profiles.jsonl", "Take over what the endpoint says."),
       Example("analysisctl users prefetch-photos", "Have the users' photos at hand."),
     ],
     subcommands: [
       UsersAddCommand.command, UsersShowCommand.command, UsersListCommand.command,
-      UsersSetPlanCommand.command, UsersSetZoneCommand.command, UsersRenameCommand.command,
+      UsersSetPlanCommand.command, UsersSetZoneCommand.command,
+      UsersSetPeriodCommand.command, UsersRenameCommand.command,
       UsersImportCommand.command,
       UsersExportCommand.command, UsersSetPhotoCommand.command, UsersPrefetchPhotosCommand.command,
     ])
