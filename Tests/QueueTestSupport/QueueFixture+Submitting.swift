@@ -8,9 +8,10 @@ import Testing
 extension QueueFixture {
   /// Adds a user.
   package func addUser(
-    _ reference: String = "clinic", plan: String = "premium", zone: String? = nil
+    _ reference: String = "clinic", plan: String = "premium", zone: String? = nil, anchor: Int? = nil
   ) async throws {
-    _ = try await UserDirectory(pool).add(NewUser(reference: reference, plan: plan, zone: zone))
+    _ = try await UserDirectory(pool).add(
+      NewUser(reference: reference, plan: plan, zone: zone, anchor: anchor))
   }
 
   /// Adds users of a shard, and answers their references.

@@ -10,6 +10,8 @@ public struct NewUser: Sendable, Equatable {
   public var plan: String
   /// The IANA zone in which the user's months are counted; nil for the installation's.
   public var zone: String?
+  /// The day of the month on which the user's periods end; nil for calendar months.
+  public var anchor: Int?
   /// The user's name; kept apart from the reference.
   public var name: String?
   /// The user's e-mail address; kept apart from the reference.
@@ -17,11 +19,13 @@ public struct NewUser: Sendable, Equatable {
 
   /// A user to be added.
   public init(
-    reference: String, plan: String = "free", zone: String? = nil, name: String? = nil, email: String? = nil
+    reference: String, plan: String = "free", zone: String? = nil, anchor: Int? = nil, name: String? = nil,
+    email: String? = nil
   ) {
     self.reference = reference
     self.plan = plan
     self.zone = zone
+    self.anchor = anchor
     self.name = name
     self.email = email
   }
@@ -60,6 +64,8 @@ public struct UserDetail: Sendable, Equatable {
   public let planHistory: [PlanEntry]
   /// The present month.
   public let period: Period
+  /// From when until when the present month is; nil where it was not asked for.
+  public var present: UserPeriod?
   /// The limit of the present month; nil for none.
   public let limit: Int?
   /// Units in use in the present month.

@@ -18,13 +18,14 @@ public struct UserDirectory: Sendable {
   /// Adds a user; one who is there already is left as it is.
   ///
   /// - Throws: `notFound` for an unknown plan, `invalid` for an unknown zone or a reference that is empty,
-  ///   longer than 200 characters or has a character that is not seen.
-  public func add(_ user: NewUser) async throws(JobQueueError) -> AddedUser {
+  ///   longer than 200 characters or has a character that is not seen, `permission` where a login that is restricted
+  ///   to clinics gives an anchor, since it does not see a user of none.
+  public func add(_ user: NewUser, by actor: AuditActor? = nil) async throws(JobQueueError) -> AddedUser {
     try check(user.reference)
     _ = try await requirePlan(user.plan)
     if let zone = user.zone { try await requireZone(zone) }
     let shard = try await shards.shard(of: user.reference)
-    return try await Statement(
+    let adding = Statement(
       SQLFunction("add_user", 6, "o_user_id", "o_created"),
       [
         .int16(shard), .text(user.reference), .text(user.plan), .text(user.zone),
@@ -33,7 +34,23 @@ public struct UserDirectory: Sendable {
     ) { rows in
       let row = try rows.single()
       return AddedUser(userID: try row.int64("o_user_id"), shard: shard, isNew: try row.bool("o_created"))
-    }.run(on: database)
+    }
+    guard let anchor = user.anchor else { return try await adding.run(on: database) }
+    let setting = Self.settingPeriod(of: user.reference, in: shard, anchor, nil)
+    do {
+      return try await database.transaction { transaction in
+        if let actor { _ = try await transaction.query(actor.statement) }
+        let added = try await adding.run(on: transaction)
+        if added.isNew, try await setting.run(on: transaction) == nil {
+          throw JobQueueError(
+            .permission, "A login that sees some clinics only cannot add a user with an anchor.",
+            advice: "Add the user without, and let a login that sees everybody set the anchor.")
+        }
+        return added
+      }
+    } catch {
+      throw JobQueueError(error, while: "adding user \(user.reference)")
+    }
   }
 
   /// All that is kept of a user; nil when there is no such user.
@@ -52,10 +69,12 @@ public struct UserDirectory: Sendable {
     let history = try await planHistory(shard, account.userID)
     let profile = try await profile(shard, account.userID)
     let appearance = try await appearances(of: [reference])[reference]
+    let present = try await period(shard, reference)
     do {
       var detail = try UserDetail(
         account.row, reference: reference, shard: shard, planHistory: history, profile: profile)
       detail.appearance = appearance
+      detail.present = present
       return detail
     } catch {
       throw JobQueueError(error, while: "reading user \(reference)")

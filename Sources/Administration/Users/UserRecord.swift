@@ -12,6 +12,8 @@ public struct UserRecord: Sendable, Equatable {
   public var plan: String?
   /// The IANA zone in which the user's months are counted; a new user without one has the installation's.
   public var zone: String?
+  /// The day of the month on which the user's periods end; a new user without one has calendar months.
+  public var anchor: Int?
   /// The clinic whose the user is.
   public var clinic: String?
   /// The name.
@@ -50,6 +52,7 @@ public struct UserRecord: Sendable, Equatable {
     var members = texts.compactMap { name, text in
       text.map { JSONValue.Member(name: name, value: .string(storable($0))) }
     }
+    if let anchor { members.append(.init(name: "anchor", value: .count(Int32(clamping: anchor)))) }
     if let analysisCount {
       members.append(.init(name: "count", value: .count(Int32(clamping: analysisCount))))
     }
@@ -60,7 +63,7 @@ public struct UserRecord: Sendable, Equatable {
 
 /// A fact of a user that differs from what was said.
 public struct UserChange: Sendable, Equatable {
-  /// `plan`, `zone`, `clinic`, `name`, `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` or
+  /// `plan`, `zone`, `anchor`, `clinic`, `name`, `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` or
   /// `last_reset`.
   public let field: String
   /// What it was; nil for nothing, and of a photo.

@@ -91,6 +91,7 @@ enum CommandRoles {
     Entry(command: "users list", roles: [.administrator, .reporter, .auditor]),
     Entry(command: "users prefetch-photos", roles: [.administrator]),
     Entry(command: "users rename", roles: [.administrator]),
+    Entry(command: "users set-period", roles: [.administrator]),
     Entry(command: "users set-photo", roles: [.administrator]),
     Entry(command: "users set-plan", roles: [.administrator]),
     Entry(command: "users set-zone", roles: [.administrator]),

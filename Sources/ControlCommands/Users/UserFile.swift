@@ -54,7 +54,7 @@ enum UserFile {
 
   /// The columns of a table.
   enum Column: String, CaseIterable, Sendable {
-    case user, plan, zone, clinic, name, email, birthday, address, gender, photo
+    case user, plan, zone, anchor, clinic, name, email, birthday, address, gender, photo
   }
 
   /// Reads a file. Throws where the whole cannot be understood.
@@ -103,6 +103,12 @@ enum UserFile {
     var record = UserRecord(user)
     record.plan = cells[.plan]
     record.zone = cells[.zone]
+    if let anchor = cells[.anchor] {
+      record.anchor = Int(anchor)
+      guard record.anchor != nil else {
+        return .failure(Fault(sentence: "Its anchor is not a day from 1 to 31.", user: user))
+      }
+    }
     record.clinic = cells[.clinic]
     record.name = cells[.name]
     record.email = cells[.email]

@@ -6,11 +6,12 @@ enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
   static let command = ControlCommand(
-    "users", abstract: "Add users, look at them, set their plan, zone and name, and make their tokens.",
+    "users", abstract: "Add users, look at them, set plan, zone, months and name, and make their tokens.",
     examples: [
       Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
       Example("analysisctl users show u1", "A user's plan, limit and use."),
       Example("analysisctl users set-plan u1 premium", "Change the plan from now on."),
+      Example("analysisctl users set-period u1 --anchor 15", "Months that end on the 15th."),
       Example("analysisctl users import users.csv --dry-run", "See what a table of users would change."),
       Example("analysisctl users import profiles.jsonl", "Take over what the endpoint says."),
       Example("analysisctl users token add u1 --expires 90d", "Make a token for the user's app."),
@@ -18,7 +19,8 @@ enum UsersCommand {
     ],
     subcommands: [
       UsersAddCommand.command, UsersShowCommand.command, UsersListCommand.command,
-      UsersSetPlanCommand.command, UsersSetZoneCommand.command, UsersRenameCommand.command,
+      UsersSetPlanCommand.command, UsersSetZoneCommand.command,
+      UsersSetPeriodCommand.command, UsersRenameCommand.command,
       UsersImportCommand.command,
       UsersExportCommand.command, UsersSetPhotoCommand.command, UsersPrefetchPhotosCommand.command,
       UsersTokenCommand.command,

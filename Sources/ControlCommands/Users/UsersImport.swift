@@ -16,7 +16,7 @@ enum UsersImportCommand {
     "import", abstract: "Add or update users from a table, or from the endpoint's profile answers.",
     discussion: """
       CSV, with commas or semicolons, begins with a line that names its columns, in any order: user and any of plan, \
-      zone, clinic, name, email, birthday (1980-05-31), address, gender and photo. An empty cell leaves what is known \
+      zone, anchor, clinic, name, email, birthday (1980-05-31), address, gender and photo. An empty cell leaves what is known \
       as it is; a user who is not there is added, with the plan free unless one is named.
 
       JSON is a profile answer ({"user": {…}}), a bare user, an array of them, or a line for each. The id becomes the \

@@ -26,7 +26,9 @@ extension UserDetail: Presentable {
       "user": .string(reference), "id": .string(String(userID)), "shard": .count(shard),
       "zone": .string(zone), "clinic": .text(clinic), "created_at": .time(createdAt),
       "plan": .text(plan),
-      "plan_name": .text(planDisplayName), "month": .month(period), "limit": .count(limit),
+      "plan_name": .text(planDisplayName), "month": .month(period), "anchor": .count(present?.anchor),
+      "month_from": .text(present?.from.text), "next_reset": .text(present?.until.text),
+      "next_anchor": .count(present?.next?.anchor), "next_anchor_from": .month(present?.next?.from), "limit": .count(limit),
       "used": .count(used), "remaining": .count(remaining), "analysed": .count(analysed),
       "open": .count(open), "refunded": .count(refunded), "refused": .count(refused),
       "plans": .array(planHistory.map { ["plan": .string($0.plan), "from": .time($0.from)] }),
@@ -37,7 +39,8 @@ extension UserDetail: Presentable {
   func text(width: Int?, paint: Paint) -> String {
     var facts = Facts([
       ("user", reference), ("clinic", clinic), ("plan", shownPlan), ("zone", zone),
-      ("month", period.description),
+      ("month", period.description), ("from", present?.from.text), ("resets", present?.until.text),
+      ("anchor", anchorText),
       ("limit", limit.map(String.init) ?? "unlimited"), ("used", String(used)),
       ("remaining", remaining.map(String.init)), ("analysed", String(analysed)),
       ("open", String(open)), ("refunded", String(refunded)), ("refused", String(refused)),
@@ -59,6 +62,12 @@ extension UserDetail: Presentable {
     }
     facts.add("picture", pictureText)
     return facts.text
+  }
+
+  /// On which day months end, where that is or will be another than the last: `15`, `1, from 2027-01 on 15`.
+  private var anchorText: String? {
+    guard let present, present.anchor != 1 || present.next != nil else { return nil }
+    return "\(present.anchor)" + (present.next.map { ", from \($0.from) on \($0.anchor)" } ?? "")
   }
 
   /// Which picture stands for the user: `own photo on img.example.org`, `logo of pharmacy north`, `initials AB`.

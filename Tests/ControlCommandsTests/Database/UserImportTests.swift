@@ -81,6 +81,35 @@ struct UserImportTests {
     }
   }
 
+  @Test("anchors of new users hold from the beginning, those of others as early as may be; wrong ones are refused")
+  func anchors() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["u1", "u2"] { try await queue.addUser(user) }
+      _ = try await queue.create([Ask("u1")])
+      let files = try TemporaryFolder()
+      try files.write("user,anchor\nu1,15\nu2,\nu3,31\nu4,1\nu5,32\nu6,x\n", to: "users.csv")
+      let rehearsed = await queue.control("users", "import", files.path("users.csv"), "--dry-run")
+      #expect(
+        rehearsed.lines == [
+          "would update u1 (line 2): anchor", "unchanged u2 (line 3)", "would create u3 (line 4)",
+          "would create u4 (line 5)", "refused u5 (line 6): The anchor is not a day from 1 to 31.",
+          "refused u6 (line 7): Its anchor is not a day from 1 to 31.", "Nothing was changed.",
+        ])
+      #expect(await queue.control("users", "import", files.path("users.csv")).code == .refused)
+      #expect(
+        try await queue.texts(
+          """
+          SELECT format('%s %s %s', user_ref, anchors[1] & 31, anchors[1] / 32 - analysis.period_of(now(), zone))
+          FROM analysis.account WHERE anchors[1] > 32
+          UNION ALL SELECT format('%s %s', user_ref, anchors::text) FROM analysis.account WHERE anchors[1] < 32
+          ORDER BY 1
+          """) == ["u1 15 1", "u3 {31}"])
+      #expect(try await queue.entries().map { "\($0.action) \($0.object)" } == ["set_period user:1"])
+      try files.write("user,anchor\nu1,15\nu3,31\nu4,1\n", to: "again.csv")
+      #expect(await queue.control("users", "import", files.path("again.csv")).code == .nothingToDo)
+    }
+  }
+
   @Test("an unknown column is refused by name with what was meant, and so is a table without users")
   func columns() async throws {
     let files = try TemporaryFolder()

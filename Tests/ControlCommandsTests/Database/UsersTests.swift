@@ -1,3 +1,4 @@
+import Administration
 import CommandLineTool
 import QueueTestSupport
 import TestSupport
@@ -53,6 +54,33 @@ struct UsersTests {
       #expect(zone.output == #"{"user":"u1","zone":"Europe/Berlin","from":null}"# + "\n")
       let shown = await control("users", "show", "u1")
       #expect(shown.output.contains("plan       Premium (premium)\nzone       Europe/Berlin\n"))
+    }
+  }
+
+  @Test("a user with an anchor, and another one later; what has begun is refused, what changes nothing is code 5")
+  func anchors() async throws {
+    try await withQueue { (queue) async throws in
+      let control = queue.control
+      #expect(await control("users", "add", "u1", "--anchor", "15", "--zone", "Asia/Jakarta").code == .done)
+      let shown = await control("users", "show", "u1")
+      #expect(shown.output.contains("anchor     15\n"), "\(shown.output)")
+      #expect(shown.output.contains("-15T00:00:00+07:00\nresets     "), "\(shown.output)")
+      #expect(await control("users", "set-period", "u1", "--anchor", "15").code == .nothingToDo)
+      _ = try await queue.create([Ask("u1")])
+      let month = try await queue.texts(
+        "SELECT analysis.period_text(analysis.period_at(now(), zone, anchors)) FROM analysis.account")[0]
+      let refused = await control("users", "set-period", "u1", "--anchor", "31", "--from", month)
+      #expect(refused.code == .refused)
+      #expect(refused.messages.contains("months until \(month) have begun"), "\(refused.messages)")
+      let set = await control("users", "set-period", "u1", "--anchor", "1", "--reason", "asked for", "--json")
+      #expect(set.code == .done)
+      #expect(set.output.contains(#""anchor":1,"#) && set.output.contains(#""changed":true"#))
+      #expect(await control("users", "show", "u1").output.contains("anchor     15, from 20"))
+      #expect(await control("users", "set-period", "u2", "--anchor", "2").code == .refused)
+      #expect(
+        try await queue.entries().map { "\($0.action) \($0.object)" } == [
+          "set_period user:1", "set_period user:1",
+        ])
     }
   }
 

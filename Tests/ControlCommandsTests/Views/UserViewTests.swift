@@ -40,7 +40,8 @@ struct UserViewTests {
         == [
           #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","clinic":null,"#,
           #""created_at":"2026-10-01T00:00:00.250Z","#,
-          #""plan":"free","plan_name":"Basic","month":"2026-10","limit":5,"used":3,"remaining":2,"analysed":2,"#,
+          #""plan":"free","plan_name":"Basic","month":"2026-10","anchor":null,"month_from":null,"#,
+          #""next_reset":null,"next_anchor":null,"next_anchor_from":null,"limit":5,"used":3,"remaining":2,"analysed":2,"#,
           #""open":1,"refunded":1,"refused":2,"plans":[{"plan":"free","from":null}],"profile":null,"picture":null}"#,
         ].joined())
   }
@@ -65,6 +66,60 @@ struct UserViewTests {
         #""profile":{"name":"N","email":"n@example.org","birthday":"1980-05-31","address":"Street 1","gender":"x","#
           + #""endpoint_subscription":"premium","endpoint_count":4,"#
           + #""last_reset":null,"photo_host":null,"updated_at":"2026-10-01T00:00:00.250Z"},"picture":null}"#))
+  }
+
+  @Test("from when until when the month is, and the anchor where it is or will be another than the last day")
+  func period() throws {
+    var user = try detail()
+    let (from, until) = (
+      LocalTime(microseconds: 1_789_405_200_000_000, local: 1_789_430_400_000_000),
+      LocalTime(microseconds: 1_791_997_200_000_000, local: 1_792_022_400_000_000)
+    )
+    user.present = UserPeriod(month: try Fixed.month(), anchor: 15, from: from, until: until, next: nil)
+    #expect(
+      Fixed.text(user).contains(
+        """
+        month      2026-10
+        from       2026-09-15T00:00:00+07:00
+        resets     2026-10-15T00:00:00+07:00
+        anchor     15
+        limit      5
+
+        """))
+    #expect(
+      Fixed.json(user).contains(
+        #""month":"2026-10","anchor":15,"month_from":"2026-09-15T00:00:00+07:00","#
+          + #""next_reset":"2026-10-15T00:00:00+07:00","next_anchor":null,"next_anchor_from":null,"#))
+    user.present = UserPeriod(
+      month: try Fixed.month(), anchor: 1, from: from, until: until,
+      next: .init(from: try Fixed.month(), anchor: 31))
+    #expect(Fixed.text(user).contains("anchor     1, from 2026-10 on 31\n"))
+    user.present = UserPeriod(month: try Fixed.month(), anchor: 1, from: from, until: until, next: nil)
+    #expect(!Fixed.text(user).contains("anchor"))
+  }
+
+  @Test("an anchor that was set, and how long the first month of it is")
+  func anchor() throws {
+    func text(_ days: Int, isChanged: Bool = true) throws -> String {
+      let start = LocalTime(microseconds: 1_790_812_800_000_000, local: 1_790_812_800_000_000)
+      let end = 1_790_812_800_000_000 + Int64(days) * 86_400_000_000
+      return Fixed.text(
+        UsersSetPeriodResponse(
+          user: "u1", anchor: 15,
+          change: AnchorChange(
+            from: try Fixed.month(), isChanged: isChanged, month: try Fixed.month(), start: start,
+            end: LocalTime(microseconds: end, local: end))))
+    }
+    #expect(
+      try text(14) == """
+        anchor of u1: 15 from 2026-10
+        2026-10 is 2026-10-01 to 2026-10-15: 14 days, which is shorter than a month
+
+        """)
+    #expect(try text(31).hasSuffix("2026-10-01 to 2026-11-01: 31 days\n"))
+    #expect(try text(45).hasSuffix(": 45 days, which is longer than a month\n"))
+    #expect(try text(1).hasSuffix(": 1 day, which is shorter than a month\n"))
+    #expect(try text(14, isChanged: false) == "anchor of u1 is 15 already\n")
   }
 
   @Test("a page of users")

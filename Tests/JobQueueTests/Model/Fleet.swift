@@ -11,7 +11,10 @@ struct Fleet {
   struct Member {
     let reference: String
     let plan: String
+    /// From the beginning on.
     let months: Months
+    /// On which day they end; nil for those of the calendar.
+    let anchor: Int?
   }
 
   /// What a worker once claimed. It is remembered for ever: a worker may come back with it at any time.
@@ -56,9 +59,11 @@ struct Fleet {
     mood = FleetMood.allCases.randomElement(using: &random) ?? .usual
     workers = Int64.random(in: 1...4, using: &random)
     members = (0..<Int.random(in: 1...4, using: &random)).map { number in
-      Member(
+      let anchor = Bool.random(using: &random) ? Months.days.randomElement(using: &random) : nil
+      let months = months[Int.random(in: 0..<months.count, using: &random)]
+      return Member(
         reference: "user-\(number)", plan: Self.plans[Int.random(in: 0..<3, using: &random)],
-        months: months[Int.random(in: 0..<months.count, using: &random)])
+        months: anchor.map { months.ending(on: $0) } ?? months, anchor: anchor)
     }
   }
 
@@ -230,6 +235,13 @@ struct Fleet {
   }
 
   private func changePlan(at now: Time, using random: inout SeededGenerator) -> QueueOperation {
+    if Int.random(in: 0..<3, using: &random) == 0 {
+      let member = members[Int.random(in: members.indices, using: &random)]
+      let from = member.months.label(at: now) + Int16.random(in: -1...3, using: &random)
+      return .setAnchor(
+        user: member.reference, Months.days[Int.random(in: Months.days.indices, using: &random)],
+        from: Bool.random(using: &random) ? from : nil)
+    }
     let from = now + [0, 1, 60_000, -86_400_000, 86_400_000][Int.random(in: 0..<5, using: &random)]
     let plan = Self.plans[Int.random(in: 0..<3, using: &random)]
     if Bool.random(using: &random) {

@@ -60,6 +60,9 @@ extension QueueModel {
     for (lane, clock) in clocks {
       lines.insert("clock \(lane) \(clock.now) \(clock.scanFrom) \(clock.staged) \(clock.turn)")
     }
+    for user in users.values where !user.months.changes.isEmpty {
+      lines.insert("anchors of \(user.reference): \(user.months.changes.joined(separator: ", "))")
+    }
     for (key, job) in keys { lines.insert("key \(key.user) \(job.job) \(job.period)") }
     return lines
   }

@@ -22,7 +22,7 @@ struct QueueModel {
   struct User {
     let number: Int64
     let reference: String
-    let months: Months
+    var months: Months
     /// Names of plans, in the order of their moments.
     var plans: [Dated<String>]
   }
@@ -187,6 +187,18 @@ struct QueueModel {
     users[number] = User(
       number: number, reference: reference, months: months, plans: [Dated(from: .min, value: plan)])
     numbers[reference] = number
+  }
+
+  /// Has a user's months end on a day from one on that has not begun and has nothing counted in it; nil for the first
+  /// such. Answers from which on, nil where it is refused. Who has nothing counted has it from the beginning.
+  mutating func setAnchor(_ reference: String, _ day: Int, from: Int16?) -> Int16? {
+    guard let number = numbers[reference], var user = users[number] else { return nil }
+    let counted = usage.filter { $0.key.user == number && $0.value != Usage() }.map(\.key.period)
+    let first = from == nil && counted.isEmpty ? 0 : max(user.months.label(at: now), counted.max() ?? 0) + 1
+    guard (from ?? first) >= first else { return nil }
+    user.months = user.months.ending(on: day, from: from ?? first)
+    users[number] = user
+    return from ?? first
   }
 
   mutating func setPlan(_ reference: String, _ plan: String, from: Time) {

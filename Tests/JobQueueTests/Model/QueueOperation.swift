@@ -20,6 +20,7 @@ enum QueueOperation {
   case sweep
   case setPlan(user: String, String, from: Time)
   case setLimit(plan: String, Int?, from: Time)
+  case setAnchor(user: String, Int, from: Int16?)
   case advance(Time)
 }
 
@@ -71,6 +72,8 @@ extension QueueModel {
     case .sweep: return .count(sweep())
     case .setPlan(let user, let plan, let from): setPlan(user, plan, from: from)
     case .setLimit(let plan, let limit, let from): setLimit(plan, limit, from: from)
+    case .setAnchor(let user, let day, let from):
+      return .count(Int(setAnchor(user, day, from: from) ?? -1))
     case .advance(let time): now += time
     }
     return .nothing

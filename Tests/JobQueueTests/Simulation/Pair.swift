@@ -24,7 +24,8 @@ struct Pair {
         "UPDATE analysis.setting SET value = '\(most)' WHERE name = 'max_waiting_per_user'")
     }
     for member in fleet.members {
-      try await queue.addUser(member.reference, plan: member.plan, zone: member.months.zone)
+      try await queue.addUser(
+        member.reference, plan: member.plan, zone: member.months.zone, anchor: member.anchor)
       let number = try await queue.number(
         "SELECT user_id FROM analysis.account WHERE user_ref = $1", [.text(member.reference)])
       model.addUser(Int64(number), member.reference, plan: member.plan, months: member.months)

@@ -36,16 +36,18 @@ struct PeriodDifferentialTests {
     }
   }
 
-  @Test("a moment counts in the month that the zone's calendar shows, and months begin where it begins them")
-  func months() async throws {
+  @Test(
+    "a moment counts in the month that the zone's calendar shows, and months begin where it begins them",
+    arguments: Months.days)
+  func months(anchor: Int) async throws {
     var random = SeededGenerator(seed: try SimulationSeeds.chosen()?.lowerBound ?? 1)
     let files = try await ZoneFiles(of: Self.zones)
     let months = try await files.months()
     var moments: [ZoneFiles.Moment] = []
     for zone in Self.zones {
-      let months = try #require(months[zone])
+      let months = try #require(months[zone]).ending(on: anchor)
       for _ in 0..<200 {
-        moments.append(.init(zone: zone, time: Self.moment(months, using: &random)))
+        moments.append(.init(zone: zone, time: Self.moment(months, using: &random), anchor: anchor))
       }
     }
     let (asked, inZones) = (moments.map(\.time), moments.map(\.zone))
@@ -56,26 +58,30 @@ struct PeriodDifferentialTests {
         """
         SELECT format('%s in %s is %s, not %s', to_timestamp(m / 1000.0), z, p, e)
         FROM unnest($1::bigint[], $2::text[], $3::smallint[]) u(m, z, e)
-        CROSS JOIN LATERAL (SELECT analysis.period_of(to_timestamp(m / 1000.0), z) AS p) o
+        CROSS JOIN LATERAL (
+          SELECT analysis.period_at(to_timestamp(m / 1000.0), z, nullif($4::int[], '{1}')) AS p) o
         -- The same month must begin at or before the moment, and the next after it.
-        WHERE p <> e OR analysis.period_start(p, z) > to_timestamp(m / 1000.0)
-           OR analysis.period_start((p + 1)::smallint, z) <= to_timestamp(m / 1000.0)
-        """, [.array(asked), .array(inZones), .array(labels)])
+        WHERE p <> e OR analysis.period_begins(p, z, $4) > to_timestamp(m / 1000.0)
+           OR analysis.period_ends(p, z, $4) <= to_timestamp(m / 1000.0)
+           OR $4 = '{1}' AND (
+             analysis.period_of(to_timestamp(m / 1000.0), z) <> p
+               OR analysis.period_start(p, z) <> analysis.period_begins(p, z, NULL))
+        """, [.array(asked), .array(inZones), .array(labels), .array([Int32(anchor)])])
       #expect(wrong == [])
     }
   }
 
-  @Test("each month begins at the first moment that the zone's calendar counts to it")
-  func starts() async throws {
+  @Test("each month begins at the first moment that the zone's calendar counts to it", arguments: Months.days)
+  func starts(anchor: Int) async throws {
     let months = try await ZoneFiles(of: Self.zones).months()
     var labels: [Int16] = []
     var zones: [String] = []
     var expected: [Int64] = []
     for zone in Self.zones {
-      let months = try #require(months[zone])
+      let months = try #require(months[zone]).ending(on: anchor)
       // The months in which clocks change somewhere near the first, and one in which they do not.
       for year in Self.years(of: zone) {
-        for month in [1, 3, 4, 10, 11] {
+        for month in [1, 2, 3, 4, 10, 11] {
           let label = Int16(year * 12 + month - 1)
           labels.append(label)
           zones.append(zone)
@@ -89,9 +95,9 @@ struct PeriodDifferentialTests {
         """
         SELECT format('%s in %s begins at %s, not %s', analysis.period_text(p), z, s, to_timestamp(e / 1000.0))
         FROM unnest($1::smallint[], $2::text[], $3::bigint[]) u(p, z, e)
-        CROSS JOIN LATERAL (SELECT analysis.period_start(p, z) AS s) o
+        CROSS JOIN LATERAL (SELECT analysis.period_begins(p, z, $4) AS s) o
         WHERE s <> to_timestamp(e / 1000.0)
-        """, [.array(asked), .array(inZones), .array(starts)])
+        """, [.array(asked), .array(inZones), .array(starts), .array([Int32(anchor)])])
       #expect(wrong == [])
     }
   }

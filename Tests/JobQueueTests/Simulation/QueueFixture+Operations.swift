@@ -45,6 +45,8 @@ extension QueueFixture {
       _ = try await pool.query(
         "SELECT analysis.set_plan_limit($1, $2, to_timestamp($3::bigint / 1000.0))",
         [.text(plan), .int32(limit.map { Int32($0) }), .int64(from)])
+    case .setAnchor(let user, let day, let from):
+      return .count(try await setAnchor(of: user, Int16(day), from: from))
     case .advance(let time): try await setClock(now + time)
     }
     return .nothing
@@ -58,6 +60,18 @@ extension QueueFixture {
       FROM analysis.scheduled WHERE lane % 4 = 3
       """)
     return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.int64(0), try $0.int64(1)) })
+  }
+
+  /// From which month on an anchor holds: 0 from the beginning, -1 where it is refused.
+  private func setAnchor(of user: String, _ day: Int16, from: Int16?) async throws -> Int {
+    do {
+      return try await number(
+        "SELECT coalesce(o_from, 0)::int FROM analysis.set_period(0::smallint, $1, $2, $3)",
+        [.text(user), .int16(day), .int16(from)])
+    } catch {
+      guard (error as? PostgreSQLError)?.sqlState == "22023" else { throw error }
+      return -1
+    }
   }
 
   /// All that the model knows too, a line for each fact, as ``QueueModel/lines`` writes it.
@@ -89,6 +103,9 @@ extension QueueFixture {
           FROM analysis.freed_place GROUP BY user_id, lane, source
         UNION ALL SELECT format('clock %s %s %s %s %s', lane, now_vt, scan_from, staged, turn_user) FROM analysis.lane_clock
         UNION ALL SELECT format('key %s %s %s', user_id, job_id, period) FROM analysis.idem
+        UNION ALL SELECT format('anchors of %s: %s', user_ref, (
+            SELECT string_agg(format('%s %s', e / 32, e & 31), ', ' ORDER BY e) FROM unnest(anchors) e))
+          FROM analysis.account WHERE anchors IS NOT NULL
         """))
   }
 }

@@ -27,10 +27,11 @@ struct Billing {
   let queue: QueueFixture
 
   /// Adds a user of the clinic with the plan `basic`.
-  func add(_ user: String, zone: String) async throws {
+  func add(_ user: String, zone: String, anchor: Int = 1) async throws {
     try await queue.execute(
       """
       SELECT analysis.add_user(0::smallint, '\(user)', 'basic', '\(zone)', NULL, NULL);
+      SELECT analysis.set_period(0::smallint, '\(user)', \(anchor)::smallint, NULL);
       SELECT analysis.assign_clinic(0::smallint, '\(user)', 'north');
       UPDATE analysis.account SET created_at = '2026-01-01' WHERE user_ref = '\(user)';
       """)
@@ -53,7 +54,7 @@ struct Billing {
       try await queue.execute(
         """
         WITH meant AS (
-          SELECT user_id, analysis.period_of('\(moment)', zone) AS period FROM analysis.account
+          SELECT user_id, analysis.period_at('\(moment)', zone, anchors) AS period FROM analysis.account
           WHERE user_ref = '\(user)'),
         counted AS (
           INSERT INTO analysis.usage AS u (shard, user_id, period, used) SELECT 0, user_id, period, 1 FROM meant

@@ -1,4 +1,10 @@
--- Months of accounts: calendar months in an IANA zone, half open, as labels (year * 12 + month - 1).
+-- Months of accounts: half open periods in an IANA zone, with labels (year * 12 + month - 1).
+--
+-- The periods of most accounts are calendar months. One with an anchor, a day from 2 to 31, has periods that
+-- end at midnight of that day, or of the month's last day where that is earlier, and are labelled by the month
+-- in which they end: with anchor 15 the period 2026-10 is from 15 September until 15 October. Anchor 1 is the
+-- calendar month. Each end is found from the anchor that holds for its label, never from another end, and a
+-- period begins where the one before ends. So every moment has one label, also where the anchor changes.
 
 CREATE OR REPLACE FUNCTION analysis.period_of(p_at timestamptz, p_zone text) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -31,6 +37,55 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 COMMENT ON FUNCTION analysis.period_start IS
   'Answers the moment at which a month begins in a time zone.';
+
+-- The anchor of a label. Anchors are in the account: NULL, or the labels from which on they hold, each times
+-- 32 plus the day, in order.
+CREATE OR REPLACE FUNCTION analysis.anchor_at(p_period smallint, p_anchors int[]) RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(p_anchors[width_bucket(p_period * 32 + 31, p_anchors)] & 31, 1)::smallint
+$$;
+
+-- The first day that is no longer in a period.
+CREATE OR REPLACE FUNCTION analysis.period_end_day(p_period smallint, p_anchors int[]) RETURNS date
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN m.anchor = 1 THEN m.next ELSE least(m.first + m.anchor, m.next) - 1 END
+  FROM (
+    SELECT analysis.anchor_at(p_period, p_anchors)::int AS anchor,
+      make_date(p_period / 12, p_period % 12 + 1, 1) AS first,
+      make_date((p_period + 1) / 12, (p_period + 1) % 12 + 1, 1) AS next) m
+$$;
+
+-- The first moment that is no longer in a period: where that day begins.
+CREATE OR REPLACE FUNCTION analysis.period_ends(p_period smallint, p_zone text, p_anchors int[])
+RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT analysis.day_start(analysis.period_end_day(p_period, p_anchors), p_zone)
+$$;
+
+-- The first moment of a period: where the one before ends.
+CREATE OR REPLACE FUNCTION analysis.period_begins(p_period smallint, p_zone text, p_anchors int[])
+RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT analysis.period_ends((p_period - 1)::smallint, p_zone, p_anchors)
+$$;
+
+-- The label of a moment's period where there are anchors: that of the calendar month, or from that label's end
+-- on the next.
+CREATE OR REPLACE FUNCTION analysis.anchored_period(p_at timestamptz, p_zone text, p_anchors int[])
+RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (m.label + (p_at >= analysis.period_ends(m.label, p_zone, p_anchors))::int)::smallint
+  FROM (SELECT analysis.period_of(p_at, p_zone) AS label OFFSET 0) m
+$$;
+
+-- The label of a moment's period. Without anchors it is one comparison more than period_of, and becomes a part
+-- of the statement that asks.
+CREATE OR REPLACE FUNCTION analysis.period_at(p_at timestamptz, p_zone text, p_anchors int[])
+RETURNS smallint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN p_anchors IS NULL THEN analysis.period_of(p_at, p_zone)
+    ELSE analysis.anchored_period(p_at, p_zone, p_anchors) END
+$$;
 
 CREATE OR REPLACE FUNCTION analysis.period_text(p_period smallint) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

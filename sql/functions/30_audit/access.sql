@@ -68,7 +68,13 @@ BEGIN
   PERFORM analysis.require_reading('export', 'user:' || p_user_id, p_export);
   RETURN (SELECT jsonb_build_object(
     'user', a.user_ref, 'number', a.user_id, 'zone', a.zone, 'added_at', a.created_at, 'erased_at',
-    a.erased_at,
+    a.erased_at, 'anchors', (
+      SELECT coalesce(
+        jsonb_agg(
+          jsonb_build_object(
+            'anchor', e & 31, 'from', CASE WHEN e >= 32 THEN analysis.period_text((e / 32)::smallint) END)
+          ORDER BY e), '[]')
+      FROM unnest(a.anchors) e),
     'clinic', (SELECT c.name FROM analysis.clinic c WHERE c.id = a.clinic_id),
     'profile', (
       SELECT to_jsonb(p) - '{shard,user_id}'::text[] FROM analysis.profile p

@@ -124,6 +124,106 @@ END $$;
 COMMENT ON FUNCTION analysis.set_zone IS
   'Sets the time zone in which a user''s months are counted.';
 
+-- Gives an account an anchor from a label on. A period that has begun keeps its boundaries, and so does every
+-- label that something was counted under, such as a job that is to run later: the anchor holds from the first
+-- label after these, or from p_from, which is refused where it is earlier. Of an account that has used nothing
+-- and stands in no statement all periods are changed. An anchor that was to come from there on is replaced.
+--
+-- The caller has locked the account. The user's counters are locked here, so that a submit has its label
+-- before, or looks at the account again.
+CREATE OR REPLACE FUNCTION analysis.change_anchor(
+  p_shard smallint, p_user_id bigint, p_day smallint, p_from smallint, OUT o_from smallint,
+  OUT o_changed boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_account analysis.account;
+  v_counted smallint;                  -- the last label that something was counted under
+  v_first smallint;                    -- the earliest label from which on it may hold
+  v_anchors int[];
+BEGIN
+  PERFORM analysis.lock_months(p_shard, p_user_id);
+  SELECT a.* INTO v_account FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id;
+  v_counted := (
+    SELECT max(u.period) FROM analysis.usage u
+    WHERE u.shard = p_shard AND u.user_id = p_user_id AND (u.used, u.refunded, u.refused) <> (0, 0, 0));
+  v_first := greatest(
+    v_counted, analysis.period_at(clock_timestamp(), v_account.zone, v_account.anchors)) + 1;
+  IF p_from IS NULL AND v_counted IS NULL
+     AND NOT EXISTS (
+       SELECT FROM (SELECT max(s.period) AS period FROM analysis.statement s WHERE s.report = 'usage') c
+       WHERE v_account.created_at
+         < analysis.period_ends(c.period::smallint, v_account.zone, v_account.anchors)) THEN
+    v_first := 0;
+  END IF;
+  PERFORM analysis.require_argument(
+    (p_from >= v_first) IS NOT FALSE,
+    format(
+      'the user''s months until %s have begun, or something is counted in them: they keep their days, so name a '
+      'later one', analysis.period_text((v_first - 1)::smallint)));
+  o_from := coalesce(p_from, v_first);
+  -- What was to come from there on goes, and the same anchor is not given again.
+  v_anchors := ARRAY(SELECT e FROM unnest(v_account.anchors) e WHERE e / 32 < o_from ORDER BY e);
+  IF analysis.anchor_at(o_from, v_anchors) <> p_day THEN
+    v_anchors := v_anchors || (o_from * 32 + p_day)::int;
+  END IF;
+  PERFORM analysis.require_argument(
+    cardinality(v_anchors) <= 1000, 'the anchor of a user is changed at most 1000 times');
+  v_anchors := nullif(v_anchors, '{}');
+  o_changed := v_anchors IS DISTINCT FROM v_account.anchors;
+  IF o_changed THEN
+    UPDATE analysis.account a SET anchors = v_anchors WHERE a.shard = p_shard AND a.user_id = p_user_id;
+  END IF;
+END $$;
+
+-- Sets the day of the month on which a user's periods end (1: calendar months), from a label on; p_from NULL:
+-- as early as may be. Answers from which label on it holds (NULL: from the beginning), whether anything was
+-- changed, and the first period of it that is not over, by the clocks of the user's zone too. No row: there is
+-- no such user, or none whom the caller sees.
+CREATE OR REPLACE FUNCTION analysis.set_period(
+  p_shard smallint, p_user text, p_anchor smallint, p_from smallint)
+RETURNS TABLE (
+  o_from smallint, o_changed boolean, o_period smallint, o_starts timestamptz, o_ends timestamptz,
+  o_starts_local timestamp, o_ends_local timestamp)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET lock_timeout = '5s' AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_now timestamptz;
+  v_user bigint;
+BEGIN
+  PERFORM analysis.require_argument(p_anchor BETWEEN 1 AND 31, 'an anchor is a day from 1 to 31');
+  PERFORM analysis.require_argument(
+    (p_from BETWEEN 24000 AND 32399) IS NOT FALSE, 'a month is of the years 2000 to 2699');
+  PERFORM analysis.refuse_repeatable_read();
+  SELECT a.user_id INTO v_user FROM analysis.account a
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL
+    AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)) FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  SELECT c.o_from, c.o_changed INTO o_from, o_changed
+  FROM analysis.change_anchor(p_shard, v_user, p_anchor, p_from) c;
+  v_now := clock_timestamp();
+  IF o_changed THEN
+    PERFORM analysis.audit_add(
+      'set_period', 'user:' || v_user,
+      jsonb_strip_nulls(jsonb_build_object(
+        'anchor', p_anchor, 'from', CASE WHEN o_from > 0 THEN analysis.period_text(o_from) END)));
+  END IF;
+  RETURN QUERY
+  SELECT CASE WHEN o_from > 0 THEN o_from END, o_changed, m.period, b.starts, b.ends,
+    timezone(a.zone, b.starts), timezone(a.zone, b.ends)
+  FROM analysis.account a
+  CROSS JOIN LATERAL (
+    SELECT greatest(o_from, analysis.period_at(v_now, a.zone, a.anchors)) AS period OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT analysis.period_begins(m.period, a.zone, a.anchors) AS starts,
+      analysis.period_ends(m.period, a.zone, a.anchors) AS ends OFFSET 0) b
+  WHERE a.shard = p_shard AND a.user_id = v_user;
+END $$;
+COMMENT ON FUNCTION analysis.set_period IS
+  'Sets the day of the month on which a user''s periods end, from a month on.';
+
 -- Keeps what the backend says of a user: what it leaves out stays as it was. Of one who was erased
 -- meanwhile nothing is kept.
 CREATE OR REPLACE FUNCTION analysis.save_profile(

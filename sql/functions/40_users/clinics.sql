@@ -279,7 +279,8 @@ $$;
 COMMENT ON FUNCTION analysis.list_clinics IS
   'Answers the clinics with the number of their users.';
 
--- What the users of each clinic have used of the running month, by UTC: the 100 clinics that have used most.
+-- What the users of each clinic have used of the running month, by UTC, and those with anchors of their present
+-- period: the 100 clinics that have used most.
 -- Of users whom the caller does not see nothing is counted.
 CREATE OR REPLACE FUNCTION analysis.clinic_usage()
 RETURNS TABLE (
@@ -296,7 +297,9 @@ BEGIN
   LEFT JOIN (
     SELECT a.clinic_id, count(*) AS users, sum(u.used) AS used, sum(u.refused) AS refused
     FROM analysis.account a
-    LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = v_period
+    LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id
+      AND u.period = CASE WHEN a.anchors IS NULL THEN v_period
+        ELSE analysis.period_at(clock_timestamp(), a.zone, a.anchors) END
     WHERE a.clinic_id IS NOT NULL AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen))
     GROUP BY a.clinic_id) n ON n.clinic_id = c.id
   ORDER BY 3 DESC, c.name COLLATE "C"

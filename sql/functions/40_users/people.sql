@@ -16,8 +16,9 @@ LANGUAGE sql STABLE AS $$
           THEN p_text END AS text) g) m) p
 $$;
 
--- What users have and what they are given: members `user`, `plan`, `zone`, `clinic`, `name`, `email`,
--- `birthday`, `address`, `gender`, `photo`, `subscription`, `count` and `last_reset` (in seconds since 1970).
+-- What users have and what they are given: members `user`, `plan`, `zone`, `anchor`, `clinic`, `name`,
+-- `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` and `last_reset` (in seconds since
+-- 1970). The anchor that a user has is the last one, also where it is still to come.
 -- A member that is not there leaves what is known as it is; an empty text of a person's own removes it. Each
 -- row has what the user would have then, why it is refused (NULL: it is not), and what would change; of a
 -- photo's address only that it does. A user who is not there has no number, and the free plan where none is
@@ -35,7 +36,7 @@ BEGIN
     SELECT g.i::int AS i, r.*
     FROM jsonb_array_elements(p_users) WITH ORDINALITY g(value, i)
     CROSS JOIN LATERAL jsonb_to_record(g.value) AS r(
-      "user" text, plan text, zone text, clinic text, name text, email text, birthday text, address text,
+      "user" text, plan text, zone text, anchor int, clinic text, name text, email text, birthday text, address text,
       gender text, photo text, subscription text, count int, last_reset double precision)),
   -- The server reads all its files to answer this: it is asked only where a zone is new for a user.
   zones AS MATERIALIZED (
@@ -60,6 +61,7 @@ BEGIN
         WHEN g.zone IS NOT NULL AND g.zone IS DISTINCT FROM a.zone
              AND NOT EXISTS (SELECT FROM zones z WHERE z.name = g.zone)
           THEN format('There is no time zone %s.', left(g.zone, 60))
+        WHEN g.anchor NOT BETWEEN 1 AND 31 THEN 'The anchor is not a day from 1 to 31.'
         WHEN g.clinic IS NOT NULL AND c.id IS NULL THEN format('There is no clinic %s.', left(g.clinic, 100))
         WHEN length(g.name) > 200 THEN 'The name has more than 200 characters.'
         WHEN length(g.email) > 320 THEN 'The e-mail address has more than 320 characters.'
@@ -76,6 +78,7 @@ BEGIN
       END AS reason,
       h.plan_id AS had_plan, coalesce(n.id, h.plan_id) AS plan_id,
       a.zone AS had_zone, coalesce(g.zone, a.zone, analysis.setting_value('zone')) AS zone,
+      a.anchor AS had_anchor, coalesce(g.anchor, a.anchor) AS anchor,
       a.clinic_id AS had_clinic, coalesce(c.id, a.clinic_id) AS clinic_id,
       p.name AS had_name, nullif(coalesce(g.name, p.name), '') AS name,
       p.email AS had_email, nullif(coalesce(g.email, p.email), '') AS email,
@@ -92,7 +95,9 @@ BEGIN
            ELSE p.last_reset END AS last_reset
     FROM given g
     LEFT JOIN LATERAL (
-      SELECT k.user_id, k.zone, k.clinic_id, k.erased_at FROM analysis.account k
+      SELECT k.user_id, k.zone, k.clinic_id, k.erased_at,
+        coalesce(k.anchors[cardinality(k.anchors)] & 31, 1) AS anchor
+      FROM analysis.account k
       WHERE k.shard = p_shard AND k.user_ref = g."user" OFFSET 0) a ON true
     LEFT JOIN LATERAL (
       SELECT l.plan_id FROM analysis.limit_of(p_shard, a.user_id, p_now) l OFFSET 0) h ON true
@@ -114,14 +119,15 @@ BEGIN
         (1, 'plan', (SELECT k.name FROM analysis.plan k WHERE k.id = f.had_plan),
           (SELECT k.name FROM analysis.plan k WHERE k.id = f.plan_id)),
         (2, 'zone', f.had_zone, f.zone),
-        (3, 'clinic', (SELECT k.name FROM analysis.clinic k WHERE k.id = f.had_clinic),
+        (3, 'anchor', f.had_anchor::text, f.anchor::text),
+        (4, 'clinic', (SELECT k.name FROM analysis.clinic k WHERE k.id = f.had_clinic),
           (SELECT k.name FROM analysis.clinic k WHERE k.id = f.clinic_id)),
-        (4, 'name', f.had_name, f.name), (5, 'email', f.had_email, f.email),
-        (6, 'birthday', to_char(f.had_birthday, 'YYYY-MM-DD'), to_char(f.birthday, 'YYYY-MM-DD')),
-        (7, 'address', f.had_address, f.address), (8, 'gender', f.had_gender, f.gender),
-        (9, 'photo', f.had_photo, f.photo_url), (10, 'subscription', f.had_subscription, f.subscription),
-        (11, 'count', f.had_count::text, f.count::text),
-        (12, 'last_reset', analysis.audit_time(f.had_reset), analysis.audit_time(f.last_reset))
+        (5, 'name', f.had_name, f.name), (6, 'email', f.had_email, f.email),
+        (7, 'birthday', to_char(f.had_birthday, 'YYYY-MM-DD'), to_char(f.birthday, 'YYYY-MM-DD')),
+        (8, 'address', f.had_address, f.address), (9, 'gender', f.had_gender, f.gender),
+        (10, 'photo', f.had_photo, f.photo_url), (11, 'subscription', f.had_subscription, f.subscription),
+        (12, 'count', f.had_count::text, f.count::text),
+        (13, 'last_reset', analysis.audit_time(f.had_reset), analysis.audit_time(f.last_reset))
       ) x(n, field, was, becomes)
     WHERE x.was IS DISTINCT FROM x.becomes) d;
 END $$;
@@ -129,7 +135,7 @@ END $$;
 -- Takes over what is said of up to 1,000 users of a shard (see judge_users), each named once: adds those who
 -- are not there, where p_add says so, and changes what differs. One that is refused does not stop the others.
 -- p_dry: says only what would become of them. An outcome is created, updated, unchanged or refused. The audit
--- has an entry for each plan and zone that users were given who were there before, and for each clinic.
+-- has an entry for each plan, zone and anchor that users were given who were there before, and for each clinic.
 -- Refused to who sees some clinics only.
 CREATE OR REPLACE FUNCTION analysis.import_users(
   p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)
@@ -155,12 +161,12 @@ BEGIN
       WHERE CASE WHEN jsonb_typeof(g.value) <> 'object' THEN true ELSE EXISTS (
         SELECT FROM jsonb_each(g.value) m
         WHERE CASE WHEN jsonb_typeof(m.value) = 'null' THEN false
-          WHEN m.key NOT IN ('count', 'last_reset') THEN jsonb_typeof(m.value) <> 'string'
+          WHEN m.key NOT IN ('anchor', 'count', 'last_reset') THEN jsonb_typeof(m.value) <> 'string'
           WHEN jsonb_typeof(m.value) <> 'number' THEN true
-          WHEN m.key = 'count' THEN m.value::numeric <> trunc(m.value::numeric)
+          WHEN m.key <> 'last_reset' THEN m.value::numeric <> trunc(m.value::numeric)
             OR m.value::numeric NOT BETWEEN -2147483648 AND 2147483647
           ELSE abs(m.value::numeric) > 1e15 END) END),
-    'an import has an object for each user: texts, and numbers as count (a whole one) and last_reset');
+    'an import has an object for each user: texts, and numbers as anchor, count (whole ones) and last_reset');
   -- It shows what users have, and changes it.
   PERFORM analysis.require_unrestricted();
   PERFORM analysis.refuse_repeatable_read();
@@ -178,12 +184,15 @@ BEGIN
   IF NOT p_dry THEN
     -- Two random UUIDs make the salt, as in add_user.
     WITH fresh AS MATERIALIZED (
-      SELECT j.user_ref, j.zone, j.plan_id
+      SELECT j.user_ref, j.zone, j.plan_id, (
+          SELECT nullif((c.value ->> 'is')::int, 1) FROM jsonb_array_elements(j.changes) c
+          WHERE c.value ->> 'field' = 'anchor') AS anchor
       FROM analysis.judge_users(p_shard, p_users, p_add, clock_timestamp()) j
       WHERE j.reason IS NULL AND j.user_id IS NULL),
     added AS (
-      INSERT INTO analysis.account AS a (shard, user_ref, zone, key_salt)
-      SELECT p_shard, f.user_ref, f.zone, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+      INSERT INTO analysis.account AS a (shard, user_ref, zone, key_salt, anchors)
+      SELECT p_shard, f.user_ref, f.zone, uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()),
+        CASE WHEN f.anchor IS NOT NULL THEN ARRAY[f.anchor] END
       FROM fresh f ORDER BY f.user_ref
       ON CONFLICT (shard, user_ref) DO NOTHING
       RETURNING a.user_id, a.user_ref),
@@ -213,6 +222,13 @@ BEGIN
       user_id bigint, reason text, zone text, clinic_id int, changes jsonb)
     WHERE a.shard = p_shard AND a.user_id = j.user_id AND j.reason IS NULL
       AND (j.changes @> '[{"field": "zone"}]' OR j.changes @> '[{"field": "clinic"}]');
+    PERFORM analysis.change_anchor(p_shard, j.user_id, j.anchor, NULL)
+    FROM (
+      SELECT r.user_id, (c.value ->> 'is')::smallint AS anchor
+      FROM jsonb_to_recordset(v_judged) AS r(user_id bigint, reason text, changes jsonb)
+      CROSS JOIN LATERAL jsonb_array_elements(r.changes) c
+      WHERE r.reason IS NULL AND c.value ->> 'field' = 'anchor'
+      ORDER BY r.user_id OFFSET 0) j;
     INSERT INTO analysis.profile (
       shard, user_id, name, email, birthday, address, gender, photo_url, backend_subscription, backend_count,
       last_reset, updated_at)
@@ -223,7 +239,7 @@ BEGIN
       photo_url text, subscription text, count int, last_reset timestamptz, changes jsonb)
     WHERE j.reason IS NULL AND EXISTS (
       SELECT FROM jsonb_array_elements(j.changes) c
-      WHERE c.value ->> 'field' <> ALL ('{plan,zone,clinic}'::text[]))
+      WHERE c.value ->> 'field' <> ALL ('{plan,zone,anchor,clinic}'::text[]))
     ORDER BY j.user_id
     ON CONFLICT (shard, user_id) DO UPDATE
       SET name = EXCLUDED.name, email = EXCLUDED.email, birthday = EXCLUDED.birthday,
@@ -233,13 +249,14 @@ BEGIN
 
     FOR v_action, v_detail, v_users IN
       SELECT CASE c.value ->> 'field' WHEN 'plan' THEN 'set_plan' WHEN 'zone' THEN 'set_zone'
-               ELSE 'assign_clinic' END,
+               WHEN 'anchor' THEN 'set_period' ELSE 'assign_clinic' END,
         CASE c.value ->> 'field' WHEN 'clinic' THEN jsonb_build_object('clinic', j.clinic_id)
+          WHEN 'anchor' THEN jsonb_build_object('anchor', (c.value ->> 'is')::int)
           ELSE jsonb_build_object(c.value ->> 'field', c.value -> 'is') END,
         array_agg(j.user_id ORDER BY j.user_id)
       FROM jsonb_to_recordset(v_judged) AS j(user_id bigint, reason text, clinic_id int, changes jsonb)
       CROSS JOIN LATERAL jsonb_array_elements(j.changes) c
-      WHERE j.reason IS NULL AND c.value ->> 'field' = ANY ('{plan,zone,clinic}'::text[])
+      WHERE j.reason IS NULL AND c.value ->> 'field' = ANY ('{plan,zone,anchor,clinic}'::text[])
       GROUP BY 1, 2 ORDER BY 1, 2
     LOOP
       PERFORM analysis.audit_add(

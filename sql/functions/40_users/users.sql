@@ -1,5 +1,5 @@
--- Reading users and plans. But for the list of users and their pictures each function runs with its caller's
--- rights.
+-- Reading users and plans. But for the list of users, their periods and pictures each function runs with its
+-- caller's rights.
 
 -- A page of one shard's users by the bytes of their references, so that pages of several shards can be put
 -- together. What the caller sees and what time it is are asked once, not for each user: a variable also lets
@@ -14,13 +14,13 @@ BEGIN
   RETURN QUERY
   SELECT a.user_ref, a.zone, p.name, l.monthly_limit, coalesce(u.used, 0), m.period
   FROM (
-    SELECT k.shard, k.user_id, k.user_ref, k.zone
+    SELECT k.shard, k.user_id, k.user_ref, k.zone, k.anchors
     FROM analysis.account k
     WHERE k.shard = p_shard AND k.user_ref > p_after COLLATE "C"
       AND (v_seen IS NULL OR k.clinic_id = ANY (v_seen))
     ORDER BY k.user_ref COLLATE "C"
     LIMIT least(p_limit, 100000)) a
-  CROSS JOIN LATERAL (SELECT analysis.period_of(v_now, a.zone) AS period OFFSET 0) m
+  CROSS JOIN LATERAL (SELECT analysis.period_at(v_now, a.zone, a.anchors) AS period OFFSET 0) m
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, v_now) l ON true
   LEFT JOIN analysis.plan p ON p.id = l.plan_id
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = m.period
@@ -29,6 +29,33 @@ END $$;
 COMMENT ON FUNCTION analysis.list_users IS
   'Answers a page of the users of one shard, by reference.';
 
+-- The present period of a user, by the clocks of the user's zone too, and the anchor by which it ends. Where
+-- another anchor comes after it: which, and the label from which on it holds. No row: there is no such user, or
+-- none whom the caller sees.
+CREATE OR REPLACE FUNCTION analysis.user_period(p_shard smallint, p_user text)
+RETURNS TABLE (
+  o_period smallint, o_anchor smallint, o_starts timestamptz, o_ends timestamptz, o_starts_local timestamp,
+  o_ends_local timestamp, o_next_from smallint, o_next_anchor smallint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN QUERY
+  SELECT m.period, analysis.anchor_at(m.period, a.anchors), b.starts, b.ends, timezone(a.zone, b.starts),
+    timezone(a.zone, b.ends), (n.next / 32)::smallint, (n.next & 31)::smallint
+  FROM analysis.account a
+  CROSS JOIN LATERAL (
+    SELECT analysis.period_at(clock_timestamp(), a.zone, a.anchors) AS period OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT analysis.period_begins(m.period, a.zone, a.anchors) AS starts,
+      analysis.period_ends(m.period, a.zone, a.anchors) AS ends OFFSET 0) b
+  CROSS JOIN LATERAL (
+    SELECT min(e) AS next FROM unnest(a.anchors) e WHERE e / 32 > m.period) n
+  WHERE a.shard = p_shard AND a.user_ref = p_user AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen));
+END $$;
+COMMENT ON FUNCTION analysis.user_period IS
+  'Answers from when until when a user''s present period is, and which anchor comes after it.';
+
 -- A user with the clinic, the plan in force and the present month's count. No row: there is no such user.
 CREATE OR REPLACE FUNCTION analysis.user_shown(p_shard smallint, p_user text)
 RETURNS TABLE (
@@ -36,10 +63,10 @@ RETURNS TABLE (
   o_limit int, o_period smallint, o_used int, o_refunded int, o_refused int, o_analysed int)
 LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT a.user_id, a.zone, c.name, a.created_at, p.name, p.display_name,
-    l.monthly_limit, m.period, u.o_used, u.o_refunded, u.o_refused, u.o_analysed
+    l.monthly_limit, m.o_period, u.o_used, u.o_refunded, u.o_refused, u.o_analysed
   FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_of(clock_timestamp(), a.zone) AS period) m
-  CROSS JOIN LATERAL analysis.month_of(a.shard, a.user_id, m.period) u
+  CROSS JOIN LATERAL analysis.user_period(a.shard, a.user_ref) m
+  CROSS JOIN LATERAL analysis.month_of(a.shard, a.user_id, m.o_period) u
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, clock_timestamp()) l ON true
   LEFT JOIN analysis.plan p ON p.id = l.plan_id
   LEFT JOIN analysis.clinic c ON c.id = a.clinic_id

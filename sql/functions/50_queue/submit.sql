@@ -148,9 +148,9 @@ BEGIN
                ELSE 'unknown_user' END END AS stranger
     FROM (SELECT DISTINCT t.user_ref, t.run_from FROM asked t WHERE t.sound) d
     LEFT JOIN LATERAL (
-      SELECT c.user_id, c.zone, c.key_salt FROM analysis.account c
+      SELECT c.user_id, c.zone, c.anchors, c.key_salt FROM analysis.account c
       WHERE c.shard = p_shard AND c.user_ref = d.user_ref AND c.erased_at IS NULL OFFSET 0) a ON true
-    CROSS JOIN LATERAL (SELECT analysis.period_of(d.run_from, a.zone) AS period OFFSET 0) f
+    CROSS JOIN LATERAL (SELECT analysis.period_at(d.run_from, a.zone, a.anchors) AS period OFFSET 0) f
     LEFT JOIN LATERAL (
       SELECT q.plan_id, q.monthly_limit, q.cost
       FROM analysis.limit_of(p_shard, a.user_id, d.run_from) q OFFSET 0) l ON true
@@ -204,6 +204,20 @@ BEGIN
       SELECT true AS is_there FROM analysis.account a
       WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.user_ref = g.user_ref AND a.erased_at IS NULL
       OFFSET 0) a ON true;
+  END IF;
+
+  --    Nor is a job labelled by an anchor that was replaced meanwhile. A change begins with a period to come,
+  --    so that it touches only what is to run later.
+  IF p_at IS NOT NULL AND EXISTS (
+    SELECT 1 FROM (
+      SELECT unnest(v_user) AS user_id, unnest(v_period) AS period, unnest(v_run_at) AS run_at) g
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.anchors IS NOT NULL
+        AND analysis.period_at(g.run_at, a.zone, a.anchors) <> g.period OFFSET 0) a
+    WHERE g.run_at IS NOT NULL) THEN
+    RAISE EXCEPTION 'the period of a user was changed while this submit waited'
+      USING ERRCODE = 'lock_not_available', HINT = 'Submit again.';
   END IF;
 
   -- 4. Idempotency, before everything that may refuse: a repeat is answered even when nothing new is

@@ -191,10 +191,10 @@ BEGIN
       SELECT generate_series(1, v_count) AS i, unnest(p_user) AS user_ref, unnest(p_kind) AS kind,
         unnest(p_key) AS key, unnest(p_sha256) AS sha256) t),
   known AS MATERIALIZED (
-    SELECT a.user_ref, a.user_id, a.key_salt, analysis.period_of(v_now, a.zone) AS period
+    SELECT a.user_ref, a.user_id, a.key_salt, analysis.period_at(v_now, a.zone, a.anchors) AS period
     FROM (SELECT DISTINCT t.user_ref FROM asked t) d
     CROSS JOIN LATERAL (
-      SELECT k.user_ref, k.user_id, k.key_salt, k.zone FROM analysis.account k
+      SELECT k.user_ref, k.user_id, k.key_salt, k.zone, k.anchors FROM analysis.account k
       WHERE k.shard = p_shard AND k.user_ref = d.user_ref AND k.erased_at IS NULL OFFSET 0) a),
   -- Most jobs of a month show other pictures, and are passed over before anything else is looked up.
   shown AS MATERIALIZED (

@@ -100,7 +100,7 @@ BEGIN
   SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost
   INTO v_user, v_salt, o_period, o_limit, v_cost
   FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_of(p_now, a.zone) AS period OFFSET 0) f
+  CROSS JOIN LATERAL (SELECT analysis.period_at(p_now, a.zone, a.anchors) AS period OFFSET 0) f
   CROSS JOIN LATERAL (
     SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
   CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m

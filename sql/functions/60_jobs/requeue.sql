@@ -84,7 +84,7 @@ BEGIN
   --    while this transaction is open.
   SELECT array_agg(d.job_id) FILTER (WHERE m.is_there), array_agg(d.period) FILTER (WHERE m.is_there),
          array_agg(d.user_id) FILTER (WHERE m.is_there),
-         array_agg(analysis.period_of(v_now, a.zone)) FILTER (WHERE m.is_there),
+         array_agg(analysis.period_at(v_now, a.zone, a.anchors)) FILTER (WHERE m.is_there),
          array_agg(l.monthly_limit) FILTER (WHERE m.is_there), array_agg(l.cost) FILTER (WHERE m.is_there),
          array_agg(d.job_id) FILTER (WHERE m.is_there IS NULL)
   INTO v_job, v_old, v_user, v_new, v_quota, v_cost, v_blind
@@ -93,7 +93,8 @@ BEGIN
     SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id
     FOR UPDATE) d
   CROSS JOIN LATERAL (
-    SELECT c.zone FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = d.user_id OFFSET 0) a
+    SELECT c.zone, c.anchors FROM analysis.account c
+    WHERE c.shard = p_shard AND c.user_id = d.user_id OFFSET 0) a
   CROSS JOIN LATERAL (
     SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l
   CROSS JOIN LATERAL (
@@ -189,7 +190,7 @@ BEGIN
   --    cancelled, or too long ago, lock nobody's month.
   SELECT array_agg(j.id ORDER BY j.id), array_agg(j.period ORDER BY j.id),
          array_agg(j.user_id ORDER BY j.id),
-         array_agg(analysis.period_of(v_now, a.zone) ORDER BY j.id),
+         array_agg(analysis.period_at(v_now, a.zone, a.anchors) ORDER BY j.id),
          array_agg(q.monthly_limit ORDER BY j.id), array_agg(q.cost ORDER BY j.id)
   INTO v_job, v_old, v_user, v_new, v_quota, v_cost
   FROM analysis.locate_of(p_shard, p_jobs, v_submitter) l
@@ -197,7 +198,8 @@ BEGIN
     SELECT k.id, k.period, k.user_id FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j
   CROSS JOIN LATERAL (
-    SELECT c.zone FROM analysis.account c WHERE c.shard = p_shard AND c.user_id = j.user_id OFFSET 0) a
+    SELECT c.zone, c.anchors FROM analysis.account c
+    WHERE c.shard = p_shard AND c.user_id = j.user_id OFFSET 0) a
   CROSS JOIN LATERAL (
     SELECT f.monthly_limit, f.cost FROM analysis.limit_of(p_shard, j.user_id, v_now) f OFFSET 0) q;
   BEGIN

@@ -156,7 +156,8 @@ $$;
 COMMENT ON FUNCTION analysis.queue_past IS
   'Answers how the queue was until now, in parts of equal length.';
 
--- What metrics show beside: how many submits the limits of the present month have refused, when the last
+-- What metrics show beside: how many submits the limits of the present month, by UTC, have refused (of a user
+-- with anchors: of the present period), when the last
 -- statement was closed, and how many webhooks are switched off. It reads the counters of all users: to be
 -- asked once a minute at most.
 CREATE OR REPLACE FUNCTION analysis.month_totals()
@@ -168,7 +169,10 @@ DECLARE
 BEGIN
   SELECT coalesce(sum(u.refused), 0) INTO o_refused
   FROM analysis.usage u
-  WHERE u.period = v_month AND u.refused > 0
+  JOIN analysis.account a ON a.shard = u.shard AND a.user_id = u.user_id
+  WHERE u.period IN (v_month - 1, v_month, v_month + 1, v_month + 2) AND u.refused > 0
+    AND u.period = CASE WHEN a.anchors IS NULL THEN v_month
+      ELSE analysis.period_at(clock_timestamp(), a.zone, a.anchors) END
     AND (v_seen IS NULL OR analysis.is_seen(v_seen, u.shard, u.user_id));
   SELECT max(s.closed_at) INTO o_closed_at
   FROM analysis.statement s;

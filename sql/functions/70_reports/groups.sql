@@ -7,8 +7,10 @@
 --
 -- All that is counted of a job stands under the day on which its unit was taken by the clocks of the user's
 -- zone, as in its segment: at the submit, at the time for which it was submitted, or when it was queued
--- again. After a change of the zone a unit may lie outside of its month by the new clocks: it counts with the
--- month's first or last day. So the days of a month have what the month has. Calls of a job that was queued
+-- again. After a change of the zone a unit may lie outside of its period by the new clocks: it counts with the
+-- period's first or last day. Where p_first and p_last are the first and last day of months, all is counted
+-- that these months' periods have, also what lies on days before; so the days of a month have what the month
+-- has. Of other days, what lies on them is counted, whatever its period. Calls of a job that was queued
 -- again in a later month are of the month and the day in which they were made. Jobs that were removed after
 -- their time are missing. p_clinic, p_user: as in usage_lines.
 CREATE OR REPLACE FUNCTION analysis.usage_groups(
@@ -47,6 +49,10 @@ BEGIN
   v_from := date_part('year', v_first) * 12 + date_part('month', v_first) - 1;
   v_to := date_part('year', v_last) * 12 + date_part('month', v_last) - 1;
   v_is_whole := date_part('day', v_first) = 1 AND date_part('day', v_last + 1) = 1;
+  -- Late days of a month may be of periods that end in the next.
+  IF NOT v_is_whole AND EXISTS (SELECT FROM analysis.account a WHERE a.anchors IS NOT NULL) THEN
+    v_to := v_to + 1;
+  END IF;
   RETURN QUERY
   WITH plans AS (
     SELECT h.shard, h.user_id, h.plan_id, h.valid_from,
@@ -84,8 +90,14 @@ BEGIN
         SELECT FROM analysis.job j WHERE j.shard = f.shard AND j.period = f.period AND j.id = f.job_id)),
   -- OFFSET 0: how few rows the days leave cannot be foreseen, so that they are joined before.
   placed AS (
-    SELECT u.*, least(greatest(timezone(a.zone, u.at)::date, make_date(u.period / 12, u.period % 12 + 1, 1)),
-        make_date((u.period + 1) / 12, (u.period + 1) % 12 + 1, 1) - 1) AS day,
+    SELECT u.*,
+      CASE WHEN a.anchors IS NULL
+        THEN least(greatest(timezone(a.zone, u.at)::date, make_date(u.period / 12, u.period % 12 + 1, 1)),
+          make_date((u.period + 1) / 12, (u.period + 1) % 12 + 1, 1) - 1)
+        ELSE least(
+          greatest(timezone(a.zone, u.at)::date,
+            analysis.period_end_day((u.period - 1)::smallint, a.anchors)),
+          analysis.period_end_day(u.period, a.anchors) - 1) END AS day,
       a.clinic_id, h.plan_id
     FROM units u
     JOIN analysis.account a ON a.shard = u.shard AND a.user_id = u.user_id

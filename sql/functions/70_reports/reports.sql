@@ -1,6 +1,7 @@
 -- What reports ask for in more than one place, and the closing of a month.
 
--- The moment at which a month may be closed: the grace after its end where it ends last on earth.
+-- The moment at which a month may be closed: the grace after its end where it ends last on earth. No user's
+-- period that is labelled by it ends later, whatever the anchor.
 CREATE OR REPLACE FUNCTION analysis.statement_due(p_period smallint) RETURNS timestamptz
 LANGUAGE sql STABLE AS $$
   SELECT analysis.period_start((p_period + 1)::smallint, 'Etc/GMT+12')
@@ -27,11 +28,12 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     coalesce(r.calls, 0) + coalesce(e.calls, 0),
     m.starts, timezone(a.zone, m.starts)
   FROM analysis.account a
-  -- Once a zone, not once a user: OFFSET 0 keeps the planner from moving it.
+  -- Once for a zone and its anchors, not for each user: OFFSET 0 keeps the planner from moving it.
   JOIN (
-    SELECT z.zone, analysis.period_start(p_period, z.zone) AS starts,
-      analysis.period_start((p_period + 1)::smallint, z.zone) AS ends
-    FROM (SELECT DISTINCT a.zone FROM analysis.account a) z OFFSET 0) m ON m.zone = a.zone
+    SELECT z.zone, z.anchors, analysis.period_begins(p_period, z.zone, z.anchors) AS starts,
+      analysis.period_ends(p_period, z.zone, z.anchors) AS ends
+    FROM (SELECT DISTINCT a.zone, coalesce(a.anchors, '{}') AS anchors FROM analysis.account a) z OFFSET 0) m
+    ON m.zone = a.zone AND m.anchors = coalesce(a.anchors, '{}')
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = p_period
   LEFT JOIN (
     SELECT f.shard, f.user_id, count(*) AS units FROM analysis.refund f
@@ -74,7 +76,7 @@ RETURNS TABLE (
 LANGUAGE sql STABLE AS $$
   SELECT c.period, a.shard, a.user_id, a.user_ref, a.zone, c.used - c.stated_used, c.over - c.stated_over,
     c.refunded - c.stated_refunded, c.refused - c.stated_refused,
-    analysis.period_start(c.period, a.zone), timezone(a.zone, analysis.period_start(c.period, a.zone))
+    s.starts, timezone(a.zone, s.starts)
   FROM (
     SELECT u.period, u.shard, u.user_id, n.used, u.refunded + coalesce(w.units, 0) AS refunded,
       u.refused::bigint AS refused,
@@ -98,6 +100,8 @@ LANGUAGE sql STABLE AS $$
     WHERE s.report = 'usage' AND s.period < p_period
   ) c
   JOIN analysis.account a ON a.shard = c.shard AND a.user_id = c.user_id
+  CROSS JOIN LATERAL (
+    SELECT analysis.period_begins(c.period, a.zone, a.anchors) AS starts OFFSET 0) s
   WHERE (c.used, c.over, c.refunded, c.refused)
     IS DISTINCT FROM (c.stated_used, c.stated_over, c.stated_refunded, c.stated_refused)
 $$;

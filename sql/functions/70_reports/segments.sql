@@ -1,24 +1,26 @@
--- The segments of a month: its parts with one plan, limit and price, by which a user is billed.
+-- The segments of a user's period: its parts with one plan, limit and price, by which a user is billed.
 --
 -- A unit belongs to the segment in which it was taken: at the submit, at the time for which the job was
 -- submitted, or when the job was queued again. Each job of the month that neither died nor was cancelled is a
 -- used unit; the counter of the month is as many (I4).
 
--- The segments of every plan in a month, in every zone that an account has.
-CREATE OR REPLACE FUNCTION analysis.plan_segments(p_period smallint)
+-- The segments of every plan in the periods of a label, one in every zone and by all anchors that an account
+-- has. Anchors of nobody are an empty list here, since two that are NULL are not equal.
+CREATE OR REPLACE FUNCTION analysis.period_segments(p_period smallint)
 RETURNS TABLE (
-  zone text, plan_id smallint, starts timestamptz, ends timestamptz, monthly_limit bigint, price numeric,
-  currency text)
+  zone text, anchors int[], plan_id smallint, starts timestamptz, ends timestamptz, monthly_limit bigint,
+  price numeric, currency text)
 LANGUAGE sql STABLE AS $$
-  SELECT c.zone, c.plan_id, c.starts,
-    lead(c.starts, 1, c.ends) OVER (PARTITION BY c.zone, c.plan_id ORDER BY c.starts),
+  SELECT c.zone, c.anchors, c.plan_id, c.starts,
+    lead(c.starts, 1, c.ends) OVER (PARTITION BY c.zone, c.anchors, c.plan_id ORDER BY c.starts),
     CASE WHEN l.is_there THEN l.monthly_limit ELSE 0 END, v.price, v.currency
   FROM (
-    SELECT z.zone, p.id AS plan_id, b.starts, z.ends
+    SELECT z.zone, z.anchors, p.id AS plan_id, b.starts, z.ends
     FROM (
-      SELECT a.zone, analysis.period_start(p_period, a.zone) AS starts,
-        analysis.period_start((p_period + 1)::smallint, a.zone) AS ends
-      FROM (SELECT DISTINCT d.zone FROM analysis.account d) a) z
+      SELECT a.zone, a.anchors, analysis.period_begins(p_period, a.zone, a.anchors) AS starts,
+        analysis.period_ends(p_period, a.zone, a.anchors) AS ends
+      FROM (
+        SELECT DISTINCT d.zone, coalesce(d.anchors, '{}') AS anchors FROM analysis.account d) a OFFSET 0) z
     CROSS JOIN analysis.plan p
     CROSS JOIN LATERAL (
       SELECT z.starts
@@ -41,6 +43,7 @@ LANGUAGE sql STABLE AS $$
       NOT isfinite(d.valid_from) OR analysis.day_start(d.valid_from, c.zone) <= c.starts)
     ORDER BY d.valid_from DESC LIMIT 1) v ON true
 $$;
+DROP FUNCTION IF EXISTS analysis.plan_segments(smallint);
 
 -- How the units of a user's month lie in its segments, which begin at p_starts, in order: what lies before
 -- the first counts with it, as after a change of the zone. Of the segments' jobs that ended since p_since
@@ -77,9 +80,10 @@ LANGUAGE plpgsql STABLE ROWS 100000 SET jit = off SET plan_cache_mode = force_cu
 BEGIN
   RETURN QUERY
   WITH parts AS MATERIALIZED (
-    SELECT * FROM analysis.plan_segments(p_period)),
+    SELECT * FROM analysis.period_segments(p_period)),
   users AS (
-    SELECT a.shard, a.user_id, a.clinic_id, a.zone, u.used - coalesce(w.units, 0) AS used
+    SELECT a.shard, a.user_id, a.clinic_id, a.zone, coalesce(a.anchors, '{}') AS anchors,
+      u.used - coalesce(w.units, 0) AS used
     FROM analysis.usage u
     JOIN analysis.account a ON a.shard = u.shard AND a.user_id = u.user_id
     LEFT JOIN (
@@ -101,7 +105,7 @@ BEGIN
         (h.plan_id, s.monthly_limit, s.price, s.currency)) OVER w AS is_new
     FROM users u
     JOIN plans h ON h.shard = u.shard AND h.user_id = u.user_id
-    JOIN parts s ON s.zone = u.zone AND s.plan_id = h.plan_id AND s.starts < h.until AND s.ends > h.valid_from
+    JOIN parts s ON s.zone = u.zone AND s.anchors = u.anchors AND s.plan_id = h.plan_id AND s.starts < h.until AND s.ends > h.valid_from
     WINDOW w AS (PARTITION BY u.shard, u.user_id ORDER BY greatest(h.valid_from, s.starts))),
   numbered AS (
     SELECT p.*, count(*) FILTER (WHERE p.is_new) OVER (
@@ -161,11 +165,11 @@ LANGUAGE sql STABLE AS $$
     FROM (
       SELECT p.* FROM parts p
       UNION ALL
-      SELECT (SELECT a.clinic_id FROM analysis.account a WHERE a.shard = p_shard AND a.user_id = p_user_id),
-        analysis.period_start(p_for_period, p_zone),
-        analysis.period_start((p_for_period + 1)::smallint, p_zone), NULL, NULL, NULL,
+      SELECT a.clinic_id, analysis.period_begins(p_for_period, p_zone, a.anchors),
+        analysis.period_ends(p_for_period, p_zone, a.anchors), NULL, NULL, NULL,
         (SELECT coalesce(sum(t.used), 0)::bigint FROM lines t), 0, NULL, NULL, false
-      WHERE NOT EXISTS (SELECT FROM parts)) g),
+      FROM analysis.account a
+      WHERE a.shard = p_shard AND a.user_id = p_user_id AND NOT EXISTS (SELECT FROM parts)) g),
   now AS MATERIALIZED (
     SELECT c.*
     FROM (

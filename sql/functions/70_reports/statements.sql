@@ -74,7 +74,7 @@ BEGIN
         t.plan_name, t.monthly_limit, t.used, t.over, NULL, NULL, NULL, NULL
       FROM analysis.account a
       CROSS JOIN LATERAL (
-        SELECT analysis.period_start((t.for_period + 1)::smallint, t.zone) AS ends) e
+        SELECT analysis.period_ends(t.for_period, t.zone, a.anchors) AS ends) e
       WHERE a.shard = t.shard AND a.user_id = t.user_id AND (t.used, t.over) <> (0, 0) AND NOT EXISTS (
         SELECT FROM analysis.statement_segment g
         WHERE g.report = t.report AND g.period = t.period AND g.line = t.line)) s

@@ -24,7 +24,8 @@ LANGUAGE sql AS $$
 $$;
 
 -- The months in which something may be past its time, the oldest first: images, results, all of it.
--- Nothing in a month is older than the month or its partitions.
+-- Nothing in a month is older than the month before, in which a period that ends in it may begin, or than its
+-- partitions.
 CREATE OR REPLACE FUNCTION analysis.purge_months(p_now timestamptz)
 RETURNS TABLE (o_period smallint, o_images boolean, o_results boolean, o_whole boolean)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -32,7 +33,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
          coalesce(s.ends <= k.results, false)
   FROM analysis.partition_made m
   CROSS JOIN LATERAL (
-    SELECT least(m.created_at, analysis.period_start(m.period, 'Etc/GMT-14')) AS oldest,
+    SELECT least(m.created_at, analysis.period_start((m.period - 1)::smallint, 'Etc/GMT-14')) AS oldest,
            analysis.period_start((m.period + 1)::smallint, 'Etc/GMT+12') AS ends) s
   CROSS JOIN (
     SELECT analysis.kept_until('keep_images', p_now) AS images,
