@@ -45,9 +45,9 @@ BEGIN
   RETURN QUERY
   SELECT a.user_id, a.user_ref, p.name, p.email, n.name, n.display_name, q.quota, u.used,
     CASE WHEN q.quota IS NOT NULL THEN greatest(0, q.quota - u.used) END, analysis.period_text(m.period),
-    analysis.period_start(m.period, a.zone), a.zone, p.backend_subscription, v_token.o_number
+    analysis.period_begins(m.period, a.zone, a.anchors), a.zone, p.backend_subscription, v_token.o_number
   FROM analysis.account a
-  CROSS JOIN LATERAL (SELECT analysis.period_of(v_now, a.zone) AS period) m
+  CROSS JOIN LATERAL (SELECT analysis.period_at(v_now, a.zone, a.anchors) AS period) m
   -- A unit whose refund is still to be applied does not count as used.
   CROSS JOIN LATERAL (
     SELECT coalesce(
