@@ -305,6 +305,7 @@ let package = Package(
         "HTTPTestSupport", "ImageEncryption", "JobQueue", "Logging", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
+    tests("GatewayTests", ["AnalysisCore", "Gateway", "Formatting", "HTTPServing", "JobQueue"]),
     tests(
       "IntegrationTests",
       [

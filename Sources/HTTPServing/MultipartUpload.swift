@@ -16,8 +16,8 @@ public struct UploadForm: Sendable, Equatable {
 }
 
 /// One multipart upload, parsed as its bytes come in. It takes what the real server's parser takes: `Boundary=` in any
-/// case, parameters after the boundary, text before the first part and after the last. (libmicrohttpd's own parser
-/// takes neither of the first two, and does not tell a file from a text.)
+/// case, parameters after the boundary, text before the first part and after the last. (libmicrohttpd's own parser,
+/// as of 0.9.75, takes neither of the first two, and finds fault with text after the last part.)
 public final class MultipartUpload {
   /// Bytes that a part's headers may have.
   private static let headerLimit = 16_384

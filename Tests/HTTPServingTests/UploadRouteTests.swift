@@ -225,14 +225,15 @@ struct UploadRouteTests {
 
   @Test("What is made for a client ends when the client goes")
   func abandoned() async throws {
-    let wasCancelled = Mutex(false)
+    let (hasBegun, wasCancelled) = (Mutex(false), Mutex(false))
     try await withServer({ $0.endsWithClient = true }) { _ in
+      hasBegun.withLock { $0 = true }
       do { try await Task.sleep(for: .seconds(600)) } catch { wasCancelled.withLock { $0 = true } }
       return .text(200, "late")
     } _: { server, _ in
       let client = try RawClient(port: server.address.port)
       try client.send("POST", "/upload", headers: Self.type, body: body(10))
-      try await eventually("it to begin") { server.busy == 1 }
+      try await eventually("it to begin") { hasBegun.withLock { $0 } }
       client.close()
       try await eventually("its end") { wasCancelled.withLock { $0 } }
     }

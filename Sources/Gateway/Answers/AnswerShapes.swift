@@ -37,7 +37,7 @@ enum AnswerShapes {
 
   /// A condition as the API names its members. An app of the API's guide reads an answer only where each of them is
   /// there: what the endpoint did not say is empty, and a flag that it did not raise is not raised.
-  private static func condition(_ stored: JSONValue) -> JSONValue {
+  static func condition(_ stored: JSONValue) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init(name: "id", value: stored["id"] ?? ""), .init(name: "name", value: stored["name"] ?? ""),
       .init(name: "confidence", value: stored["confidence"] ?? 0),

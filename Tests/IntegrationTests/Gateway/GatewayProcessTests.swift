@@ -127,7 +127,8 @@ struct GatewayProcessTests {
       try expect(gateway.ask("DELETE", "/api/analyses/7", token), 403, nil)
       try expect(gateway.ask("GET", "/nothing", token), 404, nil)
       try expect(gateway.ask("POST", "/api/register", token), 403, nil)
-      #expect(try await gateway.queue.count("job") == 0 && gateway.queue.count("image") == 0)
+      #expect(try await gateway.queue.count("job") == 0)
+      #expect(try await gateway.queue.count("image") == 0)
       #expect(try await gateway.queue.units == 0)
       #expect(!gateway.process.messagesSoFar.contains(token))
     }
@@ -330,9 +331,9 @@ struct GatewayProcessTests {
       (["--tls-certificate", "a"], 64), (["--tls-certificate", "/nowhere", "--tls-key", "/nowhere"], 66),
       (["--key-file", "/nowhere"], 66), (["--database", "host=/nowhere"], 69), (["--nonsense"], 64),
     ])
-  func options(_ words: [String], code: Int32) async throws {
+  func options(_ words: [String], code: Int) async throws {
     let ended = try await Executable("analysis-gateway", ["--listen", "127.0.0.1:0"] + words).ended()
-    #expect(ended.code == code, "\(ended.messages)")
+    #expect(Int(ended.code) == code, "\(ended.messages)")
   }
 
   @Test("A login without the role is told which it lacks")

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Gateway
+
+@Suite("How much a user may ask for in a minute")
+struct RateLimitTests {
+  private let ann = UserKey(shard: 0, id: 1)
+  private let bob = UserKey(shard: 0, id: 2)
+  private let now = ContinuousClock.now
+
+  @Test("A minute's worth may come at once, then as much as is paid back; another user is not held up")
+  func bursts() {
+    let limit = RateLimit(eachMinute: 6)
+    for _ in 0..<6 { #expect(limit.take(1, ann, at: now) == nil) }
+    #expect(limit.take(1, ann, at: now) == .seconds(10))
+    #expect(limit.take(1, bob, at: now) == nil)
+    // What is refused costs nothing.
+    #expect(limit.take(1, ann, at: now + .seconds(9)) == .seconds(1))
+    #expect(limit.take(1, ann, at: now + .seconds(10)) == nil)
+    #expect(limit.take(1, ann, at: now + .seconds(10)) == .seconds(10))
+    for _ in 0..<6 { #expect(limit.take(1, ann, at: now + .seconds(200)) == nil) }
+    #expect(limit.take(1, ann, at: now + .seconds(200)) != nil)
+  }
+
+  @Test("In no minute comes more than twice what may come", arguments: [1, 7, 60])
+  func longRun(rate: Int) {
+    let limit = RateLimit(eachMinute: rate)
+    var taken: [Int] = []
+    for second in 0..<600 {
+      for _ in 0..<3 where limit.take(1, ann, at: now + .seconds(second)) == nil { taken.append(second) }
+    }
+    for start in 0..<540 {
+      #expect(taken.count { (start..<start + 60).contains($0) } <= 2 * rate)
+    }
+    #expect(taken.count <= 11 * rate)
+  }
+
+  @Test("A question costs a tenth, and without a limit nothing is counted")
+  func shares() {
+    let limit = RateLimit(eachMinute: 1)
+    for _ in 0..<10 { #expect(limit.take(0.1, ann, at: now) == nil) }
+    #expect(limit.take(0.1, ann, at: now) != nil)
+    let none = RateLimit(eachMinute: nil)
+    for _ in 0..<10_000 { #expect(none.take(1, ann, at: now) == nil) }
+  }
+}
