@@ -205,6 +205,11 @@ LANGUAGE sql AS $$
     p_detail || jsonb_build_object('shard', p_shard, 'jobs', to_jsonb(p_jobs), 'users', to_jsonb(p_users)))
 $$;
 
+CREATE OR REPLACE FUNCTION analysis.require_page(p_limit int) RETURNS void
+LANGUAGE sql AS $$
+  SELECT analysis.require_argument(p_limit BETWEEN 1 AND 100, 'a page of a history has 1 to 100 analyses')
+$$;
+
 -- The next analyses of a user, the newest first: of the latest month in which jobs count, and in it those that
 -- ended last; after the one of job p_before (NULL: from the first). Each month is looked through as far as it
 -- is needed.
@@ -215,7 +220,7 @@ DECLARE
   v_period smallint := 32767;
   v_finished timestamptz := 'infinity';
 BEGIN
-  PERFORM analysis.require_argument(p_limit BETWEEN 1 AND 100, 'a page of a history has 1 to 100 analyses');
+  PERFORM analysis.require_page(p_limit);
   IF p_before IS NOT NULL THEN
     SELECT r.period, r.finished_at INTO v_period, v_finished
     FROM analysis.locate_of(p_shard, ARRAY[p_before], NULL) l

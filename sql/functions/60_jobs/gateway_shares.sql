@@ -152,6 +152,7 @@ DECLARE
   v_share analysis.share;
   v_jobs bigint[];
 BEGIN
+  PERFORM analysis.require_page(p_limit);
   SELECT s.* INTO v_share FROM analysis.shares_of_carer(p_shard, v_token.o_user_id) s WHERE s.id = p_share;
   IF v_share.id IS NULL THEN
     RETURN NULL;
