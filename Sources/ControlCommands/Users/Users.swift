@@ -6,7 +6,7 @@ enum UsersCommand {
   static let user = Argument("user", .string, help: "What you call the user.")
 
   static let command = ControlCommand(
-    "users", abstract: "Add users, look at them, and set their plan, zone, months and name.",
+    "users", abstract: "Add users, look at them, and set their plan, zone and name.",
     examples: [
       Example("analysisctl users add u1 --plan premium --zone Asia/Jakarta", "Add a user."),
       Example("analysisctl users show u1", "A user's plan, limit and use."),

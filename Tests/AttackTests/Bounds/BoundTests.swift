@@ -38,7 +38,8 @@ struct BoundTests {
       "p_user text": "'user'", "p_name text": "'throat'", "p_kind text": "'throat'",
       "p_priority text": "'normal'", "p_image bytea[]": "ARRAY['x'::bytea]",
       "p_image bytea": "'\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY['\\xffd8ff'::bytea]",
-      "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
+      "p_from smallint": "NULL::smallint", "p_kinds text[]": "'{throat}'::text[]",
+      "p_priorities text[]": "'{normal}'::text[]",
     ]
     let ofType = [
       "text": "'x'", "name": "'x'::name", "boolean": "false", "bytea": "'x'::bytea", "jsonb": "'{}'::jsonb",
@@ -79,7 +80,8 @@ struct BoundTests {
     "pause.p_reason", "pause.p_until", "set_clinic.p_clinic_kind", "set_clinic.p_address",
     "set_clinic.p_product", "set_clinic.p_logo", "set_clinic.p_pharmacy_logo",
     "save_profile.p_name", "save_profile.p_email", "save_profile.p_subscription", "save_profile.p_count",
-    "save_profile.p_last_reset", "set_photo.p_url", "set_plan.p_from", "set_plan_limit.p_limit",
+    "save_profile.p_last_reset", "set_period.p_from", "set_photo.p_url", "set_plan.p_from",
+    "set_plan_limit.p_limit",
     "set_plan_limit.p_from", "submit.p_width", "submit.p_height", "submit.p_unsanitized", "submit.p_key",
     "submit.p_at", "submit.p_expires", "submit.p_source", "submit.p_encrypted_by", "submit.p_wrapped_key",
     "open_batch.p_name", "open_batch.p_key", "submit_in_batch.p_batch", "submit_in_batch.p_reference",

@@ -70,6 +70,7 @@ struct HeldLockTests {
     "rename_user": "analysis.rename_user(0::smallint, 'ann', 'anna')",
     "set_plan": "analysis.set_plan(0::smallint, 'ann', 'free', NULL)",
     "set_zone": "analysis.set_zone(0::smallint, 'ann', 'Asia/Jakarta')",
+    "set_period": "analysis.set_period(0::smallint, 'ann', 15::smallint, NULL)",
     "set_photo": "analysis.set_photo(0::smallint, 'ann', 'https://example.com/a')",
     "save_profile": "analysis.save_profile(0::smallint, 1, 'Ann', NULL, NULL, NULL, NULL)",
     "set_plan_limit": "analysis.set_plan_limit('free', 9, NULL)",
@@ -128,8 +129,8 @@ struct HeldLockTests {
     """,
     "5s": """
     add_clinic add_plan add_user add_webhook assign_clinic grant_clinics import_users lift_clinics \
-    remove_webhook rename_user replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_photo \
-    set_plan set_plan_limit \
+    remove_webhook rename_user replay_webhook revoke_clinics rewrap_webhook save_profile set_clinic set_period \
+    set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
@@ -194,6 +195,7 @@ struct HeldLockTests {
     "analysis.import_users(0::smallint, '[{\"user\": \"bob\", \"zone\": \"Asia/Jakarta\"}]', true, false)",
     "analysis.rename_user(0::smallint, 'bob', 'bobby')",
     "analysis.set_zone(0::smallint, 'bob', 'Asia/Jakarta')",
+    "analysis.set_period(0::smallint, 'bob', 15::smallint, NULL)",
     "analysis.set_photo(0::smallint, 'bob', 'https://example.com/a')",
     "analysis.save_profile(0::smallint, 2, 'Bob', NULL, NULL, NULL, NULL)",
     "analysis.assign_clinic(0::smallint, 'bob', 'north')",
