@@ -1,6 +1,6 @@
 import Formatting
 
-/// Bars of parts, one below the other, drawn as SVG within the page. Each part has a pattern beside its colour, and
+/// Bars of parts, one below the other: drawn as SVG within a page, or by who draws otherwise. Each part has a pattern beside its colour, and
 /// each number that finds room is written on it: it is read without colours.
 public struct BarChart {
   /// How a part is filled.
@@ -18,9 +18,9 @@ public struct BarChart {
   /// One of the parts that every bar has.
   public struct Part {
     /// What it is, in the legend.
-    let name: String
+    public let name: String
     /// How it is filled.
-    let fill: Fill
+    public let fill: Fill
     /// The class by which the stylesheet colours it.
     let style: String
 
@@ -35,13 +35,13 @@ public struct BarChart {
   /// One bar.
   public struct Bar {
     /// What stands before it.
-    let name: String
+    public let name: String
     /// A value for each part, none negative.
-    let values: [Int64]
+    public let values: [Int64]
     /// What stands behind it.
-    let note: String
+    public let note: String
     /// What stands below it; nothing where that is empty.
-    let line: String
+    public let line: String
 
     /// A bar.
     public init(_ name: String, _ values: [Int64], note: String, line: String = "") {
@@ -63,13 +63,13 @@ public struct BarChart {
   /// A word that no other chart of the page has, for the names of its patterns.
   let id: String
   /// What it shows, and on a page no other does.
-  let title: String
+  public let title: String
   /// What the bars are by, for the table behind it: `Condition`.
   let label: String
   /// The parts of each bar.
-  let parts: [Part]
+  public let parts: [Part]
   /// The bars from above.
-  let bars: [Bar]
+  public let bars: [Bar]
   /// How long the bars are.
   let scale: Scale
 
@@ -83,6 +83,11 @@ public struct BarChart {
     self.parts = parts
     self.bars = bars
     self.scale = scale
+  }
+
+  /// The value at which a bar is as long as one can be.
+  public func most(_ bar: Bar) -> Int64 {
+    scale == .shares ? bar.values.reduce(0, +) : bars.map { $0.values.reduce(0, +) }.max() ?? 0
   }
 
   private static let width = 640
@@ -164,8 +169,7 @@ public struct BarChart {
 
   private func row(_ index: Int) -> HTML {
     let bar = bars[index]
-    let sum = bar.values.reduce(0, +)
-    let most = scale == .shares ? sum : bars.map { $0.values.reduce(0, +) }.max() ?? 0
+    let most = most(bar)
     let y = index * rowHeight + 3
     var drawn: HTML =
       "<text class=\"name\" x=\"\(Self.left - 8)\" y=\"\(y + 14)\">\(printable(bar.name, limit: 26))</text>"

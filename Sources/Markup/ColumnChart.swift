@@ -1,27 +1,30 @@
-/// Columns that stand side by side, one for each day for instance, drawn as SVG within the page.
+/// Columns that stand side by side, one for each day for instance: drawn as SVG within a page, or by who draws otherwise.
 public struct ColumnChart {
   /// One column.
   public struct Bar {
     /// What stands below it.
-    let label: String
+    public let label: String
+    /// What it is called in words and in the table behind.
+    let name: String
     /// Its height, not negative.
-    let value: Int64
+    public let value: Int64
 
-    /// A column.
-    public init(_ label: String, _ value: Int64) {
+    /// A column; its label is its name unless that is given.
+    public init(_ label: String, _ value: Int64, name: String? = nil) {
       self.label = label
+      self.name = name ?? label
       self.value = value
     }
   }
 
   /// What it shows, and on a page no other does.
-  let title: String
+  public let title: String
   /// What the bars are by, for the table behind it: `Day`.
   let label: String
   /// What the values are, for the table behind it: `Analyses`.
   let unit: String
   /// The columns in their order.
-  let bars: [Bar]
+  public let bars: [Bar]
 
   /// A chart.
   public init(_ title: String, label: String, unit: String, bars: [Bar]) {
@@ -31,6 +34,9 @@ public struct ColumnChart {
     self.bars = bars
   }
 
+  /// What the highest line of the scale stands for.
+  public var top: Double { Chart.roundedUp(Double(max(1, bars.map(\.value).max() ?? 0))) }
+
   private static let width = 640
   private static let height = 190
   /// Where the columns stand.
@@ -38,7 +44,7 @@ public struct ColumnChart {
 
   /// The chart.
   public var html: HTML {
-    let most = Chart.roundedUp(Double(max(1, bars.map(\.value).max() ?? 0)))
+    let most = top
     let half = (Self.top + Self.floor) / 2
     return """
       <figure>
@@ -55,15 +61,16 @@ public struct ColumnChart {
       """
   }
 
-  private var summary: String {
+  /// It in a sentence.
+  public var summary: String {
     guard let highest = bars.max(by: { $0.value < $1.value }) else { return "\(title): none" }
     let sum = bars.reduce(0) { $0 + $1.value }
-    return "\(title): \(sum) in all, the most \(highest.value), at \(highest.label)"
+    return "\(title): \(sum) in all, the most \(highest.value), at \(highest.name)"
   }
 
   private var table: HTML {
     var table = DataTable(title, [.init(label), .init(unit, isNumber: true)], empty: "Nothing.")
-    for bar in bars { table.add(["\(bar.label)", "\(bar.value)"]) }
+    for bar in bars { table.add(["\(bar.name)", "\(bar.value)"]) }
     return table.html
   }
 

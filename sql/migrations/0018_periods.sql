@@ -1,7 +1,7 @@
 -- Months of users that begin on another day than the first: anniversary periods.
 --
--- The version before works beside this: its functions are replaced by those that know of anchors, and it gives
--- nobody one.
+-- The version before works beside this: its functions are replaced by those that know of anchors, and it
+-- gives nobody one.
 
 -- The days of the month on which the user's periods end, and the months from which on they do: each is the
 -- month's number times 32 plus the day, in order. NULL: the user's periods are calendar months, as before. It

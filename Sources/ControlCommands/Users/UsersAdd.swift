@@ -26,7 +26,8 @@ enum UsersAddCommand {
   ) { context in
     let user = NewUser(
       reference: try context[UsersCommand.user], plan: try context[plan],
-      zone: try context[zone], anchor: try context[anchor], name: try context[name], email: try context[email])
+      zone: try context[zone], anchor: try context[anchor], name: try context[name], email: try context[email]
+    )
     return try await context.withSession { session in
       let added = try await UserDirectory(session.database).add(user, by: session.actor)
       try session.view.show(UsersAddResponse(reference: user.reference, added: added))

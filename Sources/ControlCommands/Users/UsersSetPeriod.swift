@@ -36,7 +36,9 @@ enum UsersSetPeriodCommand {
       throw CommandFailure.usage("--anchor is missing", advice: "Give a day from 1 to 31.")
     }
     let from = try context[from].map { text throws(CommandFailure) in
-      guard let month = Period(text) else { throw CommandFailure.usage("--from \(text) is not of the years 2000 to 2699") }
+      guard let month = Period(text) else {
+        throw CommandFailure.usage("--from \(text) is not of the years 2000 to 2699")
+      }
       return month
     }
     return try await context.withSession { session in

@@ -34,6 +34,13 @@ struct StatementPage {
     if !bytes.isEmpty { try sink(bytes) }
   }
 
+  /// The charts of what is known.
+  private var charts: HTML {
+    let charts = StatementCharts(statement)
+    let drawn = [charts.days?.html, charts.conditions?.html, charts.usage?.html].compactMap(\.self)
+    return drawn.isEmpty ? "" : "<h2>\(StatementCharts.title)</h2>\n\(drawn)\n"
+  }
+
   private var head: HTML {
     """
     <!DOCTYPE html>

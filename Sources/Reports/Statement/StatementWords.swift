@@ -94,6 +94,14 @@ struct StatementWords {
   var periodNote: String {
     "From and Until are times of the user's zone, which is \(statement.zone) where no other stands under the user. "
       + "Until is the first moment that is no longer counted."
+      + (hasAnchors ? " A line is of the month in which the user's month ends." : "")
+  }
+
+  /// Whether a line begins before the month that it is of: the user's months end on another day than the last.
+  private var hasAnchors: Bool {
+    (statement.lines + statement.adjustments).contains { line in
+      (line.from.date.year, line.from.date.month) < (line.month.year, line.month.month)
+    }
   }
 
   static let linesTitle = "Lines of the month"

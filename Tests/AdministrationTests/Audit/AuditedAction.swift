@@ -6,7 +6,7 @@ import QueueTestSupport
 
 /// What is audited, as a client of the queue does it.
 enum AuditedAction: String, CaseIterable {
-  case cancel, retry, plan, zone, limit, setting, pause, resume
+  case cancel, retry, plan, zone, period, limit, setting, pause, resume
   case result, review, report, export, erasure, close
   case rotate, removeKey
   case workerStart, workerStop
@@ -31,6 +31,9 @@ enum AuditedAction: String, CaseIterable {
     case .zone:
       try await UserDirectory(pool).setZone("user", zone: "Asia/Jakarta", by: actor)
       return ("set_zone", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
+    case .period:
+      _ = try await UserDirectory(pool).setPeriod("user", anchor: 15, by: actor)
+      return ("set_period", "user:\(try await queue.number("SELECT user_id FROM analysis.account"))")
     case .limit:
       try await PlanDirectory(pool).setLimit(plan: "free", limit: 7, by: actor)
       return ("set_limit", "plan:free")

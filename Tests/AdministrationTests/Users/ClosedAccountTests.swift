@@ -28,6 +28,9 @@ struct ClosedAccountTests {
       ] {
         #expect(try await queue.pool.query(sql).single().bool(0) == false, "\(sql)")
       }
+      let periods = try await queue.pool.query(
+        "SELECT * FROM analysis.set_period(0::smallint, '\(name)', 15::smallint, NULL)")
+      #expect(periods.isEmpty)
       #expect(try await queue.number("SELECT count(*) FROM analysis.profile") == 0)
       #expect(try await queue.entries().map(\.action) == ["erase"])
     }

@@ -70,6 +70,7 @@ struct HeldLockTests {
     "rename_user": "analysis.rename_user(0::smallint, 'ann', 'anna')",
     "set_plan": "analysis.set_plan(0::smallint, 'ann', 'free', NULL)",
     "set_zone": "analysis.set_zone(0::smallint, 'ann', 'Asia/Jakarta')",
+    "set_period": "analysis.set_period(0::smallint, 'ann', 15::smallint, NULL)",
     "set_photo": "analysis.set_photo(0::smallint, 'ann', 'https://example.com/a')",
     "save_profile": "analysis.save_profile(0::smallint, 1, 'Ann', NULL, NULL, NULL, NULL)",
     "set_plan_limit": "analysis.set_plan_limit('free', 9, NULL)",
@@ -155,7 +156,7 @@ struct HeldLockTests {
     accept_share add_clinic add_plan add_review add_token add_user add_webhook assign_clinic \
     gateway_share_accept gateway_share_request gateway_share_revoke grant_clinics import_users lift_clinics \
     remove_webhook rename_user replay_webhook request_share revoke_clinics revoke_share revoke_tokens \
-    rewrap_webhook save_profile set_clinic set_photo set_plan set_plan_limit \
+    rewrap_webhook save_profile set_clinic set_period set_photo set_plan set_plan_limit \
     set_plan_price set_setting set_zone test_webhook
     """,
     "10s": "add_refusals close_usage open_batch retry_dead submit submit_in_batch",
@@ -227,6 +228,7 @@ struct HeldLockTests {
     "analysis.import_users(0::smallint, '[{\"user\": \"bob\", \"zone\": \"Asia/Jakarta\"}]', true, false)",
     "analysis.rename_user(0::smallint, 'bob', 'bobby')",
     "analysis.set_zone(0::smallint, 'bob', 'Asia/Jakarta')",
+    "analysis.set_period(0::smallint, 'bob', 15::smallint, NULL)",
     "analysis.set_photo(0::smallint, 'bob', 'https://example.com/a')",
     "analysis.save_profile(0::smallint, 2, 'Bob', NULL, NULL, NULL, NULL)",
     "analysis.assign_clinic(0::smallint, 'bob', 'north')",

@@ -72,6 +72,7 @@ extension SQLAttack {
     ("makes a plan cheaper", "UPDATE analysis.plan SET cost = 1"),
     ("lifts a limit", "INSERT INTO analysis.plan_limit VALUES (1, now(), NULL)"),
     ("moves a user to another zone", "UPDATE analysis.account SET zone = 'UTC'"),
+    ("moves the ends of a user's months", "UPDATE analysis.account SET anchors = '{31}'"),
     ("removes users", "DELETE FROM analysis.account"),
     ("gives a user a plan", "INSERT INTO analysis.account_plan VALUES (0, 1, now(), 2)"),
     ("removes a statement", "DELETE FROM analysis.statement"),

@@ -241,6 +241,19 @@ extension SQLAttack {
       .administrator, "moves a user to a zone that is a file",
       "SELECT analysis.set_zone(0::smallint, 'ann-north', '../../../etc/passwd')", .nothing),
     SQLAttack(
+      .administrator, "ends a user's months on a day that is none",
+      "SELECT * FROM analysis.set_period(0::smallint, 'ann-north', 32::smallint, NULL)", .refused("22023")),
+    SQLAttack(
+      .administrator, "moves the beginning of a month that is billed",
+      "SELECT * FROM analysis.set_period(0::smallint, 'ann-north', 15::smallint, {month}::smallint)",
+      .refused("22023")),
+    SQLAttack(
+      .northernAdministrator, "gives another clinic's user longer months",
+      "SELECT * FROM analysis.set_period(0::smallint, 'sue-south', 31::smallint, NULL)", .nothing),
+    SQLAttack(
+      .northernAdministrator, "asks for the month of another clinic's user",
+      "SELECT * FROM analysis.user_period(0::smallint, 'sue-south')", .nothing),
+    SQLAttack(
       .administrator, "sets a photo of a machine's own metadata",
       "SELECT analysis.set_photo(0::smallint, 'ann-north', repeat('x', 1000000))", .refused("22023")),
     SQLAttack(

@@ -81,7 +81,9 @@ struct UserImportTests {
     }
   }
 
-  @Test("anchors of new users hold from the beginning, those of others as early as may be; wrong ones are refused")
+  @Test(
+    "anchors of new users hold from the beginning, those of others as early as may be; wrong ones are refused"
+  )
   func anchors() async throws {
     try await withQueue { (queue) async throws in
       for user in ["u1", "u2"] { try await queue.addUser(user) }

@@ -57,7 +57,8 @@ struct UsersTests {
     }
   }
 
-  @Test("a user with an anchor, and another one later; what has begun is refused, what changes nothing is code 5")
+  @Test(
+    "a user with an anchor, and another one later; what has begun is refused, what changes nothing is code 5")
   func anchors() async throws {
     try await withQueue { (queue) async throws in
       let control = queue.control

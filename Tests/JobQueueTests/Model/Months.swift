@@ -124,7 +124,8 @@ struct ZoneFiles: Sendable {
           zone,
           Months(
             zone: zone,
-            ends: Dictionary(uniqueKeysWithValues: ends.compactMap { day, ends in Int(day).map { ($0, ends) } }))
+            ends: Dictionary(
+              uniqueKeysWithValues: ends.compactMap { day, ends in Int(day).map { ($0, ends) } }))
         )
       })
   }

@@ -1,8 +1,9 @@
 import System
 
 extension QueueModel {
-  /// January to June 2031: what a history has partitions for.
-  static let months: ClosedRange<Int16> = 24_372...24_377
+  /// December 2030 to June 2031: what a history has partitions for. It begins at the earliest late in December, in which
+  /// one user's February may be near.
+  static let months: ClosedRange<Int16> = 24_371...24_377
 
   /// The queue of a history: it begins near a month's end, in which user's zone ever, or at any other time.
   static func start(_ fleet: Fleet, using random: inout SeededGenerator) -> QueueModel {

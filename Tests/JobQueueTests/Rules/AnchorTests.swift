@@ -147,7 +147,9 @@ struct AnchorTests {
     }
   }
 
-  @Test("a dead job that is retried, and a cancelled one, pay in the present period; one that runs stays in its own")
+  @Test(
+    "a dead job that is retried, and a cancelled one, pay in the present period; one that runs stays in its own"
+  )
   func again() async throws {
     try await withClock(at: "2031-02-14T12:00:00Z") { queue in
       try await queue.addUser("ana", zone: "UTC", anchor: 15)
@@ -159,7 +161,8 @@ struct AnchorTests {
       #expect(try await queue.retryDead([dead]) == [dead: "requeued"])
       #expect(try await queue.uncancel([jobs[0]]) == [jobs[0]: "requeued"])
       #expect(
-        try await queue.texts("SELECT format('%s %s', id = $1, period) FROM analysis.job ORDER BY id", [.int64(jobs[1])])
+        try await queue.texts(
+          "SELECT format('%s %s', id = $1, period) FROM analysis.job ORDER BY id", [.int64(jobs[1])])
           == ["f 24374", "f 24374", "t 24373"])
       #expect(try await queue.complete(try await queue.claim()).count == 3)
       #expect(try await queue.numbers("SELECT used FROM analysis.usage ORDER BY period") == [1, 2])
@@ -191,7 +194,9 @@ struct AnchorTests {
     }
   }
 
-  @Test("an anchor holds from the beginning for who has used nothing, else from the first period that has not begun")
+  @Test(
+    "an anchor holds from the beginning for who has used nothing, else from the first period that has not begun"
+  )
   func change() async throws {
     try await withClock(at: "2031-02-10T00:00:00Z") { queue in
       try await queue.addUser("ana", zone: "UTC")
@@ -223,7 +228,23 @@ struct AnchorTests {
     }
   }
 
-  @Test("what is labelled already, by a job that is to run later, keeps its label: the change is refused, or comes after")
+  @Test("an export tells on which days a person's months ended")
+  func exported() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("ana", zone: "UTC", anchor: 15)
+      try await queue.execute("UPDATE analysis.account SET anchors = anchors || (24325 * 32 + 1)")
+      let mark = try await queue.texts("SELECT o_export FROM analysis.open_export(0::smallint, 'ana')")[0]
+      #expect(
+        try await queue.texts(
+          "SELECT analysis.export_user(0::smallint, user_id, $1) ->> 'anchors' FROM analysis.account",
+          [.text(mark)])
+          == [#"[{"from": null, "anchor": 15}, {"from": "2027-02", "anchor": 1}]"#])
+    }
+  }
+
+  @Test(
+    "what is labelled already, by a job that is to run later, keeps its label: the change is refused, or comes after"
+  )
   func labelled() async throws {
     try await withClock(at: "2031-02-10T00:00:00Z") { queue in
       try await queue.addUser("ana", zone: "UTC")
@@ -235,11 +256,15 @@ struct AnchorTests {
       // May ends on the 15th, so that the 20th is June's.
       let may = Double(try milliseconds("2031-05-20T00:00:00Z")) / 1000
       #expect(
-        try await queue.submit([Ask("ana", at: april), Ask("ana", at: may)]).map(\.period) == [24_375, 24_377])
+        try await queue.submit([Ask("ana", at: april), Ask("ana", at: may)]).map(\.period) == [
+          24_375, 24_377,
+        ])
     }
   }
 
-  @Test("a submit that read the anchor before it changed is refused, to be repeated; a change waits for an open submit")
+  @Test(
+    "a submit that read the anchor before it changed is refused, to be repeated; a change waits for an open submit"
+  )
   func race() async throws {
     try await withClock(at: "2031-02-10T00:00:00Z") { (queue) async throws in
       try await queue.addUser("ana", zone: "UTC")
@@ -261,7 +286,8 @@ struct AnchorTests {
         async let refused = state(of: Ask("ana", at: april), queue)
         try await eventually {
           try await queue.number(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == 1
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+          ) == 1
         }
         try await connection.execute(script: "COMMIT")
         #expect(try await refused == "55P03")

@@ -56,7 +56,8 @@ struct AnchorTests {
       #expect(try await bill.lines("2026-10") == expected)
       #expect(
         try await bill.queue.texts(
-          "SELECT last_reset_local::text FROM analysis.usage_report(24321::smallint, NULL, now()) ORDER BY line")
+          "SELECT last_reset_local::text FROM analysis.usage_report(24321::smallint, NULL, now()) ORDER BY line"
+        )
           == ["2026-09-15 00:00:00", "2026-10-01 00:00:00"])
 
       try await bill.queue.execute(
@@ -147,7 +148,8 @@ struct AnchorTests {
       try await bill.add("ana", zone: "America/Santiago", anchor: 6)
       try await bill.take("ana", at: ["2026-09-06T03:59:59Z", "2026-09-06T04:00:00Z"])
       try await bill.add("bob", zone: "America/Havana", anchor: 7)
-      try await bill.take("bob", at: ["2027-11-07T03:59:59Z", "2027-11-07T04:00:00Z", "2027-11-07T05:00:00Z"])
+      try await bill.take(
+        "bob", at: ["2027-11-07T03:59:59Z", "2027-11-07T04:00:00Z", "2027-11-07T05:00:00Z"])
       #expect(
         try await bill.lines("2026-09") + bill.lines("2026-10") == [
           "ana basic 2026-08-06T00:00:00-04:00 - 2026-09-06T01:00:00-03:00: 1 x 1.00 = 1.00",

@@ -61,6 +61,43 @@ struct StatementPrintTests {
     #expect(facts.contains("(A4)"))
   }
 
+  @Test("It has the charts of the page, each named, with its numbers and what its patterns mean")
+  func charts() async throws {
+    let text = try await Judge.text(ofPDF: write(StatementExample.statement()))
+    let words = [
+      "The month in pictures", "Analyses a day", "161 in all, the most 10, at 3",
+      "Conditions by how sure the endpoint was", "green", "yellow", "orange", "red", "55 in all", "Tonsillitis",
+      "Usage against the limits", "used beyond the limits", "not used", "22 of 20", "100 of 400",
+      "no limit, 50 used by 3 users", "users: 40 under, 2 at, 0 over their limits",
+    ]
+    for word in words { #expect(text.contains(word), "\(word) is missing") }
+    #expect(!(try await Judge.text(ofPDF: write(StatementExample.empty))).contains("in pictures"))
+  }
+
+  @Test("A hundred conditions go over pages, each bar whole")
+  func manyConditions() async throws {
+    var statement = StatementExample.statement()
+    statement.conditions = (0..<100).map {
+      .init("condition \($0)", green: 1, yellow: 20, orange: 300, red: Int64($0) * 100)
+    }
+    let pages = try await Judge.text(ofPDF: write(statement)).split(separator: "\u{0C}")
+    #expect(pages.count > 2)
+    let text = pages.joined(separator: "\n")
+    for number in 0..<100 {
+      #expect(text.contains("\(321 + number * 100) in all"))
+      #expect(text.contains("condition \(number)"))
+    }
+  }
+
+  @Test("Who sees months that end on another day is told, and no one else")
+  func otherMonths() async throws {
+    var statement = StatementExample.statement()
+    let note = "A line is of the month in which the user's month ends."
+    #expect(!(try await Judge.text(ofPDF: write(statement))).contains(note))
+    statement.lines[0].from = LocalTime(2026, 9, 15, ahead: 7)
+    #expect(try await Judge.text(ofPDF: write(statement)).replacing("\n", with: " ").contains(note))
+  }
+
   @Test("A month in which nothing was used is a page")
   func empty() async throws {
     let text = try await Judge.text(ofPDF: write(StatementExample.empty))

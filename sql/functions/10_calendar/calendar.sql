@@ -1,10 +1,11 @@
 -- Months of accounts: half open periods in an IANA zone, with labels (year * 12 + month - 1).
 --
 -- The periods of most accounts are calendar months. One with an anchor, a day from 2 to 31, has periods that
--- end at midnight of that day, or of the month's last day where that is earlier, and are labelled by the month
--- in which they end: with anchor 15 the period 2026-10 is from 15 September until 15 October. Anchor 1 is the
--- calendar month. Each end is found from the anchor that holds for its label, never from another end, and a
--- period begins where the one before ends. So every moment has one label, also where the anchor changes.
+-- end at midnight of that day, or of the month's last day where that is earlier, and are labelled by the
+-- month in which they end: with anchor 15 the period 2026-10 is from 15 September until 15 October. Anchor 1
+-- is the calendar month. Each end is found from the anchor that holds for its label, never from another end,
+-- and a period begins where the one before ends. So every moment has one label, also where the anchor
+-- changes.
 
 CREATE OR REPLACE FUNCTION analysis.period_of(p_at timestamptz, p_zone text) RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -69,8 +70,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT analysis.period_ends((p_period - 1)::smallint, p_zone, p_anchors)
 $$;
 
--- The label of a moment's period where there are anchors: that of the calendar month, or from that label's end
--- on the next.
+-- The label of a moment's period where there are anchors: that of the calendar month, or from that label's
+-- end on the next.
 CREATE OR REPLACE FUNCTION analysis.anchored_period(p_at timestamptz, p_zone text, p_anchors int[])
 RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -78,8 +79,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   FROM (SELECT analysis.period_of(p_at, p_zone) AS label OFFSET 0) m
 $$;
 
--- The label of a moment's period. Without anchors it is one comparison more than period_of, and becomes a part
--- of the statement that asks.
+-- The label of a moment's period. Without anchors it is one comparison more than period_of, and becomes a
+-- part of the statement that asks.
 CREATE OR REPLACE FUNCTION analysis.period_at(p_at timestamptz, p_zone text, p_anchors int[])
 RETURNS smallint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

@@ -126,8 +126,9 @@ COMMENT ON FUNCTION analysis.set_zone IS
 
 -- Gives an account an anchor from a label on. A period that has begun keeps its boundaries, and so does every
 -- label that something was counted under, such as a job that is to run later: the anchor holds from the first
--- label after these, or from p_from, which is refused where it is earlier. Of an account that has used nothing
--- and stands in no statement all periods are changed. An anchor that was to come from there on is replaced.
+-- label after these, or from p_from, which is refused where it is earlier. Of an account that has used
+-- nothing and stands in no statement all periods are changed. An anchor that was to come from there on is
+-- replaced.
 --
 -- The caller has locked the account. The user's counters are locked here, so that a submit has its label
 -- before, or looks at the account again.
@@ -158,8 +159,8 @@ BEGIN
   PERFORM analysis.require_argument(
     (p_from >= v_first) IS NOT FALSE,
     format(
-      'the user''s months until %s have begun, or something is counted in them: they keep their days, so name a '
-      'later one', analysis.period_text((v_first - 1)::smallint)));
+      'the user''s months until %s have begun, or something is counted in them: they keep their days, so '
+      'name a later one', analysis.period_text((v_first - 1)::smallint)));
   o_from := coalesce(p_from, v_first);
   -- What was to come from there on goes, and the same anchor is not given again.
   v_anchors := ARRAY(SELECT e FROM unnest(v_account.anchors) e WHERE e / 32 < o_from ORDER BY e);
@@ -177,8 +178,8 @@ END $$;
 
 -- Sets the day of the month on which a user's periods end (1: calendar months), from a label on; p_from NULL:
 -- as early as may be. Answers from which label on it holds (NULL: from the beginning), whether anything was
--- changed, and the first period of it that is not over, by the clocks of the user's zone too. No row: there is
--- no such user, or none whom the caller sees.
+-- changed, and the first period of it that is not over, by the clocks of the user's zone too. No row: there
+-- is no such user, or none whom the caller sees.
 CREATE OR REPLACE FUNCTION analysis.set_period(
   p_shard smallint, p_user text, p_anchor smallint, p_from smallint)
 RETURNS TABLE (

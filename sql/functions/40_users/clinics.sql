@@ -279,8 +279,8 @@ $$;
 COMMENT ON FUNCTION analysis.list_clinics IS
   'Answers the clinics with the number of their users.';
 
--- What the users of each clinic have used of the running month, by UTC, and those with anchors of their present
--- period: the 100 clinics that have used most.
+-- What the users of each clinic have used of the running month, by UTC, and those with anchors of their
+-- present period: the 100 clinics that have used most.
 -- Of users whom the caller does not see nothing is counted.
 CREATE OR REPLACE FUNCTION analysis.clinic_usage()
 RETURNS TABLE (

@@ -17,8 +17,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- What users have and what they are given: members `user`, `plan`, `zone`, `anchor`, `clinic`, `name`,
--- `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` and `last_reset` (in seconds since
--- 1970). The anchor that a user has is the last one, also where it is still to come.
+-- `email`, `birthday`, `address`, `gender`, `photo`, `subscription`, `count` and `last_reset` (in seconds
+-- since 1970). The anchor that a user has is the last one, also where it is still to come.
 -- A member that is not there leaves what is known as it is; an empty text of a person's own removes it. Each
 -- row has what the user would have then, why it is refused (NULL: it is not), and what would change; of a
 -- photo's address only that it does. A user who is not there has no number, and the free plan where none is
@@ -36,8 +36,8 @@ BEGIN
     SELECT g.i::int AS i, r.*
     FROM jsonb_array_elements(p_users) WITH ORDINALITY g(value, i)
     CROSS JOIN LATERAL jsonb_to_record(g.value) AS r(
-      "user" text, plan text, zone text, anchor int, clinic text, name text, email text, birthday text, address text,
-      gender text, photo text, subscription text, count int, last_reset double precision)),
+      "user" text, plan text, zone text, anchor int, clinic text, name text, email text, birthday text,
+      address text, gender text, photo text, subscription text, count int, last_reset double precision)),
   -- The server reads all its files to answer this: it is asked only where a zone is new for a user.
   zones AS MATERIALIZED (
     SELECT z.name FROM pg_timezone_names z
@@ -135,7 +135,8 @@ END $$;
 -- Takes over what is said of up to 1,000 users of a shard (see judge_users), each named once: adds those who
 -- are not there, where p_add says so, and changes what differs. One that is refused does not stop the others.
 -- p_dry: says only what would become of them. An outcome is created, updated, unchanged or refused. The audit
--- has an entry for each plan, zone and anchor that users were given who were there before, and for each clinic.
+-- has an entry for each plan, zone and anchor that users were given who were there before, and for each
+-- clinic.
 -- Refused to who sees some clinics only.
 CREATE OR REPLACE FUNCTION analysis.import_users(
   p_shard smallint, p_users jsonb, p_add boolean, p_dry boolean)

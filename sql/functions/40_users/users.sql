@@ -30,8 +30,8 @@ COMMENT ON FUNCTION analysis.list_users IS
   'Answers a page of the users of one shard, by reference.';
 
 -- The present period of a user, by the clocks of the user's zone too, and the anchor by which it ends. Where
--- another anchor comes after it: which, and the label from which on it holds. No row: there is no such user, or
--- none whom the caller sees.
+-- another anchor comes after it: which, and the label from which on it holds. No row: there is no such user,
+-- or none whom the caller sees.
 CREATE OR REPLACE FUNCTION analysis.user_period(p_shard smallint, p_user text)
 RETURNS TABLE (
   o_period smallint, o_anchor smallint, o_starts timestamptz, o_ends timestamptz, o_starts_local timestamp,

@@ -7,12 +7,12 @@
 --
 -- All that is counted of a job stands under the day on which its unit was taken by the clocks of the user's
 -- zone, as in its segment: at the submit, at the time for which it was submitted, or when it was queued
--- again. After a change of the zone a unit may lie outside of its period by the new clocks: it counts with the
--- period's first or last day. Where p_first and p_last are the first and last day of months, all is counted
--- that these months' periods have, also what lies on days before; so the days of a month have what the month
--- has. Of other days, what lies on them is counted, whatever its period. Calls of a job that was queued
--- again in a later month are of the month and the day in which they were made. Jobs that were removed after
--- their time are missing. p_clinic, p_user: as in usage_lines.
+-- again. After a change of the zone a unit may lie outside of its period by the new clocks: it counts with
+-- the period's first or last day. Where p_first and p_last are the first and last day of months, all is
+-- counted that these months' periods have, also what lies on days before; so the days of a month have what
+-- the month has. Of other days, what lies on them is counted, whatever its period. Calls of a job that was
+-- queued again in a later month are of the month and the day in which they were made. Jobs that were removed
+-- after their time are missing. p_clinic, p_user: as in usage_lines.
 CREATE OR REPLACE FUNCTION analysis.usage_groups(
   p_by text, p_first text, p_last text, p_clinic text, p_user text)
 RETURNS TABLE (

@@ -105,7 +105,8 @@ BEGIN
         (h.plan_id, s.monthly_limit, s.price, s.currency)) OVER w AS is_new
     FROM users u
     JOIN plans h ON h.shard = u.shard AND h.user_id = u.user_id
-    JOIN parts s ON s.zone = u.zone AND s.anchors = u.anchors AND s.plan_id = h.plan_id AND s.starts < h.until AND s.ends > h.valid_from
+    JOIN parts s ON s.zone = u.zone AND s.anchors = u.anchors AND s.plan_id = h.plan_id
+      AND s.starts < h.until AND s.ends > h.valid_from
     WINDOW w AS (PARTITION BY u.shard, u.user_id ORDER BY greatest(h.valid_from, s.starts))),
   numbered AS (
     SELECT p.*, count(*) FILTER (WHERE p.is_new) OVER (

@@ -110,8 +110,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
     SELECT 'administrator',
       ARRAY[
         'add_user', 'set_plan', 'set_zone', 'set_period', 'set_photo', 'save_profile', 'set_plan_limit',
-        'limit_of', 'add_plan', 'set_plan_price', 'list_plan_prices', 'import_users', 'rename_user', 'person_of',
-        'month_of', 'user_shown', 'user_period', 'plans_of_user', 'profile_of', 'list_users', 'list_photos', 'list_plans',
+        'limit_of', 'add_plan', 'set_plan_price', 'list_plan_prices', 'import_users', 'rename_user',
+        'person_of', 'month_of', 'user_shown', 'user_period', 'plans_of_user', 'profile_of', 'list_users',
+        'list_photos', 'list_plans',
         'list_clinics', 'clinics_shown', 'list_clinic_viewers', 'clinic_usage', 'logo_bytes', 'add_clinic',
         'set_clinic', 'user_pictures', 'assign_clinic', 'grant_clinics', 'revoke_clinics', 'lift_clinics',
         'await_submits', 'audit_key', 'preview_setting', 'set_setting', 'add_webhook', 'remove_webhook',

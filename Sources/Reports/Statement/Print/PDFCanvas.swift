@@ -40,7 +40,15 @@ struct PDFCanvas: ~Copyable {
 
   /// Where a text stands within its width.
   enum Alignment {
-    case left, right
+    case left, right, centre
+
+    fileprivate var pango: PangoAlignment {
+      switch self {
+      case .left: PANGO_ALIGN_LEFT
+      case .right: PANGO_ALIGN_RIGHT
+      case .centre: PANGO_ALIGN_CENTER
+      }
+    }
   }
 
   private let surface: OpaquePointer
@@ -162,6 +170,48 @@ struct PDFCanvas: ~Copyable {
     cairo_fill(cairo)
   }
 
+  /// Draws a rectangle with an outline, filled with a pattern that is told apart on paper without colours.
+  func box(_ fill: BarChart.Fill, x: Double, y: Double, width: Double, height: Double) {
+    cairo_save(cairo)
+    cairo_rectangle(cairo, x, y, width, height)
+    cairo_clip(cairo)
+    cairo_set_source_rgb(cairo, 0.3, 0.3, 0.3)
+    switch fill {
+    case .blank: break
+    case .solid: cairo_paint(cairo)
+    case .dots:
+      for row in 0..<Int(height / 4 + 1) {
+        for column in 0..<Int(width / 4 + 1) {
+          cairo_new_sub_path(cairo)
+          cairo_arc(cairo, x + 2 + Double(column) * 4, y + 2 + Double(row) * 4, 0.8, 0, 2 * .pi)
+        }
+      }
+      cairo_fill(cairo)
+    case .stripes:
+      cairo_set_line_width(cairo, 1.2)
+      for step in 0..<Int((width + height) / 4 + 1) {
+        cairo_move_to(cairo, x + Double(step) * 4, y)
+        cairo_line_to(cairo, x + Double(step) * 4 - height, y + height)
+      }
+      cairo_stroke(cairo)
+    }
+    cairo_restore(cairo)
+    cairo_set_source_rgb(cairo, 0.3, 0.3, 0.3)
+    cairo_set_line_width(cairo, 0.5)
+    cairo_rectangle(cairo, x, y, width, height)
+    cairo_stroke(cairo)
+  }
+
+  /// Draws a number in the middle of a place, on white, so that it is read on any pattern; nothing where it is wider.
+  func number(_ text: String, x: Double, y: Double, width: Double) {
+    let needed = Double(text.utf8.count) * Style.note.size * 0.64 + 3
+    guard needed <= width else { return }
+    cairo_set_source_rgb(cairo, 1, 1, 1)
+    cairo_rectangle(cairo, x + (width - needed) / 2, y, needed, lineHeight(.note))
+    cairo_fill(cairo)
+    draw(text, .note, x: x, y: y, width: width, .centre)
+  }
+
   /// Ends the page, and returns the bytes that are ready.
   func endPage() throws(ReportsError) -> [UInt8] {
     cairo_show_page(cairo)
@@ -185,7 +235,7 @@ struct PDFCanvas: ~Copyable {
   private func prepare(_ text: String, _ style: Style, width: Double, _ alignment: Alignment) {
     let layout = layouts[style.rawValue]
     pango_layout_set_width(layout, Int32(width * Double(PANGO_SCALE)))
-    pango_layout_set_alignment(layout, alignment == .left ? PANGO_ALIGN_LEFT : PANGO_ALIGN_RIGHT)
+    pango_layout_set_alignment(layout, alignment.pango)
     Self.set(text, of: layout)
   }
 

@@ -49,6 +49,17 @@ struct PrintedPages {
     y += size.height + space
   }
 
+  /// A drawing of a height, which is told where it begins; with space below it. What is kept next to it goes to the next
+  /// page with it.
+  mutating func drawing(
+    _ height: Double, space: Double = 0, keepingNext next: Double = 0, on canvas: borrowing PDFCanvas,
+    to sink: ([UInt8]) throws -> Void, _ draw: (Double) -> Void
+  ) throws {
+    try makeRoom(height + space + next, on: canvas, to: sink)
+    if isDrawing { draw(y) }
+    y += height + space
+  }
+
   /// A fact with its name before it.
   mutating func fact(
     _ fact: StatementWords.Fact, _ style: PDFCanvas.Style = .body, on canvas: borrowing PDFCanvas,

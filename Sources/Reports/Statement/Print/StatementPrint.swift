@@ -56,6 +56,7 @@ struct StatementPrint {
     try pages.fact(words.hash, .note, on: canvas, to: sink)
     try layOutLines(&pages, on: canvas, to: sink)
     try layOutAdjustments(&pages, on: canvas, to: sink)
+    try layOutCharts(&pages, on: canvas, to: sink)
     try pages.end(on: canvas, to: sink)
   }
 

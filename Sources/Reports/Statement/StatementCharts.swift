@@ -1,22 +1,31 @@
 import Formatting
 import Markup
 
-extension StatementPage {
-  /// The charts of what is known.
-  var charts: HTML {
-    let drawn = [days, conditions, usage].compactMap(\.self)
-    return drawn.isEmpty ? "" : "<h2>The month in pictures</h2>\n\(drawn)\n"
+/// The charts of a statement, for whatever document draws them; nil for what is not known.
+struct StatementCharts {
+  private let statement: MonthStatement
+
+  init(_ statement: MonthStatement) {
+    self.statement = statement
   }
 
-  private var days: HTML? {
+  static let title = "The month in pictures"
+
+  /// How many analyses ended on each day.
+  var days: ColumnChart? {
     guard !statement.days.isEmpty else { return nil }
+    // Months that end on another day have days of the month before too, which a number alone does not tell apart.
+    let months = Set(statement.days.map { $0.date.year * 12 + $0.date.month })
     return ColumnChart(
       "Analyses a day", label: "Day", unit: "Analyses",
-      bars: statement.days.map { day in .init(String(day.date.day), day.analyses) }
-    ).html
+      bars: statement.days.map { day in
+        .init(
+          String(day.date.day), day.analyses, name: months.count > 1 ? day.date.description : nil)
+      })
   }
 
-  private var conditions: HTML? {
+  /// How often each condition was found, by band.
+  var conditions: BarChart? {
     guard !statement.conditions.isEmpty else { return nil }
     return BarChart(
       "bands", "Conditions by how sure the endpoint was", label: "Condition",
@@ -28,11 +37,11 @@ extension StatementPage {
         let values = [condition.green, condition.yellow, condition.orange, condition.red]
         return .init(
           StatementWords.short(condition.name), values, note: "\(values.reduce(0, +)) in all")
-      }
-    ).html
+      })
   }
 
-  private var usage: HTML? {
+  /// What was used of each plan's limits.
+  var usage: BarChart? {
     guard !statement.usage.isEmpty else { return nil }
     return BarChart(
       "limits", "Usage against the limits", label: "Plan",
@@ -40,8 +49,7 @@ extension StatementPage {
         .init("used", .solid, style: "link"), .init("used beyond the limits", .stripes, style: "bad"),
         .init("not used", .blank, style: "link"),
       ],
-      bars: statement.usage.map(bar), scale: .shares
-    ).html
+      bars: statement.usage.map(bar), scale: .shares)
   }
 
   private func bar(_ usage: MonthStatement.PlanUsage) -> BarChart.Bar {
