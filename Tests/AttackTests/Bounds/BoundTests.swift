@@ -42,8 +42,8 @@ struct BoundTests {
       "p_image bytea": "'\\xffd8ff'::bytea", "p_images bytea[]": "ARRAY['\\xffd8ff'::bytea]",
       // A month that has not begun, as a change of somebody's periods needs.
       "p_from smallint": "(analysis.period_of(now(), 'UTC') + 1)::smallint",
-      "p_to smallint": "(analysis.period_of(now(), 'UTC') + 2)::smallint", "p_kinds text[]": "'{throat}'::text[]",
-      "p_priorities text[]": "'{normal}'::text[]",
+      "p_to smallint": "(analysis.period_of(now(), 'UTC') + 2)::smallint",
+      "p_kinds text[]": "'{throat}'::text[]", "p_priorities text[]": "'{normal}'::text[]",
       "p_sha256 bytea": "sha256('\\xffd8ff')", "p_encrypted_by bigint": "NULL::bigint",
       "p_wrapped_key bytea": "NULL::bytea",
     ]
