@@ -91,7 +91,9 @@ enum AnswerShapes {
   /// The user.
   static func profile(_ user: AppUser) -> JSONValue {
     [
-      "id": .string(user.reference), "email": .string(user.email ?? ""), "name": .string(user.name ?? ""),
+      // An app reads a profile only where both are there.
+      "id": .string(user.reference), "email": .string(user.email ?? user.reference),
+      "name": .string(user.name ?? user.reference),
       "subscription": .string(subscription(user)), "analysisCount": .count(user.used),
       "analysisLimit": .count(user.limit), "lastResetDate": .string(moment(user.monthStart)),
     ]

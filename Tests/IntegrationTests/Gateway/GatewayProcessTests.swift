@@ -9,7 +9,7 @@ import System
 import TestSupport
 import Testing
 
-@Suite("An app that speaks to the analysis endpoint speaks to the queue", .onOwnThread)
+@Suite("An app that speaks to the analysis endpoint speaks to the queue", .onThreadEach)
 struct GatewayProcessTests {
   private func picture(_ name: String = "throat-01.jpg") async throws -> [UInt8] {
     [UInt8](try Data(contentsOf: try await drawnPictures.folder().appending(path: name)))
