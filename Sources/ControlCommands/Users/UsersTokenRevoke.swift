@@ -15,7 +15,7 @@ enum UsersTokenRevokeCommand {
       "Nothing is asked with it any more; what the gateway has begun goes on. A token is never valid again.",
     examples: [
       Example("analysisctl users token revoke u1 2", "One."),
-      Example("analysisctl users token revoke u1 --all --reason 'phone lost'", "All."),
+      Example("analysisctl users token revoke u1 --all --reason phone-lost", "All."),
     ],
     inputs: [all, ReasonOption.reason, UsersCommand.user, number],
     exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]

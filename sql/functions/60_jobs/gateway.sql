@@ -18,18 +18,19 @@
 --   gateway_open_results(p_shard smallint, p_tokens bytea[], p_jobs bigint[]) -> text
 --   gateway_open_history(p_shard smallint, p_token bytea, p_before bigint, p_limit int) -> text
 --   gateway_results(p_shard smallint, p_tokens bytea[], p_reading text)
---     -> o_job bigint, o_user_id bigint, o_kind text (throat, ear), o_analysis text, o_created_at timestamptz,
---        o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean, o_consult boolean,
---        o_conditions jsonb, o_endpoint text, o_model text, o_version text, o_attempt int, o_call_ms int
+--     -> o_job bigint, o_user_id bigint, o_kind text (throat, ear), o_analysis text,
+--        o_created_at timestamptz, o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean,
+--        o_consult boolean, o_conditions jsonb, o_endpoint text, o_model text, o_version text,
+--        o_attempt int, o_call_ms int
 --
 -- A token is passed as its SHA-256. One that is not valid (unknown, expired, revoked, or its user erased)
 -- has no row of gateway_user, which is what the gateway asks first, so that strangers write no lines in the
 -- server's log; gateway_submit, _states and _open_history then refuse it with SQLSTATE 28000. Where many
 -- tokens are passed, each with a job, pairs whose token is not valid are left out.
 --
--- A result is read in two calls, as back-ends do it: one opens the reading, which records it in the audit with
--- the numbers of the tokens; once that is committed gateway_results answers the rows. NULL: there is nothing
--- to be read. A call for many users is one reading and one entry.
+-- A result is read in two calls, as back-ends do it: one opens the reading, which records it in the audit
+-- with the numbers of the tokens; once that is committed gateway_results answers the rows. NULL: there is
+-- nothing to be read. A call for many users is one reading and one entry.
 
 -- A user as an app sees its own: who they are, the plan, and what is used of the running month.
 CREATE OR REPLACE FUNCTION analysis.gateway_user(p_shard smallint, p_token bytea)
@@ -210,9 +211,9 @@ LANGUAGE sql AS $$
   SELECT analysis.require_argument(p_limit BETWEEN 1 AND 100, 'a page of a history has 1 to 100 analyses')
 $$;
 
--- The next analyses of a user, the newest first: of the latest month in which jobs count, and in it those that
--- ended last; after the one of job p_before (NULL: from the first). Each month is looked through as far as it
--- is needed.
+-- The next analyses of a user, the newest first: of the latest month in which jobs count, and in it those
+-- that ended last; after the one of job p_before (NULL: from the first). Each month is looked through as far
+-- as it is needed.
 CREATE OR REPLACE FUNCTION analysis.history_of(
   p_shard smallint, p_user_id bigint, p_before bigint, p_limit int) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
