@@ -67,10 +67,12 @@ public struct CalibrationChart {
 
   private static func drawn(_ point: Point) -> HTML {
     let (x, y) = (x(point.confidence), y(point.share))
+    // Its number stands beside it, where there is room.
+    let isLeft = x > right - 60
     return """
       <line class="interval" x1="\(x)" y1="\(Self.y(point.low))" x2="\(x)" y2="\(Self.y(point.high))"/>\
       <circle class="point" cx="\(x)" cy="\(y)" r="5"/>\
-      <text class="count" x="\(x)" y="\(Self.y(point.high) > top + 14 ? Self.y(point.high) - 6 : y + 18)">\(point.note)</text>
+      <text class="\(isLeft ? "name" : "note")" x="\(isLeft ? x - 10 : x + 10)" y="\(y + 4)">\(point.note)</text>
 
       """
   }

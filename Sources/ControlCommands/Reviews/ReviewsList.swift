@@ -93,7 +93,7 @@ struct ReviewsListResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     guard !page.reviews.isEmpty else { return "No reviews.\n" }
     var table = Table([
-      .init("JOB", alignment: .right), .init("USER", shrinks: true), .init("VERDICT"),
+      .init("JOB", alignment: .right), .init("USER", wraps: true), .init("VERDICT"),
       .init("BY", shrinks: true), .init("AT"), .init("MONTH", mayGo: true),
       .init("COMMENTS", alignment: .right),
     ])

@@ -15,6 +15,7 @@ struct NarrowListTests {
   /// How the facts of one thing begin that may be longer than a line.
   private func facts(of command: String) -> [String] {
     ["name ", "made "] + (command.hasPrefix("jobs show") ? ["user ", "file ", "reference ", "failed "] : [])
+      + (command.hasPrefix("reviews list --job") ? ["user ", "found "] : [])
   }
 
   @Test("fit it with the longest names, and cut nothing by which a row is known")
@@ -69,6 +70,10 @@ struct NarrowListTests {
         ("reconcile", user), ("reconcile", "\(lost)"), ("keys list --key-file \(keys)", key),
         ("purge --dry-run", "by row"), ("audit list", "assign_clinic"),
         ("watch --since 1h --count 3", "\(claimed[0].id)"),
+        ("reviews add \(claimed[1].id) --verdict agree", "agree"),
+        ("reviews comment \(claimed[1].id) \(String(repeating: "long", count: 60))", "comment 1 added"),
+        ("reviews list", user), ("reviews list --job \(claimed[1].id)", "wrote"),
+        ("report agreement", "100%"), ("report calibration", "80-90 %"),
       ] {
         let ran = await control.run(command.split(separator: " ").map(String.init))
         // What differs and what is lost is found; all else is as it has to be.

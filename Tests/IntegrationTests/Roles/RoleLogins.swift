@@ -158,6 +158,10 @@ struct RoleLogins: Sendable {
       "SELECT job_id::int FROM analysis.result WHERE outcome = 1 LIMIT 1")
     let read = try await run(.clinician, ["jobs", "show", "\(job)", "--json"])
     #expect(read.code == 0 && read.output.contains("\"conditions\""), "\(read.messages)")
+    try await expect(.clinician, ["reviews", "add", "\(job)", "--verdict", "agree", "--comment", "Clear."])
+    let said = try await run(.clinician, ["reviews", "list", "--job", "\(job)"])
+    #expect(said.code == 0 && said.output.contains("Clear."), "\(said.messages)")
+    try await expect(.operations, ["reviews", "list"], code: 77)
     let shown = try await run(.operations, ["jobs", "show", "\(job)", "--json"])
     #expect(shown.code == 0 && shown.output.contains("\"result_hidden\":true"), "\(shown.messages)")
     try await expect(.operations, ["status"])
@@ -175,7 +179,9 @@ struct RoleLogins: Sendable {
   }
 
   private func report() async throws {
-    for kind in ["usage", "conditions", "summary"] { try await expect(.accounts, ["report", kind]) }
+    for kind in ["usage", "conditions", "summary", "agreement", "calibration"] {
+      try await expect(.accounts, ["report", kind])
+    }
     try await expect(.accounts, ["report", "analyses"], code: 77)
     let analyses = try await run(.clinician, ["report", "analyses", "--format", "csv"])
     #expect(analyses.code == 0 && analyses.output.contains("clinic-1"), "\(analyses.messages)")
