@@ -10,6 +10,3 @@ ALTER TABLE analysis.account
   ADD COLUMN anchors int[] CHECK (
     array_ndims(anchors) = 1 AND array_lower(anchors, 1) = 1 AND array_position(anchors, NULL) IS NULL
     AND cardinality(anchors) <= 1000 AND 0 < ALL (anchors));
-
--- Whether anybody has one, and who.
-CREATE INDEX account_anchored ON analysis.account (shard, user_id) WHERE anchors IS NOT NULL;
