@@ -17,7 +17,8 @@ public struct LoginLimits: Sendable, Equatable {
     case .owner: LoginLimits(statement: nil, lock: nil, idleInTransaction: nil)
     case .submitter:
       LoginLimits(statement: .seconds(300), lock: .seconds(60), idleInTransaction: .seconds(300))
-    case .worker, .gateway: LoginLimits(statement: .seconds(120), lock: .seconds(30), idleInTransaction: .seconds(60))
+    case .worker, .gateway:
+      LoginLimits(statement: .seconds(120), lock: .seconds(30), idleInTransaction: .seconds(60))
     case .reporter, .clinician, .auditor, .privacy, .retention:
       LoginLimits(statement: .seconds(3600), lock: .seconds(60), idleInTransaction: .seconds(600))
     case .operator, .administrator:

@@ -22,12 +22,14 @@ struct UserTokenTests {
   @Test(
     "What an app may not have been given is none",
     arguments: [
-      "", "aq1.", "aq1.0.", "aq1.0." + String(repeating: "A", count: 42), "aq1.0." + String(repeating: "A", count: 44),
+      "", "aq1.", "aq1.0.", "aq1.0." + String(repeating: "A", count: 42),
+      "aq1.0." + String(repeating: "A", count: 44),
       "aq1.00." + String(repeating: "A", count: 43), "aq1.-1." + String(repeating: "A", count: 43),
       "aq1.+1." + String(repeating: "A", count: 43), "aq1.40000." + String(repeating: "A", count: 43),
       "aq2.0." + String(repeating: "A", count: 43), "aq1.0." + String(repeating: "A", count: 42) + "+",
       "aq1.0." + String(repeating: "A", count: 42) + "é", "aq1.0." + String(repeating: "A", count: 43) + ".x",
-      "Bearer aq1.0." + String(repeating: "A", count: 43), "aq1.0." + String(repeating: "A", count: 43) + "\n",
+      "Bearer aq1.0." + String(repeating: "A", count: 43),
+      "aq1.0." + String(repeating: "A", count: 43) + "\n",
       "aq1..0." + String(repeating: "A", count: 43),
     ])
   func none(text: String) {
@@ -39,6 +41,8 @@ struct UserTokenTests {
     let token = try UserToken(shard: 0)
     var dumped = ""
     dump(token, to: &dumped)
-    for shown in ["\(token)", String(reflecting: token), dumped] { #expect(!shown.contains(token.text.suffix(20))) }
+    for shown in ["\(token)", String(reflecting: token), dumped] {
+      #expect(!shown.contains(token.text.suffix(20)))
+    }
   }
 }

@@ -5,16 +5,19 @@ import Formatting
 /// `analysisctl share request`.
 enum ShareRequestCommand {
   static let clinician = Option<String?>(
-    "clinician", .string, valueName: "LOGIN", help: "The login of a clinician, who accepts with share accept.")
+    "clinician", .string, valueName: "LOGIN", help: "The login of a clinician, who accepts with share accept."
+  )
   static let carer = Option<String?>(
     "carer", .string, valueName: "USER", help: "Another user, who accepts through the gateway.")
   static let expires = Option<Expiry?>(
     "expires", .expiry,
-    help: "When it ends: after a time (30d), with a day (2026-12-31, by UTC) or at a time. Never unless given.")
+    help:
+      "When it ends: after a time (30d), with a day (2026-12-31, by UTC) or at a time. Never unless given.")
 
   static let command = ControlCommand(
     "request", abstract: "Ask a clinician or a carer to read a user's analyses.",
-    discussion: "Nobody reads anything until the share is accepted. The time until it ends begins with the request.",
+    discussion:
+      "Nobody reads anything until the share is accepted. The time until it ends begins with the request.",
     examples: [
       Example("analysisctl share request u1 --clinician alice --expires 30d", "A clinician, for 30 days."),
       Example("analysisctl share request u1 --carer u2", "A carer, until it is revoked."),
@@ -60,7 +63,8 @@ struct ShareRequestResponse: Sendable, Equatable, Presentable {
   func text(width: Int?, paint: Paint) -> String {
     let how =
       reader.clinician == nil
-      ? "The carer accepts it through the gateway." : "The clinician accepts it: analysisctl share accept \(id)"
+      ? "The carer accepts it through the gateway."
+      : "The clinician accepts it: analysisctl share accept \(id)"
     return """
       requested share \(id) of \(printable(user)) with \(printable(reader.shown))
       \(how)

@@ -9,7 +9,7 @@ enum ShareRevokeCommand {
       An office ends those of its users, a clinician the own ones. What is read from then on is refused. One that has \
       ended stays as it is; who is to read again is asked anew.
       """,
-    examples: [Example("analysisctl share revoke S12 --reason 'treatment ended'", "One.")],
+    examples: [Example("analysisctl share revoke S12 --reason treatment-ended", "One.")],
     inputs: [ReasonOption.reason, ShareCommand.share],
     exitCodes: [.done, .refused, .usage, .unreachable, .tryLater], feature: .sharing
   ) { context in

@@ -10,7 +10,8 @@ enum UsersTokenAddCommand {
     "label", .string, help: "What the token is for, such as phone: 1 to 100 characters.")
   static let expires = Option<Expiry?>(
     "expires", .expiry,
-    help: "When it ends: after a time (90d), with a day (2026-12-31, by UTC) or at a time. Never unless given.")
+    help:
+      "When it ends: after a time (90d), with a day (2026-12-31, by UTC) or at a time. Never unless given.")
 
   static let command = ControlCommand(
     "add", abstract: "Make a token of a user, and print it.",

@@ -5,15 +5,17 @@ import Formatting
 /// `analysisctl users token revoke`.
 enum UsersTokenRevokeCommand {
   static let number = Argument<Int?>(
-    optional: "token", .int(in: 1...Int(Int32.max)), help: "The token's number; see analysisctl users token list.")
+    optional: "token", .int(in: 1...Int(Int32.max)),
+    help: "The token's number; see analysisctl users token list.")
   static let all = Flag("all", help: "All tokens of the user, as when a device was lost.")
 
   static let command = ControlCommand(
     "revoke", abstract: "Revoke a token of a user, or all of them.",
-    discussion: "Nothing is asked with it any more; what the gateway has begun goes on. A token is never valid again.",
+    discussion:
+      "Nothing is asked with it any more; what the gateway has begun goes on. A token is never valid again.",
     examples: [
       Example("analysisctl users token revoke u1 2", "One."),
-      Example("analysisctl users token revoke u1 --all --reason 'phone lost'", "All."),
+      Example("analysisctl users token revoke u1 --all --reason phone-lost", "All."),
     ],
     inputs: [all, ReasonOption.reason, UsersCommand.user, number],
     exitCodes: [.done, .refused, .usage, .unreachable, .tryLater]

@@ -108,7 +108,8 @@ struct HeldLockTests {
     "gateway_open_results":
       "analysis.gateway_open_results(0::smallint, array[sha256('ann')], array[job('done')])",
     "gateway_open_history": "analysis.gateway_open_history(0::smallint, sha256('ann'), NULL, 10)",
-    "gateway_share_request": "analysis.gateway_share_request(0::smallint, sha256('ann'), NULL, 'third', NULL)",
+    "gateway_share_request":
+      "analysis.gateway_share_request(0::smallint, sha256('ann'), NULL, 'third', NULL)",
     "gateway_share_accept": "analysis.gateway_share_accept(0::smallint, sha256('bob'), job('share'))",
     "gateway_share_list": "analysis.gateway_share_list(0::smallint, sha256('ann'))",
     "gateway_share_revoke": "analysis.gateway_share_revoke(0::smallint, sha256('ann'), job('share'))",
@@ -287,7 +288,8 @@ struct HeldLockTests {
         analysis.add_token(0::smallint, 'bob', sha256('bob'), NULL, NULL)
       """)
     jobs["share"] = Int64(
-      try await queue.number("SELECT analysis.request_share(0::smallint, 'ann', NULL, 0::smallint, 'bob', NULL)")
+      try await queue.number(
+        "SELECT analysis.request_share(0::smallint, 'ann', NULL, 0::smallint, 'bob', NULL)")
     )
     // One that was asked of this login, which may be no clinician's.
     let me = try await login.query("SELECT session_user::text").single().string(0)

@@ -210,8 +210,5 @@ extension SQLAttack {
       .clinician, "ends a share that is a carer's", "SELECT analysis.revoke_share({share})", .nothing),
     SQLAttack(
       .clinician, "lists others' shares", "SELECT * FROM analysis.list_shares(NULL, 0, 100)", .nothing),
-    SQLAttack(
-      .northernClinician, "reads what is shared with another",
-      "SELECT analysis.open_results('sue-south', ARRAY[{succeeded-south}]::bigint[])", .nothing),
   ]
 }

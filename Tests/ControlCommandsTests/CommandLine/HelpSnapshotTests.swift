@@ -49,11 +49,13 @@ struct HelpSnapshotTests {
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.
-          users        Add users, look at them, and set their plan, zone and name.
+          users        Add users, look at them, set their plan, zone and name, and make
+                       their tokens.
           account      Look after an account at the endpoint, and keep a user in step
                        with it.
           clinics      Add clinics, give users to them, and say which database role sees
                        which.
+          share        Let a clinician or a carer read a user's analyses.
           plans        Show the plans, add one, and set monthly limits and prices.
           settings     Show the settings of the installation, and change them.
           keys         Make, list, change and remove the keys under which images are

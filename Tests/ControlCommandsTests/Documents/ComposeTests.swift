@@ -93,7 +93,7 @@ struct ComposeTests {
     let draw = { try await HelperProgram.output(packagePath("scripts/compose-secrets"), [folder.path]) }
     _ = try await draw()
     let passwords = try file.secrets.mapValues { try folder.text(String($0.file.dropFirst(2))) }
-    #expect(passwords.count == 6 && Set(passwords.values).count == 6)
+    #expect(passwords.count == 7 && Set(passwords.values).count == 7)
     for password in passwords.values { #expect(password.wholeMatch(of: /[0-9a-f]{48}/) != nil) }
     let mode = try FileManager.default.attributesOfItem(atPath: folder.path("secrets"))[.posixPermissions]
     #expect(mode as? Int == 0o700)

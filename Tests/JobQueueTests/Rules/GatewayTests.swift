@@ -78,7 +78,8 @@ struct GatewayTests {
       let job = try #require(submitted.job)
       #expect(try await submit(gateway, key: "visit 1").job == job, "the same key, the same job")
       #expect(try await submit(gateway, image: "another", key: "visit 1").reason == "key_conflict")
-      let states = "SELECT o_state FROM analysis.gateway_states(0::smallint, sha256('ann'), ARRAY[\(job)]::bigint[])"
+      let states =
+        "SELECT o_state FROM analysis.gateway_states(0::smallint, sha256('ann'), ARRAY[\(job)]::bigint[])"
       let ended = """
         SELECT o_state FROM analysis.gateway_ended(0::smallint, ARRAY[sha256('ann'), sha256('bob')],
           ARRAY[\(job), \(job)]::bigint[])
@@ -103,7 +104,9 @@ struct GatewayTests {
       #expect(try user.string(0) == "ann" && user.string(1) == "Premium")
       #expect(try user.int(2) == 2 && user.intIfPresent(3) == nil)
       #expect(
-        try await queue.text("SELECT login FROM analysis.submitter s JOIN analysis.job j ON j.submitter = s.id WHERE j.id = \(job)")
+        try await queue.text(
+          "SELECT login FROM analysis.submitter s JOIN analysis.job j ON j.submitter = s.id WHERE j.id = \(job)"
+        )
           == "\(queue.database.name)_gateway")
     }
   }
@@ -147,7 +150,8 @@ struct GatewayTests {
       let many = "\(shard)::smallint, ARRAY[sha256('\(token)')]"
       #expect(try await gateway.query("SELECT * FROM analysis.gateway_user(\(given))").isEmpty)
       #expect(
-        try await gateway.query("SELECT * FROM analysis.gateway_ended(\(many), ARRAY[\(job)]::bigint[])").isEmpty)
+        try await gateway.query("SELECT * FROM analysis.gateway_ended(\(many), ARRAY[\(job)]::bigint[])")
+          .isEmpty)
       #expect(
         try await gateway.query("SELECT analysis.gateway_open_results(\(many), ARRAY[\(job)]::bigint[])")
           .single().stringIfPresent(0) == nil)
@@ -182,7 +186,8 @@ struct GatewayTests {
       let own = try #require(try await submit(gateway).job)
       _ = try await queue.complete(try await queue.claim())
       #expect(try await submit(gateway, token: "ann", user: "bob").reason == "unknown_user")
-      let states = "SELECT * FROM analysis.gateway_states(0::smallint, sha256('ann'), ARRAY[\(job)]::bigint[])"
+      let states =
+        "SELECT * FROM analysis.gateway_states(0::smallint, sha256('ann'), ARRAY[\(job)]::bigint[])"
       #expect(try await gateway.query(states).isEmpty)
       #expect(try await read(gateway, [("ann", job)]) == nil)
       #expect(try await read(gateway, [("ann", job), ("bob", own)]) == nil, "each with the other's token")
@@ -192,7 +197,9 @@ struct GatewayTests {
     }
   }
 
-  @Test("A reading is recorded and committed before a row comes, with the login and the tokens, once for many users")
+  @Test(
+    "A reading is recorded and committed before a row comes, with the login and the tokens, once for many users"
+  )
   func audit() async throws {
     try await with { (queue, gateway) async throws in
       let jobs = [
@@ -203,7 +210,9 @@ struct GatewayTests {
       #expect(try await read(gateway, [("ann", jobs[0]), ("bob", jobs[1])])?.count == 2)
       let users = try await queue.numbers("SELECT user_id FROM analysis.account ORDER BY user_ref")
       #expect(
-        try await queue.texts("SELECT action || ' ' || object || ' ' || role FROM analysis.audit_entry WHERE action = 'read_result'")
+        try await queue.texts(
+          "SELECT action || ' ' || object || ' ' || role FROM analysis.audit_entry WHERE action = 'read_result'"
+        )
           == ["read_result jobs \(queue.database.name)_gateway"])
       let detail = try await queue.text(
         "SELECT detail::text FROM analysis.audit_entry WHERE action = 'read_result'")
@@ -226,7 +235,9 @@ struct GatewayTests {
   func pages() async throws {
     try await with { (queue, gateway) async throws in
       var jobs: [Int64] = []
-      for number in 1...7 { jobs.append(try #require(try await submit(gateway, image: "photo \(number)").job)) }
+      for number in 1...7 {
+        jobs.append(try #require(try await submit(gateway, image: "photo \(number)").job))
+      }
       _ = try await queue.complete(try await queue.claim())
       // All ended at one moment: then the numbers decide. And two of an earlier month.
       try await queue.execute(
@@ -256,7 +267,8 @@ struct GatewayTests {
   func lastUse() async throws {
     try await with { (queue, gateway) async throws in
       let call = "SELECT o_user FROM analysis.gateway_user(0::smallint, sha256('ann'))"
-      let used = "SELECT count(*)::int FROM analysis.user_token WHERE last_used_on = (now() AT TIME ZONE 'UTC')::date"
+      let used =
+        "SELECT count(*)::int FROM analysis.user_token WHERE last_used_on = (now() AT TIME ZONE 'UTC')::date"
       try await queue.pool.transaction { open in
         _ = try await open.query("SELECT 1 FROM analysis.user_token WHERE hash = sha256('ann') FOR UPDATE")
         #expect(try await gateway.query(call).map { try $0.string(0) } == ["ann"])
@@ -279,7 +291,8 @@ struct GatewayTests {
         SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'bob', 'north'),
           analysis.grant_clinics('\(login)', '{north}')
         """)
-      #expect(try await gateway.query("SELECT * FROM analysis.gateway_user(0::smallint, sha256('ann'))").isEmpty)
+      #expect(
+        try await gateway.query("SELECT * FROM analysis.gateway_user(0::smallint, sha256('ann'))").isEmpty)
       #expect(try await submit(gateway, token: "bob", user: "bob").outcome == "created")
     }
   }

@@ -48,7 +48,10 @@ struct RightsTests {
       ),
       (
         "gateway", ["gateway_user", "gateway_submit", "gateway_results", "notify_workers"],
-        ["submit", "token_user", "open_results", "results_of", "add_token", "list_tokens", "cancel", "list_users"]
+        [
+          "submit", "token_user", "open_results", "results_of", "add_token", "list_tokens", "cancel",
+          "list_users",
+        ]
       ),
       (
         "auditor",

@@ -19,7 +19,8 @@ struct ShareTests {
 
     func request(_ user: String, login: String, expires: String = "NULL") async throws -> Int64 {
       try await queue.pool.query(
-        "SELECT analysis.request_share(0::smallint, $1, $2, NULL, NULL, \(expires))", [.text(user), .text(login)]
+        "SELECT analysis.request_share(0::smallint, $1, $2, NULL, NULL, \(expires))",
+        [.text(user), .text(login)]
       ).single().int64(0)
     }
 
@@ -51,19 +52,26 @@ struct ShareTests {
       func look(_ name: String, _ sql: String) async throws {
         if try await login.query(SQLStatement(sql)).count > 0 { found.append(name) }
       }
-      try await look("list", "SELECT 1 FROM analysis.list_jobs(0::smallint, '\(user)', NULL, NULL, NULL, NULL, NULL, 10, 100) WHERE o_state IS NOT NULL")
-      try await look("show", "SELECT 1 FROM analysis.jobs_shown(0::smallint, \(month), ARRAY[\(job)]::bigint[])")
+      try await look(
+        "list",
+        "SELECT 1 FROM analysis.list_jobs(0::smallint, '\(user)', NULL, NULL, NULL, NULL, NULL, 10, 100) WHERE o_state IS NOT NULL"
+      )
+      try await look(
+        "show", "SELECT 1 FROM analysis.jobs_shown(0::smallint, \(month), ARRAY[\(job)]::bigint[])")
       try await look("attempts", "SELECT 1 FROM analysis.job_attempts(0::smallint, \(job))")
       let reading = try await login.query(
         "SELECT analysis.open_results($1, $2)", [.text(user), .array([job])]
       ).single().stringIfPresent(0)
-      if let reading { try await look("result", "SELECT 1 FROM analysis.results_of('\(user)', '\(reading)')") }
+      if let reading {
+        try await look("result", "SELECT 1 FROM analysis.results_of('\(user)', '\(reading)')")
+      }
       let report = try await login.query(
         SQLStatement("SELECT analysis.open_analyses(\(month), NULL)")
       ).single().string(0)
       try await look(
         "report",
-        "SELECT 1 FROM analysis.report_analyses(\(month), '\(report)', NULL, 0::smallint, 0, 1000000) WHERE user_ref = '\(user)'")
+        "SELECT 1 FROM analysis.report_analyses(\(month), '\(report)', NULL, 0::smallint, 0, 1000000) WHERE user_ref = '\(user)'"
+      )
       return found
     }
 
@@ -119,7 +127,9 @@ struct ShareTests {
     }
   }
 
-  @Test("A clinician who sees one clinic reads another's user from the acceptance to the end of the share, and no other")
+  @Test(
+    "A clinician who sees one clinic reads another's user from the acceptance to the end of the share, and no other"
+  )
   func clinician() async throws {
     try await with { (scene) async throws in
       #expect(try await scene.reads("ann") == Self.everything)
@@ -132,7 +142,8 @@ struct ShareTests {
       #expect(try await scene.reads("ann") == Self.everything)
       // Each reading of what was found names the share.
       let details = try await scene.queue.texts(
-        "SELECT detail::text FROM analysis.audit_entry WHERE role = '\(scene.login)' AND action <> 'accept_share'")
+        "SELECT detail::text FROM analysis.audit_entry WHERE role = '\(scene.login)' AND action <> 'accept_share'"
+      )
       #expect(details.contains { $0.contains(#""share": \#(share)"#) }, "\(details)")
       #expect(details.contains { $0.contains(#""shares": [\#(share)]"#) }, "\(details)")
       // What is not the reading of analyses stays as it is.
@@ -148,7 +159,9 @@ struct ShareTests {
     }
   }
 
-  @Test("What was opened before a share ended is not read after it", arguments: ["revoked", "expired", "role", "clinician"])
+  @Test(
+    "What was opened before a share ended is not read after it",
+    arguments: ["revoked", "expired", "role", "clinician"])
   func ended(how: String) async throws {
     try await with { (scene) async throws in
       let share = try await scene.request("sue", login: scene.login)
@@ -162,7 +175,8 @@ struct ShareTests {
       case "revoked": try await scene.queue.execute("SELECT analysis.revoke_share(\(share))")
       case "expired": try await scene.queue.execute("UPDATE analysis.share SET expires_at = now()")
       // Another login has the name now, or the number.
-      case "role": try await scene.queue.execute("UPDATE analysis.share SET login_id = (login_id::bigint + 1)::oid")
+      case "role":
+        try await scene.queue.execute("UPDATE analysis.share SET login_id = (login_id::bigint + 1)::oid")
       default: try await scene.queue.execute("UPDATE analysis.share SET login = 'another'")
       }
       #expect(try await scene.doctor.query(rows).isEmpty)
@@ -186,8 +200,10 @@ struct ShareTests {
       #expect(try await !scene.accept(carers, carer: "ann"))
       #expect(try await !scene.accept(carers, carer: "sue"))
       #expect(try await scene.queue.number("SELECT count(accepted_at) FROM analysis.share") == 0)
-      let mine = try await scene.doctor.query("SELECT o_share, o_user, o_state FROM analysis.list_shares(NULL, 0, 10)")
-        .map { try "\($0.int64(0)) \($0.string(1)) \($0.string(2))" }
+      let mine = try await scene.doctor.query(
+        "SELECT o_share, o_user, o_state FROM analysis.list_shares(NULL, 0, 10)"
+      )
+      .map { try "\($0.int64(0)) \($0.string(1)) \($0.string(2))" }
       #expect(mine == ["\(share) sue requested"])
     }
   }
@@ -208,7 +224,9 @@ struct ShareTests {
         let error = await #expect(throws: PostgreSQLError.self, "\(call)") {
           try await scene.queue.pool.query(SQLStatement("SELECT analysis.\(call)"))
         }
-        #expect(error?.sqlState == "22023" && error?.message.contains(word) == true, "\(call): \(error?.message ?? "")")
+        #expect(
+          error?.sqlState == "22023" && error?.message.contains(word) == true,
+          "\(call): \(error?.message ?? "")")
       }
       #expect(try await scene.queue.count("share") == 0)
       _ = try await scene.request("sue", login: scene.login)
@@ -219,7 +237,8 @@ struct ShareTests {
     }
   }
 
-  @Test("A carer reads what is shared from the acceptance on, each time recorded with the share; either ends it")
+  @Test(
+    "A carer reads what is shared from the acceptance on, each time recorded with the share; either ends it")
   func carer() async throws {
     try await with { (scene) async throws in
       let share = try await scene.request("sue", carer: "carl")
@@ -237,7 +256,8 @@ struct ShareTests {
         "SELECT detail::text FROM analysis.audit_entry WHERE action = 'read_result' ORDER BY at DESC LIMIT 1")
       #expect(detail.contains(#""share": \#(share)"#) && detail.contains(#""jobs": [\#(job)]"#), "\(detail)")
       // The carer's own calls do not reach further for it.
-      let states = "SELECT * FROM analysis.gateway_states(0::smallint, sha256('carl'), ARRAY[\(job)]::bigint[])"
+      let states =
+        "SELECT * FROM analysis.gateway_states(0::smallint, sha256('carl'), ARRAY[\(job)]::bigint[])"
       #expect(try await scene.gateway.query(SQLStatement(states)).isEmpty)
       let reading = try await scene.gateway.query(
         "SELECT analysis.gateway_open_shared(0::smallint, sha256('carl'), $1, NULL, 10)", [.int64(share)]
@@ -261,7 +281,9 @@ struct ShareTests {
     }
   }
 
-  @Test("A share goes with either person who is erased, and stays when either is renamed", arguments: ["sue", "carl"])
+  @Test(
+    "A share goes with either person who is erased, and stays when either is renamed",
+    arguments: ["sue", "carl"])
   func erased(who: String) async throws {
     try await with { (scene) async throws in
       let share = try await scene.request("sue", carer: "carl")
@@ -325,7 +347,8 @@ struct ShareTests {
         ).single().int64(0)
         let accepted = "SELECT analysis.gateway_share_accept(1::smallint, sha256($1::text::bytea), \(share))"
         #expect(try await gateway.query(SQLStatement(accepted, [.text(carer)])).single().bool(0))
-        let opened = "SELECT analysis.gateway_open_shared(1::smallint, sha256($1::text::bytea), \(share), NULL, 10)"
+        let opened =
+          "SELECT analysis.gateway_open_shared(1::smallint, sha256($1::text::bytea), \(share), NULL, 10)"
         let reading = try await gateway.query(SQLStatement(opened, [.text(carer)])).single().string(0)
         let rows = """
           SELECT o_job FROM analysis.gateway_shared_results(1::smallint, sha256($1::text::bytea), \(share), '\(reading)')
@@ -349,7 +372,8 @@ struct ShareTests {
   @Test("Who is erased while somebody shares with them is not shared with")
   func race() async throws {
     try await with { (scene) async throws in
-      let request = SQLStatement("SELECT analysis.request_share(0::smallint, 'sue', NULL, 0::smallint, 'carl', NULL)")
+      let request = SQLStatement(
+        "SELECT analysis.request_share(0::smallint, 'sue', NULL, 0::smallint, 'carl', NULL)")
       let refused = await withTaskGroup(of: String?.self) { group in
         do {
           try await scene.queue.pool.transaction { open in

@@ -97,7 +97,8 @@ BEGIN
     -- Of the other person the export says nothing.
     'shares', (
       SELECT coalesce(jsonb_agg(jsonb_build_object(
-        'share', s.id, 'as', CASE WHEN s.shard = a.shard AND s.user_id = a.user_id THEN 'owner' ELSE 'carer' END,
+        'share', s.id,
+        'as', CASE WHEN s.shard = a.shard AND s.user_id = a.user_id THEN 'owner' ELSE 'carer' END,
         'with', CASE WHEN s.login IS NOT NULL THEN 'clinician' ELSE 'carer' END, 'clinician', s.login,
         'requested_at', s.requested_at, 'accepted_at', s.accepted_at, 'expires_at', s.expires_at,
         'revoked_at', s.revoked_at)

@@ -1,6 +1,6 @@
--- Shares: a user (the owner) lets a clinician or a carer read their analyses, from when that one accepts until
--- it expires or is revoked. A clinician is a login with the role analysis_clinician, a carer another user, who
--- comes through the gateway (60_jobs/gateway_shares.sql).
+-- Shares: a user (the owner) lets a clinician or a carer read their analyses, from when that one accepts
+-- until it expires or is revoked. A clinician is a login with the role analysis_clinician, a carer another
+-- user, who comes through the gateway (60_jobs/gateway_shares.sql).
 --
 --   request_share(p_shard smallint, p_user text, p_login name, p_carer_shard smallint, p_carer text,
 --     p_expires timestamptz) -> bigint
@@ -13,8 +13,8 @@
 -- login: users_shared says which, and the functions that show a job and its result ask it. Who is not
 -- restricted reads them anyway.
 
--- Where a share is: requested, active, expired, revoked, or gone, where the clinician's login is not there any
--- more.
+-- Where a share is: requested, active, expired, revoked, or gone, where the clinician's login is not there
+-- any more.
 CREATE OR REPLACE FUNCTION analysis.share_state(p_share analysis.share, p_now timestamptz) RETURNS text
 LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN p_share.revoked_at IS NOT NULL THEN 'revoked'
@@ -138,7 +138,8 @@ BEGIN
   RETURN v_share.id;
 END $$;
 
--- Requests for a user that a clinician's login, or a carer, reads their analyses. NULL: there is no such user.
+-- Requests for a user that a clinician's login, or a carer, reads their analyses. NULL: there is no such
+-- user.
 CREATE OR REPLACE FUNCTION analysis.request_share(
   p_shard smallint, p_user text, p_login name, p_carer_shard smallint, p_carer text, p_expires timestamptz)
 RETURNS bigint
@@ -218,8 +219,8 @@ BEGIN
     AND analysis.is_seen(analysis.clinics_seen(analysis.caller()), p_shard, p_user_id);
 END $$;
 
--- Ends a share: for an administrator that of a user whom the login sees, for a clinician its own. False: there
--- is no such share for this login. One that has ended stays as it is.
+-- Ends a share: for an administrator that of a user whom the login sees, for a clinician its own. False:
+-- there is no such share for this login. One that has ended stays as it is.
 CREATE OR REPLACE FUNCTION analysis.revoke_share(p_share bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
@@ -236,9 +237,9 @@ END $$;
 COMMENT ON FUNCTION analysis.revoke_share IS
   'Ends a share; answers whether there is such a one for this login.';
 
--- A page of shares by number, behind p_after: for an administrator those of the users whom the login sees, for
--- a clinician its own. p_user: of this user alone, as owner or carer. A carer whom a restricted administrator
--- does not see has no name here.
+-- A page of shares by number, behind p_after: for an administrator those of the users whom the login sees,
+-- for a clinician its own. p_user: of this user alone, as owner or carer. A carer whom a restricted
+-- administrator does not see has no name here.
 CREATE OR REPLACE FUNCTION analysis.list_shares(p_user text, p_after bigint, p_limit int)
 RETURNS TABLE (
   o_share bigint, o_user text, o_clinician text, o_carer text, o_state text, o_requested_at timestamptz,

@@ -1,11 +1,11 @@
 -- Tokens of users: how one is added, listed and revoked, and whose a token is.
 --
--- A token is `aq1.SHARD.` and 32 random bytes in base64url without padding. What comes here of it is its hash,
--- the SHA-256 of the whole text.
+-- A token is `aq1.SHARD.` and 32 random bytes in base64url without padding. What comes here of it is its
+-- hash, the SHA-256 of the whole text.
 --
 --   add_token(p_shard smallint, p_user text, p_hash bytea, p_label text, p_expires timestamptz) -> int
---   list_tokens(p_shard smallint, p_user text) -> o_number, o_label, o_created_at, o_created_by, o_expires_at,
---     o_revoked_at, o_last_used_on, o_state (valid, expired, revoked)
+--   list_tokens(p_shard smallint, p_user text) -> o_number, o_label, o_created_at, o_created_by,
+--     o_expires_at, o_revoked_at, o_last_used_on, o_state (valid, expired, revoked)
 --   revoke_tokens(p_shard smallint, p_user text, p_number int) -> int
 --
 -- What the gateway calls with a token is in 60_jobs/gateway.sql.
@@ -93,7 +93,8 @@ COMMENT ON FUNCTION analysis.list_tokens IS
   'Answers the tokens of a user, without their hashes.';
 
 -- Revokes a token of a user, or all (p_number NULL), and answers how many were valid. NULL: there is no such
--- user, or no token of this number. What the gateway has begun with a token goes on; its next call is refused.
+-- user, or no token of this number. What the gateway has begun with a token goes on; its next call is
+-- refused.
 CREATE OR REPLACE FUNCTION analysis.revoke_tokens(p_shard smallint, p_user text, p_number int) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE

@@ -18,18 +18,19 @@
 --   gateway_open_results(p_shard smallint, p_tokens bytea[], p_jobs bigint[]) -> text
 --   gateway_open_history(p_shard smallint, p_token bytea, p_before bigint, p_limit int) -> text
 --   gateway_results(p_shard smallint, p_tokens bytea[], p_reading text)
---     -> o_job bigint, o_user_id bigint, o_kind text (throat, ear), o_analysis text, o_created_at timestamptz,
---        o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean, o_consult boolean,
---        o_conditions jsonb, o_endpoint text, o_model text, o_version text, o_attempt int, o_call_ms int
+--     -> o_job bigint, o_user_id bigint, o_kind text (throat, ear), o_analysis text,
+--        o_created_at timestamptz, o_finished_at timestamptz, o_answered_at timestamptz, o_serious boolean,
+--        o_consult boolean, o_conditions jsonb, o_endpoint text, o_model text, o_version text,
+--        o_attempt int, o_call_ms int
 --
 -- A token is passed as its SHA-256. One that is not valid (unknown, expired, revoked, or its user erased)
 -- has no row of gateway_user, which is what the gateway asks first, so that strangers write no lines in the
 -- server's log; gateway_submit, _states and _open_history then refuse it with SQLSTATE 28000. Where many
 -- tokens are passed, each with a job, pairs whose token is not valid are left out.
 --
--- A result is read in two calls, as back-ends do it: one opens the reading, which records it in the audit with
--- the numbers of the tokens; once that is committed gateway_results answers the rows. NULL: there is nothing
--- to be read. A call for many users is one reading and one entry.
+-- A result is read in two calls, as back-ends do it: one opens the reading, which records it in the audit
+-- with the numbers of the tokens; once that is committed gateway_results answers the rows. NULL: there is
+-- nothing to be read. A call for many users is one reading and one entry.
 
 -- A user as an app sees its own: who they are, the plan, and what is used of the running month.
 CREATE OR REPLACE FUNCTION analysis.gateway_user(p_shard smallint, p_token bytea)
@@ -43,8 +44,8 @@ DECLARE
   v_token record := analysis.known_token(p_shard, p_token);
 BEGIN
   RETURN QUERY
-  SELECT a.user_id, a.user_ref, p.name, p.email, n.name, n.display_name, l.monthly_limit, u.used,
-    greatest(0, l.monthly_limit - u.used), analysis.period_text(m.period),
+  SELECT a.user_id, a.user_ref, p.name, p.email, n.name, n.display_name, q.quota, u.used,
+    CASE WHEN q.quota IS NOT NULL THEN greatest(0, q.quota - u.used) END, analysis.period_text(m.period),
     analysis.period_start(m.period, a.zone), a.zone, p.backend_subscription, v_token.o_number
   FROM analysis.account a
   CROSS JOIN LATERAL (SELECT analysis.period_of(v_now, a.zone) AS period) m
@@ -56,6 +57,7 @@ BEGIN
       - (SELECT count(*)::int FROM analysis.refund f
          WHERE f.shard = a.shard AND f.user_id = a.user_id AND f.period = m.period) AS used) u
   LEFT JOIN LATERAL analysis.limit_of(a.shard, a.user_id, v_now) l ON true
+  CROSS JOIN LATERAL (SELECT CASE WHEN l.plan_id IS NULL THEN 0 ELSE l.monthly_limit END AS quota) q
   LEFT JOIN analysis.plan n ON n.id = l.plan_id
   LEFT JOIN analysis.profile p ON p.shard = a.shard AND p.user_id = a.user_id
   WHERE a.shard = p_shard AND a.user_id = v_token.o_user_id AND a.erased_at IS NULL;
@@ -204,9 +206,14 @@ LANGUAGE sql AS $$
     p_detail || jsonb_build_object('shard', p_shard, 'jobs', to_jsonb(p_jobs), 'users', to_jsonb(p_users)))
 $$;
 
--- The next analyses of a user, the newest first: of the latest month in which jobs count, and in it those that
--- ended last; after the one of job p_before (NULL: from the first). Each month is looked through as far as it
--- is needed.
+CREATE OR REPLACE FUNCTION analysis.require_page(p_limit int) RETURNS void
+LANGUAGE sql AS $$
+  SELECT analysis.require_argument(p_limit BETWEEN 1 AND 100, 'a page of a history has 1 to 100 analyses')
+$$;
+
+-- The next analyses of a user, the newest first: of the latest month in which jobs count, and in it those
+-- that ended last; after the one of job p_before (NULL: from the first). Each month is looked through as far
+-- as it is needed.
 CREATE OR REPLACE FUNCTION analysis.history_of(
   p_shard smallint, p_user_id bigint, p_before bigint, p_limit int) RETURNS bigint[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -214,7 +221,7 @@ DECLARE
   v_period smallint := 32767;
   v_finished timestamptz := 'infinity';
 BEGIN
-  PERFORM analysis.require_argument(p_limit BETWEEN 1 AND 100, 'a page of a history has 1 to 100 analyses');
+  PERFORM analysis.require_page(p_limit);
   IF p_before IS NOT NULL THEN
     SELECT r.period, r.finished_at INTO v_period, v_finished
     FROM analysis.locate_of(p_shard, ARRAY[p_before], NULL) l

@@ -5,12 +5,14 @@
 --     -> bigint (the share's number)
 --   gateway_share_accept(p_shard smallint, p_token bytea, p_share bigint) -> boolean
 --   gateway_share_list(p_shard smallint, p_token bytea)
---     -> o_share bigint, o_role text (owner, carer), o_user text, o_clinician text, o_carer text, o_state text
---        (requested, active, expired, revoked, gone), o_requested_at, o_accepted_at, o_expires_at, o_revoked_at
+--     -> o_share bigint, o_role text (owner, carer), o_user text, o_clinician text, o_carer text,
+--        o_state text (requested, active, expired, revoked, gone), o_requested_at, o_accepted_at,
+--        o_expires_at, o_revoked_at
 --   gateway_share_revoke(p_shard smallint, p_token bytea, p_share bigint) -> boolean
 --   gateway_shared(p_shard smallint, p_token bytea)
 --     -> o_share bigint, o_user text, o_accepted_at timestamptz, o_expires_at timestamptz
---   gateway_open_shared(p_shard smallint, p_token bytea, p_share bigint, p_before bigint, p_limit int) -> text
+--   gateway_open_shared(p_shard smallint, p_token bytea, p_share bigint, p_before bigint, p_limit int)
+--     -> text
 --   gateway_shared_results(p_shard smallint, p_token bytea, p_share bigint, p_reading text)
 --     -> the columns of gateway_results
 --
@@ -152,6 +154,7 @@ DECLARE
   v_share analysis.share;
   v_jobs bigint[];
 BEGIN
+  PERFORM analysis.require_page(p_limit);
   SELECT s.* INTO v_share FROM analysis.shares_of_carer(p_shard, v_token.o_user_id) s WHERE s.id = p_share;
   IF v_share.id IS NULL THEN
     RETURN NULL;

@@ -30,4 +30,9 @@ LEFT JOIN analysis.scheduled s ON s.shard = j.shard AND s.period = j.period AND 
 LEFT JOIN (SELECT h.shard, u.job_id FROM analysis.lease h CROSS JOIN LATERAL unnest(h.job_ids) u(job_id)) b
   ON b.shard = j.shard AND b.job_id = j.id
 WHERE (SELECT analysis.clinics_seen(current_user)) IS NULL
-  OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)));
+  OR a.clinic_id IN (SELECT unnest(analysis.clinics_seen(current_user)))
+  -- And those who share with the login.
+  OR (a.shard, a.user_id) IN (
+    SELECT s.shard, s.user_id
+    FROM analysis.all_shards() h
+    CROSS JOIN LATERAL analysis.shares_of_login(h.o_shard) s);

@@ -33,8 +33,8 @@ BEGIN
   END LOOP;
 END $$;
 
--- Removes who a person is: profile, tokens, shares and keys; account and closed statements have a number instead of the
--- name. Answers whether they had not been erased before.
+-- Removes who a person is: profile, tokens, shares and keys; account and closed statements have a number
+-- instead of the name. Answers whether they had not been erased before.
 CREATE OR REPLACE FUNCTION analysis.erase_identity(
   p_shard smallint, p_user_id bigint, OUT o_is_first boolean, OUT o_profile bigint, OUT o_keys bigint,
   OUT o_lines bigint,
