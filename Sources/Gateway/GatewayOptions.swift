@@ -123,7 +123,7 @@ public enum GatewayOptions {
       examples: [
         Example("analysis-gateway", "apps reach it through a proxy on this machine, until it is stopped"),
         Example(
-          "analysis-gateway --listen 0.0.0.0:8443 --tls-certificate apps.pem --tls-key apps.key",
+          "analysis-gateway --listen 0.0.0.0:8443 --tls-certificate a.pem --tls-key a.key",
           "apps reach it by TLS"),
         Example("analysis-gateway --config /etc/analysis/gateway.conf", "read everything from a file"),
       ],

@@ -225,7 +225,8 @@ struct UploadRouteTests {
 
   @Test("What is made for a client ends when the client goes")
   func abandoned() async throws {
-    let (hasBegun, wasCancelled) = (Mutex(false), Mutex(false))
+    let hasBegun = Mutex(false)
+    let wasCancelled = Mutex(false)
     try await withServer({ $0.endsWithClient = true }) { _ in
       hasBegun.withLock { $0 = true }
       do { try await Task.sleep(for: .seconds(600)) } catch { wasCancelled.withLock { $0 = true } }

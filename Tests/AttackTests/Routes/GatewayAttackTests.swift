@@ -1,3 +1,4 @@
+import AnalysisCore
 import EventLoop
 import Gateway
 import HTTPServing
