@@ -69,8 +69,8 @@ enum ReportCommand {
         .agreement, abstract: "A row a condition and band: how often clinicians agree with it.",
         discussion: """
           The present verdict of each clinician and job counts (see analysisctl reviews), by the primary condition of \
-          the analysis. AGREEMENT is the share of those who agree among those who agree or disagree; LOW and HIGH are \
-          its Wilson interval of 95 %. Who is unsure counts apart. PERSONS counts each user once. The last row is all \
+          the analysis. Agreement is the share of those who agree among those who agree or disagree; Low and High are \
+          its Wilson interval of 95 %. Who is unsure counts apart. Persons counts each user once. The last row is all \
           together.
 
           \(smallCounts)

@@ -14,8 +14,8 @@ enum ReviewsCommentCommand {
       as with reviews add.
       """,
     examples: [
-      Example("analysisctl reviews comment 123 'Blurred on the left.'", "A line."),
-      Example("analysisctl reviews comment 123 - < comment.txt", "Several."),
+      Example("analysisctl reviews comment 123 blurred", "A word; quote what has blanks in it."),
+      Example("analysisctl reviews comment 123 - < comment.txt", "Several lines."),
     ],
     inputs: [ReasonOption.reason, ReviewsCommand.job, text],
     exitCodes: [.done, .refused, .usage, .unreadableInput, .unreachable, .tryLater, .permission],

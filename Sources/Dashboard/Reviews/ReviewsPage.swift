@@ -176,7 +176,8 @@ struct ReviewFigures {
       [.init("Confidence"), .init("Mean", isNumber: true)] + Self.countColumns
         + [.init("Error", isNumber: true)],
       empty: "Nothing.")
-    for row in calibration {
+    // Tenths without a verdict say nothing.
+    for row in calibration where row.tenth == nil || row.counts.shown?.persons != 0 {
       let hidden: HTML? = row.counts.shown == nil ? "\(row.counts.hiddenText)" : nil
       table.add(
         ["\(row.label)", hidden ?? "\(Self.percent(row.confidence))"] + Self.cells(row.counts)

@@ -224,6 +224,8 @@ struct RolesTests {
             analysisctl month list
             analysisctl plans
             analysisctl plans list
+            analysisctl report agreement
+            analysisctl report calibration
             analysisctl report conditions
             analysisctl report summary
             analysisctl report usage
