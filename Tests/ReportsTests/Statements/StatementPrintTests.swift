@@ -66,7 +66,8 @@ struct StatementPrintTests {
     let text = try await Judge.text(ofPDF: write(StatementExample.statement()))
     let words = [
       "The month in pictures", "Analyses a day", "161 in all, the most 10, at 3",
-      "Conditions by how sure the endpoint was", "green", "yellow", "orange", "red", "55 in all", "Tonsillitis",
+      "Conditions by how sure the endpoint was", "green", "yellow", "orange", "red", "55 in all",
+      "Tonsillitis",
       "Usage against the limits", "used beyond the limits", "not used", "22 of 20", "100 of 400",
       "no limit, 50 used by 3 users", "users: 40 under, 2 at, 0 over their limits",
     ]
