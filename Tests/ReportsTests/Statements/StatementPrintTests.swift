@@ -18,7 +18,7 @@ struct StatementPrintTests {
       "Statement 2026-10-0007", "North <Clinic>", "1 Harbour Street", "10110 Jakarta", "October 2026",
       "closed on 2026-11-04T09:15:00+07:00", "15.76 EUR", statement.sha256, "=1+1", "bob <b>\"&'",
       "America/New_York", "14:30", "2 failed, 1 cancelled since the month", "-1.50", "unlimited",
-      "page 1 of 1",
+      "page 1 of 2",
     ]
     for word in words { #expect(text.contains(word), "\(word) is missing") }
     for line in statement.lines + statement.adjustments {
@@ -66,7 +66,8 @@ struct StatementPrintTests {
     let text = try await Judge.text(ofPDF: write(StatementExample.statement()))
     let words = [
       "The month in pictures", "Analyses a day", "161 in all, the most 10, at 3",
-      "Conditions by how sure the endpoint was", "green", "yellow", "orange", "red", "55 in all", "Tonsillitis",
+      "Conditions by how sure the endpoint was", "green", "yellow", "orange", "red", "55 in all",
+      "Tonsillitis",
       "Usage against the limits", "used beyond the limits", "not used", "22 of 20", "100 of 400",
       "no limit, 50 used by 3 users", "users: 40 under, 2 at, 0 over their limits",
     ]
@@ -109,7 +110,7 @@ struct StatementPrintTests {
   func logo() async throws {
     let logo = try #require(StatementExample.withLogo.holder.logo)
     let path = try write(StatementExample.withLogo)
-    #expect(try await Judge.text(ofPDF: path).contains("page 1 of 1"))
+    #expect(try await Judge.text(ofPDF: path).contains("page 1 of 2"))
     let bytes = Data(try folder.bytes("statement.pdf"))
     let first = try #require(bytes.range(of: Data(logo.bytes)))
     #expect(bytes.range(of: Data(logo.bytes), in: first.upperBound..<bytes.endIndex) == nil)
@@ -120,7 +121,7 @@ struct StatementPrintTests {
     var statement = StatementExample.statement()
     statement.lines[1].user = String(repeating: "w", count: 5_000)
     let path = try write(statement)
-    #expect(try await Judge.text(ofPDF: path).contains("page 1 of 1"))
+    #expect(try await Judge.text(ofPDF: path).contains("page 1 of 2"))
   }
 
   private let folder: TemporaryFolder

@@ -207,17 +207,19 @@ BEGIN
   END IF;
 
   --    Nor is a job labelled by an anchor that was replaced meanwhile. A change begins with a period to come,
-  --    so that it touches only what is to run later.
-  IF p_at IS NOT NULL AND EXISTS (
-    SELECT 1 FROM (
-      SELECT unnest(v_user) AS user_id, unnest(v_period) AS period, unnest(v_run_at) AS run_at) g
-    CROSS JOIN LATERAL (
-      SELECT 1 FROM analysis.account a
-      WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.anchors IS NOT NULL
-        AND analysis.period_at(g.run_at, a.zone, a.anchors) <> g.period OFFSET 0) a
-    WHERE g.run_at IS NOT NULL) THEN
-    RAISE EXCEPTION 'the period of a user was changed while this submit waited'
-      USING ERRCODE = 'lock_not_available', HINT = 'Submit again.';
+  --    so that it touches only what is to run later: no other call pays for looking.
+  IF cardinality(array_remove(v_run_at, NULL)) > 0 THEN
+    IF EXISTS (
+      SELECT 1 FROM (
+        SELECT unnest(v_user) AS user_id, unnest(v_period) AS period, unnest(v_run_at) AS run_at) g
+      CROSS JOIN LATERAL (
+        SELECT 1 FROM analysis.account a
+        WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.anchors IS NOT NULL
+          AND analysis.period_at(g.run_at, a.zone, a.anchors) <> g.period OFFSET 0) a
+      WHERE g.run_at IS NOT NULL) THEN
+      RAISE EXCEPTION 'the period of a user was changed while this submit waited'
+        USING ERRCODE = 'lock_not_available', HINT = 'Submit again.';
+    END IF;
   END IF;
 
   -- 4. Idempotency, before everything that may refuse: a repeat is answered even when nothing new is
