@@ -84,10 +84,12 @@ final class GatewayStage: Sendable {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
     let script = try UploadScript.write(photos, to: folder.url, tokens: tokens)
+    // Long enough that all are answered.
+    let seconds = bench.size(20, quick: 2) + apps / 40
     let ended = try await MeasuredProcess.run(
       program,
       [
-        "--threads", "1", "--connections", "\(apps)", "--duration", "\(bench.size(20, quick: 2))s",
+        "--threads", "1", "--connections", "\(apps)", "--duration", "\(seconds)s",
         "--timeout",
         "60s", "--latency", "--script", script, url,
       ])
