@@ -68,6 +68,7 @@ struct AttackedDatabase: Sendable {
       SELECT j.shard, 1, j.period, w.id, j.id, j.user_id, analysis.worker_number(sha256('7')), now(),
         now() + interval '1 day'
       FROM analysis.webhook w JOIN analysis.job j USING (shard, user_id) ORDER BY j.id LIMIT 1;
+      UPDATE analysis.clinic SET product = 'plain' WHERE name = 'south';
       SELECT analysis.add_review(r.shard, r.job_id, 'agree', '\(mark)') FROM analysis.result r;
       UPDATE analysis.review_comment c SET body = 'its own' FROM analysis.account a
       WHERE a.user_id = c.user_id AND a.user_ref = 'ann-north';
