@@ -45,6 +45,17 @@ public struct ReviewDirectory: Sendable {
     }.run(on: database, as: actor)
   }
 
+  /// The product of the clinic whose patient a job's user is; nil for none, and for a job that this login does not see.
+  public func product(of job: JobID) async throws(JobQueueError) -> String? {
+    guard let location = try await shards.locations(of: [job])[job] else { return nil }
+    return try await Statement(
+      SQLFunction("product_of_job", 2), [.int16(location.shard), .int64(job.value)],
+      while: "asking for the product of job \(job)"
+    ) { rows in
+      try rows.single().stringIfPresent("product_of_job")
+    }.run(on: database)
+  }
+
   /// What was said of a job whose result was read with it, in the order in which it was said; nothing where the result
   /// was not read. That it is read is recorded with the result.
   public func remarks(on job: JobDetail) async throws(JobQueueError) -> [ReviewRemark] {

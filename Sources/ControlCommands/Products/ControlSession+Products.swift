@@ -1,4 +1,5 @@
 import Administration
+import AnalysisCore
 import CommandLineTool
 
 extension ControlSession {
@@ -13,6 +14,13 @@ extension ControlSession {
     guard let clinic else { return }
     let product = try await ClinicDirectory(database).clinic(named: clinic)?.product
     try await context.product(named: product)?.require(feature)
+  }
+
+  /// Refuses reviews that the product of the clinic whose patient a job's user is has switched off.
+  func requireReviews(of job: JobID) async throws {
+    guard try context[ProductOptions.folder] != nil else { return }
+    let product = try await ReviewDirectory(database).product(of: job)
+    try await context.product(named: product)?.require(.reviews)
   }
 
   /// The same for a webhook by its number. Where there is none, the database refuses it.

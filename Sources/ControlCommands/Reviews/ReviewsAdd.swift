@@ -47,6 +47,7 @@ enum ReviewsAddCommand {
   ) async throws -> ExitCode {
     let job = try context[ReviewsCommand.job]
     return try await context.withSession { session in
+      try await session.requireReviews(of: job)
       let outcome = try await ReviewDirectory(session.database).add(
         verdict, comment: comment, to: job, by: session.actor)
       let response = ReviewsAddResponse(job: job, verdict: verdict, outcome: outcome)

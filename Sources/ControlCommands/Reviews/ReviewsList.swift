@@ -38,6 +38,7 @@ enum ReviewsListCommand {
       throw CommandFailure.usage("--job and \(filter.definition.spelling) cannot be given together")
     }
     return try await context.withSession { session in
+      try await session.requireReviews(of: job)
       let jobs = JobDirectory(session.database)
       guard let detail = try await jobs.show(job, by: session.actor) else {
         throw CommandFailure(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")

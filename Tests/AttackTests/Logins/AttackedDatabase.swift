@@ -76,6 +76,7 @@ struct AttackedDatabase: Sendable {
       UPDATE analysis.user_token SET last_used_on = 'infinity',
         revoked_at = CASE WHEN hash = sha256('gone') THEN now() END,
         expires_at = CASE WHEN hash = sha256('late') THEN now() - interval '1 second' END;
+      UPDATE analysis.clinic SET product = 'plain' WHERE name = 'south';
       SELECT analysis.add_review(r.shard, r.job_id, 'agree', '\(mark)') FROM analysis.result r;
       UPDATE analysis.review_comment c SET body = 'its own' FROM analysis.account a
       WHERE a.user_id = c.user_id AND a.user_ref = 'ann-north';

@@ -249,6 +249,9 @@ extension SQLAttack {
       "SELECT * FROM analysis.add_review(0::smallint, {succeeded-south}, 'disagree', 'forged')",
       .refused("22023")),
     SQLAttack(
+      .northernClinician, "asks for the product of another clinic by its patient's job",
+      "SELECT analysis.product_of_job(0::smallint, {succeeded-south})", .nothing),
+    SQLAttack(
       .northernClinician, "lists another clinic's reviews",
       "SELECT o_user FROM analysis.list_reviews(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, 10000)",
       .nothing),

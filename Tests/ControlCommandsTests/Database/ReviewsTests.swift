@@ -175,7 +175,23 @@ struct ReviewsTests {
           "\(arguments): \(ran.messages)")
       }
       #expect(await control.run(["report", "usage"] + product).code == .permission)
+      // So are those of a clinic's patients where its product has.
+      try await queue.execute(
+        """
+        SELECT analysis.add_clinic('north'), analysis.assign_clinic(0::smallint, 'u1', 'north'),
+          analysis.set_clinic('north', NULL, NULL, 'plain', NULL, NULL)
+        """)
+      for arguments in [
+        ["reviews", "add", job, "--verdict", "agree"], ["reviews", "comment", job, "x"],
+        ["reviews", "list", "--job", job],
+      ] {
+        let ran = await control.run(arguments + ["--products", folder.path])
+        #expect(
+          ran.code == .refused && ran.messages.contains("feature reviews is off in product plain"),
+          "\(arguments): \(ran.messages)")
+      }
       #expect(try await queue.count("review") == 0)
+      #expect(await control("reviews", "add", job, "--verdict", "agree").code == .done)
     }
   }
 }

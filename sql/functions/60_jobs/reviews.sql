@@ -107,6 +107,22 @@ END $$;
 COMMENT ON FUNCTION analysis.add_review IS
   'Adds or changes the caller''s verdict of a job''s analysis, and adds a comment.';
 
+-- The product of the clinic whose patient a job's user is; NULL: none, or the caller does not see the job.
+-- By it the programs know whether reviews are switched off.
+CREATE OR REPLACE FUNCTION analysis.product_of_job(p_shard smallint, p_job bigint) RETURNS text
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT c.product
+  FROM analysis.locate_of(p_shard, ARRAY[p_job], NULL) l
+  CROSS JOIN LATERAL (
+    SELECT k.user_id FROM analysis.job k
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j
+  JOIN analysis.account a ON a.shard = p_shard AND a.user_id = j.user_id
+  JOIN analysis.clinic c ON c.id = a.clinic_id
+  WHERE analysis.is_seen(analysis.clinics_seen(analysis.caller()), a.shard, a.user_id)
+$$;
+COMMENT ON FUNCTION analysis.product_of_job IS
+  'Answers the product of the clinic whose patient a job''s user is.';
+
 -- What was said of the jobs of a reading that open_results has recorded, in the order in which it was said:
 -- each version of each verdict, and each comment.
 CREATE OR REPLACE FUNCTION analysis.reviews_of(p_user text, p_reading text)
