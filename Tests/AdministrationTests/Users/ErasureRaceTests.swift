@@ -59,6 +59,25 @@ struct ErasureRaceTests {
     }
   }
 
+  @Test("While somebody else holds one of the person's jobs nothing is erased, and the error says so")
+  func heldJob() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("erased")
+      let jobs = try await queue.submit([Ask("erased", image: "held"), Ask("erased", image: "other")])
+      try await queue.pool.transaction { open in
+        _ = try await open.query(
+          "SELECT FROM analysis.job WHERE id = $1 FOR UPDATE", [.int64(jobs[0].job)])
+        let error = await #expect(throws: PostgreSQLError.self) { try await queue.erase("erased") }
+        #expect(error?.sqlState == "55P03")
+        #expect(error?.message.contains("somebody else is changing 1 of the user") == true)
+      }
+      #expect(try await queue.number("SELECT count(*) FROM analysis.account WHERE erased_at IS NULL") == 1)
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result") == 0)
+      try await queue.erase("erased")
+      #expect(try await queue.number("SELECT count(*) FROM analysis.result WHERE outcome = 2") == 2)
+    }
+  }
+
   @Test("A month that is made while somebody is erased takes no job of theirs")
   func newMonth() async throws {
     try await withCheckedQueue { queue in

@@ -173,8 +173,13 @@ BEGIN
       RETURN NEXT;
       RETURN;
     END IF;
-    SELECT count(*) INTO o_cancelled FROM analysis.cancel(p_shard, v_job) c WHERE c.o_outcome = 'cancelled';
-    o_open := 0;
+    SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled'), count(*) FILTER (WHERE c.o_outcome = 'busy')
+    INTO o_cancelled, o_open
+    FROM analysis.cancel(p_shard, v_job) c;
+    IF o_open > 0 THEN
+      RAISE EXCEPTION 'somebody else is changing % of the user''s jobs: nothing was erased', o_open
+        USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
+    END IF;
   END IF;
 
   -- 2. Who they are, and the webhooks that receive their jobs; events first, as finish_deliveries locks them.
