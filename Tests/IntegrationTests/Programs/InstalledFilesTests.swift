@@ -53,9 +53,14 @@ struct InstalledFilesTests {
     }
     #expect(try folder.text("etc/analysis/worker.conf") == "endpoint = https://ours.example.org\n")
 
-    let groups = try await Self.commands(below: [])
-    var commands = groups
-    for group in groups { commands += try await Self.commands(below: group) }
+    var commands: [[String]] = []
+    var level = try await Self.commands(below: [])
+    while !level.isEmpty {
+      commands += level
+      var below: [[String]] = []
+      for command in level { below += try await Self.commands(below: command) }
+      level = below
+    }
     #expect(commands.count > 40)
     let pages = installed.filter { $0.hasPrefix("usr/share/man/man1/") }
     let expected =
