@@ -156,9 +156,14 @@ final class LoopCore: Sendable {
     }
     for (descriptor, watch) in changed {
       do {
-        try control(EPOLL_CTL_MOD, descriptor, watch.interest, watch.generation)
+        do {
+          try control(EPOLL_CTL_MOD, descriptor, watch.interest, watch.generation)
+        } catch  where error.errno == ENOENT {
+          // What had the number was closed while it was watched, and its owner has something else by the number now.
+          try control(EPOLL_CTL_ADD, descriptor, watch.interest, watch.generation)
+        }
       } catch {
-        // It was closed while it was watched: whoever reads or writes it finds out.
+        // It is closed: whoever reads or writes it finds out.
         watch.handler(.error)
       }
     }

@@ -107,6 +107,38 @@ struct EventLoopTests {
     close(far)
   }
 
+  @Test(
+    "hears of what its owner has opened by the number of a descriptor that was closed while it was watched")
+  func reopened() async throws {
+    let loop = try EventLoop()
+    var (first, second): ([Int32], [Int32]) = ([0, 0], [0, 0])
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &first) == 0)
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &second) == 0)
+    let (number, far, other) = (first[0], second[1], second[0])
+    let readiness = await withCheckedContinuation { (done: CheckedContinuation<Readiness, Never>) in
+      loop.execute {
+        try? loop.watch(number, .write) { readiness in
+          guard readiness.contains(.read) || readiness.contains(.error) else { return }
+          loop.unwatch(number)
+          done.resume(returning: readiness)
+        }
+        close(number)
+        _ = dup2(other, number)
+        try? loop.update(number, .read)
+        // In a later round, when the loop has nothing else to hear.
+        loop.execute {
+          loop.execute {
+            var byte: UInt8 = 7
+            _ = write(far, &byte, 1)
+          }
+        }
+      }
+    }
+    #expect(readiness == .read)
+    loop.shutdown()
+    for descriptor in [number, first[1], other, far] { close(descriptor) }
+  }
+
   @Test("says which call failed when a closed descriptor is watched")
   func badDescriptor() async throws {
     let loop = try EventLoop()

@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import HTTPTransfer
 import Synchronization
 import TestSupport
@@ -78,6 +79,49 @@ struct ConnectionTests {
         deadline: patience)
       #expect(response.body == Array("3".utf8))
       #expect(server.connectionCount == 2)
+    }
+  }
+
+  /// This machine's own name, where it leads to the loopback; `localhost` is not looked up.
+  private static let ownName: String? = {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return nil }
+    var hints = addrinfo()
+    hints.ai_family = AF_INET
+    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+    var found: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(name, nil, &hints, &found) == 0, let found else { return nil }
+    defer { freeaddrinfo(found) }
+    let first = found.pointee.ai_addr.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+      UInt32(bigEndian: $0.pointee.sin_addr.s_addr) >> 24
+    }
+    let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    return first == 127 ? text : nil
+  }()
+
+  @Test(
+    "to a host whose name is looked up hear the answer, and the next one",
+    .enabled(if: ownName != nil, "this machine's name does not lead to the loopback"))
+  func byName() async throws {
+    let name = try #require(Self.ownName)
+    try await withServer { connection in
+      while try connection.readRequest() != nil {
+        // The answer takes its time, so that the client has nothing else to do.
+        _ = poll(nil, 0, 100)
+        try connection.respond(200)
+      }
+    } configure: {
+      // What is heard only when this is over is not heard at all.
+      $0.connectTimeout = patience
+      $0.plainHTTP = .anywhere
+    } _: { client, server in
+      let url = server.url.replacing("127.0.0.1", with: name)
+      #expect(url != server.url)
+      for _ in 0..<3 {
+        let response = try await client.send(
+          Request(.post, url, body: .bytes([1], contentType: "a/b")), deadline: patience)
+        #expect(response.status == 200)
+      }
     }
   }
 

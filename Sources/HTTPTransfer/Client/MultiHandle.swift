@@ -8,9 +8,17 @@ internal import Glibc
 final class MultiHandle {
   private let pointer: UnsafeMutableRawPointer
   private let loop: EventLoop
-  /// The descriptors that the loop watches, and whether libcurl waits for them. One of which it wants no more stays
-  /// watched: nearly always the next request of its connection follows, and it is closed by `closing` alone.
-  private var watched: [Int32: Bool] = [:]
+  /// A descriptor that the loop watches.
+  private struct Watched {
+    /// Whether libcurl waits for it.
+    var isWanted = true
+    /// Whether it is a connection. One that libcurl wants no more stays watched: nearly always the next request of it
+    /// follows, and it is closed by `closing` alone. What tells the end of a name's lookup is a pair of sockets that
+    /// libcurl closes by itself, and their numbers are the next connections'.
+    let isConnection: Bool
+  }
+
+  private var watched: [Int32: Watched] = [:]
   private var timer: TimerToken?
   /// When the loop's timer fires, and when libcurl wants to be called: the same or later.
   private var timerDue: ContinuousClock.Instant?
@@ -77,7 +85,7 @@ final class MultiHandle {
 
   /// Lets libcurl go on after a readiness or a timeout, and returns the handles that are done.
   func advance(_ descriptor: Int32, _ bits: Int32) -> [(handle: EasyHandle, result: CURLcode)] {
-    if watched[descriptor] == false {
+    if watched[descriptor]?.isWanted == false {
       // The server has closed a connection that rests, which libcurl finds out when it is to be used again.
       unwatch(descriptor)
       return []
@@ -115,19 +123,19 @@ final class MultiHandle {
 
   private func watch(_ descriptor: Int32, _ what: Int32, _ easy: UnsafeMutableRawPointer?) {
     let isWanted = what != CURL_POLL_REMOVE
+    if !isWanted, watched[descriptor]?.isConnection != true { return unwatch(descriptor) }
     var interest: Interest = []
     if !isWanted || what & CURL_POLL_IN != 0 { interest.insert(.read) }
     if isWanted, what & CURL_POLL_OUT != 0 { interest.insert(.write) }
     do {
       if watched[descriptor] != nil {
         try loop.update(descriptor, interest)
-      } else if isWanted {
+        watched[descriptor]?.isWanted = isWanted
+      } else {
         let onReady = onReady
         try loop.watch(descriptor, interest) { readiness in onReady(descriptor, Self.bits(readiness)) }
-      } else {
-        return
+        watched[descriptor] = Watched(isConnection: Self.isConnection(descriptor))
       }
-      watched[descriptor] = isWanted
     } catch {
       var context: UnsafeMutableRawPointer?
       guard let easy, curl_getinfo_pointer(easy, CURLINFO_PRIVATE, &context) == CURLE_OK, let context else {
@@ -140,6 +148,13 @@ final class MultiHandle {
   private func unwatch(_ descriptor: Int32) {
     guard watched.removeValue(forKey: descriptor) != nil else { return }
     loop.unwatch(descriptor)
+  }
+
+  private static func isConnection(_ descriptor: Int32) -> Bool {
+    var domain: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0
+      && (domain == AF_INET || domain == AF_INET6)
   }
 
   /// Closes a descriptor for libcurl. Its number may be the next connection's.

@@ -280,19 +280,64 @@ struct AnchorTests {
         }
       }
 
-      try await queue.pool.withConnection { (connection) async throws in
-        try await connection.execute(
-          script: "BEGIN; SELECT analysis.set_period(0::smallint, 'ana', 15::smallint, 24374::smallint)")
-        async let refused = state(of: Ask("ana", at: april), queue)
-        try await eventually {
-          try await queue.number(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-          ) == 1
-        }
-        try await connection.execute(script: "COMMIT")
-        #expect(try await refused == "55P03")
+      let change = "SELECT analysis.set_period(0::smallint, 'ana', 15::smallint, 24374::smallint)"
+      try await changing(change, in: queue) { () async throws in
+        #expect(try await state(of: Ask("ana", at: april), queue) == "55P03")
       }
       #expect(try await queue.submit([Ask("ana", at: april)]).map(\.period) == [24_376])
+    }
+  }
+
+  @Test(
+    "a submit beside the first anchor of a user who has used nothing is never counted in a period that is over",
+    arguments: [false, true])
+  func firstAnchor(hasCounter: Bool) async throws {
+    try await withClock(at: "2031-02-20T00:00:00Z") { (queue) async throws in
+      try await queue.addUser("ana", zone: "UTC")
+      if hasCounter {
+        try await queue.execute(
+          "INSERT INTO analysis.usage (shard, user_id, period) SELECT shard, user_id, 24373 FROM analysis.account"
+        )
+      }
+      let change = "SELECT analysis.set_period(0::smallint, 'ana', 15::smallint, NULL)"
+      try await changing(change, in: queue) { () async throws in
+        // One job of a user who has a counter goes the short way, which leaves it to the long one.
+        #expect(try await state(of: Ask("ana", key: "once"), queue) == (hasCounter ? nil : "55P03"))
+      }
+      #expect(try await queue.submit([Ask("ana", key: "once")]).map(\.period) == [24_374])
+      #expect(try await queue.numbers("SELECT period FROM analysis.job") == [24_374])
+      #expect(try await queue.numbers("SELECT period FROM analysis.usage WHERE used > 0") == [24_374])
+    }
+  }
+
+  @Test("a job for later that waits while an anchor to come is taken back gets the calendar's month")
+  func takenBack() async throws {
+    try await withClock(at: "2031-02-10T00:00:00Z") { (queue) async throws in
+      try await queue.addUser("ana", zone: "UTC")
+      let march = Double(try milliseconds("2031-03-20T00:00:00Z")) / 1000
+      #expect(try await set(queue, 15, from: 24_374) == "24374 t 24374")
+      let change = "SELECT analysis.set_period(0::smallint, 'ana', 1::smallint, NULL)"
+      try await changing(change, in: queue) { () async throws in
+        #expect(try await state(of: Ask("ana", at: march), queue) == "55P03")
+      }
+      #expect(try await queue.submit([Ask("ana", at: march)]).map(\.period) == [24_374])
+    }
+  }
+
+  /// Does something that waits while a change is open, which is then committed.
+  private func changing(
+    _ change: String, in queue: QueueFixture, _ body: @escaping @Sendable () async throws -> Void
+  ) async throws {
+    try await queue.pool.withConnection { (connection) async throws in
+      try await connection.execute(script: "BEGIN; \(change)")
+      async let done: Void = body()
+      try await eventually {
+        try await queue.number(
+          "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        ) == 1
+      }
+      try await connection.execute(script: "COMMIT")
+      try await done
     }
   }
 }

@@ -132,6 +132,10 @@ BEGIN
     shard, carer_shard, login_id, user_id, carer_id, requested_at, expires_at, login, requested_by)
   VALUES (p_shard, p_carer_shard, v_login, p_user_id, p_carer_id, v_now, p_expires, p_login, session_user)
   RETURNING * INTO v_share;
+  -- Those that ended long ago go, or nobody would find the others among them.
+  DELETE FROM analysis.share s
+  WHERE s.shard = p_shard AND s.user_id = p_user_id
+    AND least(s.revoked_at, s.expires_at) < v_now - interval '1 year';
   PERFORM analysis.audit_share(
     'request_share', v_share,
     p_detail || jsonb_strip_nulls(jsonb_build_object('expires', analysis.audit_time(p_expires))));
@@ -173,15 +177,20 @@ BEGIN
   RETURN v_state = 'active';
 END $$;
 
+-- Whether a share is with the caller's own login: one that was made again under the name is somebody else.
+CREATE OR REPLACE FUNCTION analysis.is_own_share(p_share analysis.share) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT coalesce(p_share.login = session_user
+    AND p_share.login_id = (SELECT r.oid FROM pg_roles r WHERE r.rolname = session_user), false)
+$$;
+
 -- Accepts a share that was requested of this login. False: no such share is this login's.
 CREATE OR REPLACE FUNCTION analysis.accept_share(p_share bigint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   v_share analysis.share := analysis.share_numbered(p_share);
 BEGIN
-  IF (v_share.login = session_user
-      AND EXISTS (SELECT FROM pg_roles r WHERE r.rolname = session_user AND r.oid = v_share.login_id))
-    IS NOT TRUE THEN
+  IF NOT analysis.is_own_share(v_share) THEN
     RETURN false;
   END IF;
   SELECT s.* INTO v_share FROM analysis.share s
@@ -228,7 +237,7 @@ DECLARE
 BEGIN
   IF v_share.id IS NULL OR NOT (
     analysis.may_administer(v_share.shard, v_share.user_id)
-    OR coalesce(v_share.login = session_user, false)) THEN
+    OR analysis.is_own_share(v_share)) THEN
     RETURN false;
   END IF;
   PERFORM analysis.end_share(v_share, '{}');
@@ -268,7 +277,7 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT k.* FROM analysis.share k WHERE k.shard = h.o_shard AND k.id > p_after OFFSET 0) s
   JOIN analysis.account a ON a.shard = s.shard AND a.user_id = s.user_id
-  WHERE (v_administers AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)) OR s.login = session_user)
+  WHERE (v_administers AND (v_seen IS NULL OR a.clinic_id = ANY (v_seen)) OR analysis.is_own_share(s))
     AND (p_user IS NULL OR s.shard = v_shard AND s.user_id = v_user
          OR s.carer_shard = v_shard AND s.carer_id = v_user
            AND (v_seen IS NULL OR EXISTS (

@@ -186,14 +186,18 @@ BEGIN
     WHERE t.reason IS NULL) s
   HAVING count(*) > 0;
 
-  --    Who was erased or renamed while this call waited is unknown now: seen with the locks, which both
-  --    take too.
+  --    Who was erased or renamed while this call waited is unknown now, and no job is labelled by an anchor
+  --    that was replaced meanwhile: seen with the locks, which all three take too.
   IF EXISTS (
-    SELECT 1 FROM (SELECT DISTINCT unnest(v_user) AS user_id, unnest(p_user) AS user_ref) g
+    SELECT 1 FROM (
+      SELECT DISTINCT unnest(v_user) AS user_id, unnest(p_user) AS user_ref, unnest(v_period) AS period,
+        unnest(v_run_at) AS run_at) g
     CROSS JOIN LATERAL (
       SELECT 1 FROM analysis.account a
       WHERE a.shard = p_shard AND a.user_id = g.user_id
-        AND (a.erased_at IS NOT NULL OR a.user_ref <> g.user_ref) OFFSET 0) a) THEN
+        AND (a.erased_at IS NOT NULL OR a.user_ref <> g.user_ref
+             OR analysis.period_at(coalesce(g.run_at, v_now), a.zone, a.anchors) <> g.period)
+      OFFSET 0) a) THEN
     SELECT array_agg(CASE WHEN a.is_there THEN g.user_id END ORDER BY g.i),
            array_agg(
              CASE WHEN a.is_there OR g.user_id IS NULL THEN g.reason ELSE 'unknown_user' END ORDER BY g.i)
@@ -204,19 +208,11 @@ BEGIN
       SELECT true AS is_there FROM analysis.account a
       WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.user_ref = g.user_ref AND a.erased_at IS NULL
       OFFSET 0) a ON true;
-  END IF;
-
-  --    Nor is a job labelled by an anchor that was replaced meanwhile. A change begins with a period to come,
-  --    so that it touches only what is to run later: no other call pays for looking.
-  IF cardinality(array_remove(v_run_at, NULL)) > 0 THEN
     IF EXISTS (
-      SELECT 1 FROM (
-        SELECT unnest(v_user) AS user_id, unnest(v_period) AS period, unnest(v_run_at) AS run_at) g
-      CROSS JOIN LATERAL (
-        SELECT 1 FROM analysis.account a
-        WHERE a.shard = p_shard AND a.user_id = g.user_id AND a.anchors IS NOT NULL
-          AND analysis.period_at(g.run_at, a.zone, a.anchors) <> g.period OFFSET 0) a
-      WHERE g.run_at IS NOT NULL) THEN
+      SELECT 1
+      FROM (SELECT unnest(v_user) AS user_id, unnest(v_period) AS period, unnest(v_run_at) AS run_at) g
+      JOIN analysis.account a ON a.shard = p_shard AND a.user_id = g.user_id
+      WHERE analysis.period_at(coalesce(g.run_at, v_now), a.zone, a.anchors) <> g.period) THEN
       RAISE EXCEPTION 'the period of a user was changed while this submit waited'
         USING ERRCODE = 'lock_not_available', HINT = 'Submit again.';
     END IF;

@@ -141,15 +141,17 @@ BEGIN
     END IF;
   END IF;
 
-  -- 4. The image. Who was erased, or renamed, while this call waited for the usage row gets none. One that
-  --    is there in plaintext or under another key is not used where it comes encrypted (see submit).
+  -- 4. The image. Who was erased, renamed, or given another period while this call waited for the usage row
+  --    gets none. One that is there in plaintext or under another key is not used where it comes encrypted
+  --    (see submit).
   IF p_image IS NULL THEN
     SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
     FROM analysis.image k
     WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256
       AND k.reusable AND EXISTS (
         SELECT FROM analysis.account a
-        WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL)
+        WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL
+          AND analysis.period_at(p_now, a.zone, a.anchors) = o_period)
     FOR KEY SHARE;
   ELSE
     INSERT INTO analysis.image AS k (
@@ -159,6 +161,7 @@ BEGIN
            coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key
     FROM analysis.account a
     WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL
+      AND analysis.period_at(p_now, a.zone, a.anchors) = o_period
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;

@@ -62,7 +62,7 @@ END $$;
 COMMENT ON FUNCTION analysis.gateway_share_accept IS
   'Accepts a share for the user of a token, as the carer.';
 
--- The shares of the user of a token, as owner and as carer, by number.
+-- The shares of the user of a token, as owner and as carer: those that are open first, and the newest first.
 CREATE OR REPLACE FUNCTION analysis.gateway_share_list(p_shard smallint, p_token bytea)
 RETURNS TABLE (
   o_share bigint, o_role text, o_user text, o_clinician text, o_carer text, o_state text,
@@ -85,7 +85,7 @@ BEGIN
       SELECT c.* FROM analysis.share c
       WHERE c.shard = h.o_shard AND c.carer_shard = p_shard AND c.carer_id = v_token.o_user_id OFFSET 0) k) s
   JOIN analysis.account a ON a.shard = s.shard AND a.user_id = s.user_id
-  ORDER BY s.id
+  ORDER BY analysis.share_state(s, v_now) NOT IN ('requested', 'active'), s.id DESC
   LIMIT 1000;
 END $$;
 COMMENT ON FUNCTION analysis.gateway_share_list IS
