@@ -166,7 +166,8 @@ struct HiddenCountTests {
           ",,<5,13,2,0,15,0.8667,0.6212,0.9626,<5",
         ], "\(tenths)")
       #expect(
-        lines(try await all.report(.calibration, .csv)).last == ",,0.6367,13,2,0,15,0.8667,0.6212,0.9626,0.4033")
+        lines(try await all.report(.calibration, .csv)).last
+          == ",,0.6367,13,2,0,15,0.8667,0.6212,0.9626,0.4033")
       let json = try await north.report(.calibration, .json)
       #expect(
         json.contains(
@@ -196,7 +197,8 @@ struct HiddenCountTests {
     }
   }
 
-  @Test("A login of some clinics reads reviews of one month: two ranges would tell a month's by their difference")
+  @Test(
+    "A login of some clinics reads reviews of one month: two ranges would tell a month's by their difference")
   func range() async throws {
     try await with { (all, north) async throws in
       for kind in [ReportKind.agreement, .calibration] {
@@ -264,22 +266,27 @@ struct HiddenCountTests {
             FROM generate_series(\(finding.first), \(finding.last)) i, analysis.clinic c
             WHERE c.name = '\(finding.clinic)' ON CONFLICT DO NOTHING;
             INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at,
-              analysis_id, condition_count, conditions, serious, consult)
+              analysis_id, condition_count, conditions, primary_id, primary_name, primary_confidence, primary_band,
+              primary_normal, serious, consult)
             SELECT 0, 24321, m.job + (row_number() OVER ())::int, i, 1, 1, 1, 1, '2026-10-05Z', 'a',
               CASE WHEN v.id IS NULL THEN 0 ELSE 1 END,
               CASE WHEN v.id IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object(
                 'id', v.id, 'name', initcap(v.id), 'confidence', 0.9, 'band', \(finding.band), 'normal', false)) END,
+              v.id, initcap(v.id), CASE WHEN v.id <> '' THEN 0.9 END,
+              CASE WHEN v.id <> '' THEN \(finding.band) END, CASE WHEN v.id <> '' THEN false END,
               \(finding.serious), \(finding.consult)
             FROM (SELECT coalesce(max(r.job_id), 0) AS job FROM analysis.result r) m,
               (SELECT \(id)::text AS id) v,
               generate_series(\(finding.first), \(finding.last)) i, generate_series(1, \(finding.pictures));
             """)
       }
-      try await queue.execute(
-        """
-        INSERT INTO analysis.usage (shard, user_id, period, used)
-        SELECT r.shard, r.user_id, r.period, count(*) FROM analysis.result r GROUP BY r.shard, r.user_id, r.period
-        """)
+      try await queue.pool.execute(
+        script: """
+          INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
+          SELECT a.shard, a.user_id, '2026-01-01Z', 1 FROM analysis.account a;
+          INSERT INTO analysis.usage (shard, user_id, period, used)
+          SELECT r.shard, r.user_id, r.period, count(*) FROM analysis.result r GROUP BY r.shard, r.user_id, r.period
+          """)
       try await withLoginRole(on: queue.pool, named: "some", in: ["analysis_reporter"]) { role in
         try await queue.execute("SELECT analysis.grant_clinics('\(role)', '\(clinics)')")
         try await withQueue(in: queue.database.login(role)) { try await body(queue, $0) }
@@ -370,7 +377,7 @@ struct HiddenCountTests {
     ]) { (all, north) async throws in
       #expect(try await all.close(at: StatementTests.due))
       #expect(try await statement(of: "north", to: north) == ["tonsillitis", "wax"])
-      _ = try await all.pool.query("SELECT analysis.erase_user(0::smallint, 'p1')")
+      try await all.execute("SELECT analysis.erase_user(0::smallint, 'p1', NULL, true)")
       #expect(try await statement(of: "north", to: all) == ["measles", "otitis", "tonsillitis", "wax"])
       // What was found in the person would be told by the others of the statement, too.
       #expect(try await statement(of: "north", to: north) == ["otitis", "tonsillitis"])
@@ -379,7 +386,9 @@ struct HiddenCountTests {
     }
   }
 
-  @Test("A statement leaves out what the other clinics' statements, or the report of all, would tell by a difference")
+  @Test(
+    "A statement leaves out what the other clinics' statements, or the report of all, would tell by a difference"
+  )
   func twoClinics() async throws {
     try await with(
       [
