@@ -71,6 +71,19 @@ public struct Reporter: Sendable {
     }
   }
 
+  /// Whether this login reads reviews of one month at a time: it sees some clinics only, and is not shown counts of few
+  /// persons, of which two ranges of months would tell by their difference.
+  public func readsReviewsByMonth() async throws(ReportsError) -> Bool {
+    do {
+      let seesSome = try await database.query(
+        SQLFiles.required("roles/sees_some.sql"), deadline: timeout
+      ).single().bool("sees_some")
+      return seesSome ? try await leastPersons(in: database) > 1 : false
+    } catch {
+      throw ReportsError(wrapping: error, timeout: timeout)
+    }
+  }
+
   /// What clinicians say of the analyses of some months, by condition and by confidence, as one moment has it. Who
   /// reads it is recorded, for both, before a row of them is read.
   public func reviews(

@@ -131,6 +131,16 @@ struct ReviewPageTests {
           #expect(text.contains("<dt>Verdicts</dt><dd>&lt;5</dd>"), "\(text)")
           #expect(text.contains("This login sees some clinics only") && !text.contains("<figure>"))
           #expect(!text.contains("100%"))
+          // Of one month, which is the running one unless another is asked for.
+          #expect(text.contains(">Month</label>") && !text.contains("Last month"))
+          let month = try await queue.text("SELECT analysis.period_text(analysis.current_month())")
+          #expect(text.contains("name=\"from\" value=\"\(month)\""), "\(text)")
+          let months = try pages.get("/reviews?from=2026-01&to=2026-02")
+          #expect(months.status == 400 && months.text.contains("reads reviews of one month at a time"))
+          for query in ["from=2026-01", "to=2026-01", "from=2026-01&to=2026-01"] {
+            let one = try pages.get("/reviews?\(query)")
+            #expect(one.status == 200 && one.text.contains("value=\"2026-01\""), "\(query): \(one.text)")
+          }
         }
       }
     }

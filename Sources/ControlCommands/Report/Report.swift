@@ -73,7 +73,7 @@ enum ReportCommand {
           its Wilson interval of 95 %. Who is unsure counts apart. Persons counts each user once. The last row is all \
           together.
 
-          \(smallCounts)
+          \(smallReviews)
           """,
         example: "analysisctl report agreement --month previous"),
       leaf(
@@ -84,10 +84,13 @@ enum ReportCommand {
           calibration error: the mean of the tenths' errors, each weighted by its verdicts. Analyses without a \
           condition have no confidence and are left out.
 
-          \(smallCounts)
+          \(smallReviews)
           """,
         example: "analysisctl report calibration --from 2026-09 --to 2026-11"),
     ])
+
+  /// What they are told of the reports of reviews besides.
+  private static let smallReviews = "\(smallCounts) Such a login reads one month at a time."
 
   /// What logins are told that see some clinics only.
   private static let smallCounts = """

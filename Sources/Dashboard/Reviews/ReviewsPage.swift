@@ -13,36 +13,44 @@ extension DashboardPage {
     // Who may not read it is told so, and not asked for a month.
     try await context.require([.clinician, .reporter])
     let reporter = Reporter(context.database)
-    let (from, to) = try await ReviewMonths.read(request.query, reporter)
+    let isByMonth = try await reporter.readsReviewsByMonth()
+    let (from, to) = try await ReviewMonths.read(request.query, reporter, isByMonth: isByMonth)
     // Read for this reader alone: the audit records each time who reads how often conditions were found.
     let reports = try await reporter.reviews(
       from: from, to: to, by: context.actor(reason: nil).statement)
     return Page(
       title: "Reviews",
       content: ReviewFigures(
-        from: from, to: to, agreement: reports.agreement, calibration: reports.calibration
+        from: from, to: to, isByMonth: isByMonth, agreement: reports.agreement,
+        calibration: reports.calibration
       ).html)
   }
 }
 
 /// Which months the page is of.
 enum ReviewMonths {
-  /// How many months are shown unless others are asked for: up to the running one.
+  /// How many months are shown unless others are asked for: up to the running one. It alone where the login reads
+  /// one month at a time.
   private static let usual: Int16 = 12
 
   static func read(
-    _ query: FormValues, _ reporter: Reporter
+    _ query: FormValues, _ reporter: Reporter, isByMonth: Bool
   ) async throws -> (from: Period, to: Period) {
     let (from, to) = (try month("from", query), try month("to", query))
     if let from, let to {
       guard from <= to, to.label - from.label < 120 else {
         throw PageFailure.invalid("The first month is not before the last one, or there are more than 120.")
       }
+      guard from == to || !isByMonth else {
+        throw PageFailure.invalid(
+          "This login sees some clinics only, and reads reviews of one month at a time: two ranges would tell of few "
+            + "persons. Ask for \(from) or \(to) alone.")
+      }
       return (from, to)
     }
     if let one = from ?? to { return (one, one) }
     let current = try await reporter.currentMonth()
-    return (Period(label: current.label - usual + 1) ?? current, current)
+    return (isByMonth ? current : Period(label: current.label - usual + 1) ?? current, current)
   }
 
   private static func month(_ name: String, _ query: FormValues) throws(PageFailure) -> Period? {
@@ -57,6 +65,8 @@ enum ReviewMonths {
 /// The two reports as tables and charts.
 struct ReviewFigures {
   let from, to: Period
+  /// Whether the login sees some clinics only, and so one month at a time.
+  let isByMonth: Bool
   let agreement: [AgreementRow]
   let calibration: [CalibrationRow]
 
@@ -86,22 +96,28 @@ struct ReviewFigures {
   }
 
   private var form: HTML {
-    """
-    <form class="filters" method="get" action="/reviews">
-    <p><label for="from">First month</label>
-    <input id="from" name="from" value="\(from.description)" size="8" autocomplete="off"></p>
-    <p><label for="to">Last month</label>
-    <input id="to" name="to" value="\(to.description)" size="8" autocomplete="off"></p>
-    <p><button>Show</button></p>
-    </form>
-    """
+    let last: HTML =
+      isByMonth
+      ? ""
+      : """
+      <p><label for="to">Last month</label>
+      <input id="to" name="to" value="\(to.description)" size="8" autocomplete="off"></p>
+      """
+    return """
+      <form class="filters" method="get" action="/reviews">
+      <p><label for="from">\(isByMonth ? "Month" : "First month")</label>
+      <input id="from" name="from" value="\(from.description)" size="8" autocomplete="off"></p>
+      \(last)
+      <p><button>Show</button></p>
+      </form>
+      """
   }
 
   private var figures: HTML {
     let shown = all?.counts.shown
     let verdicts: HTML? = shown.map { shown in "\(shown.agree + shown.disagree + shown.unsure)" }
     let hidden: HTML = all.map { all in "\(all.counts.hiddenText)" } ?? "0"
-    let error = calibration.last?.errorText
+    let error = calibration.last.map { $0.errorText ?? ($0.hidesMean ? $0.counts.hiddenText : "–") }
     return .figures([
       ("Verdicts", verdicts ?? hidden),
       ("Clinicians agree", "\(Self.percent(shown?.agreement))"),
@@ -111,10 +127,13 @@ struct ReviewFigures {
   }
 
   private var note: HTML {
-    guard isHiding, let least = agreement.first?.counts.hiddenText else { return "" }
+    guard isByMonth else { return "" }
+    let hidden: HTML =
+      (isHiding ? agreement.first?.counts.hiddenText : nil).map { least in
+        " What is of too few persons, or would give such a number away, is shown as \(least)."
+      } ?? ""
     return """
-      <p class="quiet">This login sees some clinics only: what is of too few persons, or would give such a number away, is \
-      shown as \(least).</p>
+      <p class="quiet">This login sees some clinics only, and reads reviews of one month at a time.\(hidden)</p>
       """
   }
 
@@ -178,7 +197,7 @@ struct ReviewFigures {
       empty: "Nothing.")
     // Tenths without a verdict say nothing.
     for row in calibration where row.tenth == nil || row.counts.shown?.persons != 0 {
-      let hidden: HTML? = row.counts.shown == nil ? "\(row.counts.hiddenText)" : nil
+      let hidden: HTML? = row.hidesMean ? "\(row.counts.hiddenText)" : nil
       table.add(
         ["\(row.label)", hidden ?? "\(Self.percent(row.confidence))"] + Self.cells(row.counts)
           + [hidden ?? "\(row.errorText ?? "–")"])

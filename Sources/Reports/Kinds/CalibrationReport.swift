@@ -24,7 +24,7 @@ enum CalibrationReport: RowReport {
   static func put(_ row: CalibrationRow, into cells: inout [Cell]) {
     let ends = row.tenth.map { [Double($0 - 1) / 10, Double($0) / 10] }
     cells += [Cell(ends?[0]), Cell(ends?[1]), .text(row.label)]
-    let hidden = row.counts.shown == nil ? Cell.hidden(below: row.counts.leastPersons) : nil
+    let hidden = row.hidesMean ? Cell.hidden(below: row.counts.leastPersons) : nil
     cells += [hidden ?? Cell(row.confidence), hidden ?? VerdictCounts.percentage(row.confidence)]
     cells += row.counts.cells
     cells += [hidden ?? Cell(row.error), hidden ?? Cell(row.errorText)]
@@ -60,6 +60,12 @@ public struct CalibrationRow: Equatable, Sendable {
   /// By how much confidence and agreement differ. Of all together it is the expected calibration error: the mean of
   /// that of the tenths, each weighted by its verdicts.
   public let error: Double?
+
+  /// Whether confidence and error are hidden: with the verdicts, and of all together also where those of a tenth are.
+  public var hidesMean: Bool {
+    guard let shown = counts.shown else { return true }
+    return shown.agree + shown.disagree > 0 && error == nil
+  }
 
   /// The difference with a digit behind the point: `4.6%`; nil where there is none.
   public var errorText: String? {

@@ -141,6 +141,31 @@ struct SettingTests {
     }
   }
 
+  @Test("What a login of some clinics is not shown such a login does not decide")
+  func restricted() async throws {
+    try await withCheckedQueue { queue async throws in
+      try await withLogin(of: ["administrator"], in: queue) { (login) async throws in
+        let settings = SettingDirectory(login)
+        #expect(try await settings.set("report_threshold", value: "6", before: "5"))
+        let name = try await login.query("SELECT session_user::text").single().string(0)
+        try await queue.execute(
+          "SELECT analysis.add_clinic('north'), analysis.grant_clinics('\(name)', '{north}')")
+        for isPreview in [true, false] {
+          let failure = await #expect(throws: JobQueueError.self) {
+            if isPreview {
+              _ = try await settings.preview("report_threshold", value: "1")
+            } else {
+              _ = try await settings.set("report_threshold", value: "1", before: "6")
+            }
+          }
+          #expect(failure?.code == .permission && failure?.message.contains("sees some clinics only") == true)
+        }
+        #expect(try await settings.set("keep_dead", value: "1 year", before: "24 months"))
+        #expect(try await settings.list().first { $0.name == "report_threshold" }?.value == "6")
+      }
+    }
+  }
+
   @Test("The number of shards is fixed once there is a user")
   func fixedShards() async throws {
     try await withCheckedQueue { queue async throws in

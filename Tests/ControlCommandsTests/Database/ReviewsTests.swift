@@ -152,6 +152,19 @@ struct ReviewsTests {
           #expect(calibration.output.contains("20.0%"), "\(calibration.output)")
         }
       }
+      // Who sees some clinics only reads one month, and is told so.
+      try await withLoginRole(on: queue.pool, named: "north", in: ["analysis_reporter"]) { north in
+        try await queue.execute(
+          "SELECT analysis.add_clinic('north'), analysis.grant_clinics('\(north)', '{north}')")
+        let control = queue.acting(as: north).control
+        for kind in ["agreement", "calibration"] {
+          let months = await control("report", kind, "--from", "2026-01", "--to", "2026-02")
+          #expect(
+            months.code == .refused && months.messages.contains("reads reviews of one month at a time")
+              && months.messages.contains("Ask for each month by itself"), "\(months.messages)")
+          #expect(await control("report", kind, "--from", "2026-01", "--to", "2026-01").code == .done)
+        }
+      }
       let entries = try await queue.texts(
         "SELECT DISTINCT split_part(object, ':', 2) FROM analysis.audit_entry WHERE action = 'report' ORDER BY 1"
       )

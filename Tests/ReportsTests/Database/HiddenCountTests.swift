@@ -21,6 +21,12 @@ struct HiddenCountTests {
       ([0, 6, 6], ["row:1 2 3"], []),
       // Without a sum nothing is given away.
       ([3, 10, 20], [], [1]),
+      // A hidden cell is at least 1: two that add up to 2, or five to 5, would be 1 each.
+      ([1, 1, 20, 22], ["row:1 2 3 4"], [1, 2, 3]),
+      ([2, 3, 20, 25], ["row:1 2 3 4"], [1, 2, 3]),
+      ([3, 3, 20, 26], ["row:1 2 3 4"], [1, 2]),
+      ([1, 1, 1, 1, 1, 20, 25], ["row:1 2 3 4 5 6 7"], [1, 2, 3, 4, 5, 6]),
+      ([1, 1, 0, 2], ["row:1 2 3 4"], [1, 2, 4]),
       // Two rows and two columns with their sums: one small cell takes one of its row, one of its column, and the
       // one where these meet.
       (
@@ -156,8 +162,12 @@ struct HiddenCountTests {
         Array(tenths.dropFirst(4)) == [
           "0.4,0.5,0.45,7,0,0,7,1.0,0.6457,1.0,0.55", "0.5,0.6,,0,0,0,0,,,,", "0.6,0.7,<5,\(hidden),<5",
           "0.7,0.8,,0,0,0,0,,,,", "0.8,0.9,<5,\(hidden),<5", "0.9,1.0,,0,0,0,0,,,,",
-          ",,0.6367,13,2,0,15,0.8667,0.6212,0.9626,0.4033",
+          // The mean and the error of all would tell of the two that are hidden.
+          ",,<5,13,2,0,15,0.8667,0.6212,0.9626,<5",
         ], "\(tenths)")
+      #expect(
+        lines(try await all.report(.calibration, .csv)).last
+          == ",,0.6367,13,2,0,15,0.8667,0.6212,0.9626,0.4033")
       let json = try await north.report(.calibration, .json)
       #expect(
         json.contains(
@@ -187,6 +197,28 @@ struct HiddenCountTests {
     }
   }
 
+  @Test(
+    "A login of some clinics reads reviews of one month: two ranges would tell a month's by their difference")
+  func range() async throws {
+    try await with { (all, north) async throws in
+      for kind in [ReportKind.agreement, .calibration] {
+        let months = ReportRequest(
+          kind, month: Written.period("2026-09"), format: .csv, lastMonth: Written.october)
+        let failure = await #expect(throws: ReportsError.self) { try await north.report(months) }
+        #expect(failure?.code == .refused)
+        #expect(failure?.message.contains("reads reviews of one month at a time") == true)
+        #expect(failure?.advice?.contains("each month by itself") == true)
+        _ = try await all.report(months)
+      }
+      #expect(try await Reporter(north.pool).readsReviewsByMonth())
+      #expect(try await !Reporter(all.pool).readsReviewsByMonth())
+      try await all.execute("UPDATE analysis.setting SET value = '1' WHERE name = 'report_threshold'")
+      #expect(try await !Reporter(north.pool).readsReviewsByMonth())
+      _ = try await north.report(
+        ReportRequest(.agreement, month: Written.period("2026-09"), format: .csv, lastMonth: Written.october))
+    }
+  }
+
   @Test("A statement that a login of some clinics makes leaves out conditions with counts of few persons")
   func statement() async throws {
     try await with { (all, north) async throws in
@@ -198,6 +230,187 @@ struct HiddenCountTests {
           "SELECT analysis.open_statement(24321::smallint, 'north', NULL)")
         #expect(try await login.pool.query(counted, [.text(reading)]).single().int(0) == count)
       }
+    }
+  }
+
+  /// What was found in the patients of a clinic from the first to the last number, a picture each. `id` is nil where
+  /// nothing was found.
+  private struct Finding {
+    let clinic: String
+    let first, last: Int
+    var id: String?
+    var band = 4
+    var serious = false
+    var consult = false
+    /// How many pictures each of them has.
+    var pictures = 1
+  }
+
+  /// A month with nothing but these findings, and a login that sees the north, or south too.
+  private func with(
+    _ findings: [Finding], seeing clinics: String = "{north}",
+    _ body: (_ all: QueueFixture, _ some: QueueFixture) async throws -> Void
+  ) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.execute(
+        """
+        SELECT analysis.ensure_partitions(24321::smallint, 24321::smallint), analysis.add_clinic('north'),
+          analysis.add_clinic('south')
+        """)
+      for finding in findings {
+        let id = finding.id.map { "'\($0)'" } ?? "NULL"
+        try await queue.pool.execute(
+          script: """
+            INSERT INTO analysis.account (shard, user_id, user_ref, zone, key_salt, created_at, clinic_id)
+            SELECT 0, i, 'p' || i, 'UTC', decode(repeat('00', 32), 'hex'), '2026-01-01Z', c.id
+            FROM generate_series(\(finding.first), \(finding.last)) i, analysis.clinic c
+            WHERE c.name = '\(finding.clinic)' ON CONFLICT DO NOTHING;
+            INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at,
+              analysis_id, condition_count, conditions, primary_id, primary_name, primary_confidence, primary_band,
+              primary_normal, serious, consult)
+            SELECT 0, 24321, m.job + (row_number() OVER ())::int, i, 1, 1, 1, 1, '2026-10-05Z', 'a',
+              CASE WHEN v.id IS NULL THEN 0 ELSE 1 END,
+              CASE WHEN v.id IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object(
+                'id', v.id, 'name', initcap(v.id), 'confidence', 0.9, 'band', \(finding.band), 'normal', false)) END,
+              v.id, initcap(v.id), CASE WHEN v.id <> '' THEN 0.9 END,
+              CASE WHEN v.id <> '' THEN \(finding.band) END, CASE WHEN v.id <> '' THEN false END,
+              \(finding.serious), \(finding.consult)
+            FROM (SELECT coalesce(max(r.job_id), 0) AS job FROM analysis.result r) m,
+              (SELECT \(id)::text AS id) v,
+              generate_series(\(finding.first), \(finding.last)) i, generate_series(1, \(finding.pictures));
+            """)
+      }
+      try await queue.pool.execute(
+        script: """
+          INSERT INTO analysis.account_plan (shard, user_id, valid_from, plan_id)
+          SELECT a.shard, a.user_id, '2026-01-01Z', 1 FROM analysis.account a;
+          INSERT INTO analysis.usage (shard, user_id, period, used)
+          SELECT r.shard, r.user_id, r.period, count(*) FROM analysis.result r GROUP BY r.shard, r.user_id, r.period
+          """)
+      try await withLoginRole(on: queue.pool, named: "some", in: ["analysis_reporter"]) { role in
+        try await queue.execute("SELECT analysis.grant_clinics('\(role)', '\(clinics)')")
+        try await withQueue(in: queue.database.login(role)) { try await body(queue, $0) }
+      }
+    }
+  }
+
+  @Test("Two hidden counts of which the sum is 2 do not give each other away")
+  func sumOfTwo() async throws {
+    try await with([
+      Finding(clinic: "north", first: 1, last: 1, id: "measles"),
+      Finding(clinic: "north", first: 2, last: 2, id: "mumps"),
+      Finding(clinic: "north", first: 3, last: 22, id: "tonsillitis"),
+      Finding(clinic: "north", first: 23, last: 52, id: "wax"),
+    ]) { (_, north) async throws in
+      #expect(
+        lines(try await north.report(.conditions, .csv)).dropFirst() == [
+          "2026-10,measles,Measles,false,0,0,0,<5,<5", "2026-10,mumps,Mumps,false,0,0,0,<5,<5",
+          "2026-10,tonsillitis,Tonsillitis,false,0,0,0,<5,<5", "2026-10,wax,Wax,false,0,0,0,30,30",
+        ])
+      #expect(try await north.report(.summary, .csv).contains("red,52\r\n"))
+    }
+  }
+
+  @Test(
+    "The totals give no hidden count away, nor who is not what nearly all are",
+    arguments: [
+      // What is serious is orange, yellow and red: of the three only one would be unknown.
+      (
+        [(1, 1, 3, true, true), (2, 2, 1, false, true), (3, 12, 2, true, true), (13, 24, 4, true, true)],
+        ["serious", "consult", "orange", "green"], ["throat"]
+      ),
+      // Who has a condition and who has none are all the pictures.
+      (
+        [(1, 17, 4, false, false), (18, 18, 0, false, false)],
+        ["without_condition", "red", "serious"], ["throat", "green"]
+      ),
+      // What is not serious is green.
+      ([(1, 36, 4, true, true), (37, 37, 1, false, true)], ["serious", "green", "red"], ["throat"]),
+      // Nothing else is hidden, and one is not serious, advises no consultation, or one and not the other.
+      ([(1, 19, 4, true, true), (20, 20, 4, false, true)], ["serious", "consult"], ["red"]),
+      ([(1, 19, 4, false, true), (20, 20, 4, false, false)], ["serious", "consult"], ["red"]),
+      ([(1, 19, 4, true, true), (20, 20, 4, false, true), (21, 40, 4, false, false)], ["serious"], ["red"]),
+      ([(1, 19, 4, true, true), (20, 20, 4, true, false), (21, 40, 4, false, false)], ["consult"], ["red"]),
+      // Of those who have a condition one is not serious.
+      ([(1, 19, 4, true, true), (20, 20, 4, false, false), (21, 40, 0, false, false)], ["serious"], ["red"]),
+      // Of five and more each.
+      (
+        [(1, 19, 4, true, true), (20, 40, 2, false, true), (41, 50, 0, false, false)], [],
+        ["serious", "consult", "without_condition", "yellow", "red", "orange", "throat"]
+      ),
+    ] as [([(Int, Int, Int, Bool, Bool)], [String], [String])])
+  func totals(findings: [(Int, Int, Int, Bool, Bool)], hidden: [String], shown: [String]) async throws {
+    try await with(
+      findings.map { first, last, band, serious, consult in
+        Finding(
+          clinic: "north", first: first, last: last, id: band == 0 ? nil : "tonsillitis", band: band,
+          serious: serious, consult: consult)
+      }
+    ) { (all, north) async throws in
+      let totals = lines(try await north.report(.summary, .csv))
+      for measure in hidden { #expect(totals.contains("\(measure),<5"), "\(measure): \(totals)") }
+      let whole = lines(try await all.report(.summary, .csv))
+      for measure in shown {
+        let line = whole.first { $0.hasPrefix(measure + ",") }
+        #expect(line != nil && totals.contains { $0 == line }, "\(measure): \(totals)")
+      }
+    }
+  }
+
+  /// The conditions of a clinic's statement, as a login is answered them.
+  private func statement(of clinic: String, to login: QueueFixture) async throws -> [String] {
+    let reading = try await login.text(
+      "SELECT analysis.open_statement(24321::smallint, '\(clinic)', NULL)")
+    return try await login.pool.query(
+      "SELECT o_id FROM analysis.statement_conditions(24321::smallint, $1, $2)",
+      [.text(clinic), .text(reading)]
+    ).map { try $0.string(0) }
+  }
+
+  @Test("An erasure shows no count of a closed statement that was hidden")
+  func erasure() async throws {
+    try await with([
+      Finding(clinic: "north", first: 1, last: 1, id: "measles", pictures: 5),
+      Finding(clinic: "north", first: 2, last: 21, id: "otitis"),
+      Finding(clinic: "north", first: 22, last: 60, id: "tonsillitis"),
+      Finding(clinic: "north", first: 1, last: 30, id: "wax"),
+    ]) { (all, north) async throws in
+      #expect(try await all.close(at: StatementTests.due))
+      #expect(try await statement(of: "north", to: north) == ["tonsillitis", "wax"])
+      try await all.execute("SELECT analysis.erase_user(0::smallint, 'p1', NULL, true)")
+      #expect(try await statement(of: "north", to: all) == ["measles", "otitis", "tonsillitis", "wax"])
+      // What was found in the person would be told by the others of the statement, too.
+      #expect(try await statement(of: "north", to: north) == ["otitis", "tonsillitis"])
+      try await all.execute("DELETE FROM analysis.result")
+      #expect(try await statement(of: "north", to: north) == [])
+    }
+  }
+
+  @Test(
+    "A statement leaves out what the other clinics' statements, or the report of all, would tell by a difference"
+  )
+  func twoClinics() async throws {
+    try await with(
+      [
+        // Of y two of the north: it hides x there, and z in both together.
+        Finding(clinic: "north", first: 1, last: 2, id: "y"),
+        Finding(clinic: "north", first: 3, last: 8, id: "x"),
+        Finding(clinic: "north", first: 9, last: 18, id: "z"),
+        Finding(clinic: "north", first: 19, last: 58, id: "w"),
+        Finding(clinic: "south", first: 101, last: 130, id: "x"),
+        Finding(clinic: "south", first: 131, last: 135, id: "z"),
+        Finding(clinic: "south", first: 136, last: 175, id: "w"),
+      ], seeing: "{north,south}"
+    ) { (all, both) async throws in
+      #expect(
+        lines(try await both.report(.conditions, .csv)).dropFirst() == [
+          "2026-10,w,W,false,0,0,0,80,80", "2026-10,x,X,false,0,0,0,36,36", "2026-10,y,Y,false,0,0,0,<5,<5",
+          "2026-10,z,Z,false,0,0,0,<5,<5",
+        ])
+      for clinic in ["north", "south"] {
+        #expect(try await statement(of: clinic, to: both) == ["w"], "\(clinic)")
+      }
+      #expect(try await statement(of: "south", to: all) == ["w", "x", "z"])
     }
   }
 

@@ -158,12 +158,16 @@ BEGIN
     'set_setting', 'setting:' || p_name, jsonb_build_object('before', p_before, 'after', p_after));
 END $$;
 
--- What a setting is now, where it could be changed to a value; a value that it cannot have is refused.
+-- What a setting is now, where it could be changed to a value; a value that it cannot have is refused. What
+-- a login of some clinics is not shown such a login does not decide.
 CREATE OR REPLACE FUNCTION analysis.preview_setting(p_name text, p_value text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_before text := (SELECT s.value FROM analysis.setting s WHERE s.name = p_name);
 BEGIN
+  IF p_name = 'report_threshold' THEN
+    PERFORM analysis.require_unrestricted();
+  END IF;
   PERFORM analysis.check_setting_value(p_name, p_value, v_before);
   RETURN v_before;
 END $$;

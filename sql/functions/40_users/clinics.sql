@@ -1,12 +1,14 @@
 -- Clinics, and which roles see which. What the rules of the rows ask (clinics_of, clinics_seen,
 -- users_seen) is in 0007_persons.sql, with the rules.
 
--- Refuses a caller that is itself restricted to clinics: it would free itself, or others.
+-- Refuses a caller that is itself restricted to clinics: it would free itself, or others, or change what is
+-- hidden from it.
 CREATE OR REPLACE FUNCTION analysis.require_unrestricted() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   IF analysis.clinics_seen(analysis.caller()) IS NOT NULL THEN
-    RAISE EXCEPTION 'role % sees some clinics only and cannot change clinics, who sees which, or other users',
+    RAISE EXCEPTION
+      'role % sees some clinics only and cannot change clinics, who sees which or what, or other users',
       analysis.caller()
       USING ERRCODE = 'insufficient_privilege', HINT = 'Let a role do it that is not restricted to clinics.';
   END IF;

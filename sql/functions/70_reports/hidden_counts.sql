@@ -10,11 +10,12 @@ LANGUAGE sql STABLE AS $$
       (SELECT s.value::int FROM analysis.setting s WHERE s.name = 'report_threshold'), 5) END
 $$;
 
--- Which cells of a table are hidden: those of fewer persons than p_least, and where a sum would give one
+-- Which cells of a table are hidden: those of fewer persons than p_least, and where a sum would give them
 -- away the next smallest of the same line too. p_persons: how many persons each cell is of, the first is
 -- cell 1. A line is cells of which one is the sum of the others, as a row with its total: it is named in
--- p_line for each cell in p_cell. A cell may be in several lines; of no line may just one be hidden. A cell
--- of nobody hides nobody.
+-- p_line for each cell in p_cell. A cell may be in several lines. A cell of nobody hides nobody and is shown:
+-- so a hidden one is at least 1, and two of which the sum is 2 are 1 each. Of no line may just one be hidden,
+-- nor so few persons that one of the hidden cells could not be p_least, whatever the others are.
 CREATE OR REPLACE FUNCTION analysis.hidden_cells(
   p_persons bigint[], p_line text[], p_cell int[], p_least int) RETURNS int[]
 LANGUAGE plpgsql IMMUTABLE AS $$
@@ -32,8 +33,9 @@ BEGIN
         FROM unnest(p_line, p_cell) l(line, cell)
         JOIN (
           SELECT k.line FROM unnest(p_line, p_cell) k(line, cell)
-          GROUP BY k.line HAVING count(*) FILTER (WHERE k.cell = ANY (v_hidden)) = 1) alone
-          ON alone.line = l.line
+          WHERE k.cell = ANY (v_hidden)
+          GROUP BY k.line HAVING count(*) = 1 OR sum(p_persons[k.cell]) - count(*) < p_least - 1) told
+          ON told.line = l.line
         WHERE p_persons[l.cell] > 0 AND NOT l.cell = ANY (v_hidden)
         ORDER BY l.line, p_persons[l.cell], l.cell) n);
     EXIT WHEN v_more = '{}';

@@ -229,8 +229,8 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- The same cell by cell, for whoever is not shown counts of fewer than p_least persons: of each condition in
--- each band (1) and in all (2), and the sums of these over all conditions, normal ones and others apart (3,
--- 4). What is hidden in a row, or in a sum, is hidden in both.
+-- each band (1) and in all (2), the sums of these over all conditions, normal ones and others apart (3, 4),
+-- and the analyses without a condition (5). What is hidden in a row, or in a sum, is hidden in both.
 CREATE OR REPLACE FUNCTION analysis.condition_cells(p_period smallint, p_clinics int[], p_least int)
 RETURNS TABLE (
   kind int, id text, name text, normal boolean, band smallint, total bigint, persons bigint,
@@ -240,10 +240,11 @@ BEGIN
   RETURN QUERY
   WITH counted AS MATERIALIZED (
     SELECT row_number() OVER ()::int AS cell,
-      CASE WHEN g.of_id = 0 THEN 1 + g.of_band ELSE 3 + g.of_band END AS kind, g.*
+      g.*
     FROM (
-      SELECT GROUPING(c.id) AS of_id, GROUPING(c.band) AS of_band, c.id, min(c.name COLLATE "C") AS name,
-        n.normal, c.band, count(*) AS total, count(DISTINCT (r.shard, r.user_id)) AS persons
+      SELECT CASE GROUPING(c.id) WHEN 0 THEN 1 ELSE 3 END + GROUPING(c.band) AS kind, c.id,
+        min(c.name COLLATE "C") AS name, n.normal, c.band, count(*) AS total,
+        count(DISTINCT (r.shard, r.user_id)) AS persons
       FROM analysis.result r
       CROSS JOIN LATERAL jsonb_to_recordset(r.conditions)
         AS c(id text, name text, band smallint, normal boolean)
@@ -251,7 +252,13 @@ BEGIN
       WHERE r.period = p_period AND r.outcome = 1
         AND (p_clinics IS NULL OR (r.shard, r.user_id) IN (
           SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (p_clinics)))
-      GROUP BY n.normal, CUBE (c.id, c.band)) g),
+      GROUP BY n.normal, CUBE (c.id, c.band)
+      UNION ALL
+      SELECT 5, NULL, NULL, NULL, NULL, count(*), count(DISTINCT (r.shard, r.user_id))
+      FROM analysis.result r
+      WHERE r.period = p_period AND r.outcome = 1 AND r.condition_count = 0
+        AND (p_clinics IS NULL OR (r.shard, r.user_id) IN (
+          SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (p_clinics)))) g),
   lines (line, cell) AS (
     SELECT format('%s id %s', c.normal, c.id), c.cell FROM counted c WHERE c.kind IN (1, 2)
     UNION ALL
@@ -259,7 +266,10 @@ BEGIN
     UNION ALL
     SELECT format('%s ids', c.normal), c.cell FROM counted c WHERE c.kind IN (2, 4)
     UNION ALL
-    SELECT format('%s bands', c.normal), c.cell FROM counted c WHERE c.kind IN (3, 4)),
+    SELECT format('%s bands', c.normal), c.cell FROM counted c WHERE c.kind IN (3, 4)
+    UNION ALL
+    -- Where each has one condition these add up to the analyses, and how many these are everybody is told.
+    SELECT 'analyses', c.cell FROM counted c WHERE c.kind IN (4, 5)),
   hidden AS (
     SELECT analysis.hidden_cells(
       ARRAY(SELECT c.persons FROM counted c ORDER BY c.cell),
@@ -271,7 +281,8 @@ END $$;
 
 -- What was found in a month in all: counts for who may not read whose analysis said what. What is of too few
 -- persons for the caller is NULL. How many pictures there were of each type is what users are billed by, and
--- is not hidden.
+-- is not hidden. So what is serious, or calls for a consultation, is hidden too where the others are of few
+-- persons; and where anything else is hidden, since the endpoint makes both of the conditions and bands.
 CREATE OR REPLACE FUNCTION analysis.finding_counts(p_period smallint)
 RETURNS TABLE (
   throat bigint, ear bigint, serious bigint, consult bigint, without_condition bigint,
@@ -282,6 +293,7 @@ DECLARE
   v_least int := analysis.least_persons();
   v_normal bigint[];
   v_band bigint[];
+  v_tells_few boolean;
 BEGIN
   SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
     count(*) FILTER (WHERE r.serious),
@@ -300,31 +312,38 @@ BEGIN
     INTO normal, green, yellow, orange, red
     FROM analysis.condition_counts(p_period, v_seen) f;
   ELSE
-    SELECT CASE WHEN p.serious BETWEEN 1 AND v_least - 1 THEN NULL ELSE finding_counts.serious END,
-      CASE WHEN p.consult BETWEEN 1 AND v_least - 1 THEN NULL ELSE finding_counts.consult END,
-      CASE WHEN p.without_condition BETWEEN 1 AND v_least - 1 THEN NULL
-        ELSE finding_counts.without_condition END
-    INTO serious, consult, without_condition
-    FROM (
-      SELECT count(DISTINCT (r.shard, r.user_id)) FILTER (WHERE r.serious) AS serious,
-        count(DISTINCT (r.shard, r.user_id)) FILTER (WHERE r.consult) AS consult,
-        count(DISTINCT (r.shard, r.user_id)) FILTER (WHERE r.condition_count = 0) AS without_condition
-      FROM analysis.result r
-      WHERE r.period = p_period AND r.outcome = 1 AND (r.shard, r.user_id) IN (
-        SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen))) p;
+    -- Each of these is one of the counts, or a difference of two of them and the pictures.
+    SELECT EXISTS (
+      SELECT FROM analysis.result r
+      CROSS JOIN LATERAL (
+        SELECT r.serious IS TRUE AS serious, r.consult IS TRUE AS consult, r.condition_count > 0 AS found) f
+      CROSS JOIN LATERAL (VALUES
+        (1, f.serious), (2, NOT f.serious), (3, f.consult), (4, NOT f.consult),
+        (5, f.serious AND NOT f.consult), (6, f.consult AND NOT f.serious),
+        (7, f.found AND NOT f.serious), (8, f.found AND NOT f.consult)) g(number, is_in)
+      WHERE r.period = p_period AND r.outcome = 1 AND g.is_in AND (r.shard, r.user_id) IN (
+        SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen))
+      GROUP BY g.number
+      HAVING count(DISTINCT (r.shard, r.user_id)) < v_least)
+    INTO v_tells_few;
     WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, v_seen, v_least) c)
-    SELECT coalesce(
+    SELECT (SELECT CASE WHEN c.is_hidden THEN NULL ELSE c.total END FROM cells c WHERE c.kind = 5),
+      coalesce(
         (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE c.total END) FROM cells c
          WHERE c.kind = 4 AND c.normal), '{0}'),
       (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band)
        FROM generate_series(1, 4) g(band)
        LEFT JOIN cells c ON c.kind = 3 AND NOT c.normal AND c.band = g.band)
-    INTO v_normal, v_band;
+    INTO without_condition, v_normal, v_band;
     normal := v_normal[1];
     green := v_band[1];
     yellow := v_band[2];
     orange := v_band[3];
     red := v_band[4];
+    IF v_tells_few OR num_nulls(without_condition, normal, green, yellow, orange, red) > 0 THEN
+      serious := NULL;
+      consult := NULL;
+    END IF;
   END IF;
   RETURN NEXT;
 END $$;

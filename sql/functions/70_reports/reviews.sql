@@ -3,6 +3,8 @@
 
 -- Records that a report of reviews is read, of the jobs of some months; answers what the function that gives
 -- its rows asks for once that is committed. The report of agreement tells how often conditions were found.
+-- Whoever is not shown counts of few persons asks for one month: two ranges would tell a month's by their
+-- difference.
 CREATE OR REPLACE FUNCTION analysis.open_reviews(
   p_report text, p_from smallint, p_to smallint, p_detail jsonb) RETURNS text
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -12,6 +14,11 @@ BEGIN
   PERFORM analysis.require_argument(
     p_from BETWEEN 24000 AND 32399 AND p_to BETWEEN p_from AND 32399 AND p_to - p_from < 120,
     'a report of reviews is of 1 to 120 months of the years 2000 to 2699');
+  IF p_from < p_to AND analysis.least_persons() > 1 THEN
+    RAISE EXCEPTION 'role % sees some clinics only, and reads reviews of one month at a time',
+      analysis.caller()
+      USING ERRCODE = '22023', HINT = 'Ask for each month by itself: two ranges would tell of few persons.';
+  END IF;
   RETURN analysis.open_reading(
     'report', analysis.review_report(p_report, p_from, p_to), analysis.audit_detail(p_detail));
 END $$;
@@ -112,7 +119,8 @@ COMMENT ON FUNCTION analysis.agreement_report IS
 -- Whether confidences keep what they promise: of each tenth of the primary confidence the mean confidence,
 -- the share that clinicians agree with, its interval of 95 %, and by how much the two differ. The last row
 -- is all together; there the difference is the expected calibration error: that of the tenths, each weighted
--- by its verdicts. Those who are unsure count apart. What is hidden has no numbers.
+-- by its verdicts. Those who are unsure count apart. What is hidden has no numbers; where a tenth is, all
+-- together have neither mean confidence nor error, which would tell of it.
 CREATE OR REPLACE FUNCTION analysis.calibration_report(p_from smallint, p_to smallint, p_reading text)
 RETURNS TABLE (
   o_tenth int, o_confidence float8, o_agree bigint, o_disagree bigint, o_unsure bigint, o_persons bigint,
@@ -130,13 +138,15 @@ BEGIN
       p_from, p_to, analysis.clinics_seen(analysis.caller()), analysis.least_persons()) c
     WHERE c.kind IN (4, 5)),
   lines AS (
-    SELECT g.tenth, c.confidence, coalesce(c.agree, 0) AS agree, coalesce(c.disagree, 0) AS disagree,
-      coalesce(c.unsure, 0) AS unsure, coalesce(c.persons, 0) AS persons,
-      CASE WHEN g.tenth IS NOT NULL THEN c.error
-        ELSE (SELECT sum(t.sure * t.error) / nullif(sum(t.sure), 0) FROM counted t WHERE t.kind = 4) END
-        AS error,
+    SELECT g.tenth, CASE WHEN c.kind = 4 OR NOT t.is_hidden THEN c.confidence END AS confidence,
+      coalesce(c.agree, 0) AS agree, coalesce(c.disagree, 0) AS disagree, coalesce(c.unsure, 0) AS unsure,
+      coalesce(c.persons, 0) AS persons,
+      CASE WHEN g.tenth IS NOT NULL THEN c.error WHEN NOT t.is_hidden THEN t.error END AS error,
       coalesce(c.is_hidden, false) AS is_hidden
     FROM (SELECT generate_series(1, 10) AS tenth UNION ALL SELECT NULL) g
+    CROSS JOIN (
+      SELECT bool_or(o.is_hidden) AS is_hidden, sum(o.sure * o.error) / nullif(sum(o.sure), 0) AS error
+      FROM counted o WHERE o.kind = 4) t
     LEFT JOIN counted c ON c.kind = 4 AND c.tenth = g.tenth OR c.kind = 5 AND g.tenth IS NULL)
   SELECT r.tenth, round(s.confidence, 4)::float8, s.agree, s.disagree, s.unsure, s.persons,
     w.o_share::float8, w.o_low::float8, w.o_high::float8, round(s.error, 4)::float8, r.is_hidden

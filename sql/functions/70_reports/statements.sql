@@ -264,14 +264,16 @@ COMMENT ON FUNCTION analysis.open_statement IS
   'Records that a clinic''s statement is read; answers what statement_conditions asks for.';
 
 -- The conditions of a clinic's statement, the abnormal ones first, by the bytes of their ids. A login that
--- sees some clinics only is not answered those in which a count is of too few persons; where the results
--- have been removed, as many persons are meant as there are findings.
+-- sees some clinics only is not answered those in which a count is hidden: of this clinic, of another that
+-- it sees, or of all of them, since one less the others is the rest. Of a closed month it is answered those
+-- whose results are all there still: of how many persons the others were nobody knows any more.
 CREATE OR REPLACE FUNCTION analysis.statement_conditions(p_period smallint, p_clinic text, p_reading text)
 RETURNS TABLE (
   o_id text, o_name text, o_normal boolean, o_green bigint, o_yellow bigint, o_orange bigint, o_red bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_clinic int := (SELECT h.o_clinic FROM analysis.statement_holder(p_clinic, NULL) h);
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_least int := analysis.least_persons();
   v_is_closed boolean := EXISTS (
     SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
@@ -287,12 +289,17 @@ BEGIN
     SELECT n.id, n.name, n.normal, n.green, n.yellow, n.orange, n.red
     FROM analysis.clinic_conditions(p_period, CASE WHEN v_is_closed THEN '{}' ELSE ARRAY[v_clinic] END) n) c
   LEFT JOIN (
-    SELECT x.id, x.normal FROM analysis.condition_cells(p_period, ARRAY[v_clinic], v_least) x
-    WHERE v_least > 1 AND x.kind IN (1, 2) AND x.is_hidden
+    SELECT x.id, x.normal
+    FROM (
+      SELECT v_seen AS clinics WHERE v_least > 1
+      UNION ALL
+      SELECT ARRAY[o.clinic] FROM unnest(v_seen) o(clinic) WHERE v_least > 1) s
+    CROSS JOIN LATERAL analysis.condition_cells(p_period, s.clinics, v_least) x
+    WHERE x.kind IN (1, 2) AND x.is_hidden
     GROUP BY x.id, x.normal) h ON h.id = c.id AND h.normal = c.normal
-  WHERE v_least <= 1 OR h.id IS NULL AND NOT EXISTS (
-    SELECT FROM unnest(ARRAY[c.green, c.yellow, c.orange, c.red]) f(findings)
-    WHERE f.findings BETWEEN 1 AND v_least - 1)
+  WHERE v_least <= 1 OR h.id IS NULL AND (c.id, c.normal, c.green, c.yellow, c.orange, c.red) IN (
+    SELECT n.id, n.normal, n.green, n.yellow, n.orange, n.red
+    FROM analysis.clinic_conditions(p_period, ARRAY[v_clinic]) n)
   ORDER BY c.normal, c.id COLLATE "C";
 END $$;
 COMMENT ON FUNCTION analysis.statement_conditions IS
