@@ -14,13 +14,19 @@ public final class Gateway: Sendable {
   let database: ConnectionPool
   let users: KnownUsers
   let rate: RateLimit
+  /// Readings that the audit records.
+  let readings: RateLimit
+  /// Photos that come in or are being stored.
+  let uploads = OpenByUser(atMost: 8)
+  /// Apps that listen to events.
+  let listeners = OpenByUser(atMost: 20)
   let waits: AnalysisWaits
   let intake: PhotoIntake
   let workers: WorkerCaller
   let meters: GatewayMeters
   let log: Log
   /// Those who listen to what becomes of a job.
-  public let events = HTTPEvents(atMost: 1000)
+  let events = HTTPEvents(atMost: 1000)
   private let rules = SentImageRules()
   private let draining = Atomic(false)
   private let isAway = Atomic(false)
@@ -42,6 +48,7 @@ public final class Gateway: Sendable {
     self.version = version
     users = KnownUsers(database, life: configuration.userLife)
     rate = RateLimit(eachMinute: configuration.uploadsEachMinute)
+    readings = RateLimit(eachMinute: configuration.readingsEachMinute)
     waits = AnalysisWaits(database, log, meters, lookEvery: configuration.lookEvery)
     workers = WorkerCaller(database)
     intake = PhotoIntake(
@@ -67,8 +74,19 @@ public final class Gateway: Sendable {
     }
   }
 
-  /// The bounds of its server.
-  public var bounds: HTTPServer.Bounds {
+  /// Begins to serve apps.
+  ///
+  /// - Parameter security: With which TLS is spoken; nil for plain HTTP.
+  /// - Throws: `HTTPServingError` where the address cannot be listened on.
+  public func serve(
+    at address: ListenAddress, security: HTTPDaemon.TransportSecurity? = nil
+  ) throws(HTTPServingError) -> HTTPServer {
+    try HTTPServer(
+      address, routes, bounds: bounds, security: security, events: events,
+      refuse: { APIFailure($0).answer }, answered: { [meters] in meters.answers.add(String($0)) })
+  }
+
+  private var bounds: HTTPServer.Bounds {
     var bounds = HTTPServer.Bounds()
     bounds.daemon.connections = configuration.clients
     bounds.daemon.surplus = .isRefused
@@ -81,9 +99,6 @@ public final class Gateway: Sendable {
     bounds.endsWithClient = true
     return bounds
   }
-
-  /// How its server words what it refuses by itself.
-  public static let refuse: @Sendable (HTTPRefusal) -> HTTPAnswer = { APIFailure($0).answer }
 
   // MARK: Stopping
 

@@ -13,8 +13,12 @@ public struct GatewayConfiguration: Sendable {
   public var deadline: Duration = .seconds(25)
   /// How long what was accepted may take when the gateway is stopped.
   public var grace: Duration = .seconds(30)
-  /// Photos that a user may send in a minute; nil for as many as they like. A question counts a tenth of one.
+  /// Photos that a user may send at once, and then as many evenly over each minute; nil for as many as they like. A
+  /// question counts a tenth of one.
   public var uploadsEachMinute: Int? = 60
+  /// How many times a user may read what was found, at once and then evenly over each minute: each is an entry of the
+  /// audit, of which the login may make 6000 in a minute for all users.
+  public var readingsEachMinute = 60
   /// Photos that are taken.
   public var images = ImageLimits()
   /// Bytes of photos in memory at most, as they come in and until they are stored.

@@ -54,7 +54,9 @@ public enum GatewayOptions {
   /// `--rate`.
   public static let rate = Option(
     "rate", .int(in: 0...1_000_000), default: 60, key: "rate",
-    help: "Photos that a user may send in a minute, 0 for any number; a question counts a tenth of one.")
+    help:
+      "Photos that a user may send at once, and then as many evenly over each minute; 0 for any number. A question counts "
+      + "a tenth of one.")
   /// `--max-image`.
   public static let maxImage = Option(
     "max-image", .byteSize(in: 1...10_000_000), default: 10_000_000, key: "max-image",

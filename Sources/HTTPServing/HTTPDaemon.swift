@@ -38,12 +38,12 @@ public final class HTTPDaemon: Sendable {
     case closesOldest
     /// It waits until one has ended: clients that send nothing, or read nothing, could make it wait for long.
     case waits
-    /// It comes in where there is one whose request was answered, which is closed. Else it is answered that there are
-    /// too many.
+    /// It comes in where there is one that has asked for nothing, or whose request was answered, which is closed. Else
+    /// it is answered that there are too many.
     case isRefused
   }
 
-  /// How fast a client has to send its request.
+  /// How fast a client has to send its request. A whole body has two minutes.
   public struct LeastPace: Sendable, Equatable {
     /// How long nothing may come, and how long the headers may take.
     public var silence: Duration
@@ -121,8 +121,9 @@ public final class HTTPDaemon: Sendable {
   /// Ends the connections of clients that send a request more slowly than they have to. To be called now and then.
   ///
   /// - Parameter answer: What they are sent before, a whole answer with its status line; nil for nothing.
-  func endSlowClients(_ least: LeastPace, answer: [UInt8]?) {
-    core.connections?.endSlow(least, now: .now, answer: answer)
+  /// - Returns: How many there were.
+  func endSlowClients(_ least: LeastPace, answer: [UInt8]?) -> Int {
+    core.connections?.endSlow(least, now: .now, answer: answer) ?? 0
   }
 
   /// The connections for which an answer is being made, and whose clients have closed them: the library does not look

@@ -28,6 +28,8 @@ public struct HTTPRequest: Sendable {
   public var body: [UInt8] = []
   /// The file that was sent, where the route takes one; nil where the body is no multipart form.
   public var upload: HTTPUpload?
+  /// The memory of the file that is about to be sent, where it is decided who may.
+  private var lease: BodyLease?
 
   /// A request with its parts, as a test makes one.
   public init(
@@ -43,12 +45,18 @@ public struct HTTPRequest: Sendable {
     self.headers = headers
   }
 
+  /// Keeps something for as long as the file that is about to be sent may be in memory.
+  public func keepWithFile(_ kept: any Sendable) { lease?.keep(kept) }
+
   /// Reads a request whose headers are there.
-  init(_ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, form: FormValues = FormValues())
-  {
+  init(
+    _ match: HTTPRoutes.Match, path: String, _ connection: HTTPConnection, form: FormValues = FormValues(),
+    lease: BodyLease? = nil
+  ) {
     self.init(
       match.route.method, path, parameters: match.parameters, query: connection.query, form: form,
       cookies: connection.cookies, headers: connection.headers)
+    self.lease = lease
   }
 
   /// Reads a request whose body is there.

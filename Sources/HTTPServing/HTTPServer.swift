@@ -41,13 +41,17 @@ public final class HTTPServer: Sendable {
   ///   - security: With which it speaks TLS; nil for plain HTTP.
   ///   - events: What some of the routes answer with, which ends when the server stops.
   ///   - refuse: How it words what it refuses by itself.
+  ///   - answered: Told of the status of each answer when it is sent, the server's own refusals among them. Not of those
+  ///     that libmicrohttpd makes: to what is no HTTP, headers that are too long, and a zero byte in the path.
   /// - Throws: `HTTPServingError` where the address cannot be listened on.
   public init(
     _ address: ListenAddress, _ routes: [HTTPRoute], bounds: Bounds = Bounds(),
     security: HTTPDaemon.TransportSecurity? = nil, events: HTTPEvents? = nil,
-    refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer = HTTPRefusal.text
+    refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer = HTTPRefusal.text,
+    answered: @escaping @Sendable (_ status: Int) -> Void = { _ in }
   ) throws(HTTPServingError) {
-    let core = ServerCore(routes, bounds, events, isLoopback: address.isLoopback, refuse)
+    let core = ServerCore(
+      routes, bounds, events, isLoopback: address.isLoopback, refuse: refuse, answered: answered)
     let daemon = try HTTPDaemon(address, bounds.daemon, security: security) { _, method, path in
       PageExchange(core, method: method, path: path)
     }
@@ -60,7 +64,10 @@ public final class HTTPServer: Sendable {
     let tooSlow = security == nil ? core.answer(ServerCore.tooSlow).wholeText : nil
     watch = Task { [weak daemon] in
       while (try? await Task.sleep(for: Self.lookEvery)) != nil, let daemon {
-        if let least = bounds.daemon.leastPace { daemon.endSlowClients(least, answer: tooSlow) }
+        if let least = bounds.daemon.leastPace {
+          let ended = daemon.endSlowClients(least, answer: tooSlow)
+          if tooSlow != nil { for _ in 0..<ended { answered(ServerCore.tooSlow.status) } }
+        }
         if bounds.endsWithClient { core.abandon(daemon.abandonedConnections()) }
       }
     }
@@ -114,18 +121,20 @@ final class ServerCore: Sendable {
   private let events: HTTPEvents?
   private let asksForName: Bool
   private let refuse: @Sendable (HTTPRefusal) -> HTTPAnswer
+  let answered: @Sendable (Int) -> Void
   private let state = Mutex(State())
   let bounds: HTTPServer.Bounds
   let uploads: BodyBudget
 
   init(
     _ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, _ events: HTTPEvents?, isLoopback: Bool,
-    _ refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer
+    refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer, answered: @escaping @Sendable (Int) -> Void
   ) {
     self.routes = HTTPRoutes(routes)
     self.bounds = bounds
     self.events = events
     self.refuse = refuse
+    self.answered = answered
     asksForName = isLoopback
     uploads = BodyBudget(bounds.uploads)
   }
@@ -188,7 +197,9 @@ final class ServerCore: Sendable {
   }
 
   private func finish(_ number: UInt64, _ answer: HTTPAnswer?) {
-    state.withLock { $0.pending.removeValue(forKey: number) }?.finish(answer)
+    // Under the lock, so that `close` does not return, and the daemon does not stop, while a connection that is not
+    // among those it resumes is still to be resumed here. What is called does not come back to this lock.
+    state.withLock { $0.pending.removeValue(forKey: number)?.finish(answer) }
   }
 
   /// Ends what is made for connections whose clients have gone.
@@ -323,7 +334,7 @@ private final class PageExchange: HTTPExchange {
     let admission = PendingPage(connection)
     self.admission = admission
     connection.keep()
-    let request = HTTPRequest(match, path: path, connection)
+    let request = HTTPRequest(match, path: path, connection, lease: lease)
     return core.wait(admission, orSay: "The program is busy. Try again later.") { await admit(request) }
       || deliver(core.answer(ServerCore.isStopping), connection)
   }
@@ -337,6 +348,9 @@ private final class PageExchange: HTTPExchange {
       return "The request's body is coded in a way that is not understood."
     }
     if connection.headers.all("host").count > 1 { return "The request names two hosts." }
+    // The library takes `Content-Length : 5` for a header of another name.
+    let hasBlank = connection.headers.pairs.contains { $0.name.last == " " || $0.name.last == "\t" }
+    if hasBlank { return "A header's name ends with a blank." }
     return nil
   }
 
@@ -418,12 +432,14 @@ private final class PageExchange: HTTPExchange {
 
   private func deliver(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
     guard let events = answer.events else {
+      core.answered(answer.status)
       return connection.answer(answer.status, answer.allHeaders, answer.body)
     }
     guard let body = events.source.open(connection, topic: events.topic, closed: events.closed) else {
       return deliver(core.answer(HTTPRefusal(503, "Too many listen to events already.")), connection)
     }
     events.opened()
+    core.answered(answer.status)
     return connection.answer(answer.status, answer.allHeaders, length: nil, body)
   }
 }

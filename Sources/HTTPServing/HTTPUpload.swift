@@ -61,7 +61,14 @@ final class BodyBudget: Sendable {
 /// One body's part of the memory.
 final class BodyLease: Sendable {
   private let budget: BodyBudget
-  private let held = Mutex<(bytes: Int, isOver: Bool)>((0, false))
+  private let held = Mutex<Held>(Held())
+
+  private struct Held {
+    var bytes = 0
+    var isOver = false
+    /// What is kept as long as it is not over.
+    var kept: [any Sendable] = []
+  }
 
   init(_ budget: BodyBudget) {
     self.budget = budget
@@ -80,12 +87,19 @@ final class BodyLease: Sendable {
     }
   }
 
+  /// Keeps something until it is over.
+  func keep(_ kept: any Sendable) {
+    held.withLock { held in
+      if !held.isOver { held.kept.append(kept) }
+    }
+  }
+
   /// Gives back all of it. A second call does nothing.
   func end() {
-    let bytes = held.withLock { held in
-      defer { held = (0, true) }
-      return held.bytes
+    let ended = held.withLock { held in
+      defer { held = Held(isOver: true) }
+      return held
     }
-    if bytes > 0 { budget.giveBack(bytes) }
+    if ended.bytes > 0 { budget.giveBack(ended.bytes) }
   }
 }

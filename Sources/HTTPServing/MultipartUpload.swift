@@ -21,8 +21,10 @@ public struct UploadForm: Sendable, Equatable {
 public final class MultipartUpload {
   /// Bytes that a part's headers may have.
   private static let headerLimit = 16_384
-  /// Bytes of the text that are kept.
+  /// Bytes of the text that are kept: more than any text has that is taken, so that a longer one is none of them.
   private static let fieldLimit = 64
+  /// What RFC 2046 allows. Each byte of the body may cost as much as the boundary is long.
+  private static let boundaryBytes = 1...70
 
   /// What a part holds.
   private enum Part {
@@ -60,7 +62,8 @@ public final class MultipartUpload {
   /// - Parameter buffer: an empty array whose storage takes the file.
   public init?(_ form: UploadForm, contentType: String, buffer: [UInt8] = []) {
     let field = HeaderField(contentType)
-    guard field.value == "multipart/form-data", let boundary = field.parameters["boundary"], !boundary.isEmpty
+    guard field.value == "multipart/form-data", let boundary = field.parameters["boundary"],
+      Self.boundaryBytes.contains(boundary.utf8.count)
     else { return nil }
     delimiter = Array("\r\n--\(boundary)".utf8)
     file = buffer
@@ -160,7 +163,7 @@ public final class MultipartUpload {
       }
     case .field:
       let known = field ?? []
-      if known.count + bytes.count <= Self.fieldLimit { field = known + bytes }
+      field = known + bytes.prefix(Self.fieldLimit - known.count)
     case .other: break
     }
   }

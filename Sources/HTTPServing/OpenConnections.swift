@@ -8,9 +8,11 @@ internal import Synchronization
 final class OpenConnections: Sendable {
   /// What a connection is about.
   private enum Stage {
+    /// No first line of a request has come on it, since then.
+    case silent(since: ContinuousClock.Instant)
     /// Its request was answered, or has ended: for its client to read the answer, and to send another request.
     case answered
-    /// A request's first line or headers are awaited, since then.
+    /// The first line of a request is there; how long its headers have been awaited.
     case headers(since: ContinuousClock.Instant)
     /// A body comes in.
     case body(BodyPace)
@@ -37,7 +39,7 @@ final class OpenConnections: Sendable {
   private let state = Mutex(State())
 
   /// - Parameter closesOldest: Whether one too many closes the oldest that is not kept; otherwise it closes the oldest
-  ///   that was answered, or else is refused itself.
+  ///   that has asked for nothing or was answered, or else is refused itself.
   init(atMost most: Int, closesOldest: Bool) {
     self.most = most
     self.closesOldest = closesOldest
@@ -59,7 +61,7 @@ final class OpenConnections: Sendable {
       }
       state.lastNumber += 1
       state.open[connection] = Open(
-        socket: socket, number: state.lastNumber, stage: .headers(since: .now), isSurplus: isSurplus)
+        socket: socket, number: state.lastNumber, stage: .silent(since: .now), isSurplus: isSurplus)
     }
   }
 
@@ -67,7 +69,7 @@ final class OpenConnections: Sendable {
     state.open.filter { _, open in
       switch open.stage {
       case .kept: false
-      case .answered: true
+      case .silent, .answered: true
       case .headers, .body: closesOldest
       }
     }.min { $0.value.number < $1.value.number }?.key
@@ -86,8 +88,12 @@ final class OpenConnections: Sendable {
   /// The first line of a request is there.
   func requestBegan(_ connection: HTTPConnection) {
     state.withLock { state in
-      guard case .answered = state.open[connection]?.stage else { return }
-      state.open[connection]?.stage = .headers(since: .now)
+      switch state.open[connection]?.stage {
+      // Who was silent for long has the less time for the headers.
+      case .silent(let since): state.open[connection]?.stage = .headers(since: since)
+      case .answered: state.open[connection]?.stage = .headers(since: .now)
+      default: break
+      }
     }
   }
 
@@ -115,14 +121,17 @@ final class OpenConnections: Sendable {
     state.withLock { $0.open[connection]?.stage = stage }
   }
 
-  /// Ends the connections whose clients send a request too slowly: those whose request has begun are sent an answer.
+  /// Ends the connections whose clients send a request too slowly, or none: they are sent an answer.
   ///
   /// - Parameter answer: What they are sent; nil to be closed without words, as over TLS, where only the library's
   ///   thread may write.
-  func endSlow(_ least: HTTPDaemon.LeastPace, now: ContinuousClock.Instant, answer: [UInt8]?) {
+  /// - Returns: How many there were.
+  func endSlow(_ least: HTTPDaemon.LeastPace, now: ContinuousClock.Instant, answer: [UInt8]?) -> Int {
     state.withLock { state in
+      var ended = 0
       for (connection, open) in state.open {
         switch open.stage {
+        case .silent(let since) where now - since > least.silence: break
         case .headers(let since) where now - since > least.silence: break
         case .body(var pace):
           guard pace.isTooSlow(least, at: now) else {
@@ -139,7 +148,9 @@ final class OpenConnections: Sendable {
         }
         shutdown(open.socket, Int32(SHUT_RDWR))
         state.open[connection] = nil
+        ended += 1
       }
+      return ended
     }
   }
 
@@ -149,7 +160,7 @@ final class OpenConnections: Sendable {
       state.open.values.count {
         switch $0.stage {
         case .kept, .body: true
-        case .answered, .headers: false
+        case .silent, .answered, .headers: false
         }
       }
     }
@@ -172,12 +183,16 @@ final class OpenConnections: Sendable {
 
 /// How fast a body comes in.
 struct BodyPace {
+  /// How long a whole body may take, however evenly it comes: it holds memory that all share.
+  private static let longest: Duration = .seconds(120)
+
+  private let began: ContinuousClock.Instant
   private var lastAt: ContinuousClock.Instant
   private var windowBegan: ContinuousClock.Instant
   private var windowBytes = 0
 
   init(at now: ContinuousClock.Instant) {
-    (lastAt, windowBegan) = (now, now)
+    (began, lastAt, windowBegan) = (now, now, now)
   }
 
   mutating func received(_ count: Int, at now: ContinuousClock.Instant) {
@@ -185,10 +200,10 @@ struct BodyPace {
     windowBytes += count
   }
 
-  /// Whether nothing has come for so long, or too little within that time. Looked at again and again: what came fast
-  /// before does not count for what comes slowly now.
+  /// Whether nothing has come for so long, too little within that time, or the whole of it takes too long. Looked at
+  /// again and again: what came fast before does not count for what comes slowly now.
   mutating func isTooSlow(_ least: HTTPDaemon.LeastPace, at now: ContinuousClock.Instant) -> Bool {
-    if now - lastAt > least.silence { return true }
+    if now - lastAt > least.silence || now - began > Self.longest { return true }
     let passed = now - windowBegan
     guard passed >= least.silence else { return false }
     if Double(windowBytes) < Double(least.bytesPerSecond) * passed.inSeconds { return true }

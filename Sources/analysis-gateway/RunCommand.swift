@@ -159,9 +159,7 @@ struct RunCommand {
     _ gateway: Gateway, _ address: ListenAddress, _ security: HTTPDaemon.TransportSecurity?
   ) throws -> HTTPServer {
     do throws(HTTPServingError) {
-      return try HTTPServer(
-        address, gateway.routes, bounds: gateway.bounds, security: security, events: gateway.events,
-        refuse: Gateway.refuse)
+      return try gateway.serve(at: address, security: security)
     } catch {
       throw CommandFailure.usage(
         "--listen: \(error.description).",

@@ -35,6 +35,28 @@ struct RateLimitTests {
     #expect(taken.count <= 11 * rate)
   }
 
+  @Test("What was taken for nothing is given back")
+  func givenBack() {
+    let limit = RateLimit(eachMinute: 2)
+    for _ in 0..<10 {
+      #expect(limit.take(1, ann, at: now) == nil)
+      limit.giveBack(1, ann)
+    }
+    for _ in 0..<2 { #expect(limit.take(1, ann, at: now) == nil) }
+    #expect(limit.take(1, ann, at: now) == .seconds(30))
+  }
+
+  @Test("A user has so many open at once; another is not held up, and what is let go is given back")
+  func open() {
+    let open = OpenByUser(atMost: 2)
+    var places = [open.take(ann), open.take(ann)]
+    #expect(!places.contains { $0 == nil } && open.take(ann) == nil)
+    #expect(open.take(bob) != nil)
+    places.removeLast()
+    let place = open.take(ann)
+    #expect(place != nil && open.take(ann) == nil)
+  }
+
   @Test("A question costs a tenth, and without a limit nothing is counted")
   func shares() {
     let limit = RateLimit(eachMinute: 1)

@@ -145,7 +145,8 @@ struct HTTPServerTests {
       "Content-Length: 0\r\nContent-Length: 44\r\n", "Content-Length: 0\r\ncontent-length: 0\r\n",
       "Content-Length: 44\r\nContent-Length: 0\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
       "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: identity\r\n",
-      "Host: evil.example\r\nContent-Length: 0\r\n",
+      "Host: evil.example\r\nContent-Length: 0\r\n", "Content-Length : 44\r\n", "Content-Length\t: 44\r\n",
+      "Transfer-Encoding : chunked\r\n",
     ])
   func ambiguous(headers: String) async throws {
     let server = try server()
@@ -185,6 +186,50 @@ struct HTTPServerTests {
     let answer = try RawClient(port: server.address.port).request("GET", "/page")
     #expect(answer.status == 503)
     try await eventually("the end of what made it") { wasCancelled.withLock { $0 } }
+    await server.stop()
+  }
+
+  @Test("tells of the status of each answer once, its own refusals and a page that took too long among them")
+  func answered() async throws {
+    var bounds = HTTPServer.Bounds()
+    bounds.answer = .milliseconds(300)
+    bounds.daemon.leastPace = .init(silence: .milliseconds(300), bytesPerSecond: 1000)
+    let statuses = Mutex<[Int]>([])
+    let hasEnded = Mutex(false)
+    let events = HTTPEvents(atMost: 1)
+    let server = try HTTPServer(
+      Self.loopback,
+      [
+        HTTPRoute("/page") { .text(200, "here") }, HTTPRoute("/events") { .events(events) },
+        HTTPRoute("/slow") {
+          try? await Task.sleep(for: .seconds(600))
+          hasEnded.withLock { $0 = true }
+          return .text(200, "late")
+        },
+      ], bounds: bounds, events: events, answered: { status in statuses.withLock { $0.append(status) } })
+    let port = server.address.port
+    var expected: [Int] = []
+    func ask(_ path: String, _ method: String = "GET", is status: Int) throws {
+      expected.append(status)
+      #expect(try RawClient(port: port).request(method, path).status == status)
+      #expect(statuses.withLock { $0 } == expected)
+    }
+    let listener = try RawClient(port: port)
+    try listener.send("GET", "/events")
+    try listener.expect("retry: ")
+    expected.append(200)
+    try ask("/events", is: 503)
+    try ask("/page", is: 200)
+    try ask("/", is: 404)
+    try ask("/page", "POST", is: 405)
+    try ask("/slow", is: 503)
+    try await eventually("the late page") { hasEnded.withLock { $0 } }
+    let slow = try RawClient(port: port)
+    try slow.send(raw: Array("GET /page HT".utf8))
+    #expect(slow.receive().status == 408)
+    expected.append(408)
+    try await eventually("the last") { statuses.withLock { $0.count } >= expected.count }
+    #expect(statuses.withLock { $0 } == expected)
     await server.stop()
   }
 

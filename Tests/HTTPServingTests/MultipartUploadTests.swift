@@ -58,6 +58,7 @@ struct MultipartUploadTests {
     arguments: [
       "", "image/jpeg", "multipart/form-data", "multipart/form-data; boundary=",
       "multipart/mixed; boundary=b",
+      "multipart/form-data; boundary=" + String(repeating: "b", count: 71),
     ])
   func others(type: String) {
     #expect(MultipartUpload(Self.form, contentType: type) == nil)
@@ -79,6 +80,17 @@ struct MultipartUploadTests {
     #expect(try read(body([1], ends: false)).isWhole == false)
     let long = try read(body([1], type: String(repeating: "x", count: 10_000)), cut: 50)
     #expect(long.field?.count ?? 0 <= 64 && long.heldBytes < 20_000)
+  }
+
+  @Test("A text that goes on behind one that is taken is never that one, however it is cut")
+  func longText() throws {
+    let whole = body([1], type: "throat" + String(repeating: "x", count: 200))
+    for first in 1..<whole.count {
+      let upload = try #require(
+        MultipartUpload(Self.form, contentType: "multipart/form-data; boundary=b0undary"))
+      for part in [whole[..<first], whole[first...]] { part.withUnsafeBytes { upload.receive($0) } }
+      #expect(upload.isWhole && upload.field == Array("throat".utf8) + [UInt8](repeating: 120, count: 58))
+    }
   }
 
   @Test("Headers without end take no more memory than they may")

@@ -18,6 +18,7 @@ struct UploadRouteTests {
   /// Serves a route that answers how many bytes came, to those who show a token.
   private func withServer(
     _ change: (inout HTTPServer.Bounds) -> Void = { _ in },
+    keeping: KeptThings? = nil,
     making answer: @escaping @Sendable (HTTPUpload?) async -> HTTPAnswer = { upload in
       .text(200, "\(upload?.fileCount ?? -1) \(upload?.takeFile().count ?? -1)")
     },
@@ -33,6 +34,7 @@ struct UploadRouteTests {
           upload: Self.form, to: "/upload",
           admit: { request in
             admitted.withLock { $0 += 1 }
+            if let keeping { request.keepWithFile(KeptThings.One(keeping)) }
             return request.headers["token"] == "known" ? nil : .text(401, "Who is there?")
           }, { await answer($0.upload) }),
         HTTPRoute(.delete, "/things/*") { .text(200, "deleted \($0.parameters[0])") },
@@ -199,6 +201,51 @@ struct UploadRouteTests {
     }
   }
 
+  @Test("A whole body has two minutes, however evenly it comes")
+  func longest() {
+    let began = ContinuousClock.now
+    var pace = BodyPace(at: began)
+    for second in 1...121 {
+      pace.received(100_000, at: began + .seconds(second))
+      let isTooSlow = pace.isTooSlow(.init(), at: began + .seconds(second))
+      #expect(isTooSlow == (second > 120), "\(second)")
+    }
+  }
+
+  @Test("Connections that ask for nothing make room, and lock nobody out")
+  func silent() async throws {
+    try await withServer({
+      $0.daemon.connections = 2
+      $0.daemon.surplus = .isRefused
+    }) { server, _ in
+      let silent = try (0..<40).map { _ in try RawClient(port: server.address.port) }
+      #expect(try RawClient(port: server.address.port).request("GET", "/page").status == 200)
+      for client in silent { client.close() }
+    }
+  }
+
+  @Test("What is kept with a file is let go with it, also where it never came", arguments: [true, false])
+  func kept(comes: Bool) async throws {
+    let kept = KeptThings()
+    let gate = Mutex(false)
+    try await withServer(keeping: kept) { upload in
+      upload?.release()
+      while !gate.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(5)) }
+      return .text(200, "done")
+    } _: { server, _ in
+      let client = try RawClient(port: server.address.port)
+      let whole = body(10)
+      var head = "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(whole.count)\r\n"
+      for (name, value) in Self.type { head += "\(name): \(value)\r\n" }
+      try client.send(raw: Array("\(head)Expect: 100-continue\r\n\r\n".utf8))
+      #expect(client.receive().status == 100 && kept.count == 1)
+      if comes { try client.send(raw: whole) } else { client.close() }
+      try await eventually("its end") { kept.count == 0 }
+      gate.withLock { $0 = true }
+      if comes { #expect(client.receive().status == 200) }
+    }
+  }
+
   @Test("One connection too many takes the place of an idle one, or is refused in words")
   func surplus() async throws {
     let gate = Mutex(false)
@@ -252,4 +299,22 @@ struct UploadRouteTests {
       #expect(wrong.status == 405 && wrong.headers["allow"] == "DELETE")
     }
   }
+}
+
+/// Things that are kept, and how many are not let go yet.
+private final class KeptThings: Sendable {
+  final class One: Sendable {
+    private let all: KeptThings
+
+    init(_ all: KeptThings) {
+      self.all = all
+      all.kept.withLock { $0 += 1 }
+    }
+
+    deinit { all.kept.withLock { $0 -= 1 } }
+  }
+
+  private let kept = Mutex(0)
+
+  var count: Int { kept.withLock { $0 } }
 }

@@ -94,6 +94,13 @@ extension APIFailure {
   static let manyWaiting = APIFailure(
     429, "Too many analyses of yours are waiting. Try again later.", retryAfter: 10)
 
+  /// Too many photos that one user sends at once.
+  static let manyUploads = APIFailure(
+    429, "Too many photos of yours are being sent at once. Try again later.", retryAfter: 1)
+  /// Too many apps of one user that listen.
+  static let manyListeners = APIFailure(
+    429, "Too many apps of yours listen to events. Try again later.", retryAfter: 10)
+
   /// A picture that is not taken.
   init(_ refusal: ImageRefusal, limit: Int) {
     switch refusal.code {

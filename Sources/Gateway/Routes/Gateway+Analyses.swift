@@ -37,7 +37,7 @@ extension Gateway {
         }
       },
       HTTPRoute(.get, "/api/health") { _ in
-        await self.counted {
+        await self.answered {
           guard !self.isDraining else { throw APIFailure.stopping }
           return .json(200, ["status": "ok"])
         }
@@ -51,12 +51,12 @@ extension Gateway {
     }
     routes.append(
       HTTPRoute(.post, "/api/login", bodyUpTo: 4096) { request in
-        await self.counted { try await self.logIn(request) }
+        await self.answered { try await self.logIn(request) }
       })
     for path in ["/api/register", "/api/refresh-token"] {
       routes.append(
         HTTPRoute(.post, path, bodyUpTo: 64 << 10) { _ in
-          await self.counted {
+          await self.answered {
             throw APIFailure.forbidden(
               "This server knows users by their tokens alone: ask your clinic for one.")
           }
@@ -86,7 +86,8 @@ extension Gateway {
     guard let token = AppToken(text: password) else { throw APIFailure.wrongCredentials }
     let user: AppUser
     do {
-      user = try await users.user(of: token)
+      // Asked anew: what is answered shows who the user is, and a token that was just revoked opens nothing.
+      user = try await users.fresh(token)
     } catch let failure as APIFailure where failure.status == 401 {
       throw APIFailure.wrongCredentials
     }
@@ -124,21 +125,21 @@ extension Gateway {
   }
 
   private func standing(_ job: JobID, _ caller: Caller) async throws -> Standing {
-    if let analysis = try await waits.read([(caller.token, job)], caller.token.shard).first {
-      return .ended(.analysed(analysis))
-    }
+    if let analysis = try await analysis(job, caller) { return .ended(.analysed(analysis)) }
     guard let state = try await AppJobState.statement(caller.token, job).run(on: database) else {
       throw APIFailure.noAnalysis
     }
     if let end = state.failure { return .ended(end) }
     // It has ended since, or was erased.
     guard state.state != "succeeded" else {
-      guard let analysis = try await waits.read([(caller.token, job)], caller.token.shard).first else {
-        throw APIFailure.noAnalysis
-      }
+      guard let analysis = try await analysis(job, caller) else { throw APIFailure.noAnalysis }
       return .ended(.analysed(analysis))
     }
     return .open(state.state == "running" ? "running" : "queued")
+  }
+
+  private func analysis(_ job: JobID, _ caller: Caller) async throws -> StoredAnalysis? {
+    try await recorded(caller) { try await waits.read([(caller.token, job)], caller.token.shard).first }
   }
 
   /// The newest analyses: `limit` of them, 50 where it is not said, before the one of the number `before`.
@@ -146,7 +147,7 @@ extension Gateway {
   {
     let (before, limit) = try page(request, most: most)
     let reading = try await historyReading(
-      StoredAnalysis.openingHistory(caller.token, before: before, limit: limit))
+      StoredAnalysis.openingHistory(caller.token, before: before, limit: limit), caller)
     guard let reading else { return [] }
     return try await StoredAnalysis.reading(reading, [caller.token], shard: caller.token.shard)
       .run(on: database).map(AnswerShapes.historyEntry)
@@ -165,12 +166,14 @@ extension Gateway {
   }
 
   /// Opens a reading of a history; one that goes on after an analysis of somebody else is of none.
-  func historyReading(_ opening: Statement<String?>) async throws -> String? {
-    do throws(JobQueueError) {
-      return try await opening.run(on: database)
-    } catch {
-      guard error.code == .badRow else { throw error }
-      throw APIFailure.noAnalysis
+  func historyReading(_ opening: Statement<String?>, _ caller: Caller) async throws -> String? {
+    try await recorded(caller) {
+      do throws(JobQueueError) {
+        return try await opening.run(on: database)
+      } catch {
+        guard error.code == .badRow else { throw error }
+        throw APIFailure.noAnalysis
+      }
     }
   }
 
@@ -196,6 +199,8 @@ extension Gateway {
   /// What becomes of a job, as events: `status` at the beginning, and `analysis` or `failure` at the end.
   private func eventsOf(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
     let job = try job(request.parameters.first)
+    // Before anything is read, and until nobody listens any more, or nobody could.
+    guard let place = listeners.take(caller.key) else { throw APIFailure.manyListeners }
     let standing = try await standing(job, caller)
     // A topic of its own: what one client is sent is none of another's.
     let topic = Hexadecimal.random(bytes: 16)
@@ -223,7 +228,7 @@ extension Gateway {
           }
           events.end(topic)
         }
-      }, closed: { following.end() })
+      }, closed: { withExtendedLifetime(place) { following.end() } })
   }
 
   private static let beatEvery: Duration = .seconds(15)

@@ -18,19 +18,23 @@ extension Gateway {
   /// Why a photo is not even read; nil where it is.
   private func refusal(of request: HTTPRequest) async -> HTTPAnswer? {
     do {
-      _ = try await admitted(request, share: Share.photo)
+      let caller = try await admitted(request, share: Share.photo)
       _ = try idempotencyKey(request)
+      guard let place = uploads.take(caller.key) else {
+        rate.giveBack(Share.photo, caller.key)
+        throw APIFailure.manyUploads
+      }
+      request.keepWithFile(place)
       return nil
     } catch {
       let failure = failure(error)
       meters.uploads.add(failure.status == 429 ? "rate_limit" : "not_admitted")
-      meters.answers.add(String(failure.status))
       return failure.answer
     }
   }
 
   private func analyze(_ request: HTTPRequest) async -> HTTPAnswer {
-    await counted {
+    await answered {
       let began = EventLoop.now
       do {
         // A second look that costs nothing, for who it is; what is asked of the database is judged there anew.

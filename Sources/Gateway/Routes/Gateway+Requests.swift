@@ -23,22 +23,29 @@ extension Gateway {
   func answer(
     _ request: HTTPRequest, _ body: (Caller) async throws -> HTTPAnswer
   ) async -> HTTPAnswer {
-    await counted {
+    await answered {
       let caller = try await admitted(request, share: Share.question)
       return try await body(caller)
     }
   }
 
-  /// Answers what the closure does, or why it does not; and counts it.
-  func counted(_ body: () async throws -> HTTPAnswer) async -> HTTPAnswer {
-    let answer: HTTPAnswer
+  /// Answers what the closure does, or why it does not.
+  func answered(_ body: () async throws -> HTTPAnswer) async -> HTTPAnswer {
     do {
-      answer = try await body()
+      return try await body()
     } catch {
-      answer = failure(error).answer
+      return failure(error).answer
     }
-    meters.answers.add(String(answer.status))
-    return answer
+  }
+
+  /// What a user reads and the audit records; nil where there was nothing to be read, and no entry was made.
+  ///
+  /// - Throws: `APIFailure` where they have read too much, or what the closure throws.
+  func recorded<Value>(_ caller: Caller, _ read: () async throws -> Value?) async throws -> Value? {
+    if let wait = readings.take(1, caller.key, at: EventLoop.now) { throw APIFailure.tooFast(wait) }
+    let value = try await read()
+    if value == nil { readings.giveBack(1, caller.key) }
+    return value
   }
 
   /// The caller of a request, of whose minute a share is taken.

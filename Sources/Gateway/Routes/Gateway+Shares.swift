@@ -89,7 +89,7 @@ extension Gateway {
     let share = try Self.number(request)
     let (before, limit) = try page(request)
     let reading = try await historyReading(
-      SharedCalls.opening(caller.token, share, before: before, limit: limit))
+      SharedCalls.opening(caller.token, share, before: before, limit: limit), caller)
     guard let reading else {
       // Nothing to be read, or no share.
       guard try await SharedCalls.shares(caller.token).run(on: database).contains(share) else {

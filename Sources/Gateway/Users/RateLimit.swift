@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// How much each user may ask for in a minute: what was asked is paid back evenly, so that a minute's worth may come at
-/// once, and no more than that in any minute afterwards.
+/// How much each user may ask for: what was asked is paid back evenly over a minute. A minute's worth may come at once,
+/// and then as much as is paid back: in a minute up to twice what is named, in the long run no more than that.
 final class RateLimit: Sendable {
   /// The time in which so much may be asked for.
   private static let window: Duration = .seconds(60)
@@ -31,6 +31,14 @@ final class RateLimit: Sendable {
       guard wait <= .zero else { return wait }
       paidBackAt[user] = due
       return nil
+    }
+  }
+
+  /// Gives back what was taken for nothing.
+  func giveBack(_ share: Double, _ user: UserKey) {
+    guard let interval else { return }
+    paidBackAt.withLock { paidBackAt in
+      if let due = paidBackAt[user] { paidBackAt[user] = due - interval * share }
     }
   }
 }

@@ -161,7 +161,9 @@ struct GatewayAttackTests {
     }
   }
 
-  private func with(_ body: (Setting) async throws -> Void) async throws {
+  private func with(
+    _ change: (inout GatewayConfiguration) -> Void = { _ in }, _ body: (Setting) async throws -> Void
+  ) async throws {
     try await withQueue { (queue) async throws in
       var tokens: [String: String] = [:]
       for user in ["ada", "carl", "mallory"] {
@@ -178,11 +180,10 @@ struct GatewayAttackTests {
         configuration.uploadsEachMinute = nil
         configuration.deadline = .milliseconds(100)
         configuration.listens = false
+        change(&configuration)
         let gateway = Gateway(configuration, loop: queue.loop, log: .discard, version: "1")
         try await gateway.begin()
-        let server = try HTTPServer(
-          ListenAddress(host: "127.0.0.1", port: 0), gateway.routes, bounds: gateway.bounds,
-          events: gateway.events, refuse: Gateway.refuse)
+        let server = try gateway.serve(at: ListenAddress(host: "127.0.0.1", port: 0))
         let outcome: Result<Void, any Error>
         do {
           outcome = .success(
@@ -246,6 +247,86 @@ struct GatewayAttackTests {
         #expect(answer.status == 401, "\(route.method) \(route.path): \(answer.status)")
         #expect(answer.headers["www-authenticate"] == "Bearer")
       }
+    }
+  }
+
+  @Test("One user's photos that do not end, and listeners, take nothing of what others may")
+  func greed() async throws {
+    try await with({ $0.leastPace = .init(silence: .seconds(600)) }) { setting in
+      let port = setting.server.address.port
+      func begin(_ user: String) throws -> (RawClient, status: Int) {
+        let client = try RawClient(port: port)
+        let head = """
+          POST /api/analyze HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(setting.tokens[user] ?? "")\r
+          Content-Type: multipart/form-data; boundary=b\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n
+          """
+        try client.send(raw: Array(head.utf8))
+        let answer = client.receive()
+        #expect(answer.status == 100 || answer.headers["retry-after"] == "1", "\(answer.text)")
+        return (client, answer.status)
+      }
+      let open = try (0..<8).map { _ in try begin("mallory") }
+      #expect(open.allSatisfy { $0.status == 100 })
+      #expect(try begin("mallory").status == 429)
+      #expect(try begin("ada").status == 100)
+      open[0].0.close()
+      try await eventually("the place to be given back") { try begin("mallory").status == 100 }
+
+      let job = try #require(try await setting.queue.create([Ask("mallory")]).first)
+      func listen() throws -> RawClient {
+        let client = try RawClient(port: port)
+        try client.send(
+          "GET", "/api/analyses/\(job)/events",
+          headers: ["Authorization": "Bearer \(setting.tokens["mallory"] ?? "")", "Connection": "close"])
+        return client
+      }
+      let listeners = try (0..<20).map { _ in try listen() }
+      for listener in listeners { try listener.expect("event: status") }
+      let refused = try listen().receive()
+      #expect(refused.status == 429 && refused.headers["retry-after"] == "10", "\(refused.text)")
+      _ = try await setting.queue.complete(try await setting.queue.claim())
+      for listener in listeners { #expect(listener.untilClosed().contains("event: analysis")) }
+      try await eventually("the places to be given back") {
+        try listen().untilClosed().contains("event: analysis")
+      }
+    }
+  }
+
+  @Test("One user reads no more than their part of what the audit takes of the gateway in a minute")
+  func readings() async throws {
+    try await with({ $0.readingsEachMinute = 2 }) { setting in
+      func ask(_ path: String, _ user: String) throws -> RawClient.Response {
+        try RawClient(port: setting.server.address.port).request(
+          "GET", path, headers: ["Authorization": "Bearer \(setting.tokens[user] ?? "")"])
+      }
+      let job = try #require(try await setting.queue.create([Ask("mallory")]).first)
+      // Where nothing is read yet no entry is made, and nothing is taken.
+      for _ in 0..<5 { #expect(try ask("/api/analyses/\(job)", "mallory").status == 202) }
+      for _ in 0..<5 { #expect(try ask("/api/analyses", "ada").text == "{\"analyses\":[]}\n") }
+      _ = try await setting.queue.complete(try await setting.queue.claim())
+      #expect(try ask("/api/analyses/\(job)", "mallory").status == 200)
+      #expect(try ask("/api/analyses", "mallory").status == 200)
+      for path in ["/api/analyses/\(job)", "/api/analyses", "/api/analysis-history"] {
+        let refused = try ask(path, "mallory")
+        #expect(refused.status == 429 && refused.headers["retry-after"] != nil, "\(path): \(refused.text)")
+      }
+      #expect(try ask("/api/analyses", "ada").status == 200)
+      #expect(try await setting.queue.count("audit_entry WHERE action = 'read_result'") == 2)
+    }
+  }
+
+  @Test("A token that was just revoked does not log in")
+  func revoked() async throws {
+    try await with { setting in
+      let token = setting.tokens["ada"] ?? ""
+      func logIn() throws -> RawClient.Response {
+        try RawClient(port: setting.server.address.port).request(
+          "POST", "/api/login", body: Array(#"{"email":"ada","password":"\#(token)"}"#.utf8))
+      }
+      #expect(try logIn().status == 200)
+      try await setting.queue.execute("UPDATE analysis.user_token SET revoked_at = clock_timestamp()")
+      let refused = try logIn()
+      #expect(refused.status == 401 && refused.json["code"] as? String == "INVALID_CREDENTIALS")
     }
   }
 

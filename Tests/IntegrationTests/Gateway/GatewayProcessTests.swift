@@ -297,6 +297,9 @@ struct GatewayProcessTests {
       try await eventually("its end") { try waits().contains("analysis_gateway_waiting_requests 0\n") }
       #expect(try await gateway.queue.count("job") == 1)
       #expect(try RawClient(port: UInt16(metrics)).request("GET", "/readyz").status == 200)
+      // What the server refuses by itself is counted too.
+      #expect(try gateway.ask("GET", "/nothing", token).status == 404)
+      #expect(try waits().contains("analysis_gateway_answers_total{status=\"404\"} 1\n"))
     }
   }
 
