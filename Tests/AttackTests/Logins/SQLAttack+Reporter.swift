@@ -129,6 +129,10 @@ extension SQLAttack {
       .northernReporter, "learns from a count of one patient what was found",
       "SELECT red FROM analysis.finding_counts({month}::smallint)", .nothing),
     SQLAttack(
+      .northernReporter, "learns a month's reviews from two ranges of months",
+      "SELECT analysis.open_reviews('calibration', {month}::smallint, {month}::smallint + 1::smallint, NULL)",
+      .refused("22023")),
+    SQLAttack(
       .northernReporter, "lifts its own restriction", "SELECT analysis.lift_clinics('{me}')",
       .refused("42501")),
     SQLAttack(
