@@ -50,8 +50,8 @@ struct HelpSnapshotTests {
           pause        Have no more jobs started: all, those of a type, or those for an
                        endpoint.
           resume       End a pause.
-          users        Add users, look at them, set their plan, zone and name, and make
-                       their tokens.
+          users        Add users, look at them, set plan, zone, months and name, and
+                       make their tokens.
           account      Look after an account at the endpoint, and keep a user in step
                        with it.
           clinics      Add clinics, give users to them, and say which database role sees
