@@ -81,7 +81,7 @@ public final class HTTPServer: Sendable {
   /// Waits until no request is under way, or the time has passed, or nobody wants to wait any longer.
   public func idle(within time: Duration, isHurried: @Sendable () -> Bool = { false }) async {
     let until = ContinuousClock.now + time
-    // Looked at, not waited for: the library tells of a request's end on its own threads only, before the last byte of
+    // Looked at, not waited for: the library reports a request's end on its own threads only, before the last byte of
     // its answer has gone.
     while busy > 0, ContinuousClock.now < until, !isHurried() {
       try? await Task.sleep(for: .milliseconds(20))

@@ -4,7 +4,7 @@ internal import Glibc
 internal import Synchronization
 
 /// The connections of a daemon, and how far each has come: so that a new one comes in or is refused in words, that a
-/// client which sends too slowly is told so, and that one which has gone is not waited for.
+/// client which sends too slowly gets 408, and that one which has gone is not waited for.
 final class OpenConnections: Sendable {
   /// What a connection is about.
   private enum Stage {

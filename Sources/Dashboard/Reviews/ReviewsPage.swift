@@ -10,7 +10,7 @@ extension DashboardPage {
     path: "/reviews", section: .reviews, roles: [.clinician, .reporter]
   ) { request, context in
     try context.requireReviews()
-    // Who may not read it is told so, and not asked for a month.
+    // Who may not read it sees a refusal, and no form for a month.
     try await context.require([.clinician, .reporter])
     let reporter = Reporter(context.database)
     let isByMonth = try await reporter.readsReviewsByMonth()

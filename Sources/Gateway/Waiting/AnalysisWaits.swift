@@ -135,7 +135,7 @@ actor AnalysisWaits {
       }
       meters.lookDuration.observe(EventLoop.now - began)
       guard !waiters.isEmpty else { break }
-      // With nobody hearing, who waits longer is asked for less often.
+      // While ends are heard, a look without a hint is for those that were not.
       try? await loop.sleep(for: Self.leastPause)
       await bell.wait(atMost: hears ? Self.heardPause : lookEvery)
     }

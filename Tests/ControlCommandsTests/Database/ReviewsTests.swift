@@ -98,7 +98,7 @@ struct ReviewsTests {
         #expect(ran.code == code && ran.messages.contains(words), "\(arguments): \(ran.code) \(ran.messages)")
         #expect(!ran.messages.contains("confided"))
       }
-      // One who sees another clinic only is told of no job.
+      // One who sees another clinic only finds no such job.
       try await queue.execute(
         "SELECT analysis.add_clinic('south'), analysis.grant_clinics('\(login)', '{south}')")
       let unseen = await control.run(add + ["--comment", "confided"])

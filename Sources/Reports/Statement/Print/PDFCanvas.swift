@@ -170,7 +170,7 @@ struct PDFCanvas: ~Copyable {
     cairo_fill(cairo)
   }
 
-  /// Draws a rectangle with an outline, filled with a pattern that is told apart on paper without colours.
+  /// Draws a rectangle with an outline, filled with a pattern that differs from others without colours.
   func box(_ fill: BarChart.Fill, x: Double, y: Double, width: Double, height: Double) {
     cairo_save(cairo)
     cairo_rectangle(cairo, x, y, width, height)

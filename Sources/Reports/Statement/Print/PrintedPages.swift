@@ -49,7 +49,7 @@ struct PrintedPages {
     y += size.height + space
   }
 
-  /// A drawing of a height, which is told where it begins; with space below it. What is kept next to it goes to the next
+  /// A drawing of a height, which gets the place where it begins; with space below it. What is kept next to it goes to the next
   /// page with it.
   mutating func drawing(
     _ height: Double, space: Double = 0, keepingNext next: Double = 0, on canvas: borrowing PDFCanvas,
