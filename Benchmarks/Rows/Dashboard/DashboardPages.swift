@@ -88,6 +88,8 @@ struct DashboardPages: Sendable {
       },
       Page(name: "the largest batch, for a clinic", isOfEmpty: false, isOfClinic: true) { "/batches/B1" },
       Page(name: "workers") { "/workers" },
+      Page(name: "reviews") { "/reviews" },
+      Page(name: "reviews, for a clinic", isOfEmpty: false, isOfClinic: true) { "/reviews" },
       Page(name: "usage") { "/usage" },
       Page(name: "usage, at random places") { [shape] in
         "/usage?after=user-\(Int.random(in: 1..<shape.users))"
@@ -124,6 +126,11 @@ struct DashboardPages: Sendable {
       ("batches list", { ["batches", "list"] }),
       ("users list", { ["users", "list"] }),
       ("clinics list", { ["clinics", "list"] }),
+      ("reviews list", { ["reviews", "list"] }),
+      (
+        "share list",
+        { [shape] in ["share", "list", "--user", "user-\(Int.random(in: 1..<shape.users))"] }
+      ),
       ("plans list", { ["plans", "list"] }),
       ("webhooks list", { ["webhooks", "list"] }),
       ("settings list", { ["settings", "list"] }),

@@ -11,7 +11,7 @@ struct GatewayRow: BenchmarkRow {
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let stage = try await GatewayStage(bench, photos: bench.size(200, quick: 10))
     self.stage.put(stage)
-    return [1, 64, 1000].flatMap { apps in
+    return [1, 64, GatewayStage.mostApps].flatMap { apps in
       [
         Contender("\(apps) \(apps == 1 ? "app" : "apps") through the gateway") {
           try await stage.throughGateway($0, apps: apps)

@@ -1,3 +1,4 @@
+import Administration
 import BenchmarkKit
 import Glibc
 import ImageEncryption
@@ -7,10 +8,13 @@ import TestSupport
 
 /// An `analysis-gateway` with a worker behind it, and the endpoint that both ways lead to.
 final class GatewayStage: Sendable {
+  /// As many apps as the row has at once at most, each of a user of its own.
+  static let mostApps = 1000
+
   private let endpoint: EndpointProcess
   private let template: BenchmarkDatabase
   private let photos: [[UInt8]]
-  /// One for each user.
+  /// One for each user: of one the gateway takes few photos at once.
   private let tokens: [String]
 
   /// Makes users with tokens, and photos that a decoder takes; untimed.
@@ -19,8 +23,12 @@ final class GatewayStage: Sendable {
     photos = try (0..<count).map { try drawn.jpeg($0) }
     template = try await bench.cluster.freshDatabase(named: "gateway")
     _ = try await QueueFixture.make(in: template, pictures: [])
-    tokens = try QueueFixture.users.map { _ in try UserToken(shard: 0).text }
-    for (user, token) in zip(QueueFixture.users, tokens) {
+    let users = (0..<Self.mostApps).map { "app-\($0)" }
+    tokens = try users.map { _ in try UserToken(shard: 0).text }
+    let directory = UserDirectory(template.pool)
+    for (user, token) in zip(users, tokens) {
+      _ = try await directory.add(
+        NewUser(reference: user, plan: "premium", zone: "UTC", name: nil, email: nil))
       _ = try await template.pool.query(
         "SELECT analysis.add_token(0::smallint, $1, sha256($2::text::bytea), NULL, NULL)",
         [.text(user), .text(token)])

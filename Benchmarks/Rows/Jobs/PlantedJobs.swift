@@ -16,6 +16,8 @@ struct PlantedJobs: Sendable {
     let scheduled: Int
     /// One in so many is dead.
     var deadOneIn = 5000
+    /// One in so many has a condition, as what clinicians review; the others have none.
+    var conditionOneIn = 500
     /// Over how many months they are spread, the present one the last. What waits or is scheduled is of the present.
     var months = 1
 
@@ -125,13 +127,22 @@ extension PlantedJobs {
   private func results(of month: Period) -> String {
     """
     INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, attempt, calls, condition_count,
-      analysis_id, conditions, endpoint, model, version)
+      analysis_id, conditions, endpoint, model, version, primary_id, primary_name, primary_confidence, primary_band,
+      primary_normal)
     SELECT 0, j.period, 1, 2 - a.n, j.id, j.user_id, least(now(), j.created_at + interval '20 seconds'), a.n, a.n,
-      CASE a.n WHEN 1 THEN 0 END, CASE a.n WHEN 1 THEN 'analysis-' || j.id END, CASE a.n WHEN 1 THEN '[]'::jsonb END,
-      'http://127.0.0.1:8080', 'stand-in', '1.0.0'
+      CASE a.n WHEN 1 THEN c.count END, CASE a.n WHEN 1 THEN 'analysis-' || j.id END,
+      CASE WHEN a.n = 0 THEN NULL WHEN c.count = 0 THEN '[]'::jsonb ELSE jsonb_build_array(jsonb_build_object(
+        'id', c.id, 'name', c.id, 'confidence', c.confidence, 'band', c.band, 'normal', false)) END,
+      'http://127.0.0.1:8080', 'stand-in', '1.0.0', c.id, c.id, c.confidence, c.band, c.normal
     FROM analysis.job j
     CROSS JOIN LATERAL (SELECT \(state) AS state) s
     CROSS JOIN LATERAL (SELECT CASE s.state WHEN 'succeeded' THEN 1 ELSE 0 END AS n) a
+    LEFT JOIN LATERAL (
+      SELECT j.id / \(shape.conditionOneIn) AS n
+      WHERE a.n = 1 AND j.id % \(shape.conditionOneIn) = \(shape.conditionOneIn / 2)) k ON true
+    CROSS JOIN LATERAL (
+      SELECT (k.n IS NOT NULL)::int AS count, 'condition-' || k.n % 12 AS id, (k.n % 100 / 100.0)::float8 AS confidence,
+        (1 + k.n % 100 / 25)::int AS band, CASE WHEN k.n IS NOT NULL THEN false END AS normal) c
     WHERE j.period = \(month.label) AND s.state IN ('succeeded', 'cancelled')
     """
   }

@@ -51,10 +51,10 @@ enum UploadScript {
     end
     function request()
       turn = turn + 1
-      local number = turn % \(count)
-      if #tokens == 0 then return requests[number] end
-      -- All photos of one user, then those of the next: to each user they are new.
-      return made(number, "Authorization", "Bearer " .. tokens[math.floor(turn / \(count)) % #tokens + 1])
+      if #tokens == 0 then return requests[turn % \(count)] end
+      -- Each user in turn, and in each round another photo of theirs: to each user they are new.
+      local round = math.floor(turn / #tokens)
+      return made((turn + round) % \(count), "Authorization", "Bearer " .. tokens[turn % #tokens + 1])
     end
     function done(summary, latency, all)
       local e = summary.errors

@@ -24,8 +24,10 @@ actor AnalysisWaits {
 
   /// As many as one statement opens.
   private static let atOnce = 1000
-  /// However many hints come: each look that finds something is an entry of the audit, of which there are 6000 a minute.
-  private static let leastPause: Duration = .milliseconds(20)
+  /// Between looks, however many hints come.
+  private static let leastPause: Duration = .milliseconds(5)
+  /// After a look that found something: it is an entry of the audit, of which the login may make 6000 a minute.
+  private static let pauseAfterFinding: Duration = .milliseconds(20)
   /// While ends are heard.
   private static let heardPause: Duration = .milliseconds(100)
 
@@ -39,6 +41,7 @@ actor AnalysisWaits {
   private var waitedFor: [JobID: Int] = [:]
   private var lastNumber: UInt64 = 0
   private var isLooking = false
+  private var nextLook = EventLoop.now
   private var isClosed = false
   /// Whether ends of jobs are heard, so that it need not be asked as often.
   private var hears = false
@@ -117,11 +120,15 @@ actor AnalysisWaits {
   private func look() async {
     var failures = 0
     while !waiters.isEmpty {
+      let wait = nextLook - EventLoop.now
+      if wait > .zero { try? await loop.sleep(for: wait) }
       let began = EventLoop.now
+      var found = false
       do {
         for (shard, tickets) in Dictionary(grouping: Set(waiters.values.map(\.ticket)), by: \.token.shard) {
           for start in stride(from: 0, to: tickets.count, by: Self.atOnce) {
-            try await look(Array(tickets[start..<min(start + Self.atOnce, tickets.count)]), in: shard)
+            let some = tickets[start..<min(start + Self.atOnce, tickets.count)]
+            if try await look(Array(some), in: shard) { found = true }
           }
         }
         failures = 0
@@ -133,19 +140,22 @@ actor AnalysisWaits {
         }
         try? await loop.sleep(for: Backoff.database.delay(attempt: failures, using: &random))
       }
-      meters.lookDuration.observe(EventLoop.now - began)
+      let ended = EventLoop.now
+      meters.lookDuration.observe(ended - began)
+      nextLook = ended + (found ? Self.pauseAfterFinding : Self.leastPause)
       guard !waiters.isEmpty else { break }
       // While ends are heard, a look without a hint is for those that were not.
-      try? await loop.sleep(for: Self.leastPause)
       await bell.wait(atMost: hears ? Self.heardPause : lookEvery)
     }
     isLooking = false
   }
 
   /// Looks at jobs of one shard, and tells those who wait for one that has ended.
-  private func look(_ tickets: [WaitTicket], in shard: Int16) async throws(JobQueueError) {
+  ///
+  /// - Returns: Whether any has ended.
+  private func look(_ tickets: [WaitTicket], in shard: Int16) async throws(JobQueueError) -> Bool {
     let ended = try await Self.ended(tickets, shard).run(on: database)
-    guard !ended.isEmpty else { return }
+    guard !ended.isEmpty else { return false }
     let succeeded = Set(ended.filter { $0.value == nil }.keys)
     let readable = tickets.filter { succeeded.contains($0.job) }
     var analyses: [JobID: StoredAnalysis] = [:]
@@ -163,6 +173,7 @@ actor AnalysisWaits {
         settle(number, .analysed(analysis))
       }
     }
+    return true
   }
 
   /// Which jobs have ended; one with an analysis has nil for its end.

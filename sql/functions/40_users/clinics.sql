@@ -1,5 +1,49 @@
--- Clinics, and which roles see which. What the rules of the rows ask (clinics_of, clinics_seen,
--- users_seen) is in 0007_persons.sql, with the rules.
+-- Clinics, and which roles see which. The rules of the rows, and whom they ask for users (users_seen), are in
+-- 0007_persons.sql.
+
+-- The clinics to whose users a role is restricted, as 0007_persons.sql says it, from a plan that a session
+-- keeps: each statement of a reader asks for it.
+CREATE OR REPLACE FUNCTION analysis.clinics_of(p_role name) RETURNS int[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF NOT EXISTS (SELECT FROM analysis.clinic_viewer) THEN
+    RETURN NULL;
+  END IF;
+  RETURN (
+    WITH held AS (
+      SELECT v.clinic_ids, n.oid IS NOT NULL AS is_named
+      FROM pg_roles p
+      CROSS JOIN analysis.clinic_viewer v
+      LEFT JOIN pg_roles n ON n.rolname = v.role
+      JOIN pg_roles g ON g.oid = coalesce(n.oid, v.role_id)
+      CROSS JOIN pg_namespace s
+      WHERE p.rolname = p_role AND NOT p.rolsuper AND NOT p.rolbypassrls
+        AND pg_has_role(p.oid, g.oid, 'MEMBER')
+        AND s.nspname = 'analysis' AND NOT pg_has_role(p.oid, s.nspowner, 'USAGE'))
+    SELECT CASE WHEN count(*) > 0
+      THEN coalesce(array_agg(DISTINCT c.id) FILTER (WHERE c.id IS NOT NULL), '{}') END
+    FROM held h
+    LEFT JOIN LATERAL unnest(h.clinic_ids) c(id) ON true
+    WHERE h.is_named OR NOT EXISTS (SELECT FROM held x WHERE x.is_named));
+END $$;
+
+-- The clinics that a session sees which acts as a role; NULL: all. The role that logged in counts too: a
+-- restricted role that takes on another of its roles sees no more by it.
+CREATE OR REPLACE FUNCTION analysis.clinics_seen(p_role name) RETURNS int[]
+LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_role int[] := analysis.clinics_of(p_role);
+  v_session int[];
+BEGIN
+  IF p_role = session_user THEN
+    RETURN v_role;
+  END IF;
+  v_session := analysis.clinics_of(session_user);
+  IF v_role IS NULL OR v_session IS NULL THEN
+    RETURN coalesce(v_role, v_session);
+  END IF;
+  RETURN ARRAY(SELECT unnest(v_role) INTERSECT SELECT unnest(v_session));
+END $$;
 
 -- Refuses a caller that is itself restricted to clinics: it would free itself, or others, or change what is
 -- hidden from it.
