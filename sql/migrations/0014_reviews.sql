@@ -3,18 +3,25 @@
 --
 -- The version before works beside this: it neither reads nor writes what is new.
 
--- The verdicts. A clinician has one of a job; a change is a new version, and the one before is kept. Erasing
--- the person removes them, and they go with the job's result.
+-- The verdicts, each with the finding that it is about: the result's first condition, if it has any. That
+-- never changes, and so reports need not look up a result for each. A clinician has one of a job; a change
+-- is a new version, and the one before is kept. Erasing the person removes them, and they go with the job's
+-- result.
 CREATE TABLE analysis.review (
-  shard       smallint NOT NULL,
-  period      smallint NOT NULL,                                 -- the job's: it has a result and stays there
-  version     smallint NOT NULL CHECK (version BETWEEN 1 AND 1000),
-  verdict     smallint NOT NULL CHECK (verdict BETWEEN 1 AND 3), -- agree, disagree, unsure
-  job_id      bigint NOT NULL,
-  user_id     bigint NOT NULL,
-  at          timestamptz NOT NULL,
-  replaced_at timestamptz,                                       -- NULL: it is the present one
-  reviewer    text NOT NULL CHECK (length(reviewer) BETWEEN 1 AND 63),   -- the database login
+  shard              smallint NOT NULL,
+  period             smallint NOT NULL,   -- the job's: it has a result and stays there
+  version            smallint NOT NULL CHECK (version BETWEEN 1 AND 1000),
+  verdict            smallint NOT NULL CHECK (verdict BETWEEN 1 AND 3), -- agree, disagree, unsure
+  job_id             bigint NOT NULL,
+  user_id            bigint NOT NULL,
+  at                 timestamptz NOT NULL,
+  replaced_at        timestamptz,         -- NULL: it is the present one
+  primary_confidence double precision,
+  primary_band       smallint,
+  primary_normal     boolean,
+  primary_id         text,
+  primary_name       text,
+  reviewer           text NOT NULL CHECK (length(reviewer) BETWEEN 1 AND 63),  -- the database login
   PRIMARY KEY (shard, period, job_id, reviewer, version));
 CREATE UNIQUE INDEX review_present ON analysis.review (shard, period, job_id, reviewer)
   WHERE replaced_at IS NULL;

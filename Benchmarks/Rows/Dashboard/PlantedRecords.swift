@@ -92,9 +92,11 @@ struct PlantedRecords: Sendable {
 
   /// Five clinicians have said of each analysis with a condition whether it is right.
   private static let reviews = """
-    INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, reviewer)
+    INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, reviewer, primary_id, primary_name,
+      primary_confidence, primary_band, primary_normal)
     SELECT r.shard, r.period, 1, 1 + (r.job_id / 7 % 10 > 6)::int + (r.job_id / 7 % 10 > 8)::int, r.job_id, r.user_id,
-      r.finished_at, 'clinician_' || r.job_id / 3 % 5
+      r.finished_at, 'clinician_' || r.job_id / 3 % 5, r.primary_id, r.primary_name, r.primary_confidence, r.primary_band,
+      r.primary_normal
     FROM analysis.result r WHERE r.condition_count > 0
     """
 

@@ -27,12 +27,8 @@ extension DashboardPage {
   }
 }
 
-/// Which months the page is of.
+/// Which months the page is of: the running one, unless others are asked for.
 enum ReviewMonths {
-  /// How many months are shown unless others are asked for: up to the running one. It alone where the login reads
-  /// one month at a time.
-  private static let usual: Int16 = 12
-
   static func read(
     _ query: FormValues, _ reporter: Reporter, isByMonth: Bool
   ) async throws -> (from: Period, to: Period) {
@@ -50,7 +46,7 @@ enum ReviewMonths {
     }
     if let one = from ?? to { return (one, one) }
     let current = try await reporter.currentMonth()
-    return (isByMonth ? current : Period(label: current.label - usual + 1) ?? current, current)
+    return (current, current)
   }
 
   private static func month(_ name: String, _ query: FormValues) throws(PageFailure) -> Period? {

@@ -92,8 +92,10 @@ struct HiddenCountTests {
       (100, 9, 15, 'tonsillitis', 0.45, 2), (200, 1, 8, 'otitis', 0.9, 4), (200, 9, 14, 'otitis', 0.7, 3))
       v(start, first, last, id, confidence, band)
     CROSS JOIN LATERAL generate_series(v.first, v.last) i;
-    INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, reviewer)
-    SELECT 0, 24321, 1, CASE r.primary_band WHEN 3 THEN 2 ELSE 1 END, r.job_id, r.user_id, now(), 'dr_a'
+    INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, reviewer, primary_id, primary_name,
+      primary_confidence, primary_band, primary_normal)
+    SELECT 0, 24321, 1, CASE r.primary_band WHEN 3 THEN 2 ELSE 1 END, r.job_id, r.user_id, now(), 'dr_a', r.primary_id,
+      r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal
     FROM analysis.result r WHERE r.primary_id = 'tonsillitis';
     """
 

@@ -102,5 +102,8 @@ enum PlantedMonth {
       (0, 24321, 1, 1, 201, 2, '2026-11-01Z', NULL, 'dr_a'),
       (0, 24321, 1, 1, 202, 2, '2026-11-01Z', '2026-11-02Z', 'dr_a'), (0, 24321, 2, 2, 202, 2, '2026-11-02Z', NULL, 'dr_a'),
       (0, 24321, 1, 1, 301, 3, '2026-11-01Z', NULL, 'dr_a'), (0, 24320, 1, 1, 801, 1, '2026-11-01Z', NULL, 'dr_a');
+    UPDATE analysis.review v SET primary_id = r.primary_id, primary_name = r.primary_name,
+      primary_confidence = r.primary_confidence, primary_band = r.primary_band, primary_normal = r.primary_normal
+    FROM analysis.result r WHERE r.shard = v.shard AND r.period = v.period AND r.job_id = v.job_id;
     """
 }

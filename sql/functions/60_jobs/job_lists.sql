@@ -163,7 +163,11 @@ BEGIN
       || CASE p_state WHEN 'cancelled' THEN ' AND r.outcome = 2' ELSE '' END || ' ORDER BY r.job_id DESC'
     ELSE
       'SELECT j.id FROM analysis.job_p%1$s j '
-      'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3 ORDER BY j.id DESC' END;
+      'WHERE j.shard = $1 AND j.period = $2 AND j.id < $3'
+      -- Whoever looks for what waits passes over the scheduled ones: those of a large submit lie together.
+      || CASE p_state WHEN 'waiting' THEN ' AND j.id NOT IN ('
+        'SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = $1 AND s.period = $2 AND s.job_id < $3'
+        ' ORDER BY s.job_id DESC LIMIT 20000)' ELSE '' END || ' ORDER BY j.id DESC' END;
   -- A job that was only scheduled so far has no virtual time, and one that has ended has a result, unless it
   -- is dead: of all these nothing more is read where what waits is looked for.
   v_next := 'SELECT array_agg(n.id), '

@@ -87,8 +87,12 @@ BEGIN
     WHERE r.shard = p_shard AND r.period = v_period AND r.job_id = p_job AND r.reviewer = session_user
       AND r.replaced_at IS NULL;
     o_version := o_version + 1;
-    INSERT INTO analysis.review (shard, period, version, verdict, job_id, user_id, at, reviewer)
-    VALUES (p_shard, v_period, o_version, v_verdict, p_job, v_user, v_now, session_user);
+    INSERT INTO analysis.review (
+      shard, period, version, verdict, job_id, user_id, at, reviewer, primary_id, primary_name,
+      primary_confidence, primary_band, primary_normal)
+    SELECT p_shard, v_period, o_version, v_verdict, p_job, v_user, v_now, session_user, r.primary_id,
+      r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal
+    FROM analysis.result r WHERE r.shard = p_shard AND r.period = v_period AND r.job_id = p_job;
   ELSIF p_comment IS NULL THEN
     RETURN;
   END IF;
