@@ -16,9 +16,9 @@ CREATE TABLE analysis.review (
   user_id            bigint NOT NULL,
   at                 timestamptz NOT NULL,
   replaced_at        timestamptz,         -- NULL: it is the present one
-  primary_confidence double precision,
   primary_band       smallint,
   primary_normal     boolean,
+  primary_confidence numeric,             -- to add them up exactly
   primary_id         text,
   primary_name       text,
   reviewer           text NOT NULL CHECK (length(reviewer) BETWEEN 1 AND 63),  -- the database login

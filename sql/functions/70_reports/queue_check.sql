@@ -139,7 +139,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
   SELECT 'review', v.shard, v.job_id, v.user_id, 'it is about another finding' FROM analysis.review v
   JOIN analysis.result r ON r.shard = v.shard AND r.period = v.period AND r.job_id = v.job_id
   WHERE (v.primary_id, v.primary_name, v.primary_confidence, v.primary_band, v.primary_normal)
-    IS DISTINCT FROM (r.primary_id, r.primary_name, r.primary_confidence, r.primary_band, r.primary_normal)
+    IS DISTINCT FROM (
+      r.primary_id, r.primary_name, r.primary_confidence::numeric, r.primary_band, r.primary_normal)
   UNION ALL
   SELECT 'review', v.shard, v.job_id, v.user_id, 'it is of no analysis'
   FROM (

@@ -57,11 +57,11 @@ LANGUAGE sql STABLE AS $$
         count(*) FILTER (WHERE v.verdict = 3) AS unsure,
         -- By one number: rows of two columns take longer to sort.
         count(DISTINCT v.user_id * 65536 + v.shard) AS persons,
-        avg(v.primary_confidence::numeric) FILTER (WHERE v.verdict < 3) AS confidence
+        avg(v.primary_confidence) FILTER (WHERE v.verdict < 3) AS confidence
       FROM analysis.review v
       CROSS JOIN LATERAL (
         SELECT CASE WHEN v.primary_id IS NOT NULL
-            THEN least(width_bucket(v.primary_confidence::numeric, 0, 1, 10), 10) END AS tenth,
+            THEN least(width_bucket(v.primary_confidence, 0, 1, 10), 10) END AS tenth,
           v.primary_id IS NOT NULL AS has_condition) t
       WHERE v.shard IN (SELECT h.o_shard FROM analysis.all_shards() h) AND v.replaced_at IS NULL
         AND v.period BETWEEN p_from AND p_to
@@ -101,6 +101,10 @@ RETURNS TABLE (
   o_row text, o_id text, o_name text, o_normal boolean, o_band smallint, o_agree bigint, o_disagree bigint,
   o_unsure bigint, o_persons bigint, o_agreement float8, o_low float8, o_high float8, o_hidden boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  -- Asked once: where they stood in the statement they would be for each review.
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_least int := analysis.least_persons();
 BEGIN
   PERFORM analysis.require_reading(
     'report', analysis.review_report('agreement', p_from, p_to), p_reading);
@@ -108,8 +112,7 @@ BEGIN
   SELECT CASE WHEN c.kind = 1 THEN 'all' WHEN c.id IS NULL THEN 'none' ELSE 'condition' END,
     c.id, c.name, c.normal, c.band, s.agree, s.disagree, s.unsure, s.persons,
     w.o_share::float8, w.o_low::float8, w.o_high::float8, c.is_hidden
-  FROM analysis.review_counts(
-    p_from, p_to, analysis.clinics_seen(analysis.caller()), analysis.least_persons()) c
+  FROM analysis.review_counts(p_from, p_to, v_seen, v_least) c
   LEFT JOIN LATERAL (SELECT c.agree, c.disagree, c.unsure, c.persons) s ON NOT c.is_hidden
   LEFT JOIN LATERAL analysis.wilson(s.agree, s.agree + s.disagree) w ON true
   WHERE c.kind IN (1, 2)
@@ -128,6 +131,10 @@ RETURNS TABLE (
   o_tenth int, o_confidence float8, o_agree bigint, o_disagree bigint, o_unsure bigint, o_persons bigint,
   o_agreement float8, o_low float8, o_high float8, o_error float8, o_hidden boolean)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+DECLARE
+  -- Asked once: where they stood in the statement they would be for each review.
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+  v_least int := analysis.least_persons();
 BEGIN
   PERFORM analysis.require_reading(
     'report', analysis.review_report('calibration', p_from, p_to), p_reading);
@@ -136,8 +143,7 @@ BEGIN
     SELECT c.kind, c.tenth, c.confidence, c.agree, c.disagree, c.unsure, c.persons, c.is_hidden,
       c.agree + c.disagree AS sure,
       abs(c.confidence - c.agree / nullif(c.agree + c.disagree, 0)::numeric) AS error
-    FROM analysis.review_counts(
-      p_from, p_to, analysis.clinics_seen(analysis.caller()), analysis.least_persons()) c
+    FROM analysis.review_counts(p_from, p_to, v_seen, v_least) c
     WHERE c.kind IN (4, 5)),
   lines AS (
     SELECT g.tenth, CASE WHEN c.kind = 4 OR NOT t.is_hidden THEN c.confidence END AS confidence,
