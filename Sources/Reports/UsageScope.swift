@@ -63,7 +63,14 @@ public struct UsageScope: Sendable, Equatable {
       return (ends[0].label...ends[1].label).compactMap { Period(label: $0) }
     }
 
-    /// The days in words: `2026-10-01 to 2026-10-31`.
-    public var dayText: String { "\(days.lowerBound) to \(days.upperBound)" }
+    /// The days in words: `2026-10-05 to 2026-10-20`; or the months, where they are whole ones (`2026-10`): then all is
+    /// counted that these months' periods have, on whatever day.
+    public var dayText: String {
+      let next = CivilDate(number: days.upperBound.number + 1)
+      guard days.lowerBound.day == 1, next.day == 1, let first = months.first, let last = months.last else {
+        return "\(days.lowerBound) to \(days.upperBound)"
+      }
+      return first == last ? "\(first)" : "\(first) to \(last)"
+    }
   }
 }

@@ -107,7 +107,7 @@ struct UsageGroupTests {
           ----------------  -----  ----  --------  ----  ------  ---------  -----
           Total                 2     4         2     2       1          1      5
 
-          usage by clinic of 2026-10-01 to 2026-10-31, 2 rows, days in each user's zone
+          usage by clinic of 2026-10, 2 rows, days in each user's zone
 
           """)
       let csv = try await billing.queue.report(
