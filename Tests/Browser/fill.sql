@@ -45,9 +45,11 @@ UPDATE result SET primary_id = 'pharyngitis', primary_name = 'Pharyngitis <acute
   primary_band = CASE job_id WHEN 11 THEN 3 ELSE 2 END
 WHERE job_id IN (11, 12);
 -- What clinicians say of them: one changed their mind.
-INSERT INTO review (shard, period, version, verdict, job_id, user_id, at, replaced_at, reviewer)
+INSERT INTO review (shard, period, version, verdict, job_id, user_id, at, replaced_at, reviewer, primary_id, primary_name,
+  primary_confidence, primary_band, primary_normal)
 SELECT r.shard, r.period, v.version, v.verdict, r.job_id, r.user_id, r.finished_at + make_interval(mins => v.minute),
-  r.finished_at + make_interval(mins => v.until), v.reviewer
+  r.finished_at + make_interval(mins => v.until), v.reviewer, r.primary_id, r.primary_name, r.primary_confidence,
+  r.primary_band, r.primary_normal
 FROM (VALUES (5, 1, 1, 5, NULL, 'ada'), (5, 1, 2, 7, 20, 'boris'), (5, 2, 1, 20, NULL, 'boris'), (5, 1, 3, 9, NULL, 'chen'),
   (11, 1, 1, 6, NULL, 'ada'), (11, 1, 2, 8, NULL, 'boris'), (12, 1, 2, 3, NULL, 'ada'), (12, 1, 1, 4, NULL, 'boris'),
   (12, 1, 2, 9, NULL, 'chen')) v(job, version, verdict, minute, until, reviewer)
