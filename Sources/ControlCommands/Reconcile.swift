@@ -24,9 +24,11 @@ enum ReconcileCommand {
     let choice = try context[month]
     return try await context.withSession { session in
       let month = try await choice?.period(session.database)
+      // Each reads on a connection of its own: the server works on both at once.
+      async let lost = Reconciliation.lostJobs(session.database, month: month)
       let response = ReconcileResponse(
         month: month, differences: try await Reconciliation.run(session.database, month: month),
-        lost: try await Reconciliation.lostJobs(session.database, month: month))
+        lost: try await lost)
       try session.view.show(response)
       return response.isSound ? .done : .jobFailed
     }

@@ -12,14 +12,9 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(p_limit BETWEEN 0 AND 100000, 'at most 100000 jobs are answered');
   RETURN QUERY
-  WITH open AS MATERIALIZED (
-    -- All of these are read from the same snapshot: a job that is being moved is in one place or the other.
-    SELECT j.id FROM analysis.job j
-    WHERE j.shard = p_shard AND j.period = p_period
-      AND NOT EXISTS (
-        SELECT FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = j.id)),
-  lost AS (
-    SELECT n.id FROM open n
+  -- All of these are read from the same snapshot: a job that is being moved is in one place or the other.
+  WITH lost AS (
+    SELECT n.job_id AS id FROM analysis.jobs_without_result(p_shard, p_period) n
     EXCEPT SELECT d.job_id FROM analysis.dead d WHERE d.shard = p_shard
     EXCEPT SELECT r.job_id FROM analysis.ready r WHERE r.shard = p_shard AND r.period = p_period
     EXCEPT SELECT s.job_id FROM analysis.scheduled s WHERE s.shard = p_shard AND s.period = p_period

@@ -28,8 +28,9 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     coalesce(r.calls, 0) + coalesce(e.calls, 0),
     m.starts, timezone(a.zone, m.starts)
   FROM analysis.account a
-  -- Once for a zone and its anchors, not for each user: OFFSET 0 keeps the planner from moving it.
-  JOIN (
+  -- Once for a zone and its anchors, not for each user: OFFSET 0 keeps the planner from moving it. Every
+  -- account finds its own; a LEFT JOIN says so to the planner, which would expect few users otherwise.
+  LEFT JOIN (
     SELECT z.zone, z.anchors, analysis.period_begins(p_period, z.zone, z.anchors) AS starts,
       analysis.period_ends(p_period, z.zone, z.anchors) AS ends
     FROM (SELECT DISTINCT a.zone, coalesce(a.anchors, '{}') AS anchors FROM analysis.account a) z OFFSET 0) m
@@ -58,10 +59,13 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     WHERE h.shard = a.shard AND h.user_id = a.user_id AND h.valid_from <= p_now AND h.valid_from < m.ends
     ORDER BY h.valid_from DESC LIMIT 1) h ON true
   LEFT JOIN analysis.plan p ON p.id = h.plan_id
-  LEFT JOIN LATERAL (
-    SELECT v.monthly_limit FROM analysis.plan_limit v
-    WHERE v.plan_id = h.plan_id AND v.valid_from <= p_now AND v.valid_from < m.ends
-    ORDER BY v.valid_from DESC LIMIT 1) l ON true
+  -- All limits at once, each with its end: there are few, and many users.
+  LEFT JOIN (
+    SELECT v.plan_id, v.monthly_limit, v.valid_from,
+      lead(v.valid_from, 1, 'infinity') OVER (PARTITION BY v.plan_id ORDER BY v.valid_from) AS until
+    FROM analysis.plan_limit v
+  ) l ON l.plan_id = h.plan_id AND l.valid_from <= p_now AND l.valid_from < m.ends
+    AND NOT (l.until <= p_now AND l.until < m.ends)
   WHERE (a.created_at < m.ends OR u.user_id IS NOT NULL)
     AND (p_clinics IS NULL OR a.clinic_id = ANY (p_clinics))
 $$;
@@ -106,6 +110,33 @@ LANGUAGE sql STABLE AS $$
     IS DISTINCT FROM (c.stated_used, c.stated_over, c.stated_refunded, c.stated_refused)
 $$;
 
+-- The lines of a month without an order: the statement's when it is closed, else what it is now. Of users of
+-- p_clinics (NULL: of all), or of one alone (NULL: of each). The condition on the statement is decided once,
+-- so that only one half is read.
+CREATE OR REPLACE FUNCTION analysis.month_lines(
+  p_period smallint, p_now timestamptz, p_clinics int[], p_shard smallint, p_user_id bigint)
+RETURNS TABLE (
+  line bigint, for_period smallint, shard smallint, user_id bigint, user_ref text, zone text, plan text,
+  plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, failed bigint,
+  cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
+  last_reset_local timestamp)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name, t.monthly_limit,
+    t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls, t.last_reset,
+    t.last_reset_local
+  FROM analysis.statement_line t
+  WHERE t.report = 'usage' AND t.period = p_period
+    AND (p_clinics IS NULL OR analysis.is_seen(p_clinics, t.shard, t.user_id))
+    AND (p_user_id IS NULL OR t.shard = p_shard AND t.user_id = p_user_id)
+  UNION ALL
+  SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit, n.used,
+    n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
+    n.last_reset_local
+  FROM analysis.usage_of(p_period, p_now, p_clinics) n
+  WHERE NOT EXISTS (SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
+    AND (p_user_id IS NULL OR n.shard = p_shard AND n.user_id = p_user_id)
+$$;
+
 -- A month's usage as it is reported: the statement's lines in their order when the month is closed, else what
 -- it is now by the bytes of the users' names, of the users whom the caller sees; before them a line without
 -- a month, which is their sum. p_clinic, p_user: only users who are of that clinic now, only that user;
@@ -119,7 +150,8 @@ RETURNS TABLE (
   plan_name text, monthly_limit bigint, used bigint, over bigint, analysed bigint, open bigint, failed bigint,
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint;
@@ -134,22 +166,7 @@ BEGIN
   RETURN QUERY
   WITH lines AS MATERIALIZED (
     SELECT x.*, x.used - x.analysed AS open
-    FROM (
-      SELECT t.line, t.for_period, t.shard, t.user_id, t.user_ref, t.zone, t.plan, t.plan_name,
-        t.monthly_limit, t.used, t.over, t.analysed, t.failed, t.cancelled, t.refunded, t.refused, t.calls,
-        t.last_reset, t.last_reset_local
-      FROM analysis.statement_line t
-      WHERE t.report = 'usage' AND t.period = p_period
-        AND (v_clinics IS NULL OR analysis.is_seen(v_clinics, t.shard, t.user_id))
-        AND (v_user IS NULL OR t.shard = v_shard AND t.user_id = v_user)
-      UNION ALL
-      SELECT 0, p_period, n.shard, n.user_id, n.user_ref, n.zone, n.plan, n.plan_name, n.monthly_limit,
-        n.used, n.over, n.analysed, n.failed, n.cancelled, n.refunded, n.refused, n.calls, n.last_reset,
-        n.last_reset_local
-      FROM analysis.usage_of(p_period, p_now, v_clinics) n
-      WHERE NOT EXISTS (
-          SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period)
-        AND (v_user IS NULL OR n.shard = v_shard AND n.user_id = v_user)) x
+    FROM analysis.month_lines(p_period, p_now, v_clinics, v_shard, v_user) x
     -- An adjustment says nothing of jobs, so that it stays.
     WHERE p_idle OR (x.used, x.analysed, x.failed, x.cancelled, x.refunded, x.refused, x.calls)
       IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0))
@@ -212,11 +229,11 @@ COMMENT ON FUNCTION analysis.open_jobs IS
 
 -- How often each condition was found in a month, over all conditions of each analysis. Of several names
 -- the first in byte order is shown. Bands are those stored with the result: 1 green to 4 red. Called by
--- functions, which have asked whose results p_clinics are.
+-- functions, which have asked whose results p_clinics are. Safe to run in parallel, as usage_of is.
 CREATE OR REPLACE FUNCTION analysis.condition_counts(p_period smallint, p_clinics int[])
 RETURNS TABLE (
   id text, name text, normal boolean, green bigint, yellow bigint, orange bigint, red bigint, total bigint)
-LANGUAGE sql STABLE AS $$
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT c.id, min(c.name COLLATE "C"), coalesce(c.normal, false),
     count(*) FILTER (WHERE c.band = 1), count(*) FILTER (WHERE c.band = 2),
     count(*) FILTER (WHERE c.band = 3), count(*) FILTER (WHERE c.band = 4), count(*)
@@ -287,7 +304,8 @@ CREATE OR REPLACE FUNCTION analysis.finding_counts(p_period smallint)
 RETURNS TABLE (
   throat bigint, ear bigint, serious bigint, consult bigint, without_condition bigint,
   normal bigint, green bigint, yellow bigint, orange bigint, red bigint)
-LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+SET jit = off SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_least int := analysis.least_persons();
@@ -295,55 +313,85 @@ DECLARE
   v_band bigint[];
   v_tells_few boolean;
 BEGIN
-  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
-    count(*) FILTER (WHERE r.serious),
-    count(*) FILTER (WHERE r.consult), count(*) FILTER (WHERE r.condition_count = 0)
-  INTO throat, ear, serious, consult, without_condition
-  FROM analysis.result r
-  WHERE r.period = p_period AND r.outcome = 1
-    AND (v_seen IS NULL OR (r.shard, r.user_id) IN (
-      SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen)));
   IF v_least <= 1 THEN
-    SELECT coalesce(sum(f.total) FILTER (WHERE f.normal), 0),
-      coalesce(sum(f.green) FILTER (WHERE NOT f.normal), 0),
-      coalesce(sum(f.yellow) FILTER (WHERE NOT f.normal), 0),
-      coalesce(sum(f.orange) FILTER (WHERE NOT f.normal), 0),
-      coalesce(sum(f.red) FILTER (WHERE NOT f.normal), 0)
-    INTO normal, green, yellow, orange, red
-    FROM analysis.condition_counts(p_period, v_seen) f;
-  ELSE
-    -- Each of these is one of the counts, or a difference of two of them and the pictures.
-    SELECT EXISTS (
-      SELECT FROM analysis.result r
-      CROSS JOIN LATERAL (
-        SELECT r.serious IS TRUE AS serious, r.consult IS TRUE AS consult, r.condition_count > 0 AS found) f
-      CROSS JOIN LATERAL (VALUES
-        (1, f.serious), (2, NOT f.serious), (3, f.consult), (4, NOT f.consult),
-        (5, f.serious AND NOT f.consult), (6, f.consult AND NOT f.serious),
-        (7, f.found AND NOT f.serious), (8, f.found AND NOT f.consult)) g(number, is_in)
-      WHERE r.period = p_period AND r.outcome = 1 AND g.is_in AND (r.shard, r.user_id) IN (
-        SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen))
-      GROUP BY g.number
-      HAVING count(DISTINCT (r.shard, r.user_id)) < v_least)
-    INTO v_tells_few;
-    WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, v_seen, v_least) c)
-    SELECT (SELECT CASE WHEN c.is_hidden THEN NULL ELSE c.total END FROM cells c WHERE c.kind = 5),
-      coalesce(
-        (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE c.total END) FROM cells c
-         WHERE c.kind = 4 AND c.normal), '{0}'),
-      (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band)
-       FROM generate_series(1, 4) g(band)
-       LEFT JOIN cells c ON c.kind = 3 AND NOT c.normal AND c.band = g.band)
-    INTO without_condition, v_normal, v_band;
-    normal := v_normal[1];
-    green := v_band[1];
-    yellow := v_band[2];
-    orange := v_band[3];
-    red := v_band[4];
-    IF v_tells_few OR num_nulls(without_condition, normal, green, yellow, orange, red) > 0 THEN
-      serious := NULL;
-      consult := NULL;
-    END IF;
+    -- The first two conditions of each analysis stand in columns of their own too: only of those that have
+    -- more is the whole list read. RETURN QUERY runs in parallel, which SELECT INTO does not.
+    RETURN QUERY
+    SELECT f.throat, f.ear, f.serious, f.consult, f.without_condition, f.normal + coalesce(m.counts[1], 0),
+      f.green + coalesce(m.counts[2], 0), f.yellow + coalesce(m.counts[3], 0),
+      f.orange + coalesce(m.counts[4], 0), f.red + coalesce(m.counts[5], 0)
+    FROM (
+      SELECT count(*) FILTER (WHERE r.kind = 1) AS throat, count(*) FILTER (WHERE r.kind = 2) AS ear,
+        count(*) FILTER (WHERE r.serious) AS serious, count(*) FILTER (WHERE r.consult) AS consult,
+        count(*) FILTER (WHERE r.condition_count = 0) AS without_condition,
+        count(*) FILTER (WHERE r.condition_count > 2) AS longer,
+        count(*) FILTER (WHERE r.primary_normal) + count(*) FILTER (WHERE r.secondary_normal) AS normal,
+        count(*) FILTER (WHERE NOT r.primary_normal AND r.primary_band = 1)
+          + count(*) FILTER (WHERE NOT r.secondary_normal AND r.secondary_band = 1) AS green,
+        count(*) FILTER (WHERE NOT r.primary_normal AND r.primary_band = 2)
+          + count(*) FILTER (WHERE NOT r.secondary_normal AND r.secondary_band = 2) AS yellow,
+        count(*) FILTER (WHERE NOT r.primary_normal AND r.primary_band = 3)
+          + count(*) FILTER (WHERE NOT r.secondary_normal AND r.secondary_band = 3) AS orange,
+        count(*) FILTER (WHERE NOT r.primary_normal AND r.primary_band = 4)
+          + count(*) FILTER (WHERE NOT r.secondary_normal AND r.secondary_band = 4) AS red
+      FROM analysis.result r
+      WHERE r.period = p_period AND r.outcome = 1
+        AND (v_seen IS NULL OR (r.shard, r.user_id) IN (
+          SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen)))) f
+    CROSS JOIN LATERAL (
+      SELECT CASE WHEN f.longer > 0 THEN (
+        SELECT ARRAY[count(*) FILTER (WHERE n.normal), count(*) FILTER (WHERE NOT n.normal AND c.band = 1),
+          count(*) FILTER (WHERE NOT n.normal AND c.band = 2),
+          count(*) FILTER (WHERE NOT n.normal AND c.band = 3),
+          count(*) FILTER (WHERE NOT n.normal AND c.band = 4)]
+        FROM analysis.result r
+        CROSS JOIN LATERAL ROWS FROM (
+          jsonb_to_recordset(r.conditions) AS (band smallint, normal boolean))
+          WITH ORDINALITY c(band, normal, place)
+        CROSS JOIN LATERAL (SELECT coalesce(c.normal, false) AS normal) n
+        WHERE r.period = p_period AND r.outcome = 1 AND r.condition_count > 2 AND c.place > 2
+          AND (v_seen IS NULL OR (r.shard, r.user_id) IN (
+            SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen)))) END
+          AS counts OFFSET 0) m;
+    RETURN;
+  END IF;
+  SELECT count(*) FILTER (WHERE r.kind = 1), count(*) FILTER (WHERE r.kind = 2),
+    count(*) FILTER (WHERE r.serious), count(*) FILTER (WHERE r.consult)
+  INTO throat, ear, serious, consult
+  FROM analysis.result r
+  WHERE r.period = p_period AND r.outcome = 1 AND (r.shard, r.user_id) IN (
+    SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen));
+  -- Each of these is one of the counts, or a difference of two of them and the pictures.
+  SELECT EXISTS (
+    SELECT FROM analysis.result r
+    CROSS JOIN LATERAL (
+      SELECT r.serious IS TRUE AS serious, r.consult IS TRUE AS consult, r.condition_count > 0 AS found) f
+    CROSS JOIN LATERAL (VALUES
+      (1, f.serious), (2, NOT f.serious), (3, f.consult), (4, NOT f.consult),
+      (5, f.serious AND NOT f.consult), (6, f.consult AND NOT f.serious),
+      (7, f.found AND NOT f.serious), (8, f.found AND NOT f.consult)) g(number, is_in)
+    WHERE r.period = p_period AND r.outcome = 1 AND g.is_in AND (r.shard, r.user_id) IN (
+      SELECT a.shard, a.user_id FROM analysis.account a WHERE a.clinic_id = ANY (v_seen))
+    GROUP BY g.number
+    HAVING count(DISTINCT (r.shard, r.user_id)) < v_least)
+  INTO v_tells_few;
+  WITH cells AS MATERIALIZED (SELECT c.* FROM analysis.condition_cells(p_period, v_seen, v_least) c)
+  SELECT (SELECT CASE WHEN c.is_hidden THEN NULL ELSE c.total END FROM cells c WHERE c.kind = 5),
+    coalesce(
+      (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE c.total END) FROM cells c
+       WHERE c.kind = 4 AND c.normal), '{0}'),
+    (SELECT array_agg(CASE WHEN c.is_hidden THEN NULL ELSE coalesce(c.total, 0) END ORDER BY g.band)
+     FROM generate_series(1, 4) g(band)
+     LEFT JOIN cells c ON c.kind = 3 AND NOT c.normal AND c.band = g.band)
+  INTO without_condition, v_normal, v_band;
+  normal := v_normal[1];
+  green := v_band[1];
+  yellow := v_band[2];
+  orange := v_band[3];
+  red := v_band[4];
+  IF v_tells_few OR num_nulls(without_condition, normal, green, yellow, orange, red) > 0 THEN
+    serious := NULL;
+    consult := NULL;
   END IF;
   RETURN NEXT;
 END $$;
@@ -603,7 +651,12 @@ RETURNS TABLE (
   serious bigint, consult bigint, without_condition bigint, normal bigint, green bigint, yellow bigint,
   orange bigint,
   red bigint)
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
+DECLARE
+  v_seen int[] := analysis.clinics_seen(analysis.caller());
+BEGIN
+  RETURN QUERY
   SELECT u.*, f.*
   FROM (
     SELECT count(*) FILTER (WHERE o.own), count(*) FILTER (WHERE o.own AND t.used > 0),
@@ -617,9 +670,9 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
       coalesce(sum(t.refused) FILTER (WHERE o.own), 0)::bigint,
       coalesce(sum(t.calls), 0)::bigint,
       coalesce(sum(t.used) FILTER (WHERE NOT o.own), 0)::bigint
-    FROM analysis.usage_report(p_period, NULL, p_now) t
+    FROM analysis.month_lines(p_period, p_now, v_seen, NULL, NULL) t
     CROSS JOIN LATERAL (SELECT t.for_period = p_period AS own) o) u
-  CROSS JOIN analysis.finding_counts(p_period) f
-$$;
+  CROSS JOIN analysis.finding_counts(p_period) f;
+END $$;
 COMMENT ON FUNCTION analysis.summary_report IS
   'Answers the totals of a month.';
