@@ -92,6 +92,14 @@ extension WorkerStatements {
     Statement(SQLFunction("refresh_counts", 1), [.array(shards)], while: "counting what waits") { _ in }
   }
 
+  /// Wakes the workers that listen on `analysis_jobs` when the transaction commits; answers false, and wakes nobody,
+  /// where others have just been woken.
+  public static func wakeWorkers(shard: Int16) -> Statement<Bool> {
+    Statement(SQLFunction("wake_workers", 1), [.int16(shard)], while: "waking the workers") { rows in
+      try rows.single().bool("wake_workers")
+    }
+  }
+
   /// Wakes the workers that listen on `analysis_jobs`; call it after the commit.
   public static func notifyWorkers(shard: Int16) -> Statement<Void> {
     Statement(SQLFunction("notify_workers", 1), [.int16(shard)], while: "waking the workers") { _ in }

@@ -16,6 +16,8 @@ public actor Submitter {
   private var unnotified: Set<Int16> = []
   private var notifiedAt: ContinuousClock.Instant?
   private var dueNotification: Task<Void, Never>?
+  /// Whether workers can be woken by a submit's own transaction, as far as is known.
+  private var hasWakeUps = true
 
   /// How many pictures one question is about, and how many refusals are counted in one call.
   private static let questionSize = 10_000
@@ -169,12 +171,13 @@ public actor Submitter {
     }
   }
 
-  /// Makes a call once. What wakes the workers goes with it in one write, if it is time for that; it is a transaction
-  /// of its own, after the commit.
+  /// Makes a call once. If it is time for that, what wakes the workers goes with it: in its transaction and in one
+  /// write. Where others have just been woken, these are woken when the time has come again.
   private func send(
     _ statement: Statement<[SubmitOutcome]>, of call: SubmitCall
   ) async throws(JobQueueError) -> [SubmitOutcome] {
-    guard isTimeToNotify, call.items.contains(where: { $0.submission.runAt == nil }) else {
+    let isSoon = call.items.contains { $0.submission.runAt == nil }
+    guard isSoon, isTimeToNotify, hasWakeUps else {
       let outcomes = try await statement.run(on: database, deadline: limits.deadline)
       if zip(call.items, outcomes).contains(where: { $0.submission.runAt == nil && $1.job != nil }) {
         unnotified.insert(call.shard)
@@ -182,15 +185,26 @@ public actor Submitter {
       return outcomes
     }
     notifiedAt = EventLoop.now
-    unnotified.remove(call.shard)
-    let wake = WorkerStatements.notifyWorkers(shard: call.shard)
+    let wake = WorkerStatements.wakeWorkers(shard: call.shard)
     let results: [Result<Rows, PostgreSQLError>]
     do {
-      results = try await database.pipeline([statement.sql, wake.sql], deadline: limits.deadline)
+      results = try await database.pipeline(
+        [statement.sql, wake.sql], atomic: true, deadline: limits.deadline)
     } catch {
       throw JobQueueError(error, while: "submitting jobs")
     }
-    return try statement.decode(results[0])
+    // What the second statement fails for has undone the first.
+    if case .failure(let error) = results[1], error.isSchemaLacking {
+      hasWakeUps = false  // the schema of the version before
+      return try await send(statement, of: call)
+    }
+    let outcomes = try statement.decode(results[0])
+    if try wake.decode(results[1]) {
+      unnotified.remove(call.shard)
+    } else {
+      unnotified.insert(call.shard)
+    }
+    return outcomes
   }
 
   /// Does something, and after a passing failure does it again: a few times when the server refuses it, and

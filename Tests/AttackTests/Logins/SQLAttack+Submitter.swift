@@ -198,6 +198,9 @@ extension SQLAttack {
       "SELECT analysis.notify_workers(32767::smallint)",
       .tellsNothing),
     SQLAttack(
+      .submitter, "wakes with its transaction workers of a shard that there is not",
+      "SELECT analysis.wake_workers(32767::smallint)", .refused("22023")),
+    SQLAttack(
       .submitter, "claims jobs",
       "SELECT * FROM analysis.claim(0::smallint, sha256('mine'), 1, '{5}', '{0}', '{1}', 1, 1000)",
       .refused("42501")),

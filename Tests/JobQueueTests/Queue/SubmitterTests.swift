@@ -169,11 +169,60 @@ struct SubmitterTests {
       #expect(payloads == ["0", "submitted", "0", "end"])
 
       // The moment comes by itself too.
+      try await queue.execute("SELECT setval('analysis.woken_at', 1)")
       let patient = Submitter(queue.pool, limits: SubmitLimits(notifyInterval: .milliseconds(100)))
       for number in 6...7 { _ = try await patient.submit([queue.submission("clinic", number)]) }
       var rest = notifications.makeAsyncIterator()
       #expect(await rest.next()?.payload == "0")
       #expect(await rest.next()?.payload == "0")
+      await connection.close()
+    }
+  }
+
+  @Test("has workers woken later where others are just being woken, and by the schema before as well")
+  func laterNotification() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      let connection = try await queue.database.connect(on: queue.loop)
+      var notifications = try await connection.listen("analysis_jobs").makeAsyncIterator()
+      let other = try await queue.database.connect(on: queue.loop)
+      try await other.execute(script: "BEGIN; SELECT analysis.wake_workers(7::smallint)")
+      // The other's transaction is still open, and nobody waits for it.
+      try await queue.submit([queue.submission("clinic", 1)])
+      #expect(await notifications.next()?.payload == "0")
+      try await other.execute(script: "ROLLBACK")
+      await other.close()
+
+      try await queue.execute("DROP FUNCTION analysis.wake_workers")
+      let outcomes = try await queue.submit([queue.submission("clinic", 2)])
+      #expect(outcomes.first?.job != nil)
+      #expect(await notifications.next()?.payload == "0")
+      await connection.close()
+    }
+  }
+
+  @Test("Workers are woken by a transaction when it commits, and 10 ms apart at least")
+  func notificationInTransaction() async throws {
+    try await withQueue { queue async throws in
+      let connection = try await queue.database.connect(on: queue.loop)
+      var notifications = try await connection.listen("analysis_jobs").makeAsyncIterator()
+      let other = try await queue.database.connect(on: queue.loop)
+      let wake = "SELECT analysis.wake_workers(3::smallint)::text"
+      try await other.execute(script: "BEGIN")
+      #expect(try await other.query(wake).single().string(0) == "true")
+      try await other.execute(script: "ROLLBACK; SELECT setval('analysis.woken_at', 1)")
+      #expect(try await queue.texts(wake.replacing("3", with: "5")) == ["true"])
+      #expect(await notifications.next()?.payload == "5")
+      let extra = try await queue.number(
+        """
+        SELECT count(*) FILTER (WHERE c.woken) - 1
+          - floor(extract(epoch FROM max(c.at) - min(c.at)) * 100)::int
+        FROM (
+          SELECT clock_timestamp() AS at, analysis.wake_workers(0::smallint) AS woken
+          FROM generate_series(1, 1000) OFFSET 0) c
+        """)
+      #expect(extra <= 0)
+      await other.close()
       await connection.close()
     }
   }

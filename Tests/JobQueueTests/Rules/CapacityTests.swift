@@ -181,6 +181,37 @@ struct CapacityTests {
     }
   }
 
+  @Test("While no worker measures, a submit goes by the last size or by vacuum, and looks at no file")
+  func unmeasured() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      func submit(limit: Int) async throws -> String? {
+        try await queue.execute(
+          "UPDATE analysis.setting SET value = '\(limit)' WHERE name = 'max_database_bytes'")
+        return try await queue.submit([Ask("user")])[0].reason
+      }
+      try await queue.execute("DELETE FROM analysis.gauge WHERE name = 'database_bytes'")
+      let size = try await queue.number("SELECT pg_database_size(current_database())")
+      let limit = size + 10_000_000
+      #expect(try await submit(limit: 1) == "storage_full")
+      #expect(try await submit(limit: limit) == nil)
+      try await queue.execute(
+        """
+        CREATE TABLE public.large WITH (autovacuum_enabled = false) AS
+        SELECT g, repeat('x', 1000) FROM generate_series(1, 24000) g;
+        """)
+      #expect(try await queue.number("SELECT pg_database_size(current_database())") > limit)
+      #expect(try await submit(limit: limit) == nil)
+      try await queue.execute("VACUUM public.large")
+      #expect(try await submit(limit: limit) == "storage_full")
+      // What was measured last holds where it is more, however long ago that was.
+      try await queue.execute(
+        "INSERT INTO analysis.gauge (name, value, at) VALUES ('database_bytes', \(10 * limit), '-infinity')")
+      #expect(try await submit(limit: 10 * limit) == "storage_full")
+      #expect(try await submit(limit: 10 * limit + 1) == nil)
+    }
+  }
+
   @Test("Each bad job of a call is refused for its own reason")
   func badArguments() async throws {
     try await withCheckedQueue { queue in

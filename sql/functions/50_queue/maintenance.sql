@@ -31,14 +31,29 @@ END $$;
 COMMENT ON FUNCTION analysis.take_turn IS
   'Answers whether it is this caller''s turn at a task that one process does once an interval.';
 
--- What a gauge would show now: an estimate, from what the server counts anyway.
+-- How much waits, as the server counts anyway: without a SET of its own, so that it becomes a part of the
+-- expression that asks.
+CREATE OR REPLACE FUNCTION analysis.counted_waiting() RETURNS bigint
+LANGUAGE sql STABLE AS $$
+  SELECT pg_stat_get_live_tuples('analysis.ready'::regclass)
+    + pg_stat_get_live_tuples('analysis.scheduled'::regclass)
+$$;
+
+-- How large the database is where nobody has measured it lately: as large as it was then, or as many pages as
+-- vacuum has counted since. No file is looked at, of which there may be many thousands.
+CREATE OR REPLACE FUNCTION analysis.counted_bytes() RETURNS bigint
+LANGUAGE sql STABLE AS $$
+  SELECT greatest(
+    (SELECT g.value FROM analysis.gauge g WHERE g.name = 'database_bytes'),
+    (SELECT sum(c.relpages::bigint) * current_setting('block_size')::int FROM pg_class c))::bigint
+$$;
+
+-- What a gauge shows: measured.
 CREATE OR REPLACE FUNCTION analysis.measure(p_gauge text) RETURNS bigint
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT CASE p_gauge
     WHEN 'database_bytes' THEN pg_database_size(current_database())
-    WHEN 'waiting'
-      THEN pg_stat_get_live_tuples('analysis.ready'::regclass) + pg_stat_get_live_tuples(
-        'analysis.scheduled'::regclass)
+    WHEN 'waiting' THEN analysis.counted_waiting()
   END
 $$;
 

@@ -34,6 +34,7 @@ DECLARE
   v_bytes bigint;                      -- as far as a worker told lately
   v_all bigint;
   v_only_encrypted boolean;            -- no image in plaintext is taken
+  v_single record;                     -- what came of one job that went the short way
   -- What follows has an element for each job of the call, in order.
   v_user bigint[];
   v_lane smallint[];
@@ -81,8 +82,9 @@ BEGIN
     PERFORM analysis.refuse_repeatable_read();
   END IF;
 
-  -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit measures for
-  --    itself, and writes nothing: its transaction may stay open, and would keep the workers from the gauge.
+  -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit takes what
+  --    the server has counted anyway, and writes nothing: its transaction may stay open, and would keep the
+  --    workers from the gauge.
   SELECT (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_database_bytes'),
          (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_waiting'),
          (SELECT nullif(s.value, '')::bigint FROM analysis.setting s WHERE s.name = 'max_waiting_per_user'),
@@ -98,10 +100,10 @@ BEGIN
     v_submitter := analysis.new_submitter();
   END IF;
   IF v_bytes IS NULL AND v_max_bytes IS NOT NULL THEN
-    v_bytes := analysis.measure('database_bytes');
+    v_bytes := analysis.counted_bytes();
   END IF;
   IF v_all IS NULL AND v_max_all IS NOT NULL THEN
-    v_all := analysis.measure('waiting');
+    v_all := analysis.counted_waiting();
   END IF;
   v_full := CASE WHEN v_bytes >= v_max_bytes THEN 'storage_full' WHEN v_all >= v_max_all
     THEN 'queue_full' END;
@@ -109,15 +111,18 @@ BEGIN
   --    One job alone goes the short way, if it is as usual.
   IF v_count = 1 AND v_full IS NULL AND p_at[1] IS NULL
      AND (p_encrypted_by[1] IS NOT NULL OR NOT v_only_encrypted) THEN
-    SELECT s.* INTO o_job, o_period, o_limit, o_used
-    FROM analysis.submit_single(
+    v_single := analysis.submit_single(
       p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1],
       p_unsanitized[1], p_key[1],
       p_expires[1], p_source[1], p_max_attempts, p_encrypted_by[1], p_wrapped_key[1], v_max_waiting, v_now,
-      v_submitter) s;
-    IF o_job IS NOT NULL THEN
+      v_submitter);
+    IF v_single.o_job IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';
+      o_job := v_single.o_job;
+      o_period := v_single.o_period;
+      o_limit := v_single.o_limit;
+      o_used := v_single.o_used;
       RETURN NEXT;
       RETURN;
     END IF;

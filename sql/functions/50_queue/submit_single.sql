@@ -2,8 +2,9 @@
 --
 -- A back-end submits one job at a time, and for one the set-based steps of `submit` cost mostly the
 -- setting up of their plans. Here each step is a statement about one row. What is not usual (a refusal of
--- any kind, a key that is there already, the first job of a month, an image of another month) is answered
--- with NULL, with nothing written, and goes the general way: there alone stands what becomes of it.
+-- any kind, a key that is there already, the first job of a month, an image of another month, a place that
+-- was given up) is answered with NULL, with nothing written, and goes the general way: there alone stands
+-- what becomes of it.
 
 -- Whether what a submit says of a job can be true at all.
 CREATE OR REPLACE FUNCTION analysis.is_sound(
@@ -78,8 +79,6 @@ DECLARE
   v_salt bytea;
   v_cost bigint;
   v_used int;
-  v_waiting bigint;
-  v_is_freed boolean;                  -- whether the user gave up places since
   v_key_hash bytea;
   v_image bigint;
   v_image_bytes int;
@@ -96,107 +95,107 @@ BEGIN
   END IF;
   v_lane := analysis.lane_of(p_kind, p_priority);
 
-  -- 1. User, month, plan and limit.
-  SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost
-  INTO v_user, v_salt, o_period, o_limit, v_cost
+  -- 1. User, month, plan and limit, and the lock of the usage row, with a unit that is free without applying
+  --    refunds.
+  SELECT a.user_id, a.key_salt, f.period, l.monthly_limit, l.cost, u.used
+  INTO v_user, v_salt, o_period, o_limit, v_cost, v_used
   FROM analysis.account a
   CROSS JOIN LATERAL (SELECT analysis.period_at(p_now, a.zone, a.anchors) AS period OFFSET 0) f
   CROSS JOIN LATERAL (
     SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, a.user_id, p_now) q OFFSET 0) l
   CROSS JOIN LATERAL (SELECT 1 FROM analysis.partition_made m WHERE m.period = f.period OFFSET 0) m
+  CROSS JOIN LATERAL (
+    SELECT s.used FROM analysis.usage s
+    WHERE s.shard = p_shard AND s.user_id = a.user_id AND s.period = f.period FOR NO KEY UPDATE) u
   WHERE a.shard = p_shard AND a.user_ref = p_user AND a.erased_at IS NULL;
-  IF NOT FOUND THEN
-    RETURN;
-  END IF;
-
-  -- 2. The lock of the usage row, a unit that is free without applying refunds, and room among those waiting.
-  SELECT u.used INTO v_used FROM analysis.usage u
-  WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period FOR NO KEY UPDATE;
   IF NOT FOUND OR v_used >= o_limit THEN
     RETURN;
   END IF;
-  SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(
-    sum(f.later), 0),
-         EXISTS (SELECT 1 FROM analysis.freed_place p
-           WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
-  INTO v_waiting, v_is_freed
-  FROM analysis.fair_share f
-  LEFT JOIN LATERAL (
-    SELECT k.now_vt FROM analysis.lane_clock k WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
-  WHERE f.shard = p_shard AND f.user_id = v_user;
-  IF v_waiting >= p_max_waiting THEN
-    RETURN;
-  END IF;
 
-  -- 3. The key.
+  -- 2. A statement of its own, which sees what was committed until the lock was there. Room among those
+  --    waiting, with no place given up that is still to be applied; not for whoever was erased, renamed, or
+  --    given another period meanwhile. Then the key; then the image that is named, of which one in plaintext
+  --    or under another key is not used where it comes encrypted (see submit).
   v_job := nextval('analysis.job_id');
-  IF p_key IS NOT NULL THEN
-    v_key_hash := sha256(v_salt || convert_to(p_key, 'UTF8'));
-    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
-    VALUES (p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job,
-      o_period, p_now)
-    ON CONFLICT (shard, user_id, key_hash) DO NOTHING;
-    IF NOT FOUND THEN
-      RETURN;
-    END IF;
-  END IF;
-
-  -- 4. The image. Who was erased, renamed, or given another period while this call waited for the usage row
-  --    gets none. One that is there in plaintext or under another key is not used where it comes encrypted
-  --    (see submit).
-  IF p_image IS NULL THEN
-    SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
-    FROM analysis.image k
-    WHERE k.shard = p_shard AND k.period = o_period AND k.user_id = v_user AND k.sha256 = p_sha256
-      AND k.reusable AND EXISTS (
+  v_key_hash := sha256(v_salt || convert_to(p_key, 'UTF8'));
+  WITH room AS MATERIALIZED (
+    SELECT FROM (
+      SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(
+        sum(f.later), 0) AS waiting
+      FROM analysis.fair_share f
+      LEFT JOIN LATERAL (
+        SELECT k.now_vt FROM analysis.lane_clock k
+        WHERE k.shard = p_shard AND k.lane = f.lane OFFSET 0) c ON true
+      WHERE f.shard = p_shard AND f.user_id = v_user) w
+    WHERE (w.waiting >= p_max_waiting) IS NOT TRUE
+      AND NOT EXISTS (
+        SELECT FROM analysis.freed_place p
+        WHERE p.shard = p_shard AND p.user_id = v_user AND p.source = 0)
+      AND EXISTS (
         SELECT FROM analysis.account a
         WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL
-          AND analysis.period_at(p_now, a.zone, a.anchors) = o_period)
-    FOR KEY SHARE;
-  ELSE
+          AND analysis.period_at(p_now, a.zone, a.anchors) = o_period)),
+  keyed AS (
+    INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
+    SELECT p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job, o_period,
+           p_now
+    FROM room WHERE p_key IS NOT NULL
+    ON CONFLICT (shard, user_id, key_hash) DO NOTHING
+    RETURNING 1)
+  SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized
+  FROM room
+  LEFT JOIN LATERAL (
+    SELECT i.id, i.byte_count, i.unsanitized FROM analysis.image i
+    WHERE p_image IS NULL AND i.shard = p_shard AND i.period = o_period AND i.user_id = v_user
+      AND i.sha256 = p_sha256 AND i.reusable
+    FOR KEY SHARE) k ON true
+  WHERE p_key IS NULL OR EXISTS (SELECT FROM keyed);
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  IF p_image IS NOT NULL THEN
     INSERT INTO analysis.image AS k (
       shard, period, user_id, sha256, bytes, byte_count, width, height, unsanitized, created_at, used_at,
       encrypted_by, wrapped_key)
-    SELECT p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
-           coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key
-    FROM analysis.account a
-    WHERE a.shard = p_shard AND a.user_id = v_user AND a.user_ref = p_user AND a.erased_at IS NULL
-      AND analysis.period_at(p_now, a.zone, a.anchors) = o_period
+    VALUES (p_shard, o_period, v_user, p_sha256, p_image, octet_length(p_image), p_width, p_height,
+            coalesce(p_unsanitized, false), p_now, p_now, p_encrypted_by, p_wrapped_key)
     ON CONFLICT (shard, period, user_id, sha256) WHERE reusable DO UPDATE SET used_at = EXCLUDED.used_at
       WHERE EXCLUDED.encrypted_by IS NULL OR k.encrypted_by IS NOT DISTINCT FROM EXCLUDED.encrypted_by
     RETURNING k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized;
   END IF;
-  IF NOT FOUND THEN
+  IF v_image IS NULL THEN
     DELETE FROM analysis.idem k WHERE k.shard = p_shard AND k.user_id = v_user AND k.key_hash = v_key_hash;
     RETURN;
   END IF;
 
-  -- 5. The unit, the place in the lane, the job and its row in the queue.
-  UPDATE analysis.usage u SET used = u.used + 1
-  WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period RETURNING u.used INTO o_used;
-  IF v_is_freed THEN
-    PERFORM analysis.apply_freed(p_shard, 0::smallint, ARRAY[v_user]);
-  END IF;
-  INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
-  SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
-  FROM (SELECT coalesce(
-    (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
-                 AS now_vt) n
-  ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
-    last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
-    tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
-                   THEN greatest(f.last_vt, EXCLUDED.tail_vt) ELSE f.tail_vt END,
-    tail_job = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt THEN v_job
-      ELSE f.tail_job END
-  RETURNING f.last_vt - f.step INTO v_vt;
-  INSERT INTO analysis.job (
-    shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
-    max_attempts,
-    image_unsanitized, image_mark, key_hash, source_name, submitter)
-  VALUES (p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, v_vt, p_now, p_expires, v_image_bytes,
-          o_period, p_max_attempts, v_image_unsanitized, substr(p_sha256, 1, 16), v_key_hash, p_source,
-          p_submitter);
+  -- 3. The unit, the place in the lane, the job and its row in the queue.
+  WITH unit AS (
+    UPDATE analysis.usage u SET used = u.used + 1
+    WHERE u.shard = p_shard AND u.user_id = v_user AND u.period = o_period),
+  place AS (
+    INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
+    SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
+    FROM (SELECT coalesce(
+      (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
+                   AS now_vt) n
+    ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
+      last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
+      tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
+                     THEN greatest(f.last_vt, EXCLUDED.tail_vt) ELSE f.tail_vt END,
+      tail_job = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt THEN v_job
+        ELSE f.tail_job END
+    RETURNING f.last_vt - f.step AS vt),
+  born AS (
+    INSERT INTO analysis.job (
+      shard, period, kind, lane, id, user_id, image_id, vt, created_at, expires_at, image_bytes, image_period,
+      max_attempts,
+      image_unsanitized, image_mark, key_hash, source_name, submitter)
+    SELECT p_shard, o_period, p_kind, v_lane, v_job, v_user, v_image, p.vt, p_now, p_expires, v_image_bytes,
+           o_period, p_max_attempts, v_image_unsanitized, substr(p_sha256, 1, 16), v_key_hash, p_source,
+           p_submitter
+    FROM place p)
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-  VALUES (p_shard, v_lane, 0, o_period, v_vt, v_job);
+  SELECT p_shard, v_lane, 0, o_period, p.vt, v_job FROM place p;
+  o_used := v_used + 1;
   o_job := v_job;
 END $$;

@@ -90,6 +90,30 @@ END $$;
 COMMENT ON FUNCTION analysis.notify_workers IS
   'Wakes the workers that listen; call it after the commit of a submit.';
 
+-- Wakes the workers that listen when the transaction commits that submitted for them; false where nobody is
+-- woken. Commits with a notification go one after the other, in all databases of the server: so one
+-- transaction at a time has one, 10 ms after the last. Who is told false has the workers woken after the
+-- commit, by notify_workers.
+CREATE OR REPLACE FUNCTION analysis.wake_workers(p_shard smallint) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_now bigint := extract(epoch FROM clock_timestamp()) * 1000;
+BEGIN
+  IF (p_shard BETWEEN 0 AND 1023) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(false, 'a shard has a number from 0 to 1023');
+  END IF;
+  -- What is later than now is from before the server's clock was set back.
+  IF (SELECT w.last_value BETWEEN v_now - 9 AND v_now FROM analysis.woken_at w)
+     OR NOT pg_try_advisory_xact_lock(7020110, 2002873195)
+     OR (SELECT w.last_value BETWEEN v_now - 9 AND v_now FROM analysis.woken_at w) THEN
+    RETURN false;
+  END IF;
+  PERFORM setval('analysis.woken_at', v_now), pg_notify('analysis_jobs', p_shard::text);
+  RETURN true;
+END $$;
+COMMENT ON FUNCTION analysis.wake_workers IS
+  'Wakes the workers that listen when a submit is committed, unless others were just woken.';
+
 -- Tells whoever listens which jobs have ended: a hint, since anybody who may connect can hear it and send
 -- such a one. Workers with --notify-ended call it, apart from what they store. Nothing is lost with it, so
 -- its commit waits for no disk. A notification is of one shard, and of so many jobs as 8000 bytes hold.

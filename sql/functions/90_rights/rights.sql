@@ -65,8 +65,9 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
   given (role, functions, tables) AS (
     SELECT 'submitter',
       ARRAY[
-        'submit', 'submit_image', 'submit_images', 'notify_workers', 'cancel', 'uncancel', 'uncancel_from',
-        'locate', 'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
+        'submit', 'submit_image', 'submit_images', 'notify_workers', 'wake_workers', 'cancel', 'uncancel',
+        'uncancel_from', 'locate',
+        'jobs_ended', 'job_state', 'wait_for', 'is_open_transaction', 'open_results', 'results_of',
         'analyses_of', 'period_text', 'image_rules', 'open_batch', 'submit_in_batch', 'add_refusals',
         'billed_before', 'list_batches', 'batch_counts', 'batch_causes', 'find_jobs'],
       '{}'::text[]
