@@ -1,123 +1,138 @@
 /// Reads JSON (RFC 8259) from memory, more strictly than most: a name may come once in an object, nesting
 /// is bounded, numbers must be finite and texts valid UTF-8 without lone surrogates. What two readers could
 /// understand differently is refused.
+///
+/// It goes over the bytes once and makes a value of nothing: it notes where each one lies (`JSONPlaces`), and whoever
+/// asks for one has that one made.
 public struct JSONReader {
   /// Deeper nesting is refused: an analysis needs five levels, and recursion costs stack.
   public static let greatestDepth = 32
 
   private static let fewNames = 16
 
-  /// For so many members or elements room is made at once. Few enough that an answer of the greatest length, made
-  /// of small objects only, takes no more than some 50 MB for a moment.
-  private static let usualCount = 6
+  /// So many bytes of an answer bring a value or a name, as a rule.
+  private static let usualSpacing = 12
 
   private let bytes: UnsafeBufferPointer<UInt8>
-  private var position = 0
+  private var position: Int
+  private var places: [JSONPlace] = []
 
   /// Reads one value that takes up all of the bytes.
-  public static func read(_ bytes: [UInt8]) throws(JSONFailure) -> JSONValue {
-    let result = bytes.withUnsafeBufferPointer { buffer -> Result<JSONValue, JSONFailure> in
-      var reader = JSONReader(bytes: buffer)
+  public static func read(_ bytes: [UInt8]) throws(JSONFailure) -> JSONPart {
+    let result = bytes.withUnsafeBufferPointer { buffer -> Result<[JSONPlace], JSONFailure> in
+      var reader = JSONReader(buffer)
+      reader.places.reserveCapacity(buffer.count / usualSpacing + 8)
       do throws(JSONFailure) {
-        return .success(try reader.document())
+        try reader.document()
+        return .success(reader.places)
       } catch {
         return .failure(error)
       }
     }
-    return try result.get()
+    return JSONPart(JSONPlaces(bytes, try result.get()), at: 0)
   }
 
-  private init(bytes: UnsafeBufferPointer<UInt8>) {
+  private init(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int = 0) {
     self.bytes = bytes
+    self.position = position
   }
 
-  private mutating func document() throws(JSONFailure) -> JSONValue {
-    let value = try value(depth: 0)
+  private mutating func document() throws(JSONFailure) {
+    try value(depth: 0)
     skipBlanks()
     guard position == bytes.count else { throw failure(.trailingBytes) }
-    return value
   }
 
-  private mutating func value(depth: Int) throws(JSONFailure) -> JSONValue {
+  private mutating func value(depth: Int) throws(JSONFailure) {
     skipBlanks()
     guard let byte = peek() else { throw failure(.unexpectedEnd) }
     switch byte {
-    case UInt8(ascii: "{"): return try object(depth: depth + 1)
-    case UInt8(ascii: "["): return try array(depth: depth + 1)
-    case UInt8(ascii: "\""): return .string(try string())
-    case UInt8(ascii: "t"): return try word("true", .bool(true))
-    case UInt8(ascii: "f"): return try word("false", .bool(false))
-    case UInt8(ascii: "n"): return try word("null", .null)
-    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
+    case UInt8(ascii: "\""): try text()
+    case UInt8(ascii: "{"): try object(depth: depth + 1)
+    case UInt8(ascii: "["): try array(depth: depth + 1)
+    case UInt8(ascii: "t"): try word("true", .yes)
+    case UInt8(ascii: "f"): try word("false", .no)
+    case UInt8(ascii: "n"): try word("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try number()
     default: throw failure(.unexpectedByte)
     }
   }
 
-  private mutating func object(depth: Int) throws(JSONFailure) -> JSONValue {
+  private mutating func object(depth: Int) throws(JSONFailure) {
     guard depth <= Self.greatestDepth else { throw failure(.tooDeep) }
+    let object = note(.object, from: position, 0)
     position += 1
-    var members: [JSONValue.Member] = []
+    var count = 0
     var names: Set<String> = []  // filled only for many names: a few are compared faster one by one
     skipBlanks()
-    if accept("}") { return .object(members) }
-    members.reserveCapacity(Self.usualCount)
+    if accept("}") { return }
     repeat {
       skipBlanks()
       guard peek() == UInt8(ascii: "\"") else { throw unexpected() }
       let start = position
-      let name = try string()
-      if members.count == Self.fewNames { names = Set(members.lazy.map(\.name)) }
+      let name = places.count
+      try text()
       let isNew =
-        members.count < Self.fewNames
-        ? !members.contains { $0.name == name } : names.insert(name).inserted
+        count < Self.fewNames
+        ? !isName(name, amongFirst: count, of: object)
+        : add(name, to: &names, amongFirst: count, of: object)
       guard isNew else { throw JSONFailure(reason: .duplicateName, offset: start) }
       skipBlanks()
       guard accept(":") else { throw unexpected() }
-      members.append(JSONValue.Member(name: name, value: try value(depth: depth)))
+      try value(depth: depth)
+      count += 1
       skipBlanks()
     } while accept(",")
     guard accept("}") else { throw unexpected() }
-    return .object(members)
+    places[object].end(at: places.count, count)
   }
 
-  private mutating func array(depth: Int) throws(JSONFailure) -> JSONValue {
+  private mutating func array(depth: Int) throws(JSONFailure) {
     guard depth <= Self.greatestDepth else { throw failure(.tooDeep) }
+    let array = note(.array, from: position, 0)
     position += 1
-    var values: [JSONValue] = []
+    var count = 0
     skipBlanks()
-    if accept("]") { return .array(values) }
-    values.reserveCapacity(Self.usualCount)
+    if accept("]") { return }
     repeat {
-      values.append(try value(depth: depth))
+      try value(depth: depth)
+      count += 1
       skipBlanks()
     } while accept(",")
     guard accept("]") else { throw unexpected() }
-    return .array(values)
+    places[array].end(at: places.count, count)
   }
 
-  private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONFailure) -> JSONValue {
+  private mutating func word(_ text: StaticString, _ kind: JSONPlace.Kind) throws(JSONFailure) {
+    let start = position
     for index in 0..<text.utf8CodeUnitCount {
       guard peek() == text.utf8Start[index] else { throw unexpected() }
       position += 1
     }
-    return value
+    note(kind, from: start, position - start)
   }
 
-  private mutating func number() throws(JSONFailure) -> Double {
+  private mutating func number() throws(JSONFailure) {
     let start = position
     _ = accept("-")
     if !accept("0") { try digits() }
     if accept(".") { try digits() }
+    var isFinite = position - start < Self.digitsOfFinite
     if accept("e") || accept("E") {
+      isFinite = false
       if !accept("+") { _ = accept("-") }
       try digits()
     }
-    let text = String(decoding: bytes[start..<position], as: UTF8.self)
-    guard let number = Double(text), number.isFinite else {
+    guard
+      isFinite || JSONPlace.number(UnsafeBufferPointer(rebasing: bytes[start..<position]))?.isFinite == true
+    else {
       throw JSONFailure(reason: .invalidNumber, offset: start)
     }
-    return number
+    note(.number, from: start, position - start)
   }
+
+  /// A number with fewer digits, and without an exponent, is below 10^300.
+  private static let digitsOfFinite = 300
 
   private mutating func digits() throws(JSONFailure) {
     let start = position
@@ -128,38 +143,118 @@ public struct JSONReader {
   }
 }
 
+// MARK: - Names
+
+extension JSONReader {
+  /// Whether a name is one of the first of an object.
+  private func isName(_ name: Int, amongFirst count: Int, of object: Int) -> Bool {
+    var index = object + 1
+    for _ in 0..<count {
+      if isSame(index, as: name) { return true }
+      index = places[index + 1].next
+    }
+    return false
+  }
+
+  /// Adds a name to the names of an object with many, and says whether it is new.
+  private func add(_ name: Int, to names: inout Set<String>, amongFirst count: Int, of object: Int) -> Bool {
+    var index = object + 1
+    while names.count < count {
+      names.insert(places[index].string(bytes))
+      index = places[index + 1].next
+    }
+    return names.insert(places[name].string(bytes)).inserted
+  }
+
+  /// Whether two names are the same text; where both are plain, their bytes say it.
+  private func isSame(_ one: Int, as other: Int) -> Bool {
+    let (one, other) = (places[one], places[other])
+    guard one.isPlain, other.isPlain else { return one.string(bytes) == other.string(bytes) }
+    return one.content(bytes).elementsEqual(other.content(bytes))
+  }
+}
+
 // MARK: - Texts
 
 extension JSONReader {
-  private mutating func string() throws(JSONFailure) -> String {
+  /// Notes a text and goes past it.
+  private mutating func text() throws(JSONFailure) {
     position += 1
     let start = position
-    while let byte = peek() {
-      switch byte {
-      case UInt8(ascii: "\""):
-        defer { position += 1 }
-        return try text(bytes[start..<position], at: start)
-      case UInt8(ascii: "\\"): return try escapedString(from: start)
-      case 0..<0x20: throw failure(.invalidText)
-      default: position += 1
-      }
+    var isEscaped = false
+    var odd: UInt64 = 0
+    while true {
+      odd |= passUsual()
+      guard let byte = peek() else { throw failure(.unexpectedEnd) }
+      if byte == UInt8(ascii: "\"") { break }
+      guard byte == UInt8(ascii: "\\") else { throw failure(.invalidText) }
+      isEscaped = true
+      position += 1
+      _ = try escape()
     }
-    throw failure(.unexpectedEnd)
+    // An escape is ASCII and stands for a whole character, so the bytes are UTF-8 where the text is.
+    guard odd == 0 || Self.isUTF8(bytes[start..<position]) else {
+      throw JSONFailure(reason: .invalidText, offset: start)
+    }
+    note(isEscaped ? .escapedText : odd == 0 ? .plainText : .text, from: start, position - start)
+    position += 1
   }
 
-  /// Goes on where the first escape was found; all before it belongs to the text.
-  private mutating func escapedString(from start: Int) throws(JSONFailure) -> String {
-    var plain = Array(bytes[start..<position])
-    while let byte = peek() {
+  /// Goes on to the next quotation mark, backslash or control character below the space, eight bytes at a time. It
+  /// returns 0 where all on the way is printable ASCII.
+  private mutating func passUsual() -> UInt64 {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let tops: UInt64 = 0x8080_8080_8080_8080
+    let words = UnsafeRawBufferPointer(bytes)
+    var odd: UInt64 = 0
+    while position + 8 <= bytes.count {
+      let word = UInt64(littleEndian: words.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+      // The lowest byte of which the top bit is set here is the first that ends the way: a byte that is what is looked
+      // for is 0 here, and 0 less 1 sets the bit. Only bytes above it may be wrong, by what was borrowed.
+      let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+      let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+      let control = (word &- ones &* 0x20) & ~word
+      let ends = ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | control) & tops
+      // The top bit of a byte is set where it is from 7F.
+      let isOdd = (word | (word &+ ones)) & tops
+      guard ends == 0 else {
+        let passed = ends.trailingZeroBitCount / 8
+        position += passed
+        return odd | isOdd & (1 << UInt64(8 * passed) &- 1)
+      }
+      odd |= isOdd
+      position += 8
+    }
+    while let byte = peek(), byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
+      if byte >= 0x7F { odd = tops }
       position += 1
-      switch byte {
-      case UInt8(ascii: "\""): return try text(plain[...], at: start)
-      case UInt8(ascii: "\\"): plain.append(contentsOf: String(try escape()).utf8)
-      case 0..<0x20: throw JSONFailure(reason: .invalidText, offset: position - 1)
-      default: plain.append(byte)
+    }
+    return odd
+  }
+
+  private static func isUTF8(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    do {
+      _ = try UTF8Span(validating: UnsafeBufferPointer(rebasing: bytes).span)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// The text that bytes with escapes stand for, which were read before.
+  static func unescaped(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    var reader = JSONReader(bytes)
+    var plain: [UInt8] = []
+    plain.reserveCapacity(bytes.count)
+    while let byte = reader.peek() {
+      reader.position += 1
+      if byte != UInt8(ascii: "\\") {
+        plain.append(byte)
+      } else if let scalar = try? reader.escape() {
+        plain.append(contentsOf: String(scalar).utf8)
       }
     }
-    throw failure(.unexpectedEnd)
+    return String(decoding: plain, as: UTF8.self)
   }
 
   private mutating func escape() throws(JSONFailure) -> Unicode.Scalar {
@@ -203,13 +298,6 @@ extension JSONReader {
     }
     return unit
   }
-
-  private func text(_ bytes: some Collection<UInt8>, at start: Int) throws(JSONFailure) -> String {
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw JSONFailure(reason: .invalidText, offset: start)
-    }
-    return text
-  }
 }
 
 // MARK: - Bytes
@@ -235,6 +323,13 @@ extension JSONReader {
 
   private func failure(_ reason: JSONFailure.Reason) -> JSONFailure {
     JSONFailure(reason: reason, offset: position)
+  }
+
+  /// Notes that a value or a name lies here; what is in it follows.
+  @discardableResult private mutating func note(_ kind: JSONPlace.Kind, from start: Int, _ count: Int) -> Int
+  {
+    places.append(JSONPlace(kind, from: start, count, next: places.count + 1))
+    return places.count - 1
   }
 }
 

@@ -1,10 +1,10 @@
-/// A JSON value, whose members stay in the order in which they are written down or were read.
+/// A JSON value to be written, whose members stay in the order in which they were given. What is read is a `JSONPart`.
 public enum JSONValue: Equatable, Sendable {
   /// Nothing.
   case null
   /// Yes or no.
   case bool(Bool)
-  /// A whole number, to its last digit; a number that is read is a `number`.
+  /// A whole number, to its last digit; a number that was read is a `number`.
   case integer(Int64)
   /// A number; one that is not finite is written as null.
   case number(Double)

@@ -57,10 +57,13 @@ public struct DateScanner {
 
   /// Takes exactly so many decimal digits.
   public mutating func number(digits count: Int) -> Int? {
-    let digits = rest.prefix(count)
-    guard digits.count == count, digits.allSatisfy(Self.isDigit) else { return nil }
-    rest = rest.dropFirst(count)
-    return Int(Substring(digits))
+    var (number, left) = (0, rest)
+    for _ in 0..<count {
+      guard let digit = left.popFirst(), Self.isDigit(digit) else { return nil }
+      number = number * 10 + Int(digit - UInt8(ascii: "0"))
+    }
+    rest = left
+    return number
   }
 
   /// Takes a fraction's digits, at least one, and returns its value below one.

@@ -9,7 +9,7 @@ import Testing
 @Suite("What apps are answered")
 struct AnswerTests {
   private func json(_ answer: HTTPAnswer) throws -> JSONValue {
-    try JSONReader.read(Array(answer.body.dropLast()))
+    try JSONReader.read(Array(answer.body.dropLast())).value
   }
 
   @Test("A failure has the shape of the API's")
@@ -45,7 +45,8 @@ struct AnswerTests {
   @Test("What the endpoint did not say of a condition is empty for an app, and never made up")
   func conditions() throws {
     let stored = try JSONReader.read(
-      Array(#"{"id":"otitis","name":"Otitis","confidence":0.7999,"band":"orange","normal":false}"#.utf8))
+      Array(#"{"id":"otitis","name":"Otitis","confidence":0.7999,"band":"orange","normal":false}"#.utf8)
+    ).value
     let shape = AnswerShapes.condition(stored)
     #expect(
       shape.json

@@ -7,7 +7,7 @@ import Testing
 @Suite("The JSON reader")
 struct JSONReaderTests {
   private func read(_ text: String) throws(JSONFailure) -> JSONValue {
-    try JSONReader.read(Array(text.utf8))
+    try JSONReader.read(Array(text.utf8)).value
   }
 
   private func reason(_ bytes: [UInt8]) -> JSONFailure.Reason? {
@@ -93,7 +93,7 @@ struct JSONReaderTests {
       "nothing": .null, "list": .array([.number(-3), ["x": .string("")]]), "large": .number(1e300),
     ]
     let bytes = value.bytes
-    #expect(try JSONReader.read(bytes) == value)
+    #expect(try JSONReader.read(bytes).value == value)
     let object = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
     #expect(object["text"] as? String == "a\"\\\u{1}\n\u{7F}ü😀/")
     #expect(object["part"] as? Double == 0.1)

@@ -6,7 +6,7 @@ import Testing
 @Suite("The end of a token")
 struct TokenExpiryTests {
   private func expiry(_ token: String, _ answer: JSONValue = .object([])) -> Double? {
-    TokenExpiry.of(token, answer: answer, receivedAt: 1000)
+    (try? JSONReader.read(answer.bytes)).flatMap { TokenExpiry.of(token, answer: $0, receivedAt: 1000) }
   }
 
   @Test("is the JWT's, counted from its issue where it says so, since the backend's clock may not be ours")

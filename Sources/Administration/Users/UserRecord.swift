@@ -80,7 +80,7 @@ public struct UserChange: Sendable, Equatable {
 
   /// Reads the array of a row.
   static func read(_ json: String) throws -> [UserChange] {
-    guard case .array(let changes) = try JSONReader.read(Array(json.utf8)) else { return [] }
+    guard let changes = try JSONReader.read(Array(json.utf8)).elements else { return [] }
     return changes.map {
       UserChange(field: $0["field"]?.text ?? "", was: $0["was"]?.text, becomes: $0["is"]?.text)
     }

@@ -51,10 +51,10 @@ struct StoredAnalysis: Sendable, Equatable {
     kind = try row.named("o_kind", AnalysisKind.self)
     createdAt = try row.seconds("o_created_at")
     finishedAt = try row.seconds("o_finished_at")
-    guard case .array(let conditions) = try JSONReader.read(Array(row.jsonText("o_conditions").utf8)) else {
+    guard let conditions = try JSONReader.read(Array(row.jsonText("o_conditions").utf8)).elements else {
       throw JobQueueError(.unexpectedAnswer, "The conditions of job \(job) are no list.")
     }
-    self.conditions = conditions
+    self.conditions = conditions.map(\.value)
     model = try row.stringIfPresent("o_model")
     callMilliseconds = try row.int32IfPresent("o_call_ms").map(Int.init)
   }

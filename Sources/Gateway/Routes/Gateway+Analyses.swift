@@ -180,7 +180,7 @@ extension Gateway {
   /// An app of the API saves what it was answered. Here all is kept from the beginning: it is answered what is kept, and
   /// nothing of what it sent but the number is read.
   private func save(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
-    guard let body = try? JSONReader.read(request.body), case .object = body else {
+    guard let body = try? JSONReader.read(request.body), body.isObject else {
       throw APIFailure.missingBody
     }
     guard case .ended(.analysed(let analysis)) = try await standing(try job(body["id"]?.text), caller) else {

@@ -55,7 +55,7 @@ extension Gateway {
   }
 
   private func share(_ request: HTTPRequest, _ caller: Caller) async throws -> HTTPAnswer {
-    guard let body = try? JSONReader.read(request.body), case .object = body else {
+    guard let body = try? JSONReader.read(request.body), body.isObject else {
       throw APIFailure.missingBody
     }
     let (clinician, carer) = (body["clinician"]?.text, body["carer"]?.text)

@@ -141,7 +141,7 @@ public struct SaveReceipt: Sendable, Equatable {
   /// The account's use after it; nil when the endpoint does not say.
   public var subscription: SubscriptionStatus?
 
-  init(_ answer: JSONValue) {
+  init(_ answer: JSONPart) {
     let fields = try? FieldReader(answer, path: "")
     id = fields?.optional("analysis")?.identifier("id")
     subscription = fields?.optional("subscription").flatMap { try? SubscriptionStatus($0) }

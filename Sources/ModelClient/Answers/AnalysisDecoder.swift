@@ -20,7 +20,7 @@ public enum AnalysisDecoder {
   public static func decode(
     _ bytes: [UInt8], expecting kind: AnalysisKind, normalIDs: Set<String> = Condition.defaultNormalIDs
   ) throws(DecodingFailure) -> Analysis {
-    let value: JSONValue
+    let value: JSONPart
     do {
       value = try JSONReader.read(bytes)
     } catch {
@@ -31,7 +31,7 @@ public enum AnalysisDecoder {
   }
 
   static func decode(
-    _ value: JSONValue, expecting kind: AnalysisKind, normalIDs: Set<String>
+    _ value: JSONPart, expecting kind: AnalysisKind, normalIDs: Set<String>
   ) throws(DecodingFailure) -> Analysis {
     let fields = try FieldReader(value, path: "")
     let id = try fields.requiredIdentifier("id")

@@ -10,7 +10,7 @@ struct FieldReader {
   /// The longest description, advice or symptom.
   static let longLimit = 10_000
 
-  let object: JSONValue
+  let object: JSONPart
   private let parent: String
   private let index: Int?
 
@@ -20,17 +20,17 @@ struct FieldReader {
   ///   - path: The object's path, or its list's.
   ///   - index: Its index in the list.
   /// - Throws: `DecodingFailure` when the value is no object.
-  init(_ value: JSONValue, path: String, at index: Int? = nil) throws(DecodingFailure) {
+  init(_ value: JSONPart, path: String, at index: Int? = nil) throws(DecodingFailure) {
     object = value
     parent = path
     self.index = index
-    guard case .object = value else { throw DecodingFailure(self.path, "is not an object") }
+    guard value.isObject else { throw DecodingFailure(self.path, "is not an object") }
   }
 
   /// Written out only for a message: most fields are sound.
   private var path: String { index.map { "\(parent)[\($0)]" } ?? parent }
 
-  subscript(_ name: String) -> JSONValue? { object[name] }
+  subscript(_ name: String) -> JSONPart? { object[name] }
 
   func path(of name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
 
@@ -48,7 +48,7 @@ struct FieldReader {
 
   /// An id that must be there: a text that is not blank, or a whole number, which some databases give out.
   func requiredIdentifier(_ name: String) throws(DecodingFailure) -> String {
-    guard case .number(let number)? = self[name] else { return try requiredText(name) }
+    guard let number = self[name]?.number else { return try requiredText(name) }
     // Beyond 2^53 a number of JSON has lost digits, and two ids could fall together.
     guard let whole = Int64(exactly: number), whole.magnitude <= 1 << 53 else {
       throw DecodingFailure(path(of: name), "is not a whole number")
@@ -57,9 +57,9 @@ struct FieldReader {
   }
 
   /// The elements of a list that must be there.
-  func requiredList(_ name: String, limit: Int) throws(DecodingFailure) -> [JSONValue] {
+  func requiredList(_ name: String, limit: Int) throws(DecodingFailure) -> JSONPart.Elements {
     guard let value = self[name] else { throw missing(name) }
-    guard case .array(let elements) = value else { throw DecodingFailure(path(of: name), "is not a list") }
+    guard let elements = value.elements else { throw DecodingFailure(path(of: name), "is not a list") }
     guard elements.count <= limit else {
       throw DecodingFailure(path(of: name), "has more than \(limit) entries")
     }
@@ -82,7 +82,7 @@ struct FieldReader {
 
   /// A list of texts: of all, or of none where one of them is odd, since a part of them could mislead.
   func texts(_ name: String, limit: Int) -> [String]? {
-    guard case .array(let elements)? = self[name], elements.count <= limit else { return nil }
+    guard let elements = self[name]?.elements, elements.count <= limit else { return nil }
     let texts = elements.compactMap { try? Self.text($0, "", limit: Self.longLimit) }
     return texts.count == elements.count ? texts : nil
   }
@@ -92,8 +92,7 @@ struct FieldReader {
 
   /// A truth value.
   func bool(_ name: String) -> Bool? {
-    guard case .bool(let bool)? = self[name] else { return nil }
-    return bool
+    self[name]?.bool
   }
 
   /// A whole number from 0.
@@ -104,20 +103,25 @@ struct FieldReader {
 
   /// The time under the first of some names that has one.
   func time(_ names: String...) -> Double? {
-    names.lazy.compactMap { self[$0].flatMap(Timestamp.read) }.first
+    for name in names {
+      if let time = self[name].flatMap(Timestamp.read) { return time }
+    }
+    return nil
   }
 
   // MARK: Texts
 
   /// A text without control characters.
   private static func text(
-    _ value: JSONValue, _ path: @autoclosure () -> String, limit: Int
+    _ value: JSONPart, _ path: @autoclosure () -> String, limit: Int
   ) throws(DecodingFailure) -> String {
     guard let text = value.text else { throw DecodingFailure(path(), "is not a text") }
     guard text.utf8.count <= limit || text.unicodeScalars.count <= limit else {
       throw DecodingFailure(path(), "is longer than \(limit) characters")
     }
-    guard !hasControl(text) else { throw DecodingFailure(path(), "has a control character") }
+    guard value.isPlainText || !hasControl(text) else {
+      throw DecodingFailure(path(), "has a control character")
+    }
     return text
   }
 

@@ -14,7 +14,7 @@ struct ReportedFailure: Equatable {
 
   /// The failure in an answer; nil when it reports none. An `error` of true, any non-empty text or any
   /// object is one; absent, null, false and the empty text are none.
-  init?(answer: JSONValue) {
+  init?(answer: JSONPart) {
     if Self.isError(answer["error"]) {
       self.init(body: answer)
     } else if let condition = Self.failedCondition(answer) {
@@ -28,7 +28,7 @@ struct ReportedFailure: Equatable {
   }
 
   /// What a body says of a failure that is certain already, from the status.
-  init(body: JSONValue) {
+  init(body: JSONPart) {
     let nested = body["error"]
     code = Self.symbol(body["code"] ?? nested?["code"])
     errorID = Self.symbol(body["error_id"] ?? nested?["error_id"])
@@ -36,17 +36,14 @@ struct ReportedFailure: Equatable {
     if message ?? "" == "" { message = body["error_note"]?.text }
   }
 
-  private static func isError(_ value: JSONValue?) -> Bool {
-    switch value {
-    case nil, .bool(false)?, .string("")?: false
-    default: true
-    }
+  private static func isError(_ value: JSONPart?) -> Bool {
+    guard let value else { return false }
+    return value.bool != false && value.text != ""
   }
 
-  private static func failedCondition(_ answer: JSONValue) -> JSONValue? {
-    guard case .array(let conditions)? = answer["conditions"] else { return nil }
-    return conditions.first { condition in
-      condition["id"]?.text == conditionID || condition["isError"] == .bool(true)
+  private static func failedCondition(_ answer: JSONPart) -> JSONPart? {
+    answer["conditions"]?.elements?.first { condition in
+      condition["id"]?.text == conditionID || condition["isError"]?.bool == true
         // A condition that was made up after a failure: of it the endpoint knows nothing.
         || condition["error_note"] != nil || isError(condition["error"])
     }
@@ -54,7 +51,7 @@ struct ReportedFailure: Equatable {
 
   /// A code or id as programs write them. Anything else is not kept: it could be a sentence, a name or an
   /// address.
-  private static func symbol(_ value: JSONValue?) -> String? {
+  private static func symbol(_ value: JSONPart?) -> String? {
     guard let text = value?.text, (1...100).contains(text.utf8.count) else { return nil }
     let isSymbol = text.utf8.allSatisfy { byte in
       switch byte {

@@ -74,7 +74,7 @@ extension ModelClient {
   /// Makes a call with the service account's token; when that has ended, once more with a new one.
   func authenticated(
     _ method: Method, _ path: String, body: JSONValue? = nil
-  ) async throws(CallFailure) -> JSONValue {
+  ) async throws(CallFailure) -> JSONPart {
     guard let tokens else { return try await transport.call(method, path, token: nil, body: body) }
     let first = try await tokens.token()
     do throws(CallFailure) {
@@ -127,7 +127,7 @@ public struct AccountCalls: Sendable {
         .post, transport.endpoint.paths.refresh, token: nil, body: body, mayBeRepeated: false))
   }
 
-  private func session(_ answer: JSONValue) throws(CallFailure) -> Session {
+  private func session(_ answer: JSONPart) throws(CallFailure) -> Session {
     try transport.read { () throws(DecodingFailure) in
       try Session(
         FieldReader(answer, path: ""), transport.endpoint.fields, receivedAt: transport.clock.now())

@@ -15,7 +15,7 @@ struct Transport: Sendable {
   func call(
     _ method: Method, _ path: String, token: Secret?, body: JSONValue? = nil, deadline: Duration? = nil,
     mayBeRepeated: Bool? = nil
-  ) async throws(CallFailure) -> JSONValue {
+  ) async throws(CallFailure) -> JSONPart {
     let content: Body = body.map { .bytes($0.bytes, contentType: "application/json") } ?? .none
     let request = Request(
       method, endpoint.url(path), headers: headers(token), body: content, mayBeRepeated: mayBeRepeated)
@@ -35,7 +35,7 @@ struct Transport: Sendable {
   }
 
   /// The JSON of an answer that is no failure.
-  func checked(_ response: Response) throws(CallFailure) -> JSONValue {
+  func checked(_ response: Response) throws(CallFailure) -> JSONPart {
     try classifier.value(status: response.status, headers: response.headers, body: response.body)
   }
 

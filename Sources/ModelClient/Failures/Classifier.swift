@@ -24,7 +24,7 @@ public struct Classifier: Sendable {
   /// The JSON of an answer of status 2xx that reports no failure.
   ///
   /// - Throws: The failure that any other answer is.
-  public func value(status: Int, headers: Headers, body: [UInt8]) throws(CallFailure) -> JSONValue {
+  public func value(status: Int, headers: Headers, body: [UInt8]) throws(CallFailure) -> JSONPart {
     let read = Result { () throws(JSONFailure) in try JSONReader.read(body) }
     let value = try? read.get()
     if !(200...299).contains(status) || value.flatMap(ReportedFailure.init(answer:)) != nil {

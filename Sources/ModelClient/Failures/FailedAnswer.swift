@@ -7,7 +7,7 @@ struct FailedAnswer {
   let headers: Headers
   let body: [UInt8]
   /// The body's JSON; nil when it has none.
-  let value: JSONValue?
+  let value: JSONPart?
 
   var report: ReportedFailure {
     guard let value else { return ReportedFailure(body: .null) }
@@ -54,9 +54,9 @@ extension FailedAnswer {
   }
 
   private var memberNames: String {
-    guard case .object(let members)? = value else { return "" }
-    let known = Self.members.filter { name in members.contains { $0.name == name } }
-    let others = members.count - known.count
+    guard let value, let count = value.memberCount else { return "" }
+    let known = Self.members.filter(value.has)
+    let others = count - known.count
     let names = known + (others > 0 ? ["\(others) other\(others == 1 ? "" : "s")"] : [])
     return "; its members: \(names.isEmpty ? "none" : names.joined(separator: ", "))"
   }

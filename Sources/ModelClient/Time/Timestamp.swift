@@ -8,14 +8,8 @@ enum Timestamp {
   /// Reads a text (ISO 8601 with its zone, with or without a fraction) or a number (seconds since 1970).
   ///
   /// Anything else is nil, never the present time.
-  static func read(_ value: JSONValue) -> Double? {
-    let time: Double? =
-      switch value {
-      case .string(let text): iso8601(text)
-      case .number(let number): number
-      default: nil
-      }
-    guard let time, range.contains(time) else { return nil }
+  static func read(_ value: JSONPart) -> Double? {
+    guard let time = value.number ?? value.text.flatMap(iso8601), range.contains(time) else { return nil }
     return time
   }
 

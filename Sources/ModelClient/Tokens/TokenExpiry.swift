@@ -7,11 +7,11 @@ enum TokenExpiry {
   /// A JWT that says when it was issued gives a length of life, which holds even where the endpoint's clock
   /// is not ours. A new token that has ended already has not: one of the clocks is wrong, and taken at its
   /// word it would have to be renewed for every call.
-  static func of(_ token: String, answer: JSONValue, receivedAt: Double) -> Double? {
+  static func of(_ token: String, answer: JSONPart, receivedAt: Double) -> Double? {
     stated(token, answer: answer, receivedAt: receivedAt).flatMap { $0 > receivedAt ? $0 : nil }
   }
 
-  private static func stated(_ token: String, answer: JSONValue, receivedAt: Double) -> Double? {
+  private static func stated(_ token: String, answer: JSONPart, receivedAt: Double) -> Double? {
     if let claims = claims(token), let end = time(claims["exp"]) {
       if let issued = time(claims["iat"]), issued <= end { return receivedAt + (end - issued) }
       return end
@@ -22,13 +22,13 @@ enum TokenExpiry {
     return (answer["expiresAt"] ?? answer["expires_at"]).flatMap(Timestamp.read)
   }
 
-  private static func time(_ value: JSONValue?) -> Double? {
+  private static func time(_ value: JSONPart?) -> Double? {
     guard let value, value.number != nil else { return nil }
     return Timestamp.read(value)
   }
 
   /// The claims of a JWT, unverified: they only tell when to ask for the next one.
-  private static func claims(_ token: String) -> JSONValue? {
+  private static func claims(_ token: String) -> JSONPart? {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = base64URL(parts[1]) else { return nil }
     return try? JSONReader.read(bytes)
