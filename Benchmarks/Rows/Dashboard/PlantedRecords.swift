@@ -20,7 +20,8 @@ struct PlantedRecords: Sendable {
     _ = try await database.pool.query(
       "INSERT INTO analysis.clinic (name) SELECT 'Clinic ' || g FROM generate_series(1, \(clinics)) g")
     let records = PlantedRecords(jobs: try await PlantedJobs.plant(shape, in: database.pool))
-    for statement in [plans, submitter, records.batches, records.labels, Self.reviews, records.audit] + history.map(steps) {
+    let statements = [plans, submitter, records.batches, records.labels, reviews, records.audit]
+    for statement in statements + history.map(steps) {
       _ = try await database.pool.query(
         SQLStatement(statement, [], label: "planting records"), deadline: PlantedJobs.patience)
     }
