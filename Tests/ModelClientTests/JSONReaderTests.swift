@@ -73,6 +73,51 @@ struct JSONReaderTests {
     #expect(reason([0x22, 0x5C, 0x6E] + bytes + [0x22]) == .invalidText)
   }
 
+  @Test(
+    "finds what is odd at each place of a text, whatever follows it", arguments: ["", #","b":"ü and more"}"#])
+  func places(rest: String) {
+    for place in 0..<20 {
+      let text = [UInt8](repeating: UInt8(ascii: "x"), count: place)
+      func read(_ odd: [UInt8]) -> Result<JSONPart, JSONFailure> {
+        Result { () throws(JSONFailure) in
+          let end = rest.isEmpty ? Array("\"}".utf8) : Array("\"\(rest)".utf8)
+          return try JSONReader.read(Array(#"{"a":""#.utf8) + text + odd + text + end)
+        }
+      }
+      func failure(_ odd: [UInt8]) -> JSONFailure? {
+        guard case .failure(let failure) = read(odd) else { return nil }
+        return failure
+      }
+      for bytes in [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]] {
+        #expect(failure(bytes)?.reason == .invalidText && failure(bytes)?.offset == 6, "\(bytes) at \(place)")
+      }
+      for byte in [0x00, 0x0A, 0x1F] as [UInt8] {
+        #expect(failure([byte])?.reason == .invalidText && failure([byte])?.offset == 6 + place)
+      }
+      let x = String(repeating: "x", count: place)
+      for (odd, character) in [
+        (#"\u00fc"#, "ü"), ("ü", "ü"), ("\u{7F}", "\u{7F}"), (#"\""#, "\""), ("😀", "😀"),
+      ] {
+        let part = try? read(Array(odd.utf8)).get()["a"]
+        #expect(part?.text == x + character + x)
+        #expect(part?.isPlainText == false)
+      }
+      let plain = try? read([]).get()["a"]
+      #expect(plain?.text == x + x && plain?.isPlainText == true)
+    }
+  }
+
+  @Test("finds a name however it is written, and tells a name with null from none")
+  func names() throws {
+    let part = try JSONReader.read(
+      Array(#"{"\u0069d":1,"naïve":2,"x":null,"list":[{"a":1},[2,[3]],"b"],"last":true}"#.utf8))
+    #expect(part["id"]?.number == 1 && part["last"]?.bool == true && part.memberCount == 5)
+    #expect(part["x"] == nil && part.has("x") && !part.has("y"))
+    let list = try #require(part["list"]?.elements)
+    #expect(list.count == 3 && list.map(\.value) == [["a": .number(1)], [.number(2), [.number(3)]], "b"])
+    #expect(part["list"]?["a"] == nil && part["last"]?.elements == nil && part["list"]?.memberCount == nil)
+  }
+
   @Test("reads nesting up to its limit and refuses more, a megabyte of brackets among it")
   func depth() {
     func nested(_ count: Int) -> [UInt8] {
