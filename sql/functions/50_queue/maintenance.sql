@@ -40,12 +40,14 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- How large the database is where nobody has measured it lately: as large as it was then, or as many pages as
--- vacuum has counted since. No file is looked at, of which there may be many thousands.
+-- vacuum has counted since; those of the server's shared tables are no part of a database. No file is looked
+-- at, of which there may be many thousands. Called with jit off: it would take longer than the sum.
 CREATE OR REPLACE FUNCTION analysis.counted_bytes() RETURNS bigint
 LANGUAGE sql STABLE AS $$
   SELECT greatest(
     (SELECT g.value FROM analysis.gauge g WHERE g.name = 'database_bytes'),
-    (SELECT sum(c.relpages::bigint) * current_setting('block_size')::int FROM pg_class c))::bigint
+    (SELECT sum(c.relpages::bigint) * current_setting('block_size')::int FROM pg_class c
+     WHERE c.relkind IN ('r', 'm', 't', 'i', 'S') AND NOT c.relisshared))::bigint
 $$;
 
 -- What a gauge shows: measured.
