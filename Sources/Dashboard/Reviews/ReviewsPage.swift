@@ -39,7 +39,7 @@ enum ReviewMonths {
       }
       guard from == to || !isByMonth else {
         throw PageFailure.invalid(
-          "This login sees some clinics only, and reads reviews of one month at a time: two ranges would tell of few "
+          "This login sees some clinics only, and reads reviews of one month at a time: two ranges could show counts of few "
             + "persons. Ask for \(from) or \(to) alone.")
       }
       return (from, to)

@@ -90,10 +90,9 @@ END $$;
 COMMENT ON FUNCTION analysis.notify_workers IS
   'Wakes the workers that listen; call it after the commit of a submit.';
 
--- Wakes the workers that listen when the transaction commits that submitted for them; false where nobody is
--- woken. Commits with a notification go one after the other, in all databases of the server: so one
--- transaction at a time has one, 10 ms after the last. Who is told false has the workers woken after the
--- commit, by notify_workers.
+-- Wakes the workers that listen when the calling transaction commits; false where it wakes nobody. Commits
+-- with a notification go one after the other, in all databases of the server: so one transaction at a time
+-- has one, 10 ms after the last. Whoever gets false calls notify_workers after the commit.
 CREATE OR REPLACE FUNCTION analysis.wake_workers(p_shard smallint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
