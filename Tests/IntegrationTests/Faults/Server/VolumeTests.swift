@@ -13,9 +13,13 @@ struct VolumeTests {
   func refusedInTime() async throws {
     try await Installation.with(jobs: 20) { installation in
       let queue = installation.queue
+      // The submit goes by what vacuum counted, which is less than the files have: free space maps are not in it.
+      _ = try await queue.pool.query("VACUUM")
       _ = try await queue.pool.query(
-        "UPDATE analysis.setting SET value = pg_database_size(current_database())::text WHERE name = 'max_database_bytes'"
-      )
+        """
+        UPDATE analysis.setting SET value = (pg_database_size(current_database()) / 2)::text
+        WHERE name = 'max_database_bytes'
+        """)
       // As the last worker saw it, an hour ago.
       _ = try await queue.pool.query(
         """
