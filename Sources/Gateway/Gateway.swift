@@ -52,7 +52,8 @@ public final class Gateway: Sendable {
     waits = AnalysisWaits(database, log, meters, lookEvery: configuration.lookEvery)
     workers = WorkerCaller(database)
     intake = PhotoIntake(
-      database: database, limits: configuration.images, keys: configuration.keys, rules: rules, log: log)
+      database: database, limits: configuration.images, keys: configuration.keys, rules: rules,
+      workers: workers, log: log)
   }
 
   /// Asks the database for what it has to know before it serves.

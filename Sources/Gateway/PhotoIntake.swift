@@ -27,10 +27,11 @@ struct PhotoIntake: Sendable {
   let limits: ImageLimits
   let keys: KeyRing?
   let rules: SentImageRules
+  let workers: WorkerCaller
   let decoders = ImageDecoders()
   let log: Log
 
-  /// Puts a photo into the queue and answers its job; the same job for the same key.
+  /// Puts a photo into the queue and answers its job; the same job for the same key. Workers are woken with it, or soon.
   ///
   /// - Parameter renamed: Asks for the user anew, where the queue calls them by another name by now.
   /// - Throws: `APIFailure`, or `JobQueueError`.
@@ -92,7 +93,9 @@ struct PhotoIntake: Sendable {
       throw APIFailure.internalFailure
     }
     let statement = Statement(
-      SQLFunction("gateway_submit", 14, "o_outcome", "o_reason", "o_job", "o_limit", "o_used"),
+      SQLFunction(
+        "gateway_submit", 14, "o_outcome", "o_reason", "o_job", "o_limit", "o_used",
+        "o_woken"),
       [
         .int16(token.shard), .bytes(token.hash), .text(user.reference), .int16(photo.kind.code),
         .int16(Priority.normal.slot), .bytes(stored.sha256), .bytes(stored.bytes),
@@ -102,7 +105,9 @@ struct PhotoIntake: Sendable {
     ) { rows -> Result<JobID, RefusedSubmit> in
       let row = try rows.single()
       switch try row.string("o_outcome") {
-      case "created", "duplicate": return .success(try row.jobID("o_job"))
+      case "created", "duplicate":
+        if try row.boolIfPresent("o_woken") == false { workers.submitted(in: token.shard) }
+        return .success(try row.jobID("o_job"))
       default:
         return .failure(
           RefusedSubmit(

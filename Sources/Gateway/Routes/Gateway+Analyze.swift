@@ -44,7 +44,6 @@ extension Gateway {
         let key = try idempotencyKey(request) ?? "gateway-\(Hexadecimal.random(bytes: 16))"
         let job = try await submit(PhotoIntake.Photo(kind: kind, bytes: upload.takeFile(), key: key), caller)
         upload.release()
-        workers.submitted(in: caller.token.shard)
         let rest = configuration.deadline - (EventLoop.now - began)
         let end = await waits.end(of: WaitTicket(token: caller.token, job: job), within: rest)
         meters.uploadDuration.observe(EventLoop.now - began)

@@ -3,7 +3,8 @@ internal import JobQueue
 internal import PostgreSQL
 internal import Synchronization
 
-/// Wakes the workers of the shards in which jobs were submitted: at once, and then for all of some milliseconds together.
+/// Wakes the workers of shards whose jobs were submitted too soon after others for their own transaction to do so: for all
+/// of some milliseconds together.
 struct WorkerCaller: Sendable {
   /// Notifications of all databases of a server are committed one after the other.
   private static let pause: Duration = .milliseconds(10)
@@ -30,7 +31,7 @@ struct WorkerCaller: Sendable {
     bell = Bell(loop: database.loop)
   }
 
-  /// A job was submitted.
+  /// A job was submitted, and nobody was woken for it.
   func submitted(in shard: Int16) {
     shards.add(shard)
     bell.ring()

@@ -111,6 +111,32 @@ struct GatewayTests {
     }
   }
 
+  @Test("A submit's own commit wakes the workers; where another does so just then, it says so")
+  func wakeUp() async throws {
+    try await with { (queue, gateway) async throws in
+      func woken(key: String) async throws -> Bool? {
+        try await gateway.query(
+          """
+          SELECT o_woken FROM analysis.gateway_submit(0::smallint, sha256('ann'), 'ann', 1::smallint, 1::smallint,
+            sha256('x'), 'x'::bytea, NULL, NULL, true, $1, NULL, NULL, NULL)
+          """, [.text(key)]
+        ).single().boolIfPresent("o_woken")
+      }
+      let connection = try await queue.database.connect(on: queue.loop)
+      var notifications = try await connection.listen("analysis_jobs").makeAsyncIterator()
+      try await queue.execute("SELECT setval('analysis.woken_at', 1)")
+      #expect(try await woken(key: "first") == true)
+      #expect(await notifications.next()?.payload == "0")
+      #expect(try await woken(key: "first") == nil, "a repeat is no new job")
+      let other = try await queue.database.connect(on: queue.loop)
+      try await queue.execute("SELECT setval('analysis.woken_at', 1)")
+      try await other.execute(script: "BEGIN; SELECT analysis.wake_workers(7::smallint)")
+      #expect(try await woken(key: "second") == false)
+      await other.close()
+      await connection.close()
+    }
+  }
+
   @Test("A limit refuses by name, and a unit that is owed back counts as there")
   func quota() async throws {
     try await with { (queue, gateway) async throws in

@@ -72,24 +72,29 @@ CREATE OR REPLACE FUNCTION analysis.gateway_submit(
   p_shard smallint, p_token bytea, p_user text, p_kind smallint, p_priority smallint, p_sha256 bytea,
   p_image bytea, p_width int, p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz,
   p_encrypted_by bigint, p_wrapped_key bytea)
-RETURNS TABLE (o_outcome text, o_reason text, o_job bigint, o_limit int, o_used int)
+RETURNS TABLE (
+  o_outcome text, o_reason text, o_job bigint, o_limit int, o_used int, o_woken boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_token record := analysis.token_user(p_shard, p_token);
 BEGIN
   IF p_user IS DISTINCT FROM v_token.o_user THEN
-    RETURN QUERY SELECT 'refused', 'unknown_user', NULL::bigint, NULL::int, NULL::int;
+    RETURN QUERY SELECT 'refused', 'unknown_user', NULL::bigint, NULL::int, NULL::int, NULL::boolean;
     RETURN;
   END IF;
-  RETURN QUERY
   SELECT s.o_outcome, s.o_reason, s.o_job, s.o_limit, s.o_used
+  INTO o_outcome, o_reason, o_job, o_limit, o_used
   FROM analysis.submit(
     p_shard, ARRAY[p_user], ARRAY[p_kind], ARRAY[p_priority], ARRAY[p_sha256], ARRAY[p_image],
     ARRAY[p_width], ARRAY[p_height], ARRAY[p_unsanitized], ARRAY[p_key], NULL, ARRAY[p_expires], NULL,
     10::smallint, ARRAY[p_encrypted_by], ARRAY[p_wrapped_key]) s;
+  IF o_outcome = 'created' THEN
+    o_woken := analysis.wake_workers(p_shard);
+  END IF;
+  RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION analysis.gateway_submit IS
-  'Submits an image for the user of a token; answers the job, or why it was refused.';
+  'Submits an image for the user of a token and wakes the workers; answers the job, or why it was refused.';
 
 -- Where jobs of the user of a token are, as job_state answers it; of any other job there is no row.
 CREATE OR REPLACE FUNCTION analysis.gateway_states(p_shard smallint, p_token bytea, p_jobs bigint[])
