@@ -145,7 +145,7 @@ let package = Package(
     module(
       "Programs",
       [
-        "System", "EventLoop", "PostgreSQL", "ImageEncryption", "Monitoring", "HTTPServing",
+        "System", "EventLoop", "PostgreSQL", "ImageEncryption", "Logging", "Monitoring", "HTTPServing",
         "CommandLineTool",
       ]),
     module(
@@ -159,7 +159,7 @@ let package = Package(
     module(
       "WorkerSettings",
       [
-        "AnalysisCore", "Logging", "System", "PostgreSQL", "HTTPTransfer", "HTTPServing", "ModelClient",
+        "AnalysisCore", "System", "PostgreSQL", "HTTPTransfer", "HTTPServing", "ModelClient",
         "Programs", "CommandLineTool",
       ]),
     module(
@@ -288,7 +288,7 @@ let package = Package(
         "Logging", "System", "EventLoop",
         "PostgreSQL", "JobQueue", "Administration", "Images", "ImageDecoding", "ImageEncryption",
         "ModelClient", "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint",
-        "Monitoring", "Worker",
+        "Monitoring", "Programs", "Worker",
         "TestSupport", "QueueTestSupport",
         "image-decoder",
       ]),

@@ -1,7 +1,6 @@
 internal import AnalysisCore
 public import CommandLineTool
 public import HTTPServing
-public import Logging
 internal import Programs
 
 /// The options of `analysis-gateway`. Each may also stand in the configuration file under its own name.
@@ -9,16 +8,6 @@ public enum GatewayOptions {
   /// The version of the program.
   public static let version = ProductVersion.current
 
-  /// `--config`.
-  public static let config = Option(
-    "config", .path, environment: "ANALYSIS_CONFIG",
-    help: "File with further options, one `key = value` a line.")
-  /// `--database`.
-  public static let database = Option(
-    "database", .string, valueName: "conninfo", environment: "ANALYSIS_DATABASE", key: "database",
-    help:
-      "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files. A "
-      + "password comes from a password file alone.")
   /// `--database-connections`.
   public static let connections = Option(
     "database-connections", .int(in: 1...100), default: 8, key: "database-connections",
@@ -84,29 +73,15 @@ public enum GatewayOptions {
     "hear-ended", inverted: true, default: true, key: "hear-ended",
     help: "Hear on a connection of its own which jobs have ended, from workers with --notify-ended.")
   /// `--metrics`.
-  public static let metrics = Option<ListenAddress?>(
-    "metrics", .listenAddress, environment: "ANALYSIS_METRICS", key: "metrics",
-    help:
-      "Serve /metrics (Prometheus), /healthz and /readyz there by HTTP, for instance at 127.0.0.1:9466. The log names the "
-      + "port where 0 is given.")
-  /// `--metrics-from-anywhere`.
-  public static let metricsFromAnywhere = Flag(
-    "metrics-from-anywhere", environment: "ANALYSIS_METRICS_FROM_ANYWHERE", key: "metrics-from-anywhere",
-    help: "Allow --metrics at an address that other machines reach; nobody is asked for a password there.")
-  /// `--log-level`.
-  public static let logLevel = Option(
-    "log-level", .choice(Log.Level.self), default: .info, environment: "ANALYSIS_LOG_LEVEL", key: "log-level",
-    help: "The least severe messages that are logged.")
+  public static let metrics = ServiceOptions.metrics(port: 9466)
 
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
-    config, database, SharedOptions.databaseProof, connections, listen, behindTLS, certificate, privateKey,
+    ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, connections, listen,
+    behindTLS, certificate, privateKey,
     deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, keyFile, hearEnded, metrics,
-    metricsFromAnywhere, logLevel,
+    ServiceOptions.metricsFromAnywhere, ServiceOptions.logLevel,
   ]
-
-  /// Where the configuration file is named, and how it is read.
-  public static let configuration = SharedOptions.configuration(config)
 
   /// The command: what it does is the caller's.
   public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {

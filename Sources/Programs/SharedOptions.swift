@@ -2,7 +2,7 @@ public import CommandLineTool
 public import PostgreSQL
 import System
 
-/// Options that `analysis-worker` and `analysisctl` both take, with one meaning.
+/// Options that all programs take, with one meaning.
 public enum SharedOptions {
   /// `--database-proof`.
   public static let databaseProof = Option(

@@ -33,7 +33,7 @@ public struct GivenSettings: Sendable {
   /// Where the queue is.
   public func database() throws(UsageError) -> ConnectionConfiguration {
     var database = ConnectionConfiguration(
-      try values[WorkerOptions.database], applicationName: "analysis-worker")
+      try values[ServiceOptions.database], applicationName: "analysis-worker")
     database.searchPath = ConnectionConfiguration.catalogOnly
     database.serverProof = try values[SharedOptions.databaseProof]
     database.connectTimeout = try values[WorkerOptions.connectTimeout]

@@ -1,7 +1,6 @@
 public import AnalysisCore
 public import CommandLineTool
 public import HTTPServing
-public import Logging
 public import ModelClient
 import Programs
 
@@ -10,16 +9,6 @@ public enum WorkerOptions {
   /// The version of the program.
   public static let version = ProductVersion.current
 
-  /// `--config`.
-  public static let config = Option(
-    "config", .path, environment: "ANALYSIS_CONFIG",
-    help: "File with further options, one `key = value` a line.")
-  /// `--database`.
-  public static let database = Option(
-    "database", .string, valueName: "conninfo", environment: "ANALYSIS_DATABASE", key: "database",
-    help:
-      "Where the queue is, as libpq writes it (URI or key=value). Else PG* variables and service files. A "
-      + "password comes from a password file alone.")
   /// `--endpoint`.
   public static let endpoint = Option(
     "endpoint", .string, valueName: "url", environment: "ANALYSIS_ENDPOINT", key: "endpoint",
@@ -128,31 +117,18 @@ public enum WorkerOptions {
     repeating: "normal-id", .string, key: "normal-ids",
     help: "Ids of conditions that mean that nothing was found; default normal, healthy.")
   /// `--metrics`.
-  public static let metrics = Option<ListenAddress?>(
-    "metrics", .listenAddress, environment: "ANALYSIS_METRICS", key: "metrics",
-    help:
-      "Serve /metrics (Prometheus), /healthz and /readyz there by HTTP, for instance at 127.0.0.1:9464. The log names the "
-      + "port where 0 is given.")
-  /// `--metrics-from-anywhere`.
-  public static let metricsFromAnywhere = Flag(
-    "metrics-from-anywhere", environment: "ANALYSIS_METRICS_FROM_ANYWHERE", key: "metrics-from-anywhere",
-    help: "Allow --metrics at an address that other machines reach; nobody is asked for a password there.")
-  /// `--log-level`.
-  public static let logLevel = Option(
-    "log-level", .choice(Log.Level.self), default: .info, environment: "ANALYSIS_LOG_LEVEL", key: "log-level",
-    help: "The least severe messages that are logged.")
+  public static let metrics = ServiceOptions.metrics(port: 9464)
 
   /// All of them, in the order of the help.
   public static let inputs: [any Input] = [
-    config, database, SharedOptions.databaseProof, endpoint, endpointFor, dialect, credentials, keyFile,
+    ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, endpoint, endpointFor,
+    dialect, credentials, keyFile,
     requireEncryption, kinds, concurrency, prefetch, imageMemory, deadline, connectTimeout, leaseDuration,
     poll, grace, drain, horizon, listen, notifyEnded, webhooksToPrivate,
     authorities,
-    pins, certificate, plainHTTP, normalIDs, metrics, metricsFromAnywhere, logLevel,
+    pins, certificate, plainHTTP, normalIDs, metrics, ServiceOptions.metricsFromAnywhere,
+    ServiceOptions.logLevel,
   ]
-
-  /// Where the configuration file is named, and how it is read.
-  public static let configuration = SharedOptions.configuration(config)
 
   /// The command: what it does is the caller's.
   public static func command(run: @escaping @Sendable (Context) async throws -> ExitCode) -> Command {

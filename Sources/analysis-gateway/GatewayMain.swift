@@ -1,22 +1,12 @@
-import CommandLineTool
-import EventLoop
 import Gateway
-import System
+import Programs
 
 /// `analysis-gateway`: takes photos from apps, queues them, answers.
 @main
 struct GatewayMain {
   static func main() async {
-    StandardDescriptors.open()
-    CoreDumps.forbid()
-    KeyLog.forbid()
-    // Before the first large allocation: photos come and go by the hundred a second.
-    MemoryTuning.raiseMallocThresholds()
-    Signals.ignoreBrokenPipe()
-    Signals.keepEndedChildren()
-    await Tool(
+    await Service.main(
       GatewayOptions.command { context in try await RunCommand(context: context).run() },
-      version: GatewayOptions.version, configuration: GatewayOptions.configuration
-    ).main()
+      version: GatewayOptions.version)
   }
 }

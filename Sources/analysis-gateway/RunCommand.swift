@@ -24,7 +24,7 @@ struct RunCommand {
   private var values: Values { context.values }
 
   func run() async throws -> ExitCode {
-    let log = Log.standardError(level: try values[GatewayOptions.logLevel], environment: context.environment)
+    let log = Log.standardError(level: try values[ServiceOptions.logLevel], environment: context.environment)
     let service = ServiceNotification(environment: context.environment)
     let address = try address()
     let security = try security()
@@ -39,10 +39,12 @@ struct RunCommand {
       throw CommandFailure(Self.exitCode(of: error), error.message, advice: error.advice)
     }
     let beside = Task(executorPreference: loop) { await gateway.run() }
-    let metrics = try metrics(gateway, loop, log)
+    let pages = MonitoringPages(
+      metrics: { gateway.metrics() }, loop: loop, readiness: { await gateway.readiness() })
+    let metrics = try MetricsListener(at: try values[GatewayOptions.metrics], pages, context, log)
     let server = try serve(gateway, address, security)
     log.notice("Apps are served", ["address": .string(server.address.description)])
-    let watchdog = Task { await keepWatchdog(service, loop) }
+    let watchdog = Task { await service.keepWatchdog(on: loop) }
     service.ready()
     for await _ in stops { break }
     service.stopping()
@@ -55,7 +57,7 @@ struct RunCommand {
     await server.idle(within: Self.farewell)
     hurry.cancel()
     await server.stop()
-    await metrics?.stop()
+    await metrics.stop()
     beside.cancel()
     watchdog.cancel()
     await gateway.close()
@@ -110,7 +112,7 @@ struct RunCommand {
 
   private func configuration(_ log: Log) throws -> GatewayConfiguration {
     var database = ConnectionConfiguration(
-      try values[GatewayOptions.database], applicationName: "analysis-gateway")
+      try values[ServiceOptions.database], applicationName: "analysis-gateway")
     database.searchPath = ConnectionConfiguration.catalogOnly
     database.serverProof = try values[SharedOptions.databaseProof]
     var configuration = GatewayConfiguration(database: database)
@@ -167,23 +169,5 @@ struct RunCommand {
           ? "Name another address or port."
           : "Name another address or port, or look at the certificate and key.")
     }
-  }
-
-  private func metrics(_ gateway: Gateway, _ loop: EventLoop, _ log: Log) throws -> HTTPServer? {
-    guard let address = try values[GatewayOptions.metrics] else { return nil }
-    let rule = ListenRule(option: "--metrics", flag: "--metrics-from-anywhere")
-    try rule.check(
-      address, isAllowed: try values[GatewayOptions.metricsFromAnywhere], context.console)
-    let pages = MonitoringPages(
-      metrics: { gateway.metrics() }, loop: loop, readiness: { await gateway.readiness() })
-    let server = try rule.serve(address, pages.routes)
-    log.notice("Metrics are served", ["address": .string(server.address.description)])
-    return server
-  }
-
-  /// From the loop itself, so that a loop that hangs is noticed.
-  private func keepWatchdog(_ service: ServiceNotification, _ loop: EventLoop) async {
-    guard let interval = service.watchdogInterval else { return }
-    while (try? await loop.sleep(for: interval / 2)) != nil { service.watchdog() }
   }
 }

@@ -20,7 +20,7 @@ struct RunCommand {
 
   func run() async throws -> ExitCode {
     let log = Log.standardError(
-      level: try context.values[WorkerOptions.logLevel], environment: context.environment)
+      level: try context.values[ServiceOptions.logLevel], environment: context.environment)
     let sockets = try Sockets(context, log)
     let service = ServiceNotification(environment: context.environment)
     let loop = try EventLoop(name: "worker")
@@ -31,8 +31,12 @@ struct RunCommand {
       user: owner.user, host: owner.host, processID: getpid(), version: WorkerOptions.version,
       failpoints: try failpoints(loop, log))
     let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
-    let listener = try MetricsListener(context, worker.monitor, loop, log)
-    let watchdog = Task { await keepWatchdog(service, loop) }
+    let monitor = worker.monitor
+    let pages = MonitoringPages(
+      metrics: { await monitor.metrics() }, loop: loop, readiness: { await monitor.readiness() })
+    let listener = try MetricsListener(
+      at: try context.values[WorkerOptions.metrics], pages, context, log)
+    let watchdog = Task { await service.keepWatchdog(on: loop) }
     defer { watchdog.cancel() }
     do {
       let summary = try await worker.run(stops: announcing(stops, to: service)) { service.ready() }
@@ -165,17 +169,6 @@ struct RunCommand {
       }
       continuation.onTermination = { _ in task.cancel() }
     }
-  }
-
-  /// From the loop itself, so that a loop that hangs is noticed.
-  private func keepWatchdog(_ service: ServiceNotification, _ loop: EventLoop) async {
-    guard let interval = service.watchdogInterval else { return }
-    do {
-      while true {
-        try await loop.sleep(for: interval / 2)
-        service.watchdog()
-      }
-    } catch {}  // the worker has ended
   }
 
   private func report(_ summary: WorkerSummary) throws -> ExitCode {

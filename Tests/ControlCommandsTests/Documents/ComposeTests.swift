@@ -2,6 +2,7 @@ import CommandLineTool
 import Foundation
 import Gateway
 import JobQueue
+import Programs
 import TestSupport
 import Testing
 import WorkerSettings
@@ -13,9 +14,9 @@ import WorkerSettings
   .enabled("needs Python's yaml, which docker-compose brings") { try await ComposeFile.canBeRead() })
 struct ComposeTests {
   private static let worker = Tool(
-    WorkerOptions.command { _ in .done }, version: "1", configuration: WorkerOptions.configuration)
+    WorkerOptions.command { _ in .done }, version: "1", configuration: ServiceOptions.configuration)
   private static let gateway = Tool(
-    GatewayOptions.command { _ in .done }, version: "1", configuration: GatewayOptions.configuration)
+    GatewayOptions.command { _ in .done }, version: "1", configuration: ServiceOptions.configuration)
 
   /// The variables that are read by a service's program; the entry point reads the account.
   private static func variables(_ service: ComposeFile.Service) -> [String: String] {

@@ -1,6 +1,7 @@
 import CommandLineTool
 import Foundation
 import Gateway
+import Programs
 import TestSupport
 import Testing
 import WorkerSettings
@@ -77,10 +78,10 @@ private struct ShownCommand {
     case "analysisctl": _ = try ControlProgram.tool().parse(arguments)
     case "analysis-gateway":
       let gateway = GatewayOptions.command { _ in .done }
-      _ = try Tool(gateway, version: "1", configuration: GatewayOptions.configuration).parse(arguments)
+      _ = try Tool(gateway, version: "1", configuration: ServiceOptions.configuration).parse(arguments)
     default:
       let worker = WorkerOptions.command { _ in .done }
-      _ = try Tool(worker, version: "1", configuration: WorkerOptions.configuration).parse(arguments)
+      _ = try Tool(worker, version: "1", configuration: ServiceOptions.configuration).parse(arguments)
     }
   }
 }
