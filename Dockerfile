@@ -1,4 +1,5 @@
-# analysis-worker, analysis-gateway, analysisctl and image-decoder in one image; with --target development the stand-in endpoint as well.
+# analysis-worker, analysis-gateway, analysisctl, image-decoder and statement-printer in one image; with --target development
+# the stand-in endpoint as well.
 #
 # An argument can fix each image that these are made from by its digest, as @sha256:…; scripts/image-digests finds them.
 ARG SWIFT_DIGEST=
@@ -17,11 +18,11 @@ COPY Sources ./Sources
 COPY Tests ./Tests
 COPY Benchmarks ./Benchmarks
 COPY scripts/check-programs ./scripts/
-RUN for program in analysis-worker analysis-gateway analysisctl image-decoder; do \
+RUN for program in analysis-worker analysis-gateway analysisctl image-decoder statement-printer; do \
       swift build -c release --static-swift-stdlib --disable-local-rpath -Xlinker -s --product "$program" || exit; \
     done \
  && install -D -t /out .build/release/analysis-worker .build/release/analysis-gateway .build/release/analysisctl \
-    .build/release/image-decoder \
+    .build/release/image-decoder .build/release/statement-printer \
  && scripts/check-programs /out/*
 
 FROM build AS build-development

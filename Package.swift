@@ -71,6 +71,7 @@ let package = Package(
     .executable(name: "analysis-gateway", targets: ["analysis-gateway"]),
     .executable(name: "analysisctl", targets: ["analysisctl"]),
     .executable(name: "image-decoder", targets: ["image-decoder"]),
+    .executable(name: "statement-printer", targets: ["statement-printer"]),
     .executable(name: "model-endpoint", targets: ["model-endpoint"]),
     .library(name: "PostgreSQL", targets: ["PostgreSQL"]),
     .library(name: "HTTPTransfer", targets: ["HTTPTransfer"]),
@@ -110,11 +111,13 @@ let package = Package(
     module("System", ["Formatting", "Clinux", "Ccrypto"]),
     module("Journal", ["System", "Csystemd"]),
     module("Markup", ["Formatting"]),
+    module("Statements", ["AnalysisCore", "Formatting", "Markup"]),
+    module("StatementPrinting", ["AnalysisCore", "Formatting", "Markup", "Statements", "Cpango"]),
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("NetworkAddresses", ["EventLoop"]),
     module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
-    module("ImageDecoding", ["Images", "EventLoop", "Clinux"]),
+    module("ImageDecoding", ["Images", "System", "EventLoop"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(
       "RemoteImages",
@@ -131,7 +134,7 @@ let package = Package(
     module(
       "Reports",
       [
-        "AnalysisCore", "Formatting", "Markup", "System", "PostgreSQL", "SQLFiles", "Clinux", "Cpango",
+        "AnalysisCore", "Formatting", "Markup", "Statements", "System", "PostgreSQL", "SQLFiles",
         "Cxlsxwriter", "Czlib",
       ]),
     module(
@@ -181,7 +184,7 @@ let package = Package(
         "EventLoop",
         "PostgreSQL", "JobQueue",
         "Administration", "Images", "ImageDecoding", "ImageEncryption", "HTTPTransfer", "ModelClient",
-        "RemoteImages", "Reports", "Doctor", "WorkerSettings", "Programs", "CommandLineTool",
+        "RemoteImages", "Reports", "Statements", "Doctor", "WorkerSettings", "Programs", "CommandLineTool",
       ]),
     module("DevelopmentEndpoint", ["Formatting", "Clinux", "HTTPServing", "Cpng", "Cturbojpeg", "Csodium"]),
 
@@ -201,6 +204,7 @@ let package = Package(
       ]),
     tool("analysisctl", ["CommandLineTool", "ControlCommands", "System"]),
     tool("image-decoder", ["Images", "System"]),
+    tool("statement-printer", ["StatementPrinting", "Statements", "System"]),
     tool("model-endpoint", ["AnalysisCore", "CommandLineTool", "DevelopmentEndpoint", "System"]),
 
     // Tests.
@@ -261,8 +265,8 @@ let package = Package(
     tests(
       "ReportsTests",
       [
-        "Reports", "AnalysisCore", "Formatting", "JobQueue", "EventLoop", "PostgreSQL", "TestSupport",
-        "QueueTestSupport",
+        "Reports", "StatementPrinting", "Statements", "AnalysisCore", "Formatting", "JobQueue", "EventLoop",
+        "PostgreSQL", "System", "TestSupport", "QueueTestSupport", "statement-printer",
       ]),
     tests(
       "WorkerTests",
@@ -290,7 +294,7 @@ let package = Package(
         "ModelClient", "NetworkAddresses", "RemoteImages", "Doctor", "WorkerSettings", "DevelopmentEndpoint",
         "Monitoring", "Programs", "Worker",
         "TestSupport", "QueueTestSupport",
-        "image-decoder",
+        "image-decoder", "statement-printer",
       ]),
     tests(
       "DevelopmentEndpointTests",
@@ -313,6 +317,7 @@ let package = Package(
         "HTTPTransfer", "ModelClient", "System", "Worker", "HTTPTestSupport", "TestSupport",
         "QueueTestSupport",
         "analysis-gateway", "analysis-worker", "analysisctl", "image-decoder", "model-endpoint",
+        "statement-printer",
       ]),
 
     // Cleans one picture, for `scripts/measure-pictures`.

@@ -2,7 +2,7 @@
 ///
 /// Which moments it holds depends on the user's billing zone and is the database's to compute; here it
 /// is only a label.
-public struct Period: Hashable, Sendable, Comparable, CustomStringConvertible {
+public struct Period: Hashable, Sendable, Codable, Comparable, CustomStringConvertible {
   /// Year times twelve plus the month, counted from zero: 2026-11 is 24322.
   public let label: Int16
 

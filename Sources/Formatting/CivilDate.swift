@@ -1,7 +1,7 @@
 /// A day of the proleptic Gregorian calendar: the one place where days become years, months and days, and back.
 ///
 /// Years are counted from March, so that the leap day is the last of its year; 400 years have 146,097 days.
-public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
+public struct CivilDate: Sendable, Hashable, Codable, Comparable, CustomStringConvertible {
   /// The year; 0 is the one before 1.
   public let year: Int
   /// From 1 to 12.
@@ -86,7 +86,7 @@ extension BinaryInteger {
 }
 
 /// A moment and how clocks in a zone show it, both as the database computed them.
-public struct LocalTime: Equatable, Sendable {
+public struct LocalTime: Equatable, Sendable, Codable {
   /// Whole seconds since 1970 in UTC.
   public let seconds: Int64
   /// What the zone's clocks show, as if it were seconds since 1970 in UTC.

@@ -1,6 +1,6 @@
 /// A decimal number as it is written: `0.50`, `-12.00`. An amount of money passes through the program as these digits,
 /// since a binary number would round it.
-public struct DecimalText: Sendable, Hashable, CustomStringConvertible {
+public struct DecimalText: Sendable, Hashable, Codable, CustomStringConvertible {
   /// The digits.
   public let description: String
 

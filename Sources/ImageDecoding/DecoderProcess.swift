@@ -1,7 +1,7 @@
-internal import Clinux
 internal import Glibc
 internal import Images
 internal import Synchronization
+internal import System
 
 /// One `image-decoder`: started for its first picture, killed with its last owner.
 final class DecoderProcess: Sendable {
@@ -15,16 +15,14 @@ final class DecoderProcess: Sendable {
     var isCancelled = false
   }
 
-  private let program: String
-  private let arguments: [String]
+  private let program: CompanionProgram
   private let state = Mutex(State())
 
   /// How long it may take from its start until it greets.
   private static let patience: Duration = .seconds(15)
 
-  init(_ program: String, _ arguments: [String]) {
+  init(_ program: CompanionProgram) {
     self.program = program
-    self.arguments = arguments
   }
 
   deinit {
@@ -79,27 +77,30 @@ final class DecoderProcess: Sendable {
       }
       return outcome.mapError { .refused($0) }
     } catch {
-      let status = self.end()
+      let ending = self.end()
       return .failure(
-        state.withLock(\.isCancelled) ? .cancelled : .refused(Self.refusal(error, status)))
+        state.withLock(\.isCancelled) ? .cancelled : .refused(Self.refusal(error, ending)))
     }
   }
 
   /// What a picture is refused for that got no answer. What the picture itself did is final. What happened to the
   /// decoder from outside is not, for the picture may be good.
-  private static func refusal(_ fault: DecoderSocket.Fault, _ status: Int32?) -> ImageRefusal {
+  private static func refusal(
+    _ fault: DecoderSocket.Fault, _ ending: CompanionProgram.Ending
+  ) -> ImageRefusal {
     switch fault {
     case .late: return .notProcessed("its decoder gave no answer in time")
     case .nonsense: return .decoderFailed("its answer was none")
     case .closed: break
     }
-    guard let status else { return .notProcessed("its decoder ended, and nobody knows how") }
-    switch status & 0x7F {
-    case 0: return .decoderFailed("it ended with \(status >> 8)")
-    case SIGXCPU: return .decoderFailed("it took more of the processor's time than a picture may take")
+    switch ending {
+    case .unknown: return .notProcessed("its decoder ended, and nobody knows how")
+    case .code(let code): return .decoderFailed("it ended with \(code)")
+    case .signal(SIGXCPU):
+      return .decoderFailed("it took more of the processor's time than a picture may take")
     // Nothing in it sends this signal; the system does where memory is short.
-    case SIGKILL: return .notProcessed("its decoder was killed, perhaps since memory was short")
-    case let signal: return .decoderFailed("it crashed (signal \(signal))")
+    case .signal(SIGKILL): return .notProcessed("its decoder was killed, perhaps since memory was short")
+    case .signal(let signal): return .decoderFailed("it crashed (signal \(signal))")
     }
   }
 
@@ -121,76 +122,49 @@ final class DecoderProcess: Sendable {
       }
       return child
     } catch {
-      let status = end()
-      throw unstarted(error, status)
+      throw unstarted(error, end())
     }
   }
 
-  private func unstarted(_ fault: DecoderSocket.Fault, _ status: Int32?) -> ImageDecoderError {
-    switch (fault, status) {
-    case (.late, _): ImageDecoderError(program, "it gave no sign of life")
-    case (.nonsense, _): ImageDecoderError(program, "it is of another version", isInstallation: true)
-    case (.closed, .some(let status)) where status & 0x7F == 0:
-      ImageDecoderError(program, "it ended at once, with \(status >> 8)", isInstallation: true)
-    case (.closed, .some(let status)):
-      ImageDecoderError(program, "it ended at once, by signal \(status & 0x7F)")
-    case (.closed, nil): ImageDecoderError(program, "it ended at once")
+  private func unstarted(
+    _ fault: DecoderSocket.Fault, _ ending: CompanionProgram.Ending
+  ) -> ImageDecoderError {
+    switch (fault, ending) {
+    case (.late, _): ImageDecoderError(program.path, "it gave no sign of life")
+    case (.nonsense, _): ImageDecoderError(program.path, "it is of another version", isInstallation: true)
+    case (.closed, .code(let code)):
+      ImageDecoderError(program.path, "it ended at once, with \(code)", isInstallation: true)
+    case (.closed, .signal(let signal)):
+      ImageDecoderError(program.path, "it ended at once, by signal \(signal)")
+    case (.closed, .unknown): ImageDecoderError(program.path, "it ended at once")
     }
   }
 
-  /// Kills it and waits for its end. Answers how it ended by itself, if it had.
+  /// Kills it and waits for its end. Answers how it ended.
   @discardableResult
-  private func end() -> Int32? {
+  private func end() -> CompanionProgram.Ending {
     // Not under the lock, which `cancel` takes on the event loop: a decoder with a large memory takes a while to end.
     let child = state.withLock { state in
       defer { state.child = nil }
       return state.child
     }
-    guard let child else { return nil }
+    guard let child else { return .unknown }
     kill(child.id, SIGKILL)
     close(child.socket)
-    var status: Int32 = 0
-    while waitpid(child.id, &status, 0) < 0 { if errno != EINTR { return nil } }
-    return status
+    return CompanionProgram.awaitEnd(of: child.id)
   }
 
-  /// Starts the program with an empty environment, a socket as its input and output, and nothing else of this one.
   private func spawn() throws(ImageDecoderError) -> Child {
     var pair: [Int32] = [-1, -1]
     guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
-      throw ImageDecoderError(program, String(cString: strerror(errno)))
+      throw ImageDecoderError(program.path, String(cString: strerror(errno)))
     }
     defer { close(pair[1]) }
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO)
-    posix_spawn_file_actions_adddup2(&actions, pair[1], STDOUT_FILENO)
-    // What a program says when it crashes may hold bytes of the picture.
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-    linux_spawn_closing_from(&actions, STDERR_FILENO + 1)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    sigfillset(&signals)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    // Ctrl-C and the service manager's stop reach this program and its decoders alike. The pictures that these hold are
-    // for this program to finish: what it needs no more it ends itself.
-    sigemptyset(&signals)
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] { sigaddset(&signals, signal) }
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    let words = ([program] + arguments).map { strdup($0) }
-    defer { for word in words { free(word) } }
-    var id = pid_t()
-    let code = posix_spawn(&id, program, &actions, &attributes, words + [nil], [nil])
-    guard code == 0 else {
+    do throws(CompanionProgram.Unstarted) {
+      return Child(id: try program.start(input: pair[1], output: pair[1]), socket: pair[0])
+    } catch {
       close(pair[0])
-      throw ImageDecoderError(
-        program, String(cString: strerror(code)),
-        isInstallation: [ENOENT, ENOTDIR, EACCES, ENOEXEC].contains(code))
+      throw ImageDecoderError(program.path, error.reason, isInstallation: error.isInstallation)
     }
-    return Child(id: id, socket: pair[0])
   }
 }

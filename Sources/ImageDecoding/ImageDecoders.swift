@@ -2,6 +2,7 @@ internal import EventLoop
 internal import Glibc
 public import Images
 internal import Synchronization
+internal import System
 
 /// Cleans pictures in a few programs of their own, `image-decoder`: what a picture does to its decoder, it does to no
 /// other picture and to nothing that is in this program's memory.
@@ -20,8 +21,7 @@ public final class ImageDecoders: Sendable {
     var numbers = 0
   }
 
-  private let program: String
-  private let arguments: [String]
+  private let program: CompanionProgram
   private let deadline: Duration
   private let state: Mutex<State>
 
@@ -38,8 +38,8 @@ public final class ImageDecoders: Sendable {
     slots: Int = usualSlots, program: String? = nil, arguments: [String] = [],
     deadline: Duration = .seconds(300)
   ) {
-    self.program = program ?? Self.ownFolder() + "image-decoder"
-    self.arguments = arguments
+    self.program =
+      program.map { CompanionProgram(path: $0, arguments) } ?? CompanionProgram("image-decoder", arguments)
     self.deadline = deadline
     state = Mutex(State(free: max(slots, 1)))
   }
@@ -51,7 +51,7 @@ public final class ImageDecoders: Sendable {
   ) async throws(UndecodedImage) -> CleanImage {
     guard await enter() else { throw .cancelled }
     defer { leave() }
-    let process = takeIdle() ?? DecoderProcess(program, arguments)
+    let process = takeIdle() ?? DecoderProcess(program)
     let (program, deadline) = (program, deadline)
     let outcome = await withTaskCancellationHandler {
       await HelperThread.value { process.clean(bytes, limits, within: deadline) }
@@ -59,7 +59,7 @@ public final class ImageDecoders: Sendable {
       process.cancel()
     }
     guard let outcome else {
-      throw .unavailable(ImageDecoderError(program, "there is no thread left for it"))
+      throw .unavailable(ImageDecoderError(program.path, "there is no thread left for it"))
     }
     // One whose memory was short for a picture may have it in pieces; a fresh one has it whole.
     if process.isReusable, !outcome.isNotProcessed { state.withLock { $0.idle.append(process) } }
@@ -75,17 +75,6 @@ public final class ImageDecoders: Sendable {
       if process.isListening { return process }
     }
     return nil
-  }
-
-  private static func ownFolder() -> String {
-    var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = path.withUnsafeMutableBufferPointer { path in
-      path.baseAddress.map { readlink("/proc/self/exe", $0, path.count) } ?? 0
-    }
-    let program = path.prefix(max(count, 0)).map { UInt8(bitPattern: $0) }
-    // Never the folder in which the command is run, where others may put a program of that name.
-    guard let slash = program.lastIndex(of: UInt8(ascii: "/")) else { return "/" }
-    return String(decoding: program[...slash], as: UTF8.self)
   }
 
   // MARK: - Slots

@@ -1,7 +1,7 @@
 import Glibc
 
 /// A colour of the sRGB space: `#0b57a4`.
-public struct Colour: Sendable, Hashable, CustomStringConvertible {
+public struct Colour: Sendable, Hashable, Codable, CustomStringConvertible {
   /// From 0 to 255.
   public let red, green, blue: UInt8
 

@@ -15,7 +15,7 @@ public enum Palette {
 }
 
 /// The colour of links, bars and titles, in the light and in the dark scheme.
-public struct Accent: Sendable, Equatable {
+public struct Accent: Sendable, Equatable, Codable {
   /// The colour on light and on dark pages.
   public let light, dark: Colour
 

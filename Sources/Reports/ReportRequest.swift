@@ -1,4 +1,5 @@
 public import AnalysisCore
+public import Statements
 
 /// What is asked of a reporter.
 public struct ReportRequest: Sendable {
@@ -80,14 +81,6 @@ extension ReportKind {
 
   /// Whether it adds up what clinicians say of analyses.
   public var isOfReviews: Bool { self == .agreement || self == .calibration }
-}
-
-/// Whether a month's usage may still change.
-public enum ReportState: String, Sendable {
-  /// The month is running, or its time of grace is not over, or nobody has closed it since.
-  case draft
-  /// The month's usage is stored as a statement and comes out the same for ever.
-  case closed
 }
 
 /// How a report is written.

@@ -2,6 +2,7 @@ public import AnalysisCore
 import Formatting
 public import PostgreSQL
 import SQLFiles
+import Statements
 
 /// Answers reports from the database.
 ///

@@ -26,14 +26,8 @@ struct Budget {
   /// Limits the memory for good, lets nothing more be opened or started, and has the system take this program before
   /// others where its memory is short.
   func begin() {
-    // More than is mapped now, so that it does not matter how much of that are libraries.
-    let mapped = (try? FileContent.read("/proc/self/statm", limit: 1_000)) ?? []
-    let pages = Int(String(decoding: mapped.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) ?? 0
-    let score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
-    _ = write(score, "1000", 4)
-    close(score)
-    Self.limitForGood(RLIMIT_AS, pages * sysconf(Int32(_SC_PAGESIZE)) + memory)
-    for resource in [RLIMIT_NOFILE, __RLIMIT_NPROC] { Self.limitForGood(resource, 0) }
+    ResourceLimit.setMemory(memory)
+    for resource in [RLIMIT_NOFILE, __RLIMIT_NPROC] { ResourceLimit.set(resource, 0) }
   }
 
   /// Gives the next picture its time: the system counts all that the process has used.
@@ -46,14 +40,5 @@ struct Budget {
     let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + 2 + seconds
     limit.rlim_cur = min(rlim_t(seconds), limit.rlim_max)
     setrlimit(__rlimit_resource_t(RLIMIT_CPU.rawValue), &limit)
-  }
-
-  /// A limit that the program itself cannot raise again.
-  private static func limitForGood(_ resource: __rlimit_resource, _ value: Int) {
-    var limit = rlimit()
-    getrlimit(__rlimit_resource_t(resource.rawValue), &limit)
-    let value = min(rlim_t(value), limit.rlim_max)
-    limit = rlimit(rlim_cur: value, rlim_max: value)
-    setrlimit(__rlimit_resource_t(resource.rawValue), &limit)
   }
 }

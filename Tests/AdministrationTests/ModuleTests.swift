@@ -36,6 +36,15 @@ struct ModuleTests {
     #expect(!parts.contains("ControlCommands"))
   }
 
+  @Test("only statement-printer loads the libraries that draw, and it reaches no database")
+  func printer() throws {
+    for program in ["analysisctl", "analysis-worker", "analysis-gateway", "image-decoder"] {
+      #expect(try !Self.parts(of: program).contains("Cpango"))
+    }
+    let parts = try Self.parts(of: "statement-printer")
+    #expect(parts.contains("Cpango") && !parts.contains("PostgreSQL"))
+  }
+
   @Test("analysisctl can")
   func control() throws {
     #expect(try Self.parts(of: "analysisctl").contains("Administration"))

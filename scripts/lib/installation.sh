@@ -64,7 +64,7 @@ stop_installation() {
 
 start_installation() {
   say "Building"
-  release_programs analysis-worker analysisctl image-decoder model-endpoint
+  release_programs analysis-worker analysisctl image-decoder statement-printer model-endpoint
   install_packages "${RUN_PACKAGES[@]}"
   PATH=$programs:$PATH
 

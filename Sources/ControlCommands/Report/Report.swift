@@ -4,6 +4,7 @@ import CommandLineTool
 import Formatting
 import JobQueue
 import Reports
+import Statements
 
 /// `analysisctl report`.
 enum ReportCommand {

@@ -3,6 +3,7 @@ import AnalysisCore
 import CommandLineTool
 import Formatting
 import Reports
+import Statements
 
 /// Writes the statement of every closed month, as `report usage --due` asks.
 struct DueStatements: Sendable {

@@ -5,6 +5,7 @@ import Formatting
 import Images
 import JobQueue
 import Reports
+import Statements
 
 /// `analysisctl statement`.
 enum StatementCommand {

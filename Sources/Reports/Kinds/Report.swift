@@ -1,6 +1,7 @@
 import AnalysisCore
 import PostgreSQL
 import SQLFiles
+import Statements
 
 /// A report: what it asks the database, its columns, and its rows as cells.
 protocol Report: Sendable {

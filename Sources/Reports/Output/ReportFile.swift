@@ -1,5 +1,6 @@
 import Formatting
 import Glibc
+import Statements
 import System
 
 /// A report's file and the one beside it that says what it holds: both appear, or, when anything fails before,

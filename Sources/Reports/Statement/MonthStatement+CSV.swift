@@ -1,5 +1,6 @@
 import AnalysisCore
 import Formatting
+public import Statements
 import System
 
 extension MonthStatement {

@@ -1,3 +1,4 @@
+public import Statements
 import System
 
 /// A statement's file as it was written.
@@ -20,6 +21,12 @@ extension MonthStatement {
   /// It keeps a processor busy, for many lines for seconds: call it from a thread that may be.
   /// Throws `unwritable`.
   public func write(to path: String, as format: StatementFormat) throws(ReportsError) -> StatementFile {
+    try write(to: path, as: format, printer: StatementPrinter())
+  }
+
+  func write(
+    to path: String, as format: StatementFormat, printer: StatementPrinter
+  ) throws(ReportsError) -> StatementFile {
     guard !ExistingFile.isFolder(path) else {
       throw ReportsError(.unwritable, "\(path) is a folder", advice: "give the path of a file")
     }
@@ -27,7 +34,7 @@ extension MonthStatement {
       var file = try AtomicFile(path)
       var existing = ExistingFile(path)
       let data = sha256
-      try write(format, data, beside: path) { chunk in
+      try write(format, data, beside: path, printer) { chunk in
         existing.compare(chunk)
         try file.write(chunk)
       }
@@ -47,12 +54,13 @@ extension MonthStatement {
 
   /// Passes on the document's bytes in chunks.
   private func write(
-    _ format: StatementFormat, _ sha256: String, beside path: String, to sink: ([UInt8]) throws -> Void
+    _ format: StatementFormat, _ sha256: String, beside path: String, _ printer: StatementPrinter,
+    to sink: ([UInt8]) throws -> Void
   ) throws {
     switch format {
     case .csv: try writeCSV(to: sink)
     case .html: try StatementPage(self, sha256: sha256).write(to: sink)
-    case .pdf: try StatementPrint(self, sha256: sha256).write(to: sink)
+    case .pdf: try sink(try printer.pdf(self, sha256: sha256))
     case .xlsx: try StatementWorkbook(self, sha256: sha256).write(beside: path, to: sink)
     }
   }

@@ -2,6 +2,7 @@ import AnalysisCore
 import Formatting
 import FoundationEssentials
 import Markup
+import Statements
 
 /// A statement as one page for a browser. It holds all that it needs, runs no script, is read without colours, and is
 /// printed on A4. It is well-formed XML too.

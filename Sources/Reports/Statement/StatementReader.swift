@@ -2,6 +2,7 @@ public import AnalysisCore
 import Formatting
 public import PostgreSQL
 import SQLFiles
+public import Statements
 
 /// Which statement is asked for.
 public struct StatementRequest: Sendable, Equatable {

@@ -1,9 +1,10 @@
 import AnalysisCore
-import Clinux
 import Cxlsxwriter
 import Formatting
 import Glibc
 import Markup
+import Statements
+import System
 
 /// A statement as a workbook: a sheet that says what it is with its totals, and a sheet of the data's lines. Numbers
 /// and times are cells of their kind; text is text, whatever it begins with.
@@ -19,13 +20,11 @@ struct StatementWorkbook {
   /// Passes on the workbook. It is made in memory; what is still loose of it lies in files without a name in the folder
   /// of `path`, where the workbook goes.
   func write(beside path: String, to sink: ([UInt8]) throws -> Void) throws {
-    let file = memfd_create("statement.xlsx", linux_memfd_cloexec)
-    guard file >= 0 else { throw Self.error("no file in memory: \(String(cString: strerror(errno)))") }
-    defer { close(file) }
+    let file = try MemoryFile("statement.xlsx")
     let slash = path.lastIndex(of: "/")
     let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    try fill("/proc/self/fd/\(file)", temporary: folder)
-    let bytes = try Self.read(file)
+    try fill("/proc/self/fd/\(file.descriptor)", temporary: folder)
+    let bytes = try file.bytes()
     let rows = 1 + statement.lines.count + statement.adjustments.count
     let picture = statement.holder.logo?.bytes
     guard
@@ -145,21 +144,6 @@ struct StatementWorkbook {
     "user": 26, "zone": 20, "from": 19, "until": 19, "plan": 12, "plan_name": 16, "line": 12, "amount": 13,
     "reason": 42,
   ]
-
-  /// All that is in the file in memory.
-  private static func read(_ file: Int32) throws -> [UInt8] {
-    let size = Int(lseek(file, 0, SEEK_END))
-    guard size > 0 else { throw error("nothing of it can be read") }
-    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      while count < size {
-        let got = pread(file, buffer.baseAddress?.advanced(by: count), size - count, count)
-        guard got > 0 else { break }
-        count += got
-      }
-    }
-    guard bytes.count == size else { throw error("not all of it can be read") }
-    return bytes
-  }
 
   fileprivate static func check(_ outcome: lxw_error) throws {
     guard outcome != LXW_NO_ERROR else { return }

@@ -1,6 +1,7 @@
 import AnalysisCore
 import Formatting
 import PostgreSQL
+import Statements
 
 /// A way to write a report: it appends bytes, whole lines at a time, and holds no more than it must.
 ///

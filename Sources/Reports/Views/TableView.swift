@@ -1,6 +1,7 @@
 import AnalysisCore
 import Formatting
 import PostgreSQL
+import Statements
 
 /// Aligned columns for people, with the sum and a line below that says what they look at.
 ///

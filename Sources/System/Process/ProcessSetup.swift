@@ -1,5 +1,5 @@
 internal import Clinux
-import Glibc
+public import Glibc
 
 /// Whether a crash may write this process's memory to a file or a log.
 public enum CoreDumps {
@@ -40,6 +40,31 @@ public enum DescriptorLimit {
       if setrlimit(resource, &raised) == 0 { limit = raised }
     }
     return Int(clamping: limit.rlim_cur)
+  }
+}
+
+/// Limits that a program sets itself and cannot raise again.
+public enum ResourceLimit {
+  /// Limits a resource.
+  public static func set(_ resource: __rlimit_resource, _ value: Int) {
+    let resource = __rlimit_resource_t(resource.rawValue)
+    var limit = rlimit()
+    getrlimit(resource, &limit)
+    let value = min(rlim_t(value), limit.rlim_max)
+    limit = rlimit(rlim_cur: value, rlim_max: value)
+    setrlimit(resource, &limit)
+  }
+
+  /// Limits the memory for all that is not there yet, in bytes, and has the system take this program before others
+  /// where its memory is short.
+  public static func setMemory(_ bytes: Int) {
+    // More than is mapped now, so that it does not matter how much of that are libraries.
+    let mapped = (try? FileContent.read("/proc/self/statm", limit: 1_000)) ?? []
+    let pages = Int(String(decoding: mapped.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)) ?? 0
+    let score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)
+    _ = write(score, "1000", 4)
+    close(score)
+    set(RLIMIT_AS, pages * sysconf(Int32(_SC_PAGESIZE)) + bytes)
   }
 }
 

@@ -11,7 +11,9 @@ struct BillOfMaterialsTests {
     return FileManager.default.isExecutableFile(atPath: site.path) ? site.path : nil
   }
 
-  private static let programs = ["analysis-worker", "analysis-gateway", "analysisctl", "image-decoder"]
+  private static let programs = [
+    "analysis-worker", "analysis-gateway", "analysisctl", "image-decoder", "statement-printer",
+  ]
 
   /// The bill of the programs that were built, the same each time.
   private func bill() async throws -> String {

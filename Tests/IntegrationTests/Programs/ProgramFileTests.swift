@@ -7,7 +7,10 @@ import Testing
 struct ProgramFileTests {
   @Test(
     "have their table of foreign functions filled at their start and read-only then, and no stack that is run",
-    arguments: ["analysis-worker", "analysis-gateway", "analysisctl", "image-decoder", "model-endpoint"])
+    arguments: [
+      "analysis-worker", "analysis-gateway", "analysisctl", "image-decoder", "statement-printer",
+      "model-endpoint",
+    ])
   func linked(program: String) async throws {
     let path = Executable.programs.appending(path: program).path
     let read = { (what: String) async throws -> [Substring] in

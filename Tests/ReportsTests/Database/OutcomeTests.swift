@@ -1,6 +1,7 @@
 import AnalysisCore
 import Foundation
 import QueueTestSupport
+import Statements
 import TestSupport
 import Testing
 

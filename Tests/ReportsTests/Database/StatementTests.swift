@@ -2,6 +2,7 @@ import AnalysisCore
 import Foundation
 import PostgreSQL
 import QueueTestSupport
+import Statements
 import Testing
 
 @testable import Reports

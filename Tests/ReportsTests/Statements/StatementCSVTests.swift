@@ -1,4 +1,5 @@
 import Formatting
+import Statements
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+import Statements
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import Statements
 import TestSupport
 import Testing
 

@@ -1,5 +1,7 @@
 import Formatting
 import Foundation
+import StatementPrinting
+import Statements
 import TestSupport
 import Testing
 
@@ -46,9 +48,7 @@ struct StatementPrintTests {
   @Test("The SHA-256 stands on one line, whatever its digits are", arguments: ["0", "b", "d", "9"])
   func hash(digit: String) async throws {
     let hash = String(repeating: digit, count: 64)
-    var bytes: [UInt8] = []
-    try StatementPrint(StatementExample.statement(), sha256: hash).write { bytes += $0 }
-    try folder.write(bytes, to: "hash.pdf")
+    try folder.write(StatementPrint(StatementExample.statement(), sha256: hash).pdf(), to: "hash.pdf")
     let lines = try await Judge.text(ofPDF: folder.path("hash.pdf")).split(separator: "\n")
     #expect(lines.contains { $0.hasPrefix("SHA-256 of the CSV ") && $0.hasSuffix(" \(hash)") })
   }

@@ -1,5 +1,6 @@
 import Formatting
 import Foundation
+import Statements
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import AnalysisCore
 import Formatting
 import PostgreSQL
 import QueueTestSupport
+import Statements
 import TestSupport
 
 @testable import Reports

@@ -2,6 +2,7 @@ import AnalysisCore
 import Formatting
 import Foundation
 import Reports
+import Statements
 
 extension LocalTime {
   /// A moment by what the clocks of a zone show, so many hours ahead of UTC.

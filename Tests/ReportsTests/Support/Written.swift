@@ -1,4 +1,5 @@
 import AnalysisCore
+import Statements
 import Testing
 
 @testable import Reports

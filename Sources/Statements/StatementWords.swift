@@ -1,31 +1,31 @@
-import AnalysisCore
-import Formatting
+package import AnalysisCore
+package import Formatting
 
 /// What the documents for people say of a statement, each in its own form but in the same words.
-struct StatementWords {
+package struct StatementWords {
   private let statement: MonthStatement
   /// The SHA-256 of the data.
   private let sha256: String
 
-  init(_ statement: MonthStatement, sha256: String) {
+  package init(_ statement: MonthStatement, sha256: String) {
     self.statement = statement
     self.sha256 = sha256
   }
 
   /// A name and what stands beside it.
-  struct Fact: Equatable {
-    let name: String
-    let value: String
+  package struct Fact: Equatable {
+    package let name: String
+    package let value: String
   }
 
   /// `Statement 2026-10-0007`, `Draft of a statement`.
-  var title: String {
+  package var title: String {
     statement.number.map { "Statement \(Self.short($0))" }
       ?? (statement.state == .draft ? "Draft of a statement" : "Statement")
   }
 
   /// What the statement is, without the totals.
-  var facts: [Fact] {
+  package var facts: [Fact] {
     var facts = statement.brand.map { [Fact(name: "Product", value: Self.short($0.name))] } ?? []
     facts += [Fact(name: statement.holder.kind == .clinic ? "Clinic" : "User", value: Self.short(holder))]
     if !statement.holder.address.isEmpty {
@@ -42,7 +42,7 @@ struct StatementWords {
   }
 
   /// The sums in a few words each, the amount last.
-  var totals: [Fact] {
+  package var totals: [Fact] {
     let total = statement.total
     var facts = [
       Fact(name: "Lines", value: String(statement.lines.count)),
@@ -55,21 +55,21 @@ struct StatementWords {
   }
 
   /// `12.50 EUR`.
-  func money(_ amount: DecimalText) -> String {
+  package func money(_ amount: DecimalText) -> String {
     statement.currency.map { "\(amount) \($0)" } ?? amount.description
   }
 
   /// What a reader is told who does not see the logo.
-  var logoText: String { "Logo of \(Self.short(holder))" }
+  package var logoText: String { "Logo of \(Self.short(holder))" }
 
   /// The holder's name, whole.
   private var holder: String { statement.holder.name }
 
   /// `October 2026`.
-  var month: String { Self.name(of: statement.month) }
+  package var month: String { Self.name(of: statement.month) }
 
   /// `October 2026`.
-  static func name(of month: Period) -> String {
+  package static func name(of month: Period) -> String {
     let names = [
       "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
       "November", "December",
@@ -85,13 +85,13 @@ struct StatementWords {
   }
 
   /// The name of the SHA-256.
-  static let hashName = "SHA-256 of the CSV"
+  package static let hashName = "SHA-256 of the CSV"
 
   /// The SHA-256 of the data, as every document ends with it.
-  var hash: Fact { Fact(name: Self.hashName, value: sha256) }
+  package var hash: Fact { Fact(name: Self.hashName, value: sha256) }
 
   /// How from and until are to be read.
-  var periodNote: String {
+  package var periodNote: String {
     "From and Until are times of the user's zone, which is \(statement.zone) where no other stands under the user. "
       + "Until is the first moment that is no longer counted."
       + (hasAnchors ? " A line is of the month in which the user's month ends." : "")
@@ -104,30 +104,32 @@ struct StatementWords {
     }
   }
 
-  static let linesTitle = "Lines of the month"
-  static let adjustmentsTitle = "Adjustments of earlier months"
-  static let noLines = "Nothing was used in this month."
+  package static let linesTitle = "Lines of the month"
+  package static let adjustmentsTitle = "Adjustments of earlier months"
+  package static let noLines = "Nothing was used in this month."
 
   /// Whether there is a column of prices.
-  var hasPrices: Bool { statement.currency != nil }
+  package var hasPrices: Bool { statement.currency != nil }
 
   /// `EUR` where there is a currency, behind a name: `Amount (EUR)`.
-  func inCurrency(_ name: String) -> String { statement.currency.map { "\(name) (\($0))" } ?? name }
+  package func inCurrency(_ name: String) -> String { statement.currency.map { "\(name) (\($0))" } ?? name }
 
   /// The line's zone, where it is not the statement's.
-  func zone(of line: StatementLine) -> String? { line.zone == statement.zone ? nil : line.zone }
+  package func zone(of line: StatementLine) -> String? { line.zone == statement.zone ? nil : line.zone }
 
   /// The limit for people: a dash where there is no plan that could have one.
-  static func limit(of line: StatementLine) -> String {
+  package static func limit(of line: StatementLine) -> String {
     line.limit.map { String($0) } ?? (line.plan == nil ? none : "unlimited")
   }
 
   /// The plan's name for people.
-  static func plan(of line: StatementLine) -> String { line.plan.map { short($0.displayName) } ?? none }
+  package static func plan(of line: StatementLine) -> String {
+    line.plan.map { short($0.displayName) } ?? none
+  }
 
   /// Where there is nothing to say.
-  static let none = "–"
+  package static let none = "–"
 
   /// A foreign text as a document shows it: printable, and not so long that a row would fill a page.
-  static func short(_ text: String) -> String { printable(text, limit: 200) }
+  package static func short(_ text: String) -> String { printable(text, limit: 200) }
 }

@@ -1,18 +1,18 @@
 import Formatting
-import Markup
+package import Markup
 
 /// The charts of a statement, for whatever document draws them; nil for what is not known.
-struct StatementCharts {
+package struct StatementCharts {
   private let statement: MonthStatement
 
-  init(_ statement: MonthStatement) {
+  package init(_ statement: MonthStatement) {
     self.statement = statement
   }
 
-  static let title = "The month in pictures"
+  package static let title = "The month in pictures"
 
   /// How many analyses ended on each day.
-  var days: ColumnChart? {
+  package var days: ColumnChart? {
     guard !statement.days.isEmpty else { return nil }
     // Months that end on another day have days of the month before too, which a number alone does not tell apart.
     let months = Set(statement.days.map { $0.date.year * 12 + $0.date.month })
@@ -25,7 +25,7 @@ struct StatementCharts {
   }
 
   /// How often each condition was found, by band.
-  var conditions: BarChart? {
+  package var conditions: BarChart? {
     guard !statement.conditions.isEmpty else { return nil }
     return BarChart(
       "bands", "Conditions by how sure the endpoint was", label: "Condition",
@@ -41,7 +41,7 @@ struct StatementCharts {
   }
 
   /// What was used of each plan's limits.
-  var usage: BarChart? {
+  package var usage: BarChart? {
     guard !statement.usage.isEmpty else { return nil }
     return BarChart(
       "limits", "Usage against the limits", label: "Plan",

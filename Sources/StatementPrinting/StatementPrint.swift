@@ -1,15 +1,17 @@
 import AnalysisCore
 import Formatting
 import Markup
+package import Statements
 
 /// A statement on pages of A4.
 ///
 /// It is laid out twice: first to count the pages, since each one says how many there are, and then to draw them.
-struct StatementPrint {
+package struct StatementPrint {
   let statement: MonthStatement
   let words: StatementWords
 
-  init(_ statement: MonthStatement, sha256: String) {
+  /// A statement and the SHA-256 of its data.
+  package init(_ statement: MonthStatement, sha256: String) {
     self.statement = statement
     words = StatementWords(statement, sha256: sha256)
   }
@@ -23,77 +25,77 @@ struct StatementPrint {
     static let (bottom, footer) = (785.0, 800.0)
   }
 
-  /// Passes on the PDF, a chunk a page.
-  func write(to sink: ([UInt8]) throws -> Void) throws {
+  /// Draws the PDF.
+  package func pdf() throws(PrintingError) -> [UInt8] {
     let canvas = try PDFCanvas(width: Paper.width, height: Paper.height)
     canvas.describe(
       title: "\(words.title), \(StatementWords.short(statement.holder.name)), \(words.month)",
       subject: "\(StatementWords.hashName): \(words.hash.value)", created: statement.moment.text)
     var counted = PrintedPages(total: nil, footer: "")
-    try layOut(&counted, on: canvas) { _ in }
+    layOut(&counted, on: canvas)
     let name = "\(words.title) · \(StatementWords.short(statement.holder.name)) · \(words.month)"
     var pages = PrintedPages(total: counted.number, footer: printable(name, limit: 90))
-    try layOut(&pages, on: canvas, to: sink)
-    try sink(try canvas.finish())
+    layOut(&pages, on: canvas)
+    return try canvas.finish()
   }
 
   private func layOut(
-    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
+  ) {
     if let logo = statement.holder.logo {
-      try pages.picture(
-        logo, within: (width: 200, height: 60), space: 12, on: canvas, to: sink)
+      pages.picture(
+        logo, within: (width: 200, height: 60), space: 12, on: canvas)
     }
-    try pages.text(
-      words.title, .title, space: 8, colour: statement.brand?.accent?.light, on: canvas, to: sink)
-    for fact in words.facts { try pages.fact(fact, on: canvas, to: sink) }
+    pages.text(
+      words.title, .title, space: 8, colour: statement.brand?.accent?.light, on: canvas)
+    for fact in words.facts { pages.fact(fact, on: canvas) }
     pages.skip(10)
-    try pages.text("Total", .heading, space: 4, on: canvas, to: sink)
+    pages.text("Total", .heading, space: 4, on: canvas)
     for fact in words.totals {
-      try pages.fact(fact, fact == words.totals.last ? .strong : .body, on: canvas, to: sink)
+      pages.fact(fact, fact == words.totals.last ? .strong : .body, on: canvas)
     }
     // Small enough to stand on one line, from which it can be copied, in the widest digits.
-    try pages.fact(words.hash, .note, on: canvas, to: sink)
-    try layOutLines(&pages, on: canvas, to: sink)
-    try layOutAdjustments(&pages, on: canvas, to: sink)
-    try layOutCharts(&pages, on: canvas, to: sink)
-    try pages.end(on: canvas, to: sink)
+    pages.fact(words.hash, .note, on: canvas)
+    layOutLines(&pages, on: canvas)
+    layOutAdjustments(&pages, on: canvas)
+    layOutCharts(&pages, on: canvas)
+    pages.end(on: canvas)
   }
 
   private func layOutLines(
-    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
+  ) {
     pages.skip(14)
-    try pages.text(StatementWords.linesTitle, .heading, space: 3, keepingNext: 60, on: canvas, to: sink)
+    pages.text(StatementWords.linesTitle, .heading, space: 3, keepingNext: 60, on: canvas)
     guard !statement.lines.isEmpty else {
-      return try pages.text(StatementWords.noLines, .body, space: 0, on: canvas, to: sink)
+      return pages.text(StatementWords.noLines, .body, space: 0, on: canvas)
     }
-    try pages.text(words.periodNote, .note, space: 3, keepingNext: 40, on: canvas, to: sink)
+    pages.text(words.periodNote, .note, space: 3, keepingNext: 40, on: canvas)
     let table = PrintedTable(columns: lineColumns)
-    try pages.begin(table, on: canvas, to: sink)
+    pages.begin(table, on: canvas)
     for line in statement.lines {
       let cells = [
         user(line), line.from.short, line.until.short, StatementWords.plan(of: line),
         StatementWords.limit(of: line), String(line.units), String(line.over),
       ]
-      try pages.row(cells + costs(line), on: canvas, to: sink)
+      pages.row(cells + costs(line), on: canvas)
     }
     pages.endTable()
   }
 
   private func layOutAdjustments(
-    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
+  ) {
     guard !statement.adjustments.isEmpty else { return }
     pages.skip(14)
-    try pages.text(StatementWords.adjustmentsTitle, .heading, space: 3, keepingNext: 40, on: canvas, to: sink)
-    try pages.begin(PrintedTable(columns: adjustmentColumns), on: canvas, to: sink)
+    pages.text(StatementWords.adjustmentsTitle, .heading, space: 3, keepingNext: 40, on: canvas)
+    pages.begin(PrintedTable(columns: adjustmentColumns), on: canvas)
     for line in statement.adjustments {
       let cells = [
         user(line), line.month.description, StatementWords.plan(of: line),
         StatementWords.short(line.reason ?? StatementWords.none), String(line.units),
       ]
-      try pages.row(cells + costs(line), on: canvas, to: sink)
+      pages.row(cells + costs(line), on: canvas)
     }
     pages.endTable()
   }
@@ -130,5 +132,18 @@ struct StatementPrint {
     return [
       .init(words.inCurrency("Price"), 42, .right), .init(words.inCurrency("Amount"), 54, .right),
     ]
+  }
+}
+
+/// Why there is no PDF, without a word of what is in it.
+package struct PrintingError: Error {
+  /// What happened.
+  package let message: String
+  /// What to do about it, where that is known.
+  package let advice: String?
+
+  init(_ message: String, advice: String? = nil) {
+    self.message = message
+    self.advice = advice
   }
 }

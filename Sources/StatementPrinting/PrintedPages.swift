@@ -1,4 +1,5 @@
 import Markup
+import Statements
 
 /// Where on which page the next piece of a document goes. Without a total it only counts the pages.
 struct PrintedPages {
@@ -27,10 +28,10 @@ struct PrintedPages {
   /// A text as wide as the page, with space below it. What is kept next to it goes to the next page with it.
   mutating func text(
     _ text: String, _ style: PDFCanvas.Style, space: Double, keepingNext next: Double = 0,
-    colour: Colour? = nil, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    colour: Colour? = nil, on canvas: borrowing PDFCanvas
+  ) {
     let height = canvas.height(text, style, width: Paper.textWidth)
-    try makeRoom(height + space + next, on: canvas, to: sink)
+    makeRoom(height + space + next, on: canvas)
     if isDrawing {
       canvas.draw(
         text, style, x: Paper.left, y: y, width: Paper.textWidth, isQuiet: style == .note, colour: colour)
@@ -41,11 +42,11 @@ struct PrintedPages {
   /// A picture at the left, with space below it.
   mutating func picture(
     _ logo: MonthStatement.Logo, within box: (width: Double, height: Double), space: Double,
-    on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    on canvas: borrowing PDFCanvas
+  ) {
     let size = logo.size(within: box)
-    try makeRoom(size.height + space, on: canvas, to: sink)
-    if isDrawing { try canvas.draw(logo, x: Paper.left, y: y, width: size.width) }
+    makeRoom(size.height + space, on: canvas)
+    if isDrawing { canvas.draw(logo, x: Paper.left, y: y, width: size.width) }
     y += size.height + space
   }
 
@@ -53,22 +54,21 @@ struct PrintedPages {
   /// page with it.
   mutating func drawing(
     _ height: Double, space: Double = 0, keepingNext next: Double = 0, on canvas: borrowing PDFCanvas,
-    to sink: ([UInt8]) throws -> Void, _ draw: (Double) -> Void
-  ) throws {
-    try makeRoom(height + space + next, on: canvas, to: sink)
+    _ draw: (Double) -> Void
+  ) {
+    makeRoom(height + space + next, on: canvas)
     if isDrawing { draw(y) }
     y += height + space
   }
 
   /// A fact with its name before it.
   mutating func fact(
-    _ fact: StatementWords.Fact, _ style: PDFCanvas.Style = .body, on canvas: borrowing PDFCanvas,
-    to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ fact: StatementWords.Fact, _ style: PDFCanvas.Style = .body, on canvas: borrowing PDFCanvas
+  ) {
     let nameWidth = 130.0
     let width = Paper.textWidth - nameWidth
     let height = canvas.height(fact.value, style, width: width)
-    try makeRoom(height, on: canvas, to: sink)
+    makeRoom(height, on: canvas)
     if isDrawing {
       canvas.draw(fact.name, style, x: Paper.left, y: y, width: nameWidth - 6, isQuiet: style != .strong)
       canvas.draw(fact.value, style, x: Paper.left + nameWidth, y: y, width: width)
@@ -78,21 +78,21 @@ struct PrintedPages {
 
   /// Begins a table: its head is drawn here and on each page that follows.
   mutating func begin(
-    _ table: PrintedTable, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ table: PrintedTable, on canvas: borrowing PDFCanvas
+  ) {
     self.table = nil
-    try makeRoom(40, on: canvas, to: sink)
+    makeRoom(40, on: canvas)
     self.table = table
     drawHead(on: canvas)
   }
 
   /// A row of the table.
   mutating func row(
-    _ cells: [String], on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ cells: [String], on canvas: borrowing PDFCanvas
+  ) {
     guard let table else { return }
     let height = table.height(cells, .cell, on: canvas)
-    try makeRoom(height, on: canvas, to: sink)
+    makeRoom(height, on: canvas)
     if isDrawing { table.draw(cells, .cell, x: Paper.left, y: y, height: height, on: canvas) }
     y += height
   }
@@ -101,22 +101,22 @@ struct PrintedPages {
   mutating func endTable() { table = nil }
 
   /// Ends the last page.
-  func end(on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void) throws {
+  func end(on canvas: borrowing PDFCanvas) {
     guard let total else { return }
     canvas.rule(x: Paper.left, y: Paper.footer - 6, width: Paper.textWidth, thickness: 0.25)
     canvas.draw(footer, .note, x: Paper.left, y: Paper.footer, width: Paper.textWidth - 90, isQuiet: true)
     canvas.draw(
       "page \(number) of \(total)", .note, x: Paper.left + Paper.textWidth - 90, y: Paper.footer, width: 90,
       .right, isQuiet: true)
-    try sink(try canvas.endPage())
+    canvas.endPage()
   }
 
   /// Begins another page where a height does not fit on this one.
   private mutating func makeRoom(
-    _ height: Double, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ height: Double, on canvas: borrowing PDFCanvas
+  ) {
     guard y + height > Paper.bottom, y > Paper.top else { return }
-    try end(on: canvas, to: sink)
+    end(on: canvas)
     number += 1
     y = Paper.top
     drawHead(on: canvas)

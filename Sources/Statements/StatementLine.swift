@@ -3,9 +3,9 @@ public import Formatting
 
 /// A line of a statement: a segment, which is what one user used under one plan at one price; or what changed in an
 /// earlier month since that was closed.
-public struct StatementLine: Sendable, Equatable {
+public struct StatementLine: Sendable, Equatable, Codable {
   /// What a line is about.
-  public enum Kind: String, Sendable {
+  public enum Kind: String, Sendable, Codable {
     /// A part of the month itself.
     case month
     /// A change of an earlier month.
@@ -13,7 +13,7 @@ public struct StatementLine: Sendable, Equatable {
   }
 
   /// A plan.
-  public struct Plan: Sendable, Equatable {
+  public struct Plan: Sendable, Equatable, Codable {
     /// The name among programs.
     public var name: String
     /// The name for people.

@@ -2,11 +2,12 @@ import Cpango
 import Formatting
 import Glibc
 import Markup
+import Statements
 
 /// A PDF that is written page by page: cairo makes its bytes, pango shapes its text, in whatever script it is.
 ///
 /// Lengths are points, a 72nd of an inch, from the upper left corner. The same calls with the same fonts make the same
-/// bytes. Of what was drawn it holds the present page and the letters that were used.
+/// bytes. What goes wrong while it is drawn is said at the end.
 struct PDFCanvas: ~Copyable {
   /// How a text looks.
   enum Style: Int, CaseIterable {
@@ -59,8 +60,8 @@ struct PDFCanvas: ~Copyable {
   private let lineHeights: [Double]
   private let output: PDFOutput
 
-  /// Starts a PDF. Throws `unwritable` where no font is installed.
-  init(width: Double, height: Double) throws(ReportsError) {
+  /// Starts a PDF. Throws where no font is installed.
+  init(width: Double, height: Double) throws(PrintingError) {
     let output = PDFOutput()
     // The canvas holds the output for longer than cairo writes to it: it ends the surface first.
     let surface = cairo_pdf_surface_create_for_stream(
@@ -89,8 +90,8 @@ struct PDFCanvas: ~Copyable {
     layouts = Style.allCases.compactMap { Self.layout($0, context) }
     lineHeights = layouts.map { Self.height(of: "Ag", in: $0) }
     guard layouts.allSatisfy(Self.hasLetters) else {
-      throw ReportsError(
-        .unwritable, "no font is installed, so that no PDF can be written",
+      throw PrintingError(
+        "no font is installed, so that no PDF can be written",
         advice: "install one, such as Debian's package fonts-dejavu-core")
     }
   }
@@ -143,7 +144,7 @@ struct PDFCanvas: ~Copyable {
 
   /// Draws a picture so wide. The JPEG goes into the PDF as it is: nothing is decoded, and of the surface that carries
   /// it only the size counts.
-  func draw(_ logo: MonthStatement.Logo, x: Double, y: Double, width: Double) throws(ReportsError) {
+  func draw(_ logo: MonthStatement.Logo, x: Double, y: Double, width: Double) {
     guard
       let picture = cairo_image_surface_create(CAIRO_FORMAT_RGB24, Int32(logo.width), Int32(logo.height)),
       let copy = malloc(logo.bytes.count)
@@ -151,15 +152,13 @@ struct PDFCanvas: ~Copyable {
     defer { cairo_surface_destroy(picture) }
     memcpy(copy, logo.bytes, logo.bytes.count)
     let bytes = copy.assumingMemoryBound(to: UInt8.self)
-    try check(
-      cairo_surface_set_mime_data(picture, CAIRO_MIME_TYPE_JPEG, bytes, UInt(logo.bytes.count), free, copy))
+    cairo_surface_set_mime_data(picture, CAIRO_MIME_TYPE_JPEG, bytes, UInt(logo.bytes.count), free, copy)
     cairo_save(cairo)
     cairo_translate(cairo, x, y)
     cairo_scale(cairo, width / Double(logo.width), width / Double(logo.width))
     cairo_set_source_surface(cairo, picture, 0, 0)
     cairo_paint(cairo)
     cairo_restore(cairo)
-    try check(cairo_status(cairo))
   }
 
   /// Draws a horizontal line.
@@ -212,24 +211,17 @@ struct PDFCanvas: ~Copyable {
     draw(text, .note, x: x, y: y, width: width, .centre)
   }
 
-  /// Ends the page, and returns the bytes that are ready.
-  func endPage() throws(ReportsError) -> [UInt8] {
-    cairo_show_page(cairo)
-    try check(cairo_status(cairo))
-    return output.take()
-  }
+  /// Ends the page.
+  func endPage() { cairo_show_page(cairo) }
 
-  /// Ends the document, and returns the last bytes.
-  consuming func finish() throws(ReportsError) -> [UInt8] {
+  /// Ends the document, and returns its bytes. Throws where anything could not be drawn: cairo keeps the first fault.
+  consuming func finish() throws(PrintingError) -> [UInt8] {
     cairo_surface_finish(surface)
-    try check(cairo_surface_status(surface))
-    return output.take()
-  }
-
-  private func check(_ status: cairo_status_t) throws(ReportsError) {
-    guard status != CAIRO_STATUS_SUCCESS else { return }
-    let text = cairo_status_to_string(status).map { String(cString: $0) } ?? "error \(status.rawValue)"
-    throw ReportsError(.unwritable, "the PDF could not be made: \(text)")
+    for status in [cairo_status(cairo), cairo_surface_status(surface)] where status != CAIRO_STATUS_SUCCESS {
+      let text = cairo_status_to_string(status).map { String(cString: $0) } ?? "error \(status.rawValue)"
+      throw PrintingError("the PDF could not be made: \(text)")
+    }
+    return output.bytes
   }
 
   private func prepare(_ text: String, _ style: Style, width: Double, _ alignment: Alignment) {
@@ -283,16 +275,11 @@ struct PDFCanvas: ~Copyable {
   }
 }
 
-/// What cairo has written and nobody has taken yet.
+/// What cairo has written.
 private final class PDFOutput {
-  private var bytes: [UInt8] = []
+  private(set) var bytes: [UInt8] = []
 
   func append(_ data: UnsafePointer<UInt8>, _ count: Int) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: data, count: count))
-  }
-
-  func take() -> [UInt8] {
-    defer { bytes.removeAll(keepingCapacity: true) }
-    return bytes
   }
 }

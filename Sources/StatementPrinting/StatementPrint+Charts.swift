@@ -1,31 +1,31 @@
 import Formatting
 import Markup
+import Statements
 
 /// The charts on paper. Each part has a pattern, and what finds room is written on it: they are read without colours.
 extension StatementPrint {
   /// Lays out the charts of what is known.
   func layOutCharts(
-    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas, to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
+  ) {
     let charts = StatementCharts(statement)
     guard charts.days != nil || charts.conditions != nil || charts.usage != nil else { return }
     pages.skip(14)
-    try pages.text(StatementCharts.title, .heading, space: 4, keepingNext: 150, on: canvas, to: sink)
-    if let days = charts.days { try layOut(days, &pages, on: canvas, to: sink) }
+    pages.text(StatementCharts.title, .heading, space: 4, keepingNext: 150, on: canvas)
+    if let days = charts.days { layOut(days, &pages, on: canvas) }
     for chart in [charts.conditions, charts.usage].compactMap(\.self) {
-      try layOut(chart, &pages, on: canvas, to: sink)
+      layOut(chart, &pages, on: canvas)
     }
   }
 
   private func layOut(
-    _ chart: ColumnChart, _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas,
-    to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ chart: ColumnChart, _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
+  ) {
     let (height, left) = (100.0, 34.0)
     let note = canvas.lineHeight(.note)
-    try pages.text(chart.title, .strong, space: 2, keepingNext: height + 3 * note, on: canvas, to: sink)
-    try pages.text(chart.summary, .note, space: 4, keepingNext: height + 2 * note, on: canvas, to: sink)
-    try pages.drawing(height + 2 * note, space: 12, on: canvas, to: sink) { top in
+    pages.text(chart.title, .strong, space: 2, keepingNext: height + 3 * note, on: canvas)
+    pages.text(chart.summary, .note, space: 4, keepingNext: height + 2 * note, on: canvas)
+    pages.drawing(height + 2 * note, space: 12, on: canvas) { top in
       let (x, width) = (Paper.left + left, Paper.textWidth - left)
       let floor = top + note + height
       for (part, value) in [(1.0, chart.top), (0.5, chart.top / 2)] {
@@ -49,13 +49,12 @@ extension StatementPrint {
   }
 
   private func layOut(
-    _ chart: BarChart, _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas,
-    to sink: ([UInt8]) throws -> Void
-  ) throws {
+    _ chart: BarChart, _ pages: inout PrintedPages, on canvas: borrowing PDFCanvas
+  ) {
     let note = canvas.lineHeight(.note)
     let (name, most, high) = (130.0, 230.0, note + 5)
-    try pages.text(chart.title, .strong, space: 2, keepingNext: 4 * high, on: canvas, to: sink)
-    try pages.drawing(note, space: 5, keepingNext: 2 * high, on: canvas, to: sink) { y in
+    pages.text(chart.title, .strong, space: 2, keepingNext: 4 * high, on: canvas)
+    pages.drawing(note, space: 5, keepingNext: 2 * high, on: canvas) { y in
       var x = Paper.left + name + 8
       for part in chart.parts {
         canvas.box(part.fill, x: x, y: y, width: 18, height: note)
@@ -65,7 +64,7 @@ extension StatementPrint {
     }
     for bar in chart.bars {
       let height = bar.line.isEmpty ? high : high + note + 1
-      try pages.drawing(height, space: 4, on: canvas, to: sink) { y in
+      pages.drawing(height, space: 4, on: canvas) { y in
         let start = Paper.left + name + 8
         canvas.draw(
           printable(bar.name, limit: 26), .note, x: Paper.left, y: y + 2, width: name, .right)

@@ -6,7 +6,7 @@ public import Markup
 ///
 /// It is a value that is read in one snapshot; a writer of each format makes a document of it. Nothing in it is
 /// calculated here.
-public struct MonthStatement: Sendable, Equatable {
+public struct MonthStatement: Sendable, Equatable, Codable {
   /// The number under which it is filed; nil for a draft.
   public var number: String?
   /// Who is billed.
@@ -58,9 +58,9 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// Who is billed.
-  public struct Holder: Sendable, Equatable {
+  public struct Holder: Sendable, Equatable, Codable {
     /// The two kinds of holders.
-    public enum Kind: String, Sendable {
+    public enum Kind: String, Sendable, Codable {
       /// A clinic, for all of its users.
       case clinic
       /// One user.
@@ -91,7 +91,7 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// In whose name documents are made.
-  public struct Brand: Sendable, Equatable {
+  public struct Brand: Sendable, Equatable, Codable {
     /// As people read it.
     public var name: String
     /// The colour of titles and bars; nil for the usual one.
@@ -105,7 +105,7 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// A picture above a statement. Nothing here decodes it: each document holds it as it is.
-  public struct Logo: Sendable, Equatable {
+  public struct Logo: Sendable, Equatable, Codable {
     /// A JPEG.
     public var bytes: [UInt8]
     /// In pixels.
@@ -119,7 +119,7 @@ public struct MonthStatement: Sendable, Equatable {
     }
 
     /// Its size within a box, in the box's measure, in its own proportions; never beyond twice its pixels.
-    func size(within box: (width: Double, height: Double)) -> (width: Double, height: Double) {
+    package func size(within box: (width: Double, height: Double)) -> (width: Double, height: Double) {
       let (wide, high) = (Double(width), Double(height))
       let scale = min(box.width / wide, box.height / high, 2)
       return (wide * scale, high * scale)
@@ -127,7 +127,7 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// The sums over lines and adjustments.
-  public struct Total: Sendable, Equatable {
+  public struct Total: Sendable, Equatable, Codable {
     /// Billable units.
     public var units: Int64
     /// Units beyond the limits.
@@ -144,7 +144,7 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// A day of the month.
-  public struct Day: Sendable, Equatable {
+  public struct Day: Sendable, Equatable, Codable {
     /// The date.
     public var date: CivilDate
     /// How many analyses ended on it.
@@ -158,7 +158,7 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// How often a condition was found, in each band of confidence.
-  public struct Condition: Sendable, Equatable {
+  public struct Condition: Sendable, Equatable, Codable {
     /// The name for people.
     public var name: String
     /// The surer the endpoint was, the further to the right the band.
@@ -175,7 +175,7 @@ public struct MonthStatement: Sendable, Equatable {
   }
 
   /// What the users of one plan used of their limits.
-  public struct PlanUsage: Sendable, Equatable {
+  public struct PlanUsage: Sendable, Equatable, Codable {
     /// The plan's name for people.
     public var plan: String
     /// The limits of its users together; nil where there is none.
@@ -195,4 +195,12 @@ public struct MonthStatement: Sendable, Equatable {
       self.over = over
     }
   }
+}
+
+/// Whether a month's usage may still change.
+public enum ReportState: String, Sendable, Codable {
+  /// The month is running, or its time of grace is not over, or nobody has closed it since.
+  case draft
+  /// The month's usage is stored as a statement and comes out the same for ever.
+  case closed
 }
