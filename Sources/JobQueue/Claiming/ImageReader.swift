@@ -48,8 +48,8 @@ public enum ImageReader {
   }
 
   private static let functionOfClaim = SQLFunction(
-    "images_of_claim", 6, "o_image_period", "o_image", "o_bytes", "o_sha256", "o_encrypted_by", "o_wrapped_key",
-    "o_user_sha256", "o_user")
+    "images_of_claim", 6, "o_image_period", "o_image", "o_bytes", "o_sha256", "o_encrypted_by",
+    "o_wrapped_key", "o_user_sha256", "o_user")
 
   /// Asks for the images of the first jobs that a claim takes, to be sent behind the claim in the same write. Of the
   /// images that are not answered nothing is known: they are read as others are.

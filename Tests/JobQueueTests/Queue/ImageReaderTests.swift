@@ -47,7 +47,8 @@ struct ImageReaderTests {
       let all = [Lane(.throat, .urgent), lane].map { LaneClaim(lane: $0, from: 0, limit: 4) }
       func images(_ count: Int, _ bytes: Int, lease: Int64 = 500) -> Statement<[ImageKey: StoredImage]> {
         ImageReader.ofClaim(
-          by: queue.statements.worker, shard: 0, firstLease: lease, leases: all.count, images: count, bytes: bytes)
+          by: queue.statements.worker, shard: 0, firstLease: lease, leases: all.count, images: count,
+          bytes: bytes)
       }
       let claim = queue.statements.claim(
         firstLease: 500, lanes: all, count: 4, leaseDuration: .seconds(600))

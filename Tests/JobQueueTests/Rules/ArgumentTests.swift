@@ -259,9 +259,12 @@ struct ArgumentTests {
   @Test(
     "is a transaction that keeps an old snapshot: what relies on seeing what others have done refuses it",
     arguments: calls.filter {
-      !["heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "images_of_claim", "audit_list", "preview_closing"]
-        .contains(
-          $0.function)
+      ![
+        "heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "images_of_claim", "audit_list",
+        "preview_closing",
+      ]
+      .contains(
+        $0.function)
     })
   func oldSnapshot(_ call: Call) async throws {
     try await withCheckedQueue { queue in

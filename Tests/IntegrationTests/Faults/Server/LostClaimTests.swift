@@ -77,7 +77,7 @@ struct LostClaimTests {
     }
   }
 
-  @Test("the worker that lost it may claim them itself: what it brings for the lost lease is not stored for the new one")
+  @Test("its own worker may claim them: what that brings for the lost lease is not stored for the new one")
   func ownAgain() async throws {
     try await with { cluster, queue in
       try await queue.submit(2)
@@ -92,7 +92,7 @@ struct LostClaimTests {
     }
   }
 
-  @Test("but not one of a connection's first seconds, nor of a quarantined job: what brings the server down is found out")
+  @Test("but for one of a connection's first seconds or of a quarantined job: those it has written")
   func durable() async throws {
     try await with { cluster, queue in
       try await queue.submit(1)

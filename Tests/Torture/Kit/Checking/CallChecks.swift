@@ -93,7 +93,8 @@ struct CallChecks {
 
   private var tooManyLost: [String] {
     lost > crashes.held
-      ? ["\(lost) calls are of no attempt; in \(crashes.count) crashes workers held \(crashes.held) jobs"] : []
+      ? ["\(lost) calls are of no attempt; in \(crashes.count) crashes workers held \(crashes.held) jobs"]
+      : []
   }
 
   /// Attempts with a call. From twenty lines on, a line may stand for many of them.
