@@ -114,6 +114,8 @@ struct Rig: Sendable {
     _ = try await first.query("CREATE DATABASE \(database)")
     await first.close()
     _ = try await Migrator(owner).migrate()
+    // Every connection is taken for an old one, whose claims wait for no disk: here none lives for long.
+    _ = try await owner.query("ALTER DATABASE \(database) SET analysis.first_claim = '0'")
     // As `roles setup` makes them, with the time limits of their roles.
     let directory = LoginDirectory(owner)
     try await directory.make(try await directory.statements(for: logins, prefix: "analysis"))
