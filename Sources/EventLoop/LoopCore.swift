@@ -195,12 +195,16 @@ final class LoopCore: Sendable {
 
   // MARK: The thread
 
-  /// Runs until `stop`. Order of a round: descriptors, timers, then all work that has arrived, and at its end epoll hears
-  /// what has changed.
+  /// How often in a row work is done that work has brought about, before descriptors and timers have their turn again.
+  private static let generations = 8
+
+  /// Runs until `stop`. Order of a round: descriptors, timers, then all work that has arrived and what that brings
+  /// about, and at its end epoll hears what has changed.
   func run() {
     threadIdentity.store(UInt(pthread_self()), ordering: .relaxed)
     var events = [epoll_event](repeating: epoll_event(), count: 256)
     var batch: [Work] = []
+    var generation = 0
     while true {
       let more = inbox.withLock { inbox in
         swap(&batch, &inbox.work)
@@ -211,6 +215,10 @@ final class LoopCore: Sendable {
       let hasWork = !batch.isEmpty
       perform(batch)
       batch.removeAll(keepingCapacity: true)
+      generation = hasWork ? generation + 1 : Self.generations
+      // A task's way from one actor to another is work each time: to ask the system between would cost more.
+      if generation < Self.generations { continue }
+      generation = 0
       tellChanges()
       poll(&events, timeout: hasWork ? 0 : timeUntilNextTimer())
       fireTimers()

@@ -96,27 +96,27 @@ struct WorkerRun {
       return .calls
     }
     group.addTask {
-      await loops.store()
+      await pipeline.run { await loops.store() }
       return .store
     }
     group.addTask {
-      await loops.claim()
+      await pipeline.run { await loops.claim() }
       return .other
     }
     for _ in 0..<WorkerDatabases.imageConnections {
       group.addTask {
-        await loops.readImages()
+        await pipeline.run { await loops.readImages() }
         return .other
       }
     }
     let leases = LeaseRenewer(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
     group.addTask {
-      await leases.run()
+      await pipeline.run { await leases.run() }
       return .other
     }
     let housekeeping = Housekeeping(worker: worker, pipeline: pipeline, databases: databases, shards: shards)
     group.addTask {
-      await housekeeping.run()
+      await pipeline.run { await housekeeping.run() }
       return .other
     }
     let operators = operators
@@ -143,7 +143,7 @@ struct WorkerRun {
     }
     if worker.configuration.listens {
       group.addTask {
-        await WakeUpListener(worker: worker, pipeline: pipeline).run()
+        await pipeline.run { await WakeUpListener(worker: worker, pipeline: pipeline).run() }
         return .other
       }
     }
@@ -154,10 +154,12 @@ struct WorkerRun {
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<worker.configuration.concurrency {
         group.addTask {
-          await CallTask(
-            pipeline: pipeline, opener: opener, deadline: worker.configuration.callDeadline,
-            failpoints: worker.failpoints
-          ).run()
+          await pipeline.run {
+            await CallTask(
+              pipeline: pipeline, opener: opener, deadline: worker.configuration.callDeadline,
+              failpoints: worker.failpoints
+            ).run()
+          }
           return true
         }
       }

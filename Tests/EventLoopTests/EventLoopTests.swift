@@ -80,7 +80,8 @@ struct EventLoopTests {
       await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
         loop.execute {
           for interest in interests { try? loop.update(near, interest) }
-          loop.execute { loop.execute { done.resume() } }
+          // A timer is looked at after the descriptors.
+          _ = loop.schedule(after: .zero) { _ = loop.schedule(after: .zero) { done.resume() } }
         }
       }
     }
@@ -107,6 +108,40 @@ struct EventLoopTests {
     close(far)
   }
 
+  @Test("does work that brings about more work for ever, and has its descriptors and timers take their turns")
+  func endlessWork() async throws {
+    final class Chain: Sendable {
+      let ends = Atomic(false)
+      func go(on loop: EventLoop) {
+        guard !ends.load(ordering: .relaxed) else { return }
+        loop.execute { self.go(on: loop) }
+      }
+    }
+    let loop = try EventLoop()
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let (reader, writer) = (ends[0], ends[1])
+    let chain = Chain()
+    chain.go(on: loop)
+    let readiness = await withCheckedContinuation { (done: CheckedContinuation<Readiness, Never>) in
+      loop.execute {
+        try? loop.watch(reader, .read) { readiness in
+          loop.unwatch(reader)
+          done.resume(returning: readiness)
+        }
+        _ = loop.schedule(after: .milliseconds(1)) {
+          var byte: UInt8 = 7
+          _ = write(writer, &byte, 1)
+        }
+      }
+    }
+    #expect(readiness == .read)
+    chain.ends.store(true, ordering: .relaxed)
+    loop.shutdown()
+    close(reader)
+    close(writer)
+  }
+
   @Test(
     "hears of what its owner has opened by the number of a descriptor that was closed while it was watched")
   func reopened() async throws {
@@ -126,11 +161,9 @@ struct EventLoopTests {
         _ = dup2(other, number)
         try? loop.update(number, .read)
         // In a later round, when the loop has nothing else to hear.
-        loop.execute {
-          loop.execute {
-            var byte: UInt8 = 7
-            _ = write(far, &byte, 1)
-          }
+        _ = loop.schedule(after: .zero) {
+          var byte: UInt8 = 7
+          _ = write(far, &byte, 1)
         }
       }
     }

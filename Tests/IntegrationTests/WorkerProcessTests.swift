@@ -44,6 +44,19 @@ struct WorkerProcessTests {
     #expect(ended.code == 64, "\(ended.messages)")
   }
 
+  @Test("reads images by themselves beside the schema before, which answers none with a claim")
+  func schemaBefore() async throws {
+    try await Installation.with(jobs: 6) { installation in
+      try await installation.queue.execute(
+        "DROP FUNCTION analysis.images_of_claim(smallint, bytea, bigint, int, int, int)")
+      let worker = try installation.worker(["--drain"])
+      let ended = await worker.ended()
+      #expect(ended.code == 0, "\(ended.messages)")
+      #expect(try installation.lastWords(of: ended)["completed"] == 6)
+      try await installation.expectEachEnded()
+    }
+  }
+
   @Test("that ends in order is listed as ended")
   func retires() async throws {
     try await withQueue { queue async throws in

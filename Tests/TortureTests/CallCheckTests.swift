@@ -16,7 +16,7 @@ struct CallCheckTests {
   func tooManyCalls() {
     var planted = Planted()
     planted.call(JobID(3))
-    #expect(planted.broken == ["I8 calls"])
+    #expect(planted.broken == ["I8 calls", "I8 lost"])
     #expect(
       planted.callChecks.findings().first { !$0.holds }?.broken == [
         "job 3 was called for 2 times in 1 attempts"
@@ -41,9 +41,24 @@ struct CallCheckTests {
       planted.call(JobID(3), status: 503, "503")
       if number < 20 { planted.failed(JobID(3), "overload") }
     }
-    #expect(planted.broken == ["I8 calls"])
+    #expect(planted.broken == ["I8 calls", "I8 lost"])
     planted.failed(JobID(3), "overload", calls: 6)
     #expect(planted.broken.isEmpty)
+  }
+
+  @Test("allows one call more for each crash of the server, and no more than workers held")
+  func lostClaims() {
+    var planted = Planted()
+    planted.crashes = ServerCrashes(count: 2, held: 3)
+    planted.call(JobID(3))
+    planted.call(JobID(3))
+    planted.call(JobID(4))
+    #expect(planted.broken.isEmpty)
+    #expect(planted.callChecks.counts.lost == 3)
+    planted.call(JobID(5))
+    #expect(planted.broken == ["I8 lost"])
+    planted.call(JobID(3))
+    #expect(planted.broken == ["I8 calls", "I8 lost"])
   }
 
   @Test("allows no call for an attempt that tells of none")
@@ -51,7 +66,7 @@ struct CallCheckTests {
     var planted = Planted()
     planted.failed(JobID(3), "expired", calls: 0)
     planted.call(JobID(3), status: 500, "500")
-    #expect(planted.broken == ["I8 calls"])
+    #expect(planted.broken == ["I8 calls", "I8 lost"])
   }
 
   @Test("leaves calls aside of which only the token was refused")
@@ -69,7 +84,7 @@ struct CallCheckTests {
     planted.call(JobID(30))
     #expect(planted.broken.isEmpty)
     planted.call(JobID(30))
-    #expect(planted.broken == ["I8 calls"])
+    #expect(planted.broken == ["I8 calls", "I8 lost"])
   }
 
   @Test("names a result for which the endpoint answered no analysis")

@@ -7,6 +7,7 @@ struct Planted {
   var records: [SubmitRecord] = []
   var facts = DatabaseFacts()
   var calls: [EndpointCall] = []
+  var crashes = ServerCrashes()
 
   /// Ten jobs that were acknowledged, called for once and analysed.
   init() {
@@ -34,7 +35,7 @@ struct Planted {
   }
 
   var submits: SubmitChecks { SubmitChecks(records: records, jobs: facts.jobs) }
-  var callChecks: CallChecks { CallChecks(facts: facts, calls: calls) }
+  var callChecks: CallChecks { CallChecks(facts: facts, calls: calls, crashes: crashes) }
 
   /// The rules that are broken.
   var broken: [String] {

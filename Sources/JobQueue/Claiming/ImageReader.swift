@@ -47,6 +47,36 @@ public enum ImageReader {
     return missing
   }
 
+  private static let functionOfClaim = SQLFunction(
+    "images_of_claim", 6, "o_image_period", "o_image", "o_bytes", "o_sha256", "o_encrypted_by",
+    "o_wrapped_key", "o_user_sha256", "o_user")
+
+  /// Asks for the images of the first jobs that a claim takes, to be sent behind the claim in the same write. Of the
+  /// images that are not answered nothing is known: they are read as others are.
+  ///
+  /// - Parameters:
+  ///   - firstLease: what the claim was given for its first lease.
+  ///   - leases: how many numbers it was given.
+  ///   - images: how many images at most, in `bytes` together.
+  public static func ofClaim(
+    by worker: WorkerIdentity, shard: Int16, firstLease: Int64, leases: Int, images: Int, bytes: Int
+  ) -> Statement<[ImageKey: StoredImage]> {
+    Statement(
+      functionOfClaim,
+      [
+        .int16(shard), worker.parameter, .int64(firstLease), .int32(Int32(clamping: leases)),
+        .int32(Int32(clamping: images)), .int32(Int32(clamping: bytes)),
+      ], while: "reading the images of a claim"
+    ) { rows in
+      var found: [ImageKey: StoredImage] = [:]
+      for row in rows {
+        let key = ImageKey(period: try row.period("o_image_period"), id: try row.int64("o_image"))
+        found[key] = try image(of: row)
+      }
+      return found
+    }
+  }
+
   private static func image(of row: Row) throws -> StoredImage {
     StoredImage(
       bytes: try row.blob("o_bytes"), sha256: try row.bytes("o_sha256"),

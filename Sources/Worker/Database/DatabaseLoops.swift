@@ -37,11 +37,11 @@ struct DatabaseLoops {
         continue
       }
       do throws(JobQueueError) {
-        let leases = try await claim(request)
-        await pipeline.claimed(leases, by: request)
+        let answer = try await claim(request)
+        await pipeline.claimed(answer, by: request)
         retries.succeeded(shard: request.shard)
-        guard !leases.isEmpty else { continue }
-        await failpoints.pass(.afterClaim, leases.flatMap(\.jobs).map(\.id))
+        guard !answer.leases.isEmpty else { continue }
+        await failpoints.pass(.afterClaim, answer.leases.flatMap(\.jobs).map(\.id))
       } catch {
         await pipeline.claimFailed(request, error)
         guard await retries.pause(after: error, shard: request.shard) else { return }
@@ -49,16 +49,48 @@ struct DatabaseLoops {
     }
   }
 
-  private func claim(_ request: Pipeline.ClaimRequest) async throws(JobQueueError) -> [ClaimedLease] {
+  private func claim(
+    _ request: Pipeline.ClaimRequest
+  ) async throws(JobQueueError) -> Pipeline.ClaimAnswer {
     try await failpoints.tryToPass(.beforeClaim)
     let began = EventLoop.now
-    let leases = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
-      try await request.statement.run(on: databases.control, deadline: deadline)
+    let answer = try await failpoints.during(.claimSent) { () async throws(JobQueueError) in
+      guard let images = request.images else {
+        return Pipeline.ClaimAnswer(
+          leases: try await request.statement.run(on: databases.control, deadline: deadline))
+      }
+      return try await claim(request, with: images)
     }
     worker.meters.claimDuration.observe(EventLoop.now - began)
-    guard !leases.isEmpty else { return [] }
-    try await failpoints.tryToPass(.claimAnswered, leases.flatMap(\.jobs).map(\.id))
-    return leases
+    guard !answer.leases.isEmpty else { return answer }
+    try await failpoints.tryToPass(.claimAnswered, answer.leases.flatMap(\.jobs).map(\.id))
+    return answer
+  }
+
+  /// Claims and asks for the first images in one write. What is wrong with the images is told when they are read by
+  /// themselves, as those are that did not come.
+  private func claim(
+    _ request: Pipeline.ClaimRequest, with images: Statement<[ImageKey: StoredImage]>
+  ) async throws(JobQueueError) -> Pipeline.ClaimAnswer {
+    let results: [Result<Rows, PostgreSQLError>]
+    do {
+      results = try await databases.control.pipeline(
+        [request.statement.sql, images.sql], deadline: deadline)
+    } catch {
+      throw JobQueueError(error, while: "claiming jobs")
+    }
+    var answer = Pipeline.ClaimAnswer(leases: try request.statement.decode(results[0]))
+    let jobs = answer.leases.flatMap(\.jobs)
+    do throws(JobQueueError) {
+      let found = try images.decode(results[1])
+      for key in found.keys {
+        try await failpoints.tryToPass(.afterImageRead, jobs.filter { $0.image == key }.map(\.id))
+      }
+      answer.images = found
+    } catch {
+      if [.schemaMissing, .permission].contains(error.code) { await pipeline.imagesOfClaimAreMissing() }
+    }
+    return answer
   }
 
   /// Looks up what became of claims whose answer was lost. A failure is no matter: the next claim tells of it,

@@ -16,7 +16,20 @@ extension Pipeline {
     let lanes: [LaneClaim]
     let firstLease: Int64
     let statement: Statement<[ClaimedLease]>
+    /// What is sent behind the claim for the images of its first jobs; nil where they are read by themselves.
+    let images: Statement<[ImageKey: StoredImage]>?
   }
+
+  /// What a claim brought.
+  struct ClaimAnswer {
+    var leases: [ClaimedLease] = []
+    /// Images of its jobs that came with it.
+    var images: [ImageKey: StoredImage] = [:]
+  }
+
+  /// How many images come with a claim at most, and how many bytes: a few photos, which keep the connection of the
+  /// claims for a moment. More are read faster by two connections, beside the calls of those that are here.
+  private static let imagesOfClaim = (count: 4, bytes: 1 << 20)
 
   /// A claim whose answer was lost, to be looked up.
   struct LostClaim {
@@ -64,9 +77,23 @@ extension Pipeline {
       let statement = queue.statements.claim(
         firstLease: firstLease, lanes: lanes, count: count, leaseDuration: configuration.leaseDuration)
       return ClaimRequest(
-        shard: shard, gate: gate, count: count, lanes: lanes, firstLease: firstLease, statement: statement)
+        shard: shard, gate: gate, count: count, lanes: lanes, firstLease: firstLease, statement: statement,
+        images: imagesOfClaim(firstLease, lanes.count, queue.statements, gate))
     }
     return nil
+  }
+
+  /// Asks for images where a claimed job would be called for at once: the round trip is then all that its call waits
+  /// for. In a busy worker claims run ahead of the calls, and it is better that images stream.
+  private func imagesOfClaim(
+    _ firstLease: Int64, _ leases: Int, _ statements: WorkerStatements, _ gate: Int
+  ) -> Statement<[ImageKey: StoredImage]>? {
+    let bytes = EndpointShares(total: configuration.imageBytes, endpoints: gates.count)
+      .allowance(of: gate) { gates[$0].imageBytes }
+    guard hasImagesOfClaim, waiting == 0, idleSlots.count > inFlight, bytes > 0 else { return nil }
+    return ImageReader.ofClaim(
+      by: statements.worker, shard: statements.shard, firstLease: firstLease, leases: leases,
+      images: Self.imagesOfClaim.count, bytes: min(bytes, Self.imagesOfClaim.bytes))
   }
 
   /// Jobs whose type is paused count too.
@@ -74,8 +101,12 @@ extension Pipeline {
     shards[shard]?.claims.contains { !$0.isIdle(quarantineInFlight: holdsQuarantined) } ?? false
   }
 
+  /// The schema is of the version before.
+  func imagesOfClaimAreMissing() { hasImagesOfClaim = false }
+
   /// Takes in what a claim brought.
-  func claimed(_ claimed: [ClaimedLease], by request: ClaimRequest) {
+  func claimed(_ answer: ClaimAnswer, by request: ClaimRequest) {
+    let claimed = answer.leases
     isClaiming = false
     shards[request.shard]?.claims[request.gate].claimed(
       claimed, for: request.lanes, count: request.count, now: EventLoop.now)
@@ -85,6 +116,7 @@ extension Pipeline {
       meters.claimed.add(lease.jobs.count)
       for job in lease.jobs { take(job) }
     }
+    if !answer.images.isEmpty { takeImages(answer.images, of: request.shard) }
     meters.waiting.set(waiting)
     if !toRead.isEmpty { readBell.ring() }
   }

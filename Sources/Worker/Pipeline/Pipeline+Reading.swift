@@ -26,8 +26,7 @@ extension Pipeline {
       if jobs.count < Self.imagesPerRead, shard ?? shardOf(job) == shardOf(job), !blocked.contains(gate) {
         if mayHold(job, gate) {
           shard = shardOf(job)
-          gates[gate].imageBytes += job.imageBytes
-          gates[gate].reading += 1
+          hold(job, gate)
           jobs.append(job)
           continue
         }
@@ -40,6 +39,30 @@ extension Pipeline {
     toRead = rest
     if !toRead.isEmpty { readBell.ring() }
     return ReadRequest(shard: shard, jobs: jobs)
+  }
+
+  /// Images came with the claim of their jobs.
+  func takeImages(_ images: [ImageKey: StoredImage], of shard: Int16) {
+    var rest: [ClaimedJob] = []
+    var here: [(job: ClaimedJob, image: StoredImage)] = []
+    for job in toRead {
+      if job.shard == shard, let image = images[job.image], let gate = gateOfKind[job.kind],
+        mayHold(job, gate)
+      {
+        hold(job, gate)
+        here.append((job, image))
+      } else {
+        rest.append(job)
+      }
+    }
+    toRead = rest
+    for (job, image) in here { received(image, for: [job]) }
+  }
+
+  /// A job's image is on its way.
+  private func hold(_ job: ClaimedJob, _ gate: Int) {
+    gates[gate].imageBytes += job.imageBytes
+    gates[gate].reading += 1
   }
 
   /// Whether a job's image may be had beside those that are held. One image of each endpoint may always be

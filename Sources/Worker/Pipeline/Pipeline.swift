@@ -68,6 +68,8 @@ actor Pipeline {
   var shardsHeardIn: Set<Int16> = []
   /// Whether a claim is under way, whose jobs are not counted yet.
   var isClaiming = false
+  /// Whether the database can answer images with a claim, as far as is known.
+  var hasImagesOfClaim = true
   /// Claims of which it is not known whether they were carried out.
   var lostClaims: [LostClaim] = []
 
@@ -148,6 +150,11 @@ actor Pipeline {
   }
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+  /// Runs a loop in the isolation of the pipeline. The pools and connections are on the same executor: what a task of
+  /// no isolation asks of one of them goes through the event loop's inbox, there and back, and of such ways there
+  /// were twenty before a job's request.
+  func run(_ body: @Sendable () async -> Void) async { await body() }
 
   // MARK: How much there is
 

@@ -209,6 +209,10 @@ extension SQLAttack {
       "SELECT * FROM analysis.images_of_jobs(0::smallint, sha256('7'), {month}::smallint, '{700}', '{1}')",
       .refused("42501")),
     SQLAttack(
+      .submitter, "reads the pictures of a worker's claim",
+      "SELECT * FROM analysis.images_of_claim(0::smallint, sha256('7'), 700, 1, 4, 1000000)",
+      .refused("42501")),
+    SQLAttack(
       .submitter, "reads the causes of failures",
       "SELECT * FROM analysis.job_death(0::smallint, {dead-south})",
       .refused("42501")),

@@ -70,6 +70,19 @@ extension SQLAttack {
       "SELECT o_image FROM analysis.images_of_jobs(0::smallint, sha256('mine'), {month}::smallint, '{{lease}}', ARRAY[{running-south}]::bigint[])",
       .refused("40001")),
     SQLAttack(
+      .worker, "reads the pictures of another's claim with a secret of its own",
+      "SELECT o_image FROM analysis.images_of_claim(0::smallint, sha256('mine'), {lease}, 4, 4, 1000000)",
+      .nothing),
+    SQLAttack(
+      .worker,
+      "reads the pictures of another's claim with the secret of the worker that made it, which another login has",
+      "SELECT o_image FROM analysis.images_of_claim(0::smallint, sha256('7'), {lease}, 4, 4, 1000000)",
+      .nothing),
+    SQLAttack(
+      .worker, "reads the pictures of more leases than a claim has",
+      "SELECT o_image FROM analysis.images_of_claim(0::smallint, sha256('mine'), 0, 2147483647, 4, 1000000)",
+      .refused("22023")),
+    SQLAttack(
       .worker,
       "completes another worker's jobs with the secret of the worker that holds the lease, which another login has",
       """

@@ -38,6 +38,41 @@ struct ImageReaderTests {
     }
   }
 
+  @Test("has the images of a claim's first jobs come behind it in one write, up to a number and a size")
+  func ofClaim() async throws {
+    try await withQueue { queue async throws in
+      try await queue.addUser("clinic")
+      _ = try await queue.submit(5)
+      let lane = Lane(.throat, .normal)
+      let all = [Lane(.throat, .urgent), lane].map { LaneClaim(lane: $0, from: 0, limit: 4) }
+      func images(_ count: Int, _ bytes: Int, lease: Int64 = 500) -> Statement<[ImageKey: StoredImage]> {
+        ImageReader.ofClaim(
+          by: queue.statements.worker, shard: 0, firstLease: lease, leases: all.count, images: count,
+          bytes: bytes)
+      }
+      let claim = queue.statements.claim(
+        firstLease: 500, lanes: all, count: 4, leaseDuration: .seconds(600))
+      let results = try await queue.pool.pipeline([claim.sql, images(3, 1 << 20).sql])
+      let jobs = try claim.decode(results[0]).flatMap(\.jobs)
+      let came = try images(3, 1 << 20).decode(results[1])
+      #expect(jobs.map(\.lease) == [501, 501, 501, 501])
+      #expect(Set(came.keys) == Set(jobs.prefix(3).map(\.image)))
+      for (number, job) in jobs.prefix(3).enumerated() {
+        let bytes = came[job.image]?.bytes.withUnsafeBytes { Array($0) }
+        #expect(bytes == QueueFixture.bytes(number + 1))
+      }
+      let sizes = jobs.map(\.imageBytes)
+      #expect(try await images(4, sizes[0] + sizes[1]).run(on: queue.pool).count == 2)
+      #expect(try await images(4, sizes[0] - 1).run(on: queue.pool).isEmpty)
+      #expect(try await images(0, 1 << 20).run(on: queue.pool).isEmpty)
+      // A claim that took nothing, and one of somebody else.
+      #expect(try await images(4, 1 << 20, lease: 700).run(on: queue.pool).isEmpty)
+      let other = try await queue.claim(worker: 2, lease: 800)
+      #expect(other.count == 1)
+      #expect(try await images(4, 1 << 20, lease: 800).run(on: queue.pool).isEmpty)
+    }
+  }
+
   @Test("takes no image for gone where the lease is lost, or the server is not the primary any more")
   func unknown() async throws {
     try await withQueue { queue async throws in

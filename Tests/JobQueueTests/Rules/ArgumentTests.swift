@@ -151,6 +151,12 @@ struct ArgumentTests {
       hostile: [
         0: noShard, 1: noWorker, 2: noShard, 3: ["NULL::bigint[]"], 4: ["NULL::bigint[]"],
       ]),
+    Call(
+      function: "images_of_claim", arguments: [shard, worker, "100", "4", "4", "1000000"],
+      hostile: [
+        0: noShard, 1: noWorker, 2: ["NULL::bigint", "-1", "9223372036854775807"],
+        3: ["NULL::int", "-1", "101"], 4: ["NULL::int", "-1", "1001"], 5: ["NULL::int", "-1"],
+      ]),
     Call(function: "purge_images", arguments: purge, hostile: purging),
     Call(function: "purge_results", arguments: purge, hostile: purging),
     Call(
@@ -253,9 +259,12 @@ struct ArgumentTests {
   @Test(
     "is a transaction that keeps an old snapshot: what relies on seeing what others have done refuses it",
     arguments: calls.filter {
-      !["heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "audit_list", "preview_closing"]
-        .contains(
-          $0.function)
+      ![
+        "heartbeat", "record_report", "tick", "take_turn", "images_of_jobs", "images_of_claim", "audit_list",
+        "preview_closing",
+      ]
+      .contains(
+        $0.function)
     })
   func oldSnapshot(_ call: Call) async throws {
     try await withCheckedQueue { queue in

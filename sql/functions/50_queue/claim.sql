@@ -38,6 +38,13 @@ END $$;
 -- dropped, for 50 ms at most, so that every claim is short and what it dropped stays dropped. A lane in
 -- which that happened has one row more, without a job: from which virtual time on to look the next time.
 -- It is not to be taken for empty.
+--
+-- The commit waits for no disk. If the server crashes before the log is written, which takes it less than a
+-- second, the claim is lost: its jobs are in the queue, whoever took them stores nothing since the lease is
+-- not there, and they are called for again. No other lease is taken for it, since workers draw the numbers.
+-- What ends a job, and each heartbeat, waits for the log with the claim in it. Two claims wait too, since a
+-- job that makes the server crash has to be found out: that of a quarantined job, and each of the first
+-- seconds of a connection, as all are after a crash.
 CREATE OR REPLACE FUNCTION analysis.claim(
   p_shard smallint, p_worker bytea, p_lease bigint, p_lanes smallint[], p_from bigint[], p_limits int[],
   p_n int, p_lease_ms int)
@@ -56,6 +63,10 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   v_deadline timestamptz := v_now + p_lease_ms * interval '1 millisecond';
   v_until timestamptz := v_now + interval '50 milliseconds';
+  -- When the connection made its first claim. A setting, since a server process knows the age of its
+  -- connection only by a look at all processes. Without it, a claim is as the first.
+  v_first float8 := nullif(current_setting('analysis.first_claim', true), '');
+  v_is_durable boolean := (extract(epoch FROM v_now) >= v_first + 5) IS NOT TRUE;
   v_worker bigint := analysis.worker_number(p_worker);
   v_left int := p_n;
   v_from bigint[] := p_from;           -- where each lane's scan begins; NULL: there is nothing in it
@@ -167,8 +178,17 @@ BEGIN
       RETURN NEXT;
     END IF;
     v_left := v_left - v_found;
+    v_is_durable := v_is_durable OR v_found > 0 AND analysis.is_quarantine(p_lanes[i]);
     EXIT WHEN v_left <= 0;
   END LOOP;
+
+  -- 6. Whether the commit waits.
+  IF v_first IS NULL OR v_first > extract(epoch FROM v_now) THEN
+    PERFORM set_config('analysis.first_claim', extract(epoch FROM v_now)::text, false);
+  END IF;
+  IF NOT v_is_durable AND v_left < p_n THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
 END $$;
 COMMENT ON FUNCTION analysis.claim IS
   'Takes waiting jobs of some lanes for a worker, under one lease a lane.';

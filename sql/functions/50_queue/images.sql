@@ -1,13 +1,47 @@
 -- The images as workers read them, which keys they are encrypted under, and changing those. The keys
 -- themselves are nowhere in the database.
 
+-- Of the images of one month: those of jobs in a worker's leases, each once. It is inlined, so it has no
+-- settings of its own. The bytes are fetched as each row is sent. Images and users are reached in the order
+-- of their keys: of two keys that begin alike, a plan that was made while the table was empty would take
+-- any, and go through the table for each.
+CREATE OR REPLACE FUNCTION analysis.leased_images(
+  p_shard smallint, p_worker bigint, p_period smallint, p_leases bigint[], p_jobs bigint[])
+RETURNS TABLE (
+  image_id bigint, bytes bytea, sha256 bytea, encrypted_by bigint, wrapped_key bytea, user_sha256 bytea,
+  user_id bigint)
+LANGUAGE sql STABLE AS $$
+  SELECT k.id, k.bytes, k.sha256, k.encrypted_by, k.wrapped_key, coalesce(k.user_sha256, a.user_sha256),
+    k.user_id
+  FROM (
+    SELECT DISTINCT j.image_id
+    FROM (
+      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
+      CROSS JOIN LATERAL (
+        SELECT k.job_ids, k.periods FROM analysis.lease k
+        WHERE k.shard = p_shard AND k.id = h.id AND k.worker_id = p_worker OFFSET 0) b) u
+    CROSS JOIN LATERAL (
+      SELECT w.image_id FROM analysis.job w
+      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id
+        AND w.image_period = p_period OFFSET 0) j
+    WHERE u.job_id = ANY (p_jobs)) g
+  CROSS JOIN LATERAL (
+    SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id, i.user_sha256
+    FROM analysis.image i
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id >= g.image_id
+    ORDER BY i.shard, i.period, i.id LIMIT 1) k
+  LEFT JOIN LATERAL (
+    SELECT c.user_id, sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
+    WHERE k.encrypted_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
+    ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
+  WHERE k.id = g.image_id
+$$;
+
 -- The images of one month of jobs that a worker has under a lease, each once: with its hash, of which the
 -- jobs have the beginning, the user's number, which the jobs have too, and of an encrypted one under which
 -- key it is, its own key under that one, and the hash of the user's reference, to which it is bound. No
 -- row: there is no such image. That is final for a job, so it is said only where the leases are known: not
--- by a server that was the primary once, and not of a lease that is lost. The bytes are fetched as each row
--- is sent. Images and users are reached in the order of their keys: of two keys that begin alike, a plan
--- that was made while the table was empty would take any, and go through the table for each.
+-- by a server that was the primary once, and not of a lease that is lost.
 CREATE OR REPLACE FUNCTION analysis.images_of_jobs(
   p_shard smallint, p_worker bytea, p_period smallint, p_leases bigint[], p_jobs bigint[])
 RETURNS TABLE (
@@ -39,34 +73,63 @@ BEGIN
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
-  RETURN QUERY
-  SELECT k.id, k.bytes, k.sha256, k.encrypted_by, k.wrapped_key, coalesce(k.user_sha256, a.user_sha256),
-    k.user_id
-  FROM (
-    SELECT DISTINCT j.image_id
-    FROM (
-      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
-      CROSS JOIN LATERAL (
-        SELECT k.job_ids, k.periods FROM analysis.lease k
-        WHERE k.shard = p_shard AND k.id = h.id AND k.worker_id = v_worker OFFSET 0) b) u
-    CROSS JOIN LATERAL (
-      SELECT w.image_id FROM analysis.job w
-      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id
-        AND w.image_period = p_period OFFSET 0) j
-    WHERE u.job_id = ANY (p_jobs)) g
-  CROSS JOIN LATERAL (
-    SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id, i.user_sha256
-    FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = p_period AND i.id >= g.image_id
-    ORDER BY i.shard, i.period, i.id LIMIT 1) k
-  LEFT JOIN LATERAL (
-    SELECT c.user_id, sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
-    WHERE k.encrypted_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
-    ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
-  WHERE k.id = g.image_id;
+  RETURN QUERY SELECT * FROM analysis.leased_images(p_shard, v_worker, p_period, p_leases, p_jobs);
 END $$;
 COMMENT ON FUNCTION analysis.images_of_jobs IS
   'Answers the images of jobs that a worker holds.';
+
+-- The images of a claim's first jobs, sent behind the claim in the same write, so that the first job of an
+-- idle worker costs one round trip. It names the numbers that the claim had for its leases: p_lease and so
+-- many. Of the first p_images jobs it answers the images up to p_bytes together, of the first one's month,
+-- as images_of_jobs does. What is not here is read by that: no row says nothing of an image.
+CREATE OR REPLACE FUNCTION analysis.images_of_claim(
+  p_shard smallint, p_worker bytea, p_lease bigint, p_leases int, p_images int, p_bytes int)
+RETURNS TABLE (
+  o_image_period smallint, o_image bigint, o_bytes bytea, o_sha256 bytea, o_encrypted_by bigint,
+  o_wrapped_key bytea, o_user_sha256 bytea, o_user bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET jit = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sort = off
+SET enable_memoize = off
+AS $$
+DECLARE
+  v_worker bigint := analysis.worker_number(p_worker);
+  v_leases bigint[];
+  v_period smallint;
+  v_jobs bigint[];
+BEGIN
+  IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_lease BETWEEN 0 AND 9223372036854775707
+      AND p_leases BETWEEN 0 AND 100 AND p_images BETWEEN 0 AND 1000
+      AND p_bytes BETWEEN 0 AND 100000000) IS NOT TRUE THEN
+    PERFORM analysis.require_argument(
+      false, 'images of a claim are read by its shard, worker and leases, up to a number and size');
+  END IF;
+  v_leases := ARRAY(SELECT generate_series(p_lease, p_lease + p_leases - 1));
+  SELECT min(s.first_period), array_agg(s.job_id) INTO v_period, v_jobs
+  FROM (
+    SELECT f.job_id, j.image_period, first_value(j.image_period) OVER w AS first_period,
+           sum(j.image_bytes) OVER w AS bytes
+    FROM (
+      SELECT u.*, row_number() OVER () AS position
+      FROM (
+        SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(v_leases) AS id) g
+        CROSS JOIN LATERAL (
+          SELECT k.job_ids, k.periods FROM analysis.lease k
+          WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker OFFSET 0) b) u
+      LIMIT p_images) f
+    CROSS JOIN LATERAL (
+      SELECT k.image_period, k.image_bytes FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = f.period AND k.id = f.job_id OFFSET 0) j
+    WINDOW w AS (ORDER BY f.position)) s
+  WHERE s.bytes <= p_bytes AND s.image_period = s.first_period;
+  IF v_jobs IS NULL THEN
+    RETURN;  -- others were faster, or the first image is a large one
+  END IF;
+  RETURN QUERY
+  SELECT v_period, i.* FROM analysis.leased_images(p_shard, v_worker, v_period, v_leases, v_jobs) i;
+END $$;
+COMMENT ON FUNCTION analysis.images_of_claim IS
+  'Answers the images of the first jobs that a claim took.';
 
 -- Makes room for images that come encrypted: what is there of the same hash in plaintext, or under another
 -- key, is not used again. It stays as it is for the jobs that show it, whose picture nobody can swap so. An

@@ -77,7 +77,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       s.functions || ARRAY[
         'claim', 'work', 'tick', 'sweep', 'heartbeat', 'record_report', 'retire', 'complete', 'fail',
         'release',
-        'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'refresh_gauges',
+        'disclaim', 'rescue', 'promote', 'apply_refunds', 'take_turn', 'images_of_jobs', 'images_of_claim',
+        'refresh_gauges',
         'refresh_counts', 'notify_ended', 'due_deliveries', 'claim_deliveries', 'finish_deliveries',
         'purge_deliveries',
         'prepare_months', 'audit_worker', 'worker_number', 'image_rules'],

@@ -71,9 +71,10 @@ struct FaultyCluster {
 
   /// Every job has its result, no attempt was paid, and all invariants hold.
   func expectUnharmed(
-    also later: [JobID] = [], unrecorded: Int = 0, _ location: SourceLocation = #_sourceLocation
+    also later: [JobID] = [], unrecorded: Int = 0, crashes: Int = 0,
+    _ location: SourceLocation = #_sourceLocation
   ) async throws {
     try await installation.expectNoAttemptConsumed(location)
-    try await installation.expectEachEnded(also: later, unrecorded: unrecorded, location)
+    try await installation.expectEachEnded(also: later, unrecorded: unrecorded, crashes: crashes, location)
   }
 }

@@ -1,9 +1,17 @@
 import AnalysisCore
 
+/// How often the server crashed, which may cost claims that it had not written.
+struct ServerCrashes: Sendable, Equatable {
+  var count = 0
+  /// How many jobs all workers together may have held at each of them, in sum.
+  var held = 0
+}
+
 /// Compares the calls in the endpoint's own log with the attempts that the database has written down.
 struct CallChecks {
   let facts: DatabaseFacts
   let calls: [EndpointCall]
+  var crashes = ServerCrashes()
 
   /// The counts, in calls.
   struct Counts: Sendable, Equatable {
@@ -14,19 +22,23 @@ struct CallChecks {
     var results = 0
     /// Analyses that stored nothing: late, cut off, or of a job that was cancelled.
     var unstored: Int { analyses - results }
+    /// Calls of claims that the server lost in a crash.
+    var lost = 0
   }
 
   var counts: Counts {
     Counts(
       calls: calls.count, analyses: calls.count { $0.wasAnalysis },
-      results: facts.attempts.count { $0.failure == nil })
+      results: facts.attempts.count { $0.failure == nil }, lost: lost)
   }
 
   func findings() -> [Finding] {
     [
       Finding("I3 one result", "a job has one result at most", broken: manyResults),
       Finding("I8 answered", "no result without an analysis of the endpoint", broken: unanswered),
-      Finding("I8 calls", "no more calls than attempts", broken: tooManyCalls),
+      Finding(
+        "I8 calls", "no more calls than attempts, and claims that the server lost", broken: tooManyCalls),
+      Finding("I8 lost", "a crash of the server costs no more claims than workers hold", broken: tooManyLost),
       Finding("I8 unknown", "no call for a job that is not there", broken: unknownCalls),
       Finding("I8 key", "every call for a job carries the same key", broken: changedKeys),
     ]
@@ -55,15 +67,34 @@ struct CallChecks {
     }
   }
 
+  /// How many calls were made for each job, and how many attempts and cancellations allow.
+  ///
   /// An attempt makes one call, and one more before it when its token was refused. The call that was under way when
   /// its job was cancelled is nobody's attempt.
-  private var tooManyCalls: [String] {
+  private var callsAndAllowed: [(job: JobID, made: Int, allowed: Int)] {
     let (calls, attempts) = (callsOfJob, attemptsOfJob)
-    return facts.jobs.compactMap { job in
-      let made = calls[job.callKey]?.count { !$0.refusedToken } ?? 0
-      let allowed = Self.known(attempts[job.id] ?? []) + job.undone + (job.place == .cancelled ? 1 : 0)
-      return made > allowed ? "job \(job.id) was called for \(made) times in \(allowed) attempts" : nil
+    return facts.jobs.map { job in
+      (
+        job.id, calls[job.callKey]?.count { !$0.refusedToken } ?? 0,
+        Self.known(attempts[job.id] ?? []) + job.undone + (job.place == .cancelled ? 1 : 0)
+      )
     }
+  }
+
+  /// Each crash of the server may lose the claim under which a job was called for, once.
+  private var tooManyCalls: [String] {
+    callsAndAllowed.compactMap { job, made, allowed in
+      made > allowed + crashes.count
+        ? "job \(job) was called for \(made) times in \(allowed) attempts" : nil
+    }
+  }
+
+  private var lost: Int { callsAndAllowed.reduce(0) { $0 + max(0, $1.made - $1.allowed) } }
+
+  private var tooManyLost: [String] {
+    lost > crashes.held
+      ? ["\(lost) calls are of no attempt; in \(crashes.count) crashes workers held \(crashes.held) jobs"]
+      : []
   }
 
   /// Attempts with a call. From twenty lines on, a line may stand for many of them.

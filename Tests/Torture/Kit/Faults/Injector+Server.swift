@@ -19,13 +19,19 @@ extension Injector {
       try? rig.cluster.signal(pid, SIGCONT)
     case .backendKilled:
       try await serverTurns.take {
+        await crash()
         try rig.cluster.killBackend(try await backend(event.choice, busy: true))
         try await untilItAnswers()
       }
     case .fastRestart: try await serverTurns.take { try await rig.cluster.restart(.fast) }
-    case .immediateRestart: try await serverTurns.take { try await rig.cluster.restart(.immediate) }
+    case .immediateRestart:
+      try await serverTurns.take {
+        await crash()
+        try await rig.cluster.restart(.immediate)
+      }
     case .killed:
       try await serverTurns.take {
+        await crash()
         try await rig.cluster.kill(grace: .milliseconds(500))
         try await rig.cluster.start()
       }
@@ -40,6 +46,11 @@ extension Injector {
     case .connectionsExhausted:
       try await exhaustConnections(for: event.lasting(.milliseconds(300), .seconds(2)))
     }
+  }
+
+  /// Takes note that the server loses what it has not written.
+  private func crash() async {
+    rig.tally.crash(held: await fleet.mayHold)
   }
 
   /// One of the clients' backends.

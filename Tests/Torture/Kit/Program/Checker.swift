@@ -22,7 +22,7 @@ struct Checker {
     rig.tally.note("has read \(facts.jobs.count) jobs and \(facts.attempts.count) attempts")
     let answered = try EndpointCall.lines([UInt8](Data(contentsOf: endpoint.log)))
     let submits = SubmitChecks(records: records, jobs: facts.jobs)
-    let calls = CallChecks(facts: facts, calls: answered + month.calls)
+    let calls = CallChecks(facts: facts, calls: answered + month.calls, crashes: rig.tally.crashes)
     var verdict = Verdict()
     verdict.calm = calm
     verdict.submits = submits.counts

@@ -33,7 +33,7 @@ struct Verdict: Sendable {
       Lost \(submits.lost), unexpected \(submits.unexpected), duplicated \(submits.duplicated), \
       recovered \(submits.recovered)
       Calls: \(calls.calls), answered with an analysis \(calls.analyses), results \(calls.results), late or cut off \
-      \(calls.unstored)
+      \(calls.unstored), of claims that the server lost \(calls.lost)
       Workers started: \(workersStarted); leases they saw lost: \(leasesLost)
       Drained in \(Int(drained / .seconds(1))) s
       After \(calm.cancelled) jobs were cancelled workers read \(calm.rowsRead) rows of the queue to do a few others

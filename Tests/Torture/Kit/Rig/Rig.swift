@@ -49,6 +49,8 @@ struct Rig: Sendable {
       "log_min_messages": "warning",
       // No fault here takes the machine away: what the kernel has is safe.
       "fsync": "off",
+      // Claims are written late, so that a crash loses some that have been called for.
+      "wal_writer_delay": "2s",
       // A minute here stands for an hour: statistics are to keep up with tables that were empty at its beginning.
       "autovacuum_naptime": "5s",
       // Half a second: a deadlock is to be found while the run goes on.
@@ -112,6 +114,8 @@ struct Rig: Sendable {
     _ = try await first.query("CREATE DATABASE \(database)")
     await first.close()
     _ = try await Migrator(owner).migrate()
+    // Every connection is taken for an old one, whose claims wait for no disk: here none lives for long.
+    _ = try await owner.query("ALTER DATABASE \(database) SET analysis.first_claim = '0'")
     // As `roles setup` makes them, with the time limits of their roles.
     let directory = LoginDirectory(owner)
     try await directory.make(try await directory.statements(for: logins, prefix: "analysis"))

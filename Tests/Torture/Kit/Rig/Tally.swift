@@ -8,6 +8,7 @@ final class Tally: Sendable {
     var missed: [String: Int] = [:]
     var complaints: [String] = []
     var refusedWaiting = 0
+    var crashes = ServerCrashes()
   }
 
   private let state = Mutex(State())
@@ -29,6 +30,17 @@ final class Tally: Sendable {
 
   /// Jobs that were refused for what waits of a user who had nothing open.
   var refusedWaiting: Int { state.withLock { $0.refusedWaiting } }
+
+  /// How often the server crashed.
+  var crashes: ServerCrashes { state.withLock { $0.crashes } }
+
+  /// Takes note that the server is about to crash, while workers may hold so many jobs.
+  func crash(held: Int) {
+    state.withLock {
+      $0.crashes.count += 1
+      $0.crashes.held += held
+    }
+  }
 
   /// Takes note of how many jobs a user with nothing open was refused for waiting.
   func probe(refused count: Int) {

@@ -15,6 +15,11 @@ actor WorkerFleet {
     self.endpoint = endpoint
   }
 
+  private static let usualWindow = 16
+
+  /// How many jobs the workers that run now may hold: each as many as it calls for, and as many prefetched.
+  var mayHold: Int { runs.count * 2 * Self.usualWindow }
+
   /// How many processes were started.
   var count: Int { started }
 
@@ -36,7 +41,7 @@ actor WorkerFleet {
 
   /// Starts a worker. Whoever starts it awaits its end by `ended`.
   func start(
-    _ label: String = "worker", options: [String] = [], window: Int = 16, failpoints: String? = nil,
+    _ label: String = "worker", options: [String] = [], window: Int = usualWindow, failpoints: String? = nil,
     told: Set<WorkerRun.Told> = []
   ) throws -> WorkerRun {
     started += 1
