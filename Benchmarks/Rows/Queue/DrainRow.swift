@@ -16,7 +16,7 @@ struct DrainRow: BenchmarkRow {
       (100, 1, true, true), (100, 1, true, false), (500, 1, true, true), (100, 1, false, true),
       (500, 1, false, true), (500, 2, false, true), (2000, 2, false, true),
     ].map { ours(template, batch: $0.0, connections: $0.1, whole: $0.2, vacuums: $0.3) }
-    let options = ["--jobs", "\(bench.size(50_000, quick: 500))"]
+    let options = ["--jobs", "\(bench.size(10_000, quick: 500))"]
     return queues + [bare()]
       + bench.peers("drain-whole", Self.whole, fill: "fill-whole", options: options)
       + bench.peers(
