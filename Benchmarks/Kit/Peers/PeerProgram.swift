@@ -46,14 +46,13 @@ extension Bench {
     guard let peers = settings.peers else { return [] }
     return PeerProgram.names.map { peer in
       Contender([peer, detail].compactMap { $0 }.joined(separator: ", "), .peer) { bench in
-        let database = try await bench.cluster.emptyDatabase(named: "peer_\(peer)")
-        try await peers.run(peer, "prepare", database, prepare)
-        if let fill { try await peers.run(peer, fill, database, options) }
-        try await bench.cluster.settle(database, vacuums: vacuums)
-        let sample = try await bench.measure(
-          peers.python, peers.arguments(peer, action, database, options))
-        try await bench.cluster.drop(database)
-        return sample
+        try await bench.withEmptyDatabase(named: "peer_\(peer)") { database in
+          try await peers.run(peer, "prepare", database, prepare)
+          if let fill { try await peers.run(peer, fill, database, options) }
+          try await bench.cluster.settle(database, vacuums: vacuums)
+          return try await bench.measure(
+            peers.python, peers.arguments(peer, action, database, options))
+        }
       }
     }
   }
