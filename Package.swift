@@ -379,3 +379,14 @@ let package = Package(
   ] + (isFuzzing ? fuzzers : []),
   swiftLanguageModes: [.v6]
 )
+
+// With `ANALYSIS_LIBPQ` set (`scripts/check-libpq` does it), only what speaks to libpq is there, to be tested with another
+// one than the system's.
+if Context.environment["ANALYSIS_LIBPQ"] != nil {
+  let kept = [
+    "Clinux", "Clibpq", "Ccrypto", "Formatting", "EventLoop", "System", "PostgreSQL", "TestSupport",
+    "PostgreSQLTests",
+  ]
+  package.products = []
+  package.targets.removeAll { !kept.contains($0.name) }
+}

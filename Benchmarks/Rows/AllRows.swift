@@ -9,6 +9,7 @@ public enum AllRows {
     EnqueueBulkRow(),
     WholeJobRow.undelayed,
     WholeJobRow.delayed,
+    SecuredJobRow(),
     EncryptionRow.fromSubmit,
     EncryptionRow.fromClaim,
     LatencyRow(),

@@ -23,15 +23,16 @@ async def prepare(peer, database, options):
     if options.image:
         with open(options.image, "rb") as file:
             picture = file.read()
-    await tables.make_tables(database, picture)
+    await tables.make_tables(database, picture, options.image_bytes)
 
 
-async def fill(peer, database, options):
-    await put_all(peer, database, NOOP, [{}] * options.jobs)
+async def fill(peer, _database, options):
+    await put_all(peer, NOOP, [{}] * options.jobs)
 
 
-async def fill_whole(peer, database, options):
-    await put_all(peer, database, ANALYSIS, whole_jobs(options.jobs))
+async def fill_whole(peer, _database, options):
+    jobs = [{"image": n % tables.IMAGE_COUNT, "user": f"user-{n % USERS}"} for n in range(options.jobs)]
+    await put_all(peer, ANALYSIS, jobs)
 
 
 async def enqueue_one(peer, _database, options):
@@ -66,26 +67,37 @@ async def drain(peer, _database, options):
     return meter.result()
 
 
+async def drain_whole(peer, database, options):
+    return await run_whole(peer, database, options, analysis.storer(database), None)
+
+
 async def whole(peer, database, options):
-    if await peer.counts() == (0, 0):
-        await fill_whole(peer, database, options)
+    function = analysis.analyser(database, options.endpoint, options.in_flight)
+    return await run_whole(peer, database, options, function, options.in_flight)
+
+
+async def run_whole(peer, database, options, lent, in_flight):
     await check(peer, waiting=options.jobs, done=0)
     meter = Meter()
     progress = Progress(options.jobs, meter)
-    async with analysis.analyser(database, options.endpoint, options.in_flight) as function:
-        async with peer.worker(ANALYSIS, function, options.in_flight, progress):
+    async with lent as function:
+        async with peer.worker(ANALYSIS, function, in_flight, progress):
             await progress.wait()
     await check(peer, waiting=0, done=options.jobs)
     await check_results(database, options.jobs)
     return meter.result()
 
 
-async def latency(peer, _database, options):
+async def latency(peer, database, options):
     waits = []
+    pictures = []
     started = asyncio.Event()
+    connection = await database.connect()
 
     async def function(_job_id, _job):
         waits.append(time.perf_counter() - before)
+        await tables.picture(connection, len(waits) % tables.IMAGE_COUNT)
+        pictures.append(time.perf_counter() - before)
         started.set()
 
     meter = Meter()
@@ -102,24 +114,23 @@ async def latency(peer, _database, options):
             await asyncio.wait_for(started.wait(), 30)
         await progress.wait()
         meter.end()
+    await connection.close()
     # Each ran, or its round would have ended the action; that none is left is all there is to look up. A peer may
     # have put finished jobs away by now.
     waiting, _ = await peer.counts()
     if waiting or len(waits) != options.rounds:
         raise RuntimeError(f"{peer.name} ran {len(waits)} jobs of {options.rounds}, and {waiting} wait")
-    return {**meter.result(), "latency_ms": percentiles(waits)}
+    return {
+        **meter.result(),
+        "latency_ms": {**percentiles(waits), "with_picture_p50": percentiles(pictures)["p50"]},
+    }
 
 
-def whole_jobs(count):
-    return [{"image": n % tables.IMAGE_COUNT, "user": f"user-{n % USERS}"} for n in range(count)]
-
-
-async def put_all(peer, database, kind, jobs):
+async def put_all(peer, kind, jobs):
     before, _ = await peer.counts()
     for start in range(0, len(jobs), FILL_BATCH):
         await peer.put_many(kind, jobs[start : start + FILL_BATCH])
     await check(peer, waiting=before + len(jobs), done=0)
-    tables.settle(database)
 
 
 async def check(peer, *, waiting, done):
@@ -147,6 +158,6 @@ async def check_results(database, count):
 
 UNTIMED = {"prepare": prepare, "fill": fill, "fill-whole": fill_whole}
 TIMED = {
-    "enqueue-one": enqueue_one, "enqueue-bulk": enqueue_bulk, "drain": drain, "whole": whole,
-    "latency": latency,
+    "enqueue-one": enqueue_one, "enqueue-bulk": enqueue_bulk, "drain": drain, "drain-whole": drain_whole,
+    "whole": whole, "latency": latency,
 }

@@ -3,7 +3,6 @@ import os
 from urllib.parse import quote, urlencode
 
 import asyncpg
-import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 # So many pictures are shared by all jobs: the disk would not hold one for each.
@@ -77,35 +76,32 @@ async def _keep(_connection):
     pass
 
 
-async def make_tables(database, picture):
+async def make_tables(database, picture, size):
     """Makes the tables of the whole job and fills the pictures' one.
 
-    `picture` is a JPEG's bytes, or None for random bytes that begin as one.
+    `picture` is a JPEG's bytes, or None for so many random bytes that begin as one.
     """
     connection = await database.connect()
     try:
         await connection.execute(TABLES)
         await connection.executemany(
             "INSERT INTO peer_image (id, bytes) VALUES ($1, $2)",
-            [(number, _numbered(picture, number)) for number in range(IMAGE_COUNT)],
+            [(number, _numbered(picture, number, size)) for number in range(IMAGE_COUNT)],
         )
     finally:
         await connection.close()
-    settle(database)
 
 
-def settle(database):
-    """Leaves fresh statistics and no work of an earlier step to the timed one."""
-    with psycopg.connect(database.conninfo, autocommit=True) as connection:
-        connection.execute("VACUUM (ANALYZE)")
-        connection.execute("CHECKPOINT")
+async def picture(connection, number):
+    """The bytes of a picture; from a connection or a pool."""
+    return await connection.fetchval("SELECT bytes FROM peer_image WHERE id = $1", number)
 
 
-def _numbered(picture, number):
+def _numbered(picture, number, size):
     """The picture with its number in a comment segment (after the start marker), so that no two are the same."""
     comment = b"\xff\xfe\x00\x06" + number.to_bytes(4, "big")
     if picture is None:
-        return b"\xff\xd8" + comment + os.urandom(IMAGE_BYTES - 10)
+        return b"\xff\xd8" + comment + os.urandom(size - 2 - len(comment))
     if picture[:2] != b"\xff\xd8":
         raise ValueError("the image is not a JPEG: give --image a file that begins with FF D8")
     return picture[:2] + comment + picture[2:]

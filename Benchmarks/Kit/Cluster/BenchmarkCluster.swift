@@ -145,11 +145,17 @@ public final class BenchmarkCluster: Sendable {
   /// Vacuums a database and writes everything to the disk, so that no run pays for what was before it. A quick run
   /// goes without.
   ///
-  /// - Parameter tables: Those that are vacuumed; all when there are none.
-  public func settle(_ database: BenchmarkDatabase, tables: [String] = []) async throws {
+  /// - Parameters:
+  ///   - tables: Those that are vacuumed; all when there are none.
+  ///   - vacuums: Whether it is vacuumed and analyzed at all; a queue in production was not, a moment ago.
+  public func settle(
+    _ database: BenchmarkDatabase, tables: [String] = [], vacuums: Bool = true
+  ) async throws {
     guard !isQuick else { return }
-    _ = try await database.pool.query(
-      "VACUUM (ANALYZE) " + tables.joined(separator: ", "), deadline: .seconds(1800))
+    if vacuums {
+      _ = try await database.pool.query(
+        "VACUUM (ANALYZE) " + tables.joined(separator: ", "), deadline: .seconds(1800))
+    }
     _ = try await owner.query("CHECKPOINT", deadline: .seconds(1800))
   }
 

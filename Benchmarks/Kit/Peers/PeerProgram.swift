@@ -34,23 +34,25 @@ extension Bench {
   ///
   /// - Parameters:
   ///   - action: What is timed, for instance `drain`.
+  ///   - detail: What stands behind each peer's name; nil for nothing.
   ///   - prepare: Options of `prepare`, which comes first, untimed.
   ///   - fill: The action that puts the jobs in before, untimed; nil when there is none.
   ///   - options: Options of both, for instance `--jobs 1000`.
+  ///   - vacuums: Whether the database is vacuumed and analyzed before the clock.
   public func peers(
-    _ action: String, prepare: [String] = [], fill: String? = nil, options: [String]
+    _ action: String, _ detail: String? = nil, prepare: [String] = [], fill: String? = nil, options: [String],
+    vacuums: Bool = true
   ) -> [Contender] {
     guard let peers = settings.peers else { return [] }
     return PeerProgram.names.map { peer in
-      Contender(peer, .peer) { bench in
-        let database = try await bench.cluster.emptyDatabase(named: "peer_\(peer)")
-        try await peers.run(peer, "prepare", database, prepare)
-        if let fill { try await peers.run(peer, fill, database, options) }
-        try await bench.cluster.settle(database)
-        let sample = try await bench.measure(
-          peers.python, peers.arguments(peer, action, database, options))
-        try await bench.cluster.drop(database)
-        return sample
+      Contender([peer, detail].compactMap { $0 }.joined(separator: ", "), .peer) { bench in
+        try await bench.withEmptyDatabase(named: "peer_\(peer)") { database in
+          try await peers.run(peer, "prepare", database, prepare)
+          if let fill { try await peers.run(peer, fill, database, options) }
+          try await bench.cluster.settle(database, vacuums: vacuums)
+          return try await bench.measure(
+            peers.python, peers.arguments(peer, action, database, options))
+        }
       }
     }
   }

@@ -35,7 +35,19 @@ public struct Bench: Sendable {
     named name: String, from original: BenchmarkDatabase? = nil,
     _ body: (BenchmarkDatabase) async throws -> R
   ) async throws -> R {
-    let database = try await cluster.freshDatabase(named: name, from: original)
+    try await lending(try await cluster.freshDatabase(named: name, from: original), body)
+  }
+
+  /// Gives `body` an empty database, without the queue's schema, that is dropped after it.
+  public func withEmptyDatabase<R>(
+    named name: String, _ body: (BenchmarkDatabase) async throws -> R
+  ) async throws -> R {
+    try await lending(try await cluster.emptyDatabase(named: name), body)
+  }
+
+  private func lending<R>(
+    _ database: BenchmarkDatabase, _ body: (BenchmarkDatabase) async throws -> R
+  ) async throws -> R {
     let outcome: Result<R, any Error>
     do { outcome = .success(try await body(database)) } catch { outcome = .failure(error) }
     try await cluster.drop(database)

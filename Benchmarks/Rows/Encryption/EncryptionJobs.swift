@@ -8,4 +8,8 @@ protocol EncryptionJobs: Sendable {
   func end() async
 }
 
-extension JobStage: EncryptionJobs {}
+extension JobStage: EncryptionJobs {
+  func run(_ bench: Bench, inFlight: Int) async throws -> Sample {
+    try await run(bench, inFlight: inFlight, vacuums: true)
+  }
+}

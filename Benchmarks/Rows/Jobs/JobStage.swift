@@ -6,6 +6,7 @@ import TestSupport
 final class JobStage: Sendable {
   /// How many jobs wait.
   let jobs: Int
+  /// The one that is called where a run names none.
   let endpoint: EndpointProcess
   /// The pictures that the jobs share: a disk would not hold one for each of a million, and all of them lie in the
   /// server's memory either way.
@@ -33,40 +34,47 @@ final class JobStage: Sendable {
   /// Ends the endpoint; the databases are the runner's to drop.
   func end() async { await endpoint.stop() }
 
-  /// Gives `body` a database in which all the jobs wait, settled.
-  func withJobs<R>(_ bench: Bench, _ body: (BenchmarkDatabase) async throws -> R) async throws -> R {
+  /// Gives `body` a database in which all the jobs wait, settled; not vacuumed, where it is to be as submits left it.
+  func withJobs<R>(
+    _ bench: Bench, vacuums: Bool = true, _ body: (BenchmarkDatabase) async throws -> R
+  ) async throws -> R {
     try await bench.withDatabase(named: "\(template.name)_run", from: template) { database in
-      try await bench.cluster.settle(database)
+      try await bench.cluster.settle(database, vacuums: vacuums)
       return try await body(database)
     }
   }
 
   /// One worker runs all the jobs; see ``WorkerDrain``.
-  func run(_ bench: Bench, inFlight: Int) async throws -> Sample {
-    try await withJobs(bench) { database in
+  ///
+  /// - Parameter other: An endpoint in place of the stage's own.
+  func run(
+    _ bench: Bench, inFlight: Int, vacuums: Bool = true, at other: EndpointProcess? = nil
+  ) async throws -> Sample {
+    try await withJobs(bench, vacuums: vacuums) { database in
       let sample = try await WorkerDrain.run(
-        bench, database, endpoint: endpoint, jobs: jobs, inFlight: inFlight, keys: keys)
+        bench, database, endpoint: other ?? endpoint, jobs: jobs, inFlight: inFlight, keys: keys)
       rates.note(sample.rate, inFlight: inFlight)
       return sample
     }
   }
 
   /// The endpoint alone: `wrk` posts the same pictures, nobody reads or stores anything.
-  func uploads(_ bench: Bench, inFlight: Int) async throws -> Sample {
+  func uploads(_ bench: Bench, inFlight: Int, at other: EndpointProcess? = nil) async throws -> Sample {
+    let endpoint = other ?? endpoint
     guard let program = HelperProgram.find("/usr/bin/wrk", "/usr/local/bin/wrk") else {
       throw BenchmarkError("wrk is missing; install the package wrk.")
     }
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
     let script = try UploadScript.write(pictures, to: folder.url)
-    let endpointBefore = endpoint.process.usage.seconds
+    let endpointBefore = endpoint.seconds
     let ended = try await MeasuredProcess.run(
       program,
       [
         "--threads", "1", "--connections", "\(inFlight)", "--duration", "\(bench.size(5, quick: 1))s",
         "--timeout", "10s", "--script", script, endpoint.url,
       ])
-    let endpointSeconds = endpoint.process.usage.seconds - endpointBefore
+    let endpointSeconds = endpoint.seconds - endpointBefore
     let uploads = try UploadReport(output: ended.output)
     var sample = Sample(
       amount: Double(uploads.uploads), seconds: uploads.seconds, workerSeconds: ended.usage.seconds,

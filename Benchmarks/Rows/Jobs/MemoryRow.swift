@@ -30,7 +30,7 @@ struct MemoryRow: BenchmarkRow {
   private static func run(_ stage: JobStage, _ bench: Bench, inFlight: Int) async throws -> Sample {
     try await stage.withJobs(bench) { database in
       let (course, meter) = try await bench.cluster.metered {
-        let worker = try WorkerDrain.start(bench, database, endpoint: stage.endpoint.url, inFlight: inFlight)
+        let worker = try WorkerDrain.start(bench, database, endpoint: stage.endpoint, inFlight: inFlight)
         return try await watch(worker)
       }
       let span = try await ResultSpan.read(database.pool, expected: stage.jobs)

@@ -51,7 +51,7 @@ struct ShardsRow: BenchmarkRow {
     try await stage.withJobs(bench) { database in
       let ((ended, late), meter) = try await bench.cluster.metered {
         let ended = try await WorkerDrain.start(
-          bench, database, endpoint: stage.endpoint.url, inFlight: inFlight
+          bench, database, endpoint: stage.endpoint, inFlight: inFlight
         ).succeeded()
         let late = try await database.pool.query(
           "SELECT extract(epoch FROM clock_timestamp() - max(finished_at))::float8 * 1000 FROM analysis.result"

@@ -42,9 +42,12 @@ struct WholeJobRow: BenchmarkRow {
         },
       ]
     }
-    return ours
+    let unvacuumed = Contender("\(inFlight[0]) in flight, not vacuumed") {
+      try await stage.run($0, inFlight: inFlight[0], vacuums: false)
+    }
+    return ours + [unvacuumed]
       + bench.peers(
-        "whole",
+        "whole", fill: "fill-whole",
         options: ["--jobs", "\(jobs)", "--in-flight", "\(inFlight[0])", "--endpoint", stage.endpoint.url])
   }
 

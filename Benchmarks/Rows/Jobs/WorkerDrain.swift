@@ -4,14 +4,15 @@ import BenchmarkKit
 enum WorkerDrain {
   /// Starts it.
   static func start(
-    _ bench: Bench, _ database: BenchmarkDatabase, endpoint: String, inFlight: Int, keys: PictureKeys? = nil
+    _ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, inFlight: Int,
+    keys: PictureKeys? = nil
   ) throws -> MeasuredProcess {
     try MeasuredProcess(
       bench.settings.program("analysis-worker"),
       [
-        "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--endpoint", endpoint,
+        "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--endpoint", endpoint.url,
         "--concurrency", "\(inFlight)",
-      ] + PictureKeys.arguments(keys))
+      ] + PictureKeys.arguments(keys) + (endpoint.authority.map { ["--ca-file", $0] } ?? []))
   }
 
   /// Lets one run all the jobs of a database.
@@ -22,13 +23,13 @@ enum WorkerDrain {
     _ bench: Bench, _ database: BenchmarkDatabase, endpoint: EndpointProcess, jobs: Int, inFlight: Int,
     keys: PictureKeys?
   ) async throws -> Sample {
-    let endpointBefore = endpoint.process.usage.seconds
+    let endpointBefore = endpoint.seconds
     let ((ended, meter), transactions) = try await bench.cluster.countingTransactions(in: database) {
       try await bench.cluster.metered {
-        try await start(bench, database, endpoint: endpoint.url, inFlight: inFlight, keys: keys).succeeded()
+        try await start(bench, database, endpoint: endpoint, inFlight: inFlight, keys: keys).succeeded()
       }
     }
-    let endpointSeconds = endpoint.process.usage.seconds - endpointBefore
+    let endpointSeconds = endpoint.seconds - endpointBefore
     let span = try await ResultSpan.read(database.pool, expected: jobs)
     return Sample(
       amount: Double(jobs), seconds: span.seconds * Double(jobs) / Double(span.jobs),

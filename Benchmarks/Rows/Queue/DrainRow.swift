@@ -5,27 +5,42 @@ import PostgreSQL
 struct DrainRow: BenchmarkRow {
   let name = "drain"
   let sentence =
-    "claim and complete jobs that do nothing, one process: leases, fencing and fair shares are taken, results stored"
+    "claim and complete jobs without a model, one process: leases, fencing and fair shares are taken, results stored"
   let headline = Headline.rate(of: "jobs")
 
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let template = try await bench.cluster.freshDatabase(named: "drain_template")
     _ = try await QueueFixture.make(in: template, pictures: PictureBytes.pictures(200, bytes: 64))
+    // The first as a worker does it by itself: what it stores at once, of whole analyses.
     let queues = [
-      (2000, 2, false), (500, 2, false), (500, 1, false), (100, 1, false), (500, 1, true), (100, 1, true),
-    ].map { ours(template, batch: $0.0, connections: $0.1, whole: $0.2) }
+      (100, 1, true, true), (100, 1, true, false), (500, 1, true, true), (100, 1, false, true),
+      (500, 1, false, true), (500, 2, false, true), (2000, 2, false, true),
+    ].map { ours(template, batch: $0.0, connections: $0.1, whole: $0.2, vacuums: $0.3) }
+    let options = ["--jobs", "\(bench.size(10_000, quick: 500))"]
     return queues + [bare()]
-      + bench.peers("drain", fill: "fill", options: ["--jobs", "\(bench.size(50_000, quick: 500))"])
+      + bench.peers("drain-whole", Self.whole, fill: "fill-whole", options: options)
+      + bench.peers(
+        "drain-whole", "\(Self.whole), not vacuumed", fill: "fill-whole", options: options, vacuums: false)
+      + bench.peers("drain", Self.machinery, fill: "fill", options: options)
   }
 
-  private func ours(_ template: BenchmarkDatabase, batch: Int, connections: Int, whole: Bool) -> Contender {
-    let name =
-      "\(batch) a batch\(connections > 1 ? ", \(connections) connections" : "")\(whole ? ", whole analyses" : "")"
+  /// Three conditions a result, as a model answers.
+  private static let whole = "whole analyses"
+  /// The smallest result that the schema takes; none, where a peer stores none.
+  private static let machinery = "machinery only"
+
+  private func ours(
+    _ template: BenchmarkDatabase, batch: Int, connections: Int, whole: Bool, vacuums: Bool
+  ) -> Contender {
+    let name = [
+      "\(batch) a batch", connections > 1 ? "\(connections) connections" : nil,
+      whole ? Self.whole : Self.machinery, vacuums ? nil : "not vacuumed",
+    ].compactMap { $0 }.joined(separator: ", ")
     return Contender(name) { bench in
       let jobs = bench.size(200_000, quick: 2000)
       return try await bench.withDatabase(named: "drain_run", from: template) { database in
         try await QueueFixture.fill(database, jobs: jobs)
-        try await bench.cluster.settle(database)
+        try await bench.cluster.settle(database, vacuums: vacuums)
         let sample = try await bench.drive(
           [
             "drain", "--database", database.conninfo, "--batch", "\(batch)", "--connections",

@@ -15,11 +15,11 @@ enum Enqueue {
   /// Submits in a process of its own, and looks whether every job waits, has its key and is counted.
   static func ours(
     _ name: String, _ template: BenchmarkDatabase, jobs: Int, batch: Int, connections: Int = 1,
-    bytes: Int? = nil
+    bytes: Int? = nil, vacuums: Bool = true
   ) -> Contender {
     Contender(name) { bench in
       try await bench.withDatabase(named: "enqueue_run", from: template) { database in
-        try await bench.cluster.settle(database)
+        try await bench.cluster.settle(database, vacuums: vacuums)
         let sample = try await bench.drive(
           [
             "enqueue", "--database", database.conninfo, "--jobs", "\(jobs)", "--batch", "\(batch)",

@@ -17,8 +17,12 @@ struct EnqueueBulkRow: BenchmarkRow {
     }
     let withBytes = Enqueue.ours(
       "with 120 kB each, 64 a call", template, jobs: bench.size(4000, quick: 50), batch: 64, bytes: 120_000)
-    return queues + [withBytes, insert(jobs), copy(jobs)]
-      + bench.peers("enqueue-bulk", options: ["--jobs", "\(jobs)", "--batch", "1000"])
+    let unvacuumed = Enqueue.ours(
+      "1000 a call, not vacuumed", template, jobs: jobs, batch: 1000, vacuums: false)
+    let options = ["--jobs", "\(jobs)", "--batch", "1000"]
+    return queues + [unvacuumed, withBytes, insert(jobs), copy(jobs)]
+      + bench.peers("enqueue-bulk", options: options)
+      + bench.peers("enqueue-bulk", "not vacuumed", options: options, vacuums: false)
   }
 
   private func insert(_ jobs: Int) -> Contender {

@@ -18,11 +18,14 @@ struct EnqueueOneRow: BenchmarkRow {
           perTransaction: 1, in: database)
       }
     }
+    let options = ["--jobs", "\(jobs)"]
     return [
-      Enqueue.ours("submit and wake the workers", template, jobs: jobs, batch: 1), alone(template, jobs),
-      limit,
+      Enqueue.ours("submit and wake the workers", template, jobs: jobs, batch: 1),
+      Enqueue.ours("the same, not vacuumed", template, jobs: jobs, batch: 1, vacuums: false),
+      alone(template, jobs), limit,
     ]
-      + bench.peers("enqueue-one", options: ["--jobs", "\(jobs)"])
+      + bench.peers("enqueue-one", options: options)
+      + bench.peers("enqueue-one", "not vacuumed", options: options, vacuums: false)
   }
 
   /// The function by itself, as a back-end calls it in a transaction of its own.

@@ -15,19 +15,27 @@ struct LatencyRow: BenchmarkRow {
 
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let rounds = bench.size(300, quick: 10)
-    // Peers' jobs carry no picture: the second of ours is to be set beside them.
+    // Of the peers it is told when the job's function begins, and when it has a picture of as many bytes as the first
+    // of ours, which has sent it by then.
+    let small = 64
     let ours = [
-      ("submit to request, woken by NOTIFY", QueueFixture.usualBytes), ("the same, 64 bytes a picture", 64),
-    ].map { name, bytes in Self.contender(name, pictureBytes: bytes, rounds: rounds) }
-    return ours + bench.peers("latency", options: ["--rounds", "\(rounds)"])
+      ("64 bytes a picture", small, true), ("64 bytes a picture, not vacuumed", small, false),
+      ("120 kB a picture", QueueFixture.usualBytes, true),
+    ].map { Self.contender($0.0, pictureBytes: $0.1, rounds: rounds, vacuums: $0.2) }
+    let prepare = ["--image-bytes", "\(small)"]
+    let options = ["--rounds", "\(rounds)"]
+    return ours + bench.peers("latency", prepare: prepare, options: options)
+      + bench.peers("latency", "not vacuumed", prepare: prepare, options: options, vacuums: false)
   }
 
-  private static func contender(_ name: String, pictureBytes: Int, rounds: Int) -> Contender {
+  private static func contender(
+    _ name: String, pictureBytes: Int, rounds: Int, vacuums: Bool
+  ) -> Contender {
     Contender(name) { bench in
       let template = try await bench.cluster.freshDatabase(named: "latency_run")
       let pictures = PictureBytes.pictures(QueueFixture.usualPictures, bytes: pictureBytes)
       let fixture = try await QueueFixture.make(in: template, pictures: pictures)
-      try await bench.cluster.settle(template)
+      try await bench.cluster.settle(template, vacuums: vacuums)
       let sample = try await Self.sample(bench, template, fixture, rounds: rounds)
       try await bench.cluster.drop(template)
       return sample

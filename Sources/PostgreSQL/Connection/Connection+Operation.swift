@@ -109,6 +109,8 @@ extension Connection {
     operations[operation.id] = nil
     for timer in operation.timers { loop.cancel(timer) }
     operation.timers = []
+    operation.cancelRequest?.end()
+    operation.cancelRequest = nil
   }
 
   private func described(_ error: PostgreSQLError, _ label: String) -> PostgreSQLError {
@@ -136,15 +138,29 @@ extension Connection {
   private func requestCancel(_ id: UInt64) {
     guard let operation = operations[id], operation === current, !operation.isDrained else { return }
     operation.isCancelInFlight = true
+    if CancelRequest.isAvailable {
+      operation.cancelRequest = wire.cancelRequest()
+      return advanceCancel(id, isFirst: true)
+    }
     let isStarted = wire.cancelKey?.send { [loop, weak self] in
       loop.execute { [weak self] in self?.assumeIsolated { $0.cancelWasSent(id) } }
     }
     if isStarted != true { giveUp(id) }
   }
 
+  /// Where the loop drives it. One that could not be begun counts as sent: the next one comes soon.
+  private func advanceCancel(_ id: UInt64, isFirst: Bool = false) {
+    guard let request = operations[id]?.cancelRequest else { return cancelWasSent(id) }
+    let isOnItsWay = request.advance(isFirst: isFirst) { [weak self] _ in
+      self?.assumeIsolated { $0.advanceCancel(id) }
+    }
+    if !isOnItsWay { cancelWasSent(id) }
+  }
+
   private func cancelWasSent(_ id: UInt64) {
     guard let operation = operations[id] else { return }
     operation.isCancelInFlight = false
+    operation.cancelRequest = nil
     schedule(operation, after: .milliseconds(20)) { $0.requestCancel($1) }
     wake()
   }

@@ -10,8 +10,10 @@ extension Connection {
   private static let bytesAtOnce = 1 << 20
 
   /// Sends the statement; answers the operation's number.
+  ///
+  /// - Parameter singly: Whether each row is wanted as soon as it is here, even where libpq could wait for more of them.
   func beginStream(
-    _ statement: SQLStatement, _ scope: ConnectionScope, until: ContinuousClock.Instant
+    _ statement: SQLStatement, singly: Bool, _ scope: ConnectionScope, until: ContinuousClock.Instant
   ) async throws(PostgreSQLError) -> UInt64 {
     try check(statement)
     let operation = try await begin(scope, until: until, label: statement.name, kind: .stream)
@@ -19,7 +21,9 @@ extension Connection {
       let name = try await step(operation) { operation throws(PostgreSQLError) in
         try await self.preparedName(of: statement, operation)
       }
-      try send(operation) { send(statement, named: name) && wire.useSingleRowMode() }
+      try send(operation) {
+        send(statement, named: name) && wire.splitRows(singly ? 1 : Connection.rowsAtOnce)
+      }
     } catch {
       await end(operation)
       throw error
@@ -46,13 +50,13 @@ extension Connection {
         operation.isDrained = true
         break
       }
-      guard result.isRow else {
+      guard result.isPart else {
         if result.isCopy { throw refuseCopy(operation) }
         continue
       }
       guard operation.interruption == nil else { continue }
       if rows.isEmpty { rows.reserveCapacity(Connection.rowsAtOnce) }
-      rows.append(Row(result: result, index: 0))
+      for index in 0..<result.rowCount { rows.append(Row(result: result, index: index)) }
       bytes += result.memorySize
     }
     if rows.isEmpty, let error = streamError(operation) { throw error }

@@ -33,6 +33,8 @@ final class Operation {
   /// Whether all its answers have been read.
   var isDrained = false
   var isCancelInFlight = false
+  /// The cancellation that is in flight, where the loop drives it.
+  var cancelRequest: CancelRequest?
   /// The server's first error.
   var failure: PostgreSQLError?
   /// The last result that is no error: of a stream or COPY, the one that counts the rows.

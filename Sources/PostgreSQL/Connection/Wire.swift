@@ -10,6 +10,7 @@ final class Wire {
   private var watched: Int32?
   private var wantsWrite = false
   let notices: NoticeSink
+  /// Where libpq can ask the server to stop by a call that blocks only.
   let cancelKey: CancelKey?
 
   /// Whether reading or writing has failed: what libpq still holds can be read, nothing more will come.
@@ -19,7 +20,7 @@ final class Wire {
     pointer = fresh.take()
     self.loop = loop
     notices = fresh.notices
-    cancelKey = pointer.flatMap { CancelKey($0) }
+    cancelKey = CancelRequest.isAvailable ? nil : pointer.flatMap { CancelKey($0) }
   }
 
   var isOpen: Bool { pointer != nil }
@@ -180,10 +181,12 @@ final class Wire {
     return PQsendQuery(pointer, script) == 1
   }
 
-  func useSingleRowMode() -> Bool {
-    guard let pointer else { return false }
-    return PQsetSingleRowMode(pointer) == 1
-  }
+  /// Has the rows of what was just sent come in parts of so many, where libpq can; else one by one.
+  func splitRows(_ count: Int) -> Bool { pointer.map { pq_split_rows($0, Int32(count)) } ?? false }
+
+  /// A request to the server to stop what the connection is doing, where there is no `cancelKey` for it; nil when it could
+  /// not be begun.
+  func cancelRequest() -> CancelRequest? { pointer.flatMap { CancelRequest($0, on: loop) } }
 
   func enterPipeline() -> Bool { pointer.map { PQenterPipelineMode($0) == 1 } ?? false }
   func exitPipeline() -> Bool { pointer.map { PQexitPipelineMode($0) == 1 } ?? false }

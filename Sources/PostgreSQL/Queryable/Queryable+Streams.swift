@@ -21,22 +21,28 @@ extension Queryable {
   public func forEachRow(
     _ statement: SQLStatement, deadline: Duration? = nil, _ body: (Row) async throws -> Void
   ) async throws -> Int {
-    try await forEachBatch(statement, deadline: deadline) { rows in
+    try await streaming(statement, singly: true, deadline: deadline) { rows in
       for row in rows { try await body(row) }
     }
   }
 
-  /// Runs one statement and hands over its rows as they arrive, some hundreds at a time at the most and at least
-  /// one, for callers to whom a call a row would be dear. Answers the number of rows.
+  /// Runs one statement and hands over its rows, some hundreds at a time at the most and at least one, for short rows and
+  /// callers to whom a call a row would be dear. Answers the number of rows.
   ///
   /// - Throws: As `forEachRow`.
   @discardableResult
   public func forEachBatch(
     _ statement: SQLStatement, deadline: Duration? = nil, _ body: ([Row]) async throws -> Void
   ) async throws -> Int {
+    try await streaming(statement, singly: false, deadline: deadline, body)
+  }
+
+  private func streaming(
+    _ statement: SQLStatement, singly: Bool, deadline: Duration?, _ body: ([Row]) async throws -> Void
+  ) async throws -> Int {
     try await lendingAny(deadline) { scope, until in
       let connection = scope.connection
-      let stream = try await connection.beginStream(statement, scope, until: until)
+      let stream = try await connection.beginStream(statement, singly: singly, scope, until: until)
       var count = 0
       do {
         while true {

@@ -58,7 +58,8 @@ final class ServerResult: @unchecked Sendable {
 
 extension ServerResult {
   var isError: Bool { status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE }
-  var isRow: Bool { status == PGRES_SINGLE_TUPLE }
+  /// Whether it is a part of the rows that are streamed.
+  var isPart: Bool { pq_is_part(status) }
   var isSync: Bool { status == PGRES_PIPELINE_SYNC }
   var isAborted: Bool { status == PGRES_PIPELINE_ABORTED }
   var isCopyIn: Bool { status == PGRES_COPY_IN }

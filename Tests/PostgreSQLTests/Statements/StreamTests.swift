@@ -21,6 +21,35 @@ struct StreamTests {
     }
   }
 
+  @Test("are handed over in batches too, each with some, whole and in order, until the server's error")
+  func batches() async throws {
+    try await withConnection { connection in
+      let statement = SQLStatement("SELECT generate_series(1, 20000)")
+      var numbers: [Int] = []
+      var sizes: [Int] = []
+      let count = try await connection.forEachBatch(statement) { rows in
+        sizes.append(rows.count)
+        numbers += try rows.map { try $0.int(0) }
+      }
+      #expect(count == 20_000)
+      #expect(numbers == Array(1...20_000))
+      #expect(sizes.allSatisfy { (1..<1000).contains($0) })
+      #expect(try await connection.forEachBatch(SQLStatement("SELECT 1 WHERE false")) { _ in } == 0)
+
+      let failing = SQLStatement("SELECT 1 / (n - 1000) FROM generate_series(1, 2000) n")
+      let error = await #expect(throws: PostgreSQLError.self) {
+        try await connection.forEachBatch(failing) { _ in }
+      }
+      #expect(error?.sqlState == "22012")
+      await #expect(throws: Enough.self) {
+        try await connection.forEachBatch(SQLStatement("SELECT generate_series(1, 100000000)")) { _ in
+          throw Enough()
+        }
+      }
+      #expect(try await connection.query("SELECT 1").single().int(0) == 1)
+    }
+  }
+
   @Test("are borrowed with their images, which may be kept")
   func images() async throws {
     try await withConnection { connection in
