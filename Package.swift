@@ -364,7 +364,7 @@ let package = Package(
       name: "benchmarks",
       dependencies: [
         "AnalysisCore", "BenchmarkRows", "CommandLineTool", "System", "analysis-gateway", "analysis-worker",
-        "analysisctl", "image-decoder", "model-endpoint",
+        "analysisctl", "image-decoder", "model-endpoint", "statement-printer",
       ],
       path: "Benchmarks/Program", swiftSettings: strict),
     tests(
