@@ -37,12 +37,12 @@ public struct ResponseHead: Sendable, Equatable {
   }
 }
 
-/// The protocol of an answer.
-public enum HTTPVersion: String, Sendable {
-  /// HTTP/1.0 or HTTP/1.1.
-  case http1
+/// A version of HTTP.
+public enum HTTPVersion: String, CaseIterable, Sendable {
+  /// HTTP/1.1; an answer may be of HTTP/1.0.
+  case http1 = "1.1"
   /// HTTP/2.
-  case http2
+  case http2 = "2"
 }
 
 /// When the steps of a call were done, each counted from the call's start; zero for a step that a

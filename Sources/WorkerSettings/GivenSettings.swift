@@ -46,6 +46,7 @@ public struct GivenSettings: Sendable {
     configuration.connectTimeout = try values[WorkerOptions.connectTimeout]
     configuration.certificateAuthorityFile = try values[WorkerOptions.authorities]
     configuration.pinnedKeys = try values[WorkerOptions.pins]
+    configuration.newestVersion = try values[WorkerOptions.newestVersion]
     configuration.plainHTTP = try values[WorkerOptions.plainHTTP] ? .anywhere : .loopbackOnly
     return configuration
   }

@@ -200,18 +200,30 @@ struct TLSTests {
   }
 
   @Test(
-    "brings HTTP/2 where the server speaks it, many uploads on one connection",
-    .enabled(
-      if: HelperProgram.find("/usr/bin/node", "/usr/local/bin/node") != nil,
-      "needs node, for its HTTP/2 server"))
-  func http2() async throws {
+    "offers HTTP/1.1 alone unless more is asked for, also to a server that speaks HTTP/2",
+    .enabled(if: Self.hasNode, "needs node, for its HTTP/2 server"))
+  func http1() async throws {
     let authority = try await Authority()
-    let node = try #require(HelperProgram.find("/usr/bin/node", "/usr/local/bin/node"))
-    let certificate = try await authority.certificate(names: "DNS:localhost")
-    let server = try await HelperServer(
-      node, [packagePath("scripts/lib/peers/http2-server.js"), certificate, authority.key])
+    let server = try await Self.serverOfBothVersions(authority)
     try await withClient {
       $0.certificateAuthorityFile = authority.file
+    } _: { client in
+      let response = try await client.send(
+        Request(.get, "https://localhost:\(server.port)/"), deadline: patience)
+      #expect(response.head.version == .http1)
+      #expect(String(decoding: response.body, as: UTF8.self) == "0 1")
+    }
+  }
+
+  @Test(
+    "brings HTTP/2 where it is offered and the server speaks it, many uploads on one connection",
+    .enabled(if: Self.hasNode, "needs node, for its HTTP/2 server"))
+  func http2() async throws {
+    let authority = try await Authority()
+    let server = try await Self.serverOfBothVersions(authority)
+    try await withClient {
+      $0.certificateAuthorityFile = authority.file
+      $0.newestVersion = .http2
     } _: { client in
       let url = "https://localhost:\(server.port)/"
       try await withThrowingTaskGroup(of: (Response, Int).self) { group in
@@ -229,5 +241,14 @@ struct TLSTests {
         }
       }
     }
+  }
+
+  private static let hasNode = HelperProgram.find("/usr/bin/node", "/usr/local/bin/node") != nil
+
+  private static func serverOfBothVersions(_ authority: Authority) async throws -> HelperServer {
+    let node = try #require(HelperProgram.find("/usr/bin/node", "/usr/local/bin/node"))
+    let certificate = try await authority.certificate(names: "DNS:localhost")
+    return try await HelperServer(
+      node, [packagePath("scripts/lib/peers/http2-server.js"), certificate, authority.key])
   }
 }

@@ -23,8 +23,10 @@ public final class EndpointProcess: Sendable {
 
   /// Where it is, for instance `http://127.0.0.1:41234`.
   public let url: String
-  /// Who signed its certificate; its files are there as long as it is.
+  /// Who signed its certificate; the files are there as long as this is.
   private let signer: Authority?
+  /// Whether it speaks HTTP/2 and nothing else.
+  private let speaksHTTP2: Bool
   /// The endpoint and, before it, what stands in front of it.
   private let processes: [MeasuredProcess]
 
@@ -40,6 +42,7 @@ public final class EndpointProcess: Sendable {
     speech: Speech = .plain
   ) async throws {
     var files: (certificate: String, key: String)?
+    if case .proxied(_, .http2) = speech { speaksHTTP2 = true } else { speaksHTTP2 = false }
     switch speech {
     case .plain: signer = nil
     case .secured(let authority), .proxied(let authority, _):
@@ -79,6 +82,12 @@ public final class EndpointProcess: Sendable {
 
   /// The file with the authority that a client has to trust; nil for plain HTTP.
   public var authority: String? { signer?.file }
+
+  /// The options by which a worker calls it.
+  public var workerOptions: [String] {
+    ["--endpoint", url] + (authority.map { ["--ca-file", $0] } ?? [])
+      + (speaksHTTP2 ? ["--endpoint-http", "2"] : [])
+  }
 
   /// User and system seconds so far, of the endpoint and of what stands in front of it.
   public var seconds: Double { processes.reduce(0) { $0 + $1.usage.seconds } }

@@ -10,9 +10,8 @@ enum WorkerDrain {
     try MeasuredProcess(
       bench.settings.program("analysis-worker"),
       [
-        "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--endpoint", endpoint.url,
-        "--concurrency", "\(inFlight)",
-      ] + PictureKeys.arguments(keys) + (endpoint.authority.map { ["--ca-file", $0] } ?? []))
+        "--drain", "--drain-horizon", "0s", "--database", database.conninfo, "--concurrency", "\(inFlight)",
+      ] + endpoint.workerOptions + PictureKeys.arguments(keys))
   }
 
   /// Lets one run all the jobs of a database.

@@ -2,24 +2,28 @@ import AnalysisCore
 import BenchmarkKit
 import PostgreSQL
 
-/// A month full of analyses, written set-based as the workers would have left it.
+/// A month full of analyses, written set-based as submits and workers would have left it.
 struct PlantedMonth: Sendable {
   /// The month, which is over.
   let month: Period
   /// How many analyses it has.
   let rows: Int
+  /// How many users they are of; each of them has some.
+  let users: Int
 
-  private static let users = 2000
   private static let chunk = 250_000
   private static let patience = Duration.seconds(600)
 
   /// Plants so many analyses of the month before the last one into an empty database that has the schema.
   static func plant(_ rows: Int, in database: ConnectionPool) async throws -> PlantedMonth {
     let now = try await database.query("SELECT analysis.period_of(now(), 'UTC')").single().int16(0)
+    let users = max(rows / 50, 20)
     guard let month = Period(label: now - 2) else { throw BenchmarkError("\(now - 2) is no month") }
     _ = try await database.query(
       "SELECT analysis.ensure_partitions($1, $1)", [.int16(month.label)], deadline: patience)
-    _ = try await database.query(SQLStatement(accounts, [.int32(Int32(users))], label: "adding users"))
+    _ = try await database.query(
+      SQLStatement(accounts, [.int32(Int32(users))], label: "adding users"),
+      deadline: patience)
     for start in stride(from: 0, to: rows, by: chunk) {
       let last = min(start + chunk, rows) - 1
       _ = try await database.query(
@@ -32,17 +36,28 @@ struct PlantedMonth: Sendable {
           label: "planting analyses"),
         deadline: patience)
     }
-    _ = try await database.query(
-      SQLStatement(usage, [.int16(month.label)], label: "planting usage"), deadline: patience)
+    for statement in [jobs, usage] {
+      _ = try await database.query(
+        SQLStatement(statement, [.int16(month.label)], label: "planting jobs"), deadline: patience)
+    }
     // As autovacuum leaves a month that is over: its rows frozen, its pages marked visible.
-    _ = try await database.query("VACUUM (FREEZE, ANALYZE) analysis.result", deadline: patience)
-    _ = try await database.query("VACUUM (ANALYZE) analysis.account", deadline: patience)
-    return PlantedMonth(month: month, rows: rows)
+    _ = try await database.query("VACUUM (FREEZE, ANALYZE) analysis.result, analysis.job", deadline: patience)
+    _ = try await database.query("VACUUM (ANALYZE) analysis.account, analysis.usage", deadline: patience)
+    return PlantedMonth(month: month, rows: rows, users: users)
   }
 
   private static let accounts = """
     SELECT count(*) FROM generate_series(1, $1::int) n, analysis.add_user(0::smallint, 'user-' || n, 'premium',
       (ARRAY['UTC', 'Asia/Jakarta', 'Europe/Berlin'])[n % 3 + 1], NULL, NULL)
+    """
+
+  /// The jobs of the analyses. $1 the month.
+  private static let jobs = """
+    INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
+      max_attempts, image_unsanitized, image_mark)
+    SELECT r.shard, r.period, r.kind, 5, r.job_id, r.user_id, 1, r.job_id, r.finished_at - interval '20 seconds', 120000,
+      r.period, 3, false, substr(sha256(r.job_id::text::bytea), 1, 16)
+    FROM analysis.result r WHERE r.period = $1 ORDER BY r.job_id
     """
 
   /// What the submits had counted. $1 the month.

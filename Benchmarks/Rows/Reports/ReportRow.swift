@@ -3,11 +3,13 @@ import Foundation
 import PostgreSQL
 import TestSupport
 
-/// A month's analyses as CSV, by `analysisctl report` beside `psql` with the same rows.
+/// A month's reports by `analysisctl`: its analyses as CSV beside `psql` with the same rows; and what counts over all of
+/// them.
 struct ReportRow: BenchmarkRow {
   let name = "report"
   let sentence =
-    "seconds from the start of a program to its end in which a month's analyses are written to a CSV file"
+    "seconds from the start of a program to its end in which a month's analyses are written to a CSV file, or all that "
+    + "was used in it is counted"
   let headline = Headline.figure("seconds", unit: "s")
 
   private static let rows = 5_000_000
@@ -17,44 +19,43 @@ struct ReportRow: BenchmarkRow {
     let database = try await bench.cluster.freshDatabase(named: name)
     let month = try await PlantedMonth.plant(
       bench.givenSize(Self.rows, quick: Self.quickRows), in: database.pool)
-    try await Self.close(bench, database, month)
     try await bench.cluster.settle(database)
     return [
       Contender("psql \\copy of the same rows", .limit) {
         try await Self.copy($0, database, month, syncs: false)
       },
-      Contender("analysisctl report analyses") { try await Self.report($0, database, month) },
+      Contender("analysisctl report analyses") {
+        try await Self.report("analyses", of: month.rows, $0, database, month)
+      },
       Contender("psql \\copy, then sync of the file", .limit) {
         try await Self.copy($0, database, month, syncs: true)
+      },
+      Contender("analysisctl report usage") {
+        try await Self.report("usage", of: month.users, $0, database, month)
+      },
+      Contender("analysisctl report summary") {
+        try await Self.report("summary", of: 1, $0, database, month)
+      },
+      Contender("analysisctl reconcile") {
+        try await Self.run(
+          $0, month, $0.settings.program("analysisctl"),
+          ["reconcile", "--database", database.conninfo, "--month", "\(month.month)"])
       },
     ]
   }
 
-  /// Closes the month as its statement of usage does, so that nobody has to ask whether jobs of it are still open.
-  private static func close(_ bench: Bench, _ database: BenchmarkDatabase, _ month: PlantedMonth) async throws
-  {
+  private static func report(
+    _ report: String, of rows: Int, _ bench: Bench, _ database: BenchmarkDatabase, _ month: PlantedMonth
+  ) async throws -> Sample {
     let folder = try TemporaryFolder()
     defer { withExtendedLifetime(folder) {} }
-    _ = try await MeasuredProcess.run(
-      bench.settings.program("analysisctl"),
-      [
-        "report", "usage", "--database", database.conninfo, "--month", "\(month.month)", "--out",
-        folder.path("usage.csv"),
-      ])
-  }
-
-  private static func report(_ bench: Bench, _ database: BenchmarkDatabase, _ month: PlantedMonth)
-    async throws -> Sample
-  {
-    let folder = try TemporaryFolder()
-    defer { withExtendedLifetime(folder) {} }
-    let file = folder.path("analyses.csv")
+    let file = folder.path("\(report).csv")
     return try await run(
-      bench, month, file, bench.settings.program("analysisctl"),
+      bench, month, bench.settings.program("analysisctl"),
       [
-        "report", "analyses", "--database", database.conninfo, "--month", "\(month.month)", "--format", "csv",
+        "report", report, "--database", database.conninfo, "--month", "\(month.month)", "--format", "csv",
         "--out", file,
-      ])
+      ], writes: (file, rows))
   }
 
   /// - Parameter syncs: Whether the file is brought to the disk before the end, as `analysisctl` does with its own.
@@ -69,24 +70,31 @@ struct ReportRow: BenchmarkRow {
       try AnalysesQuery.copy(month.month, to: file),
     ]
     if syncs { arguments += ["-c", "\\! sync '\(file)'"] }
-    return try await run(bench, month, file, bench.cluster.program("psql"), arguments)
+    return try await run(
+      bench, month, bench.cluster.program("psql"), arguments, writes: (file, month.rows))
   }
 
+  /// - Parameter writes: The file that has to be there, and how many rows it has.
   private static func run(
-    _ bench: Bench, _ month: PlantedMonth, _ file: String, _ program: String, _ arguments: [String]
+    _ bench: Bench, _ month: PlantedMonth, _ program: String, _ arguments: [String],
+    writes: (file: String, rows: Int)? = nil
   ) async throws -> Sample {
     _ = try await bench.cluster.owner.query("CHECKPOINT", deadline: .seconds(1800))
     let (ended, meter) = try await bench.cluster.metered {
       try await MeasuredProcess.run(program, arguments)
     }
-    let bytes = try FileManager.default.attributesOfItem(atPath: file)[.size] as? Int ?? 0
-    guard bytes > month.rows * 20 else {
-      throw BenchmarkError(
-        "The file of \(month.rows) rows has \(bytes) bytes only; see \(program)'s messages")
+    var further = ["seconds": meter.seconds]
+    if let writes {
+      let bytes = try FileManager.default.attributesOfItem(atPath: writes.file)[.size] as? Int ?? 0
+      guard bytes > writes.rows * 20 else {
+        throw BenchmarkError(
+          "The file of \(writes.rows) rows has \(bytes) bytes only; see \(program)'s messages")
+      }
+      further["file_bytes"] = Double(bytes)
     }
     return Sample(
       amount: Double(month.rows), seconds: meter.seconds, workerSeconds: ended.usage.seconds,
       serverSeconds: meter.serverSeconds, peakMemory: ended.usage.peakMemory,
-      further: ["file_bytes": Double(bytes), "seconds": meter.seconds])
+      further: further)
   }
 }

@@ -42,6 +42,9 @@ public struct Configuration: Sendable {
   public var proxy = Proxy.none
   /// Whether answers tell when the server's certificate ends, which costs a little with each connection.
   public var readsCertificates = false
+  /// The newest version of HTTP that is offered to a server by TLS, which then chooses. Uploads by HTTP/2 cost libcurl 7.88
+  /// more than twice the processor: see docs/benchmarks.md.
+  public var newestVersion = HTTPVersion.http1
   /// The `User-Agent` header.
   public var userAgent = "analysis-queue"
 

@@ -113,7 +113,9 @@ final class EasyHandle {
     guard set(CURLOPT_SSL_VERIFYPEER, 1), set(CURLOPT_SSL_VERIFYHOST, 2),
       set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
       set(CURLOPT_SSL_CIPHER_LIST, Self.cipherSuites),
-      set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS),
+      set(
+        CURLOPT_HTTP_VERSION,
+        configuration.newestVersion == .http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1),
       set(CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
       set(CURLOPT_USERAGENT, configuration.userAgent)
     else { return false }

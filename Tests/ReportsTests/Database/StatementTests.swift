@@ -32,6 +32,24 @@ struct StatementTests {
     }
   }
 
+  @Test(
+    "a clinic's statement has each day of the month, and those after it on which something ended",
+    arguments: [false, true])
+  func days(closed: Bool) async throws {
+    try await withQueue(from: .plantedMonth) { queue in
+      try await queue.execute(
+        "SELECT analysis.add_clinic('north'); SELECT analysis.assign_clinic(0::smallint, 'ana', 'north')")
+      if closed { try await queue.close(at: Self.due) }
+      let statement = try await Reporter(queue.pool).statement(
+        StatementRequest(.clinic("north"), month: Self.october, currency: nil))
+      let october = (1...31).map { day in
+        "2026-10-\(day < 10 ? "0" : "")\(day) \([2, 3].contains(day) ? 1 : 0)"
+      }
+      // Ana's clocks in Jakarta showed 1 November when the first of her jobs ended.
+      #expect(statement.days.map { "\($0.date) \($0.analyses)" } == october + ["2026-11-01 1"])
+    }
+  }
+
   @Test("the grace is the installation's setting")
   func graceSetting() async throws {
     try await withQueue(from: .plantedMonth) { queue in

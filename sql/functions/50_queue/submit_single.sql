@@ -175,9 +175,10 @@ BEGIN
   place AS (
     INSERT INTO analysis.fair_share AS f (shard, source, user_id, lane, last_vt, step, tail_vt, tail_job)
     SELECT p_shard, 0, v_user, v_lane, n.now_vt + v_cost, v_cost, n.now_vt, v_job
-    FROM (SELECT coalesce(
-      (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0)
-                   AS now_vt) n
+    FROM (
+      SELECT coalesce(
+        (SELECT c.now_vt FROM analysis.lane_clock c WHERE c.shard = p_shard AND c.lane = v_lane), 0) AS now_vt
+      OFFSET 0) n
     ON CONFLICT (shard, user_id, lane, source) DO UPDATE SET
       last_vt = greatest(f.last_vt, EXCLUDED.tail_vt) + v_cost, step = v_cost,
       tail_vt = CASE WHEN f.last_vt <= EXCLUDED.tail_vt OR f.last_vt >= f.tail_vt
