@@ -150,10 +150,18 @@ public struct Reporter: Sendable {
         moment: facts.moment, reading: reading, scope: request.scope,
         leastPersons: try await leastPersons(in: transaction))
       var meta = meta(of: request, zone: zone, facts)
-      meta.rows = try await write(request, question, meta, from: transaction, progress: progress, to: sink)
+      let written = try await write(
+        request, question, meta, from: transaction, progress: progress, to: sink)
+      meta.rows = written.rows
       var openJobs = 0
       if facts.isOver, facts.state == .draft, request.hasState {
-        openJobs = try await self.openJobs(of: request.month, in: transaction)
+        // The month's, also where the report is of a clinic or a user: then its rows do not say.
+        let said = request.scope.clinic == nil && request.scope.user == nil ? written.openJobs : nil
+        if let said {
+          openJobs = Int(said)
+        } else {
+          openJobs = try await self.openJobs(of: request.month, in: transaction)
+        }
       }
       return WrittenReport(
         meta: meta, openJobs: openJobs, removedSince: meta.removedSince,
@@ -191,22 +199,25 @@ public struct Reporter: Sendable {
     return reading
   }
 
-  /// Writes the rows of the report that is asked for.
+  /// Writes the rows of the report that is asked for; returns how many they are, and how many jobs have not ended, where
+  /// they say so.
   private func write(
     _ request: ReportRequest, _ question: ReportQuestion, _ meta: ReportMeta, from transaction: Transaction,
     progress: (Int) -> Void, to sink: (_ chunk: [UInt8]) throws -> Void
-  ) async throws -> Int {
-    func rows<R: Report>(_ report: R.Type, _ columns: [Column]) async throws -> Int {
+  ) async throws -> (rows: Int, openJobs: Int64?) {
+    func rows<R: Report>(_ report: R.Type, _ columns: [Column]) async throws -> (Int, Int64?) {
       var writer = ReportWriter(request.format.view(for: request), columns: columns)
+      var openJobs: Int64?
       writer.begin()
       try await R.ask(question, of: transaction, deadline: timeout) { row in
+        openJobs = R.openJobs(row) ?? openJobs
         guard !R.isSum(row) else { return writer.sum { R.put(row, into: &$0) } }
         try writer.row(to: sink) { R.put(row, into: &$0) }
         if writer.rows % Self.progressStep == 0 { progress(writer.rows) }
       }
       try writer.end(meta, to: sink)
       progress(writer.rows)
-      return writer.rows
+      return (writer.rows, openJobs)
     }
     switch request.kind {
     case .usage:

@@ -55,7 +55,7 @@ struct PlantedMonth: Sendable {
   private static let jobs = """
     INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, image_bytes, image_period,
       max_attempts, image_unsanitized, image_mark)
-    SELECT r.shard, r.period, r.kind, 5, r.job_id, r.user_id, 1, r.job_id, r.finished_at - interval '20 seconds', 120000,
+    SELECT r.shard, r.period, r.kind, r.kind * 4 + 1, r.job_id, r.user_id, 1, r.job_id, r.finished_at - interval '20 seconds', 120000,
       r.period, 3, false, substr(sha256(r.job_id::text::bytea), 1, 16)
     FROM analysis.result r WHERE r.period = $1 ORDER BY r.job_id
     """

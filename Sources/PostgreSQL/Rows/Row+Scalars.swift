@@ -3,6 +3,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func bool<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Bool {
     try value(column, as: Bool.self)
   }
@@ -11,6 +12,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func boolIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Bool? {
     try valueIfPresent(column, as: Bool.self)
   }
@@ -19,6 +21,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int16<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int16 {
     try value(column, as: Int16.self)
   }
@@ -27,6 +30,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int16IfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int16? {
     try valueIfPresent(column, as: Int16.self)
   }
@@ -35,6 +39,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int32<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int32 {
     try value(column, as: Int32.self)
   }
@@ -43,6 +48,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int32IfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int32? {
     try valueIfPresent(column, as: Int32.self)
   }
@@ -51,6 +57,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int64<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int64 {
     try value(column, as: Int64.self)
   }
@@ -59,6 +66,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int64IfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int64? {
     try valueIfPresent(column, as: Int64.self)
   }
@@ -67,6 +75,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func double<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Double {
     try value(column, as: Double.self)
   }
@@ -75,6 +84,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func doubleIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Double? {
     try valueIfPresent(column, as: Double.self)
   }
@@ -83,6 +93,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func string<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> String {
     try value(column, as: String.self)
   }
@@ -91,6 +102,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func stringIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> String? {
     try valueIfPresent(column, as: String.self)
   }
@@ -99,6 +111,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func bytes<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> [UInt8] {
     try value(column, as: [UInt8].self)
   }
@@ -107,6 +120,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func bytesIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> [UInt8]? {
     try valueIfPresent(column, as: [UInt8].self)
   }
@@ -115,6 +129,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func timestamp<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Timestamp {
     try value(column, as: Timestamp.self)
   }
@@ -123,6 +138,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func timestampIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Timestamp? {
     try valueIfPresent(column, as: Timestamp.self)
   }
@@ -131,6 +147,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func int<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int {
     Int(try value(column, as: Int64.self))
   }
@@ -139,6 +156,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func intIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> Int? {
     try valueIfPresent(column, as: Int64.self).map { Int($0) }
   }
@@ -147,6 +165,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn`, `typeMismatch`, or `unexpectedNull`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func jsonText<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> String {
     try value(column, as: JSONText.self).text
   }
@@ -155,6 +174,7 @@ extension Row {
   ///
   /// - Throws: `noSuchColumn` or `typeMismatch`.
   @specialized(where Column == Int)
+  @specialized(where Column == String)
   public func jsonTextIfPresent<Column: ColumnKey>(_ column: Column) throws(PostgreSQLError) -> String? {
     try valueIfPresent(column, as: JSONText.self)?.text
   }

@@ -11,6 +11,8 @@ protocol Report: Sendable {
   static func put(_ row: Entry, into cells: inout [Cell])
   /// Whether a row is the sum of all others; it comes before them.
   static func isSum(_ row: Entry) -> Bool
+  /// How many jobs of the report have not ended, in the row that says so; nil in all others.
+  static func openJobs(_ row: Entry) -> Int64?
   /// Asks the database, and hands on the rows as they come. Throws what `each` throws, `schema` for a row that this
   /// program does not understand, and the database's errors.
   static func ask(
@@ -20,6 +22,7 @@ protocol Report: Sendable {
 
 extension Report {
   static func isSum(_ row: Entry) -> Bool { false }
+  static func openJobs(_ row: Entry) -> Int64? { nil }
 }
 
 /// A report that reads row by row, by the columns' names.

@@ -41,6 +41,7 @@ enum UsageReport: RowReport {
   }
 
   static func isSum(_ row: UsageRow) -> Bool { row.line == .sum }
+  static func openJobs(_ row: UsageRow) -> Int64? { isSum(row) ? row.open : nil }
 
   /// A number of the limit: an adjustment has none, and where a month has none there is no limit.
   private static func limit(_ row: UsageRow, _ number: Int64?) -> Cell {

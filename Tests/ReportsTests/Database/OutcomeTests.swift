@@ -34,6 +34,16 @@ struct OutcomeTests {
     }
   }
 
+  @Test("the open jobs are the month's, also where one user's usage is asked for")
+  func openJobsBesideTheScope() async throws {
+    try await withQueue(from: .plantedMonth) { queue in
+      let outcome = try await queue.reporter(at: "2026-11-01T12:00:00Z").run(
+        ReportRequest(.usage, month: Written.october, scope: UsageScope(user: "=1+1")), to: .stream { _ in })
+      #expect(outcome.rows == 1)
+      #expect(outcome.openJobs == 2)
+    }
+  }
+
   @Test("the sidecar tells the file's hash, length, rows, month, zone, state and moment")
   func sidecar() async throws {
     try await withQueue(from: .plantedMonth) { queue in

@@ -11,6 +11,24 @@ $$;
 COMMENT ON FUNCTION analysis.statement_due IS
   'Answers the moment from which a month may be closed.';
 
+-- What became of each user's jobs of a month that have a result: all are counted by an index, and the few
+-- that are not one analysis by one call by another. Safe to run in parallel, as usage_of is.
+CREATE OR REPLACE FUNCTION analysis.result_counts(p_period smallint)
+RETURNS TABLE (shard smallint, user_id bigint, analysed bigint, cancelled bigint, calls bigint)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT n.shard, n.user_id, n.results - coalesce(o.cancelled, 0), coalesce(o.cancelled, 0),
+    n.results + coalesce(o.more_calls, 0)
+  FROM (
+    SELECT r.shard, r.user_id, count(*) AS results FROM analysis.result r
+    WHERE r.period = p_period GROUP BY r.user_id, r.shard) n
+  LEFT JOIN (
+    SELECT r.shard, r.user_id, count(*) FILTER (WHERE r.outcome = 2) AS cancelled,
+      sum(r.calls - 1) AS more_calls
+    FROM analysis.result r
+    WHERE r.period = p_period AND (r.outcome = 2 OR r.calls <> 1) GROUP BY r.user_id, r.shard
+  ) o ON o.shard = n.shard AND o.user_id = n.user_id
+$$;
+
 -- What every user used in a month, as it is now: each account that was there before the month ended for it,
 -- and each that used something nevertheless. Plan and limit are those in force now or, when the month is
 -- over for the user, at its end. A unit whose refund is still to be applied does not count as used. Of
@@ -40,11 +58,7 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT f.shard, f.user_id, count(*) AS units FROM analysis.refund f
     WHERE f.period = p_period GROUP BY f.shard, f.user_id
   ) w ON w.shard = a.shard AND w.user_id = a.user_id
-  LEFT JOIN (
-    SELECT f.shard, f.user_id, count(*) FILTER (WHERE f.outcome = 1) AS analysed,
-      count(*) FILTER (WHERE f.outcome = 2) AS cancelled, sum(f.calls) AS calls
-    FROM analysis.result f WHERE f.period = p_period GROUP BY f.shard, f.user_id
-  ) r ON r.shard = a.shard AND r.user_id = a.user_id
+  LEFT JOIN analysis.result_counts(p_period) r ON r.shard = a.shard AND r.user_id = a.user_id
   LEFT JOIN (
     SELECT f.shard, f.user_id, count(*) AS failed FROM analysis.dead f
     WHERE f.period = p_period GROUP BY f.shard, f.user_id
@@ -54,12 +68,14 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     WHERE f.period = p_period GROUP BY f.shard, f.user_id
   ) e ON e.shard = a.shard AND e.user_id = a.user_id
   CROSS JOIN LATERAL (SELECT coalesce(u.used, 0) - coalesce(w.units, 0) AS used) n
-  LEFT JOIN LATERAL (
-    SELECT h.plan_id FROM analysis.account_plan h
-    WHERE h.shard = a.shard AND h.user_id = a.user_id AND h.valid_from <= p_now AND h.valid_from < m.ends
-    ORDER BY h.valid_from DESC LIMIT 1) h ON true
+  -- All plans at once, each with its end, and all limits: one look for each user would take longer.
+  LEFT JOIN (
+    SELECT v.shard, v.user_id, v.plan_id, v.valid_from,
+      lead(v.valid_from, 1, 'infinity') OVER (PARTITION BY v.shard, v.user_id ORDER BY v.valid_from) AS until
+    FROM analysis.account_plan v
+  ) h ON h.shard = a.shard AND h.user_id = a.user_id AND h.valid_from <= p_now AND h.valid_from < m.ends
+    AND NOT (h.until <= p_now AND h.until < m.ends)
   LEFT JOIN analysis.plan p ON p.id = h.plan_id
-  -- All limits at once, each with its end: there are few, and many users.
   LEFT JOIN (
     SELECT v.plan_id, v.monthly_limit, v.valid_from,
       lead(v.valid_from, 1, 'infinity') OVER (PARTITION BY v.plan_id ORDER BY v.valid_from) AS until
@@ -182,7 +198,7 @@ BEGIN
       coalesce(sum(l.refunded), 0)::bigint, coalesce(sum(l.refused), 0)::bigint,
       coalesce(sum(l.calls), 0)::bigint, NULL, NULL, coalesce(sum(l.open), 0)::bigint
     FROM lines l) y
-  ORDER BY y.for_period IS NOT NULL, y.line, y.user_ref COLLATE "C", y.shard, y.user_id;
+  ORDER BY y.line NULLS FIRST, y.user_ref COLLATE "C", y.shard, y.user_id;
 END $$;
 COMMENT ON FUNCTION analysis.usage_lines IS
   'Answers what users used of a month, the adjustments of a closed one, and the sum.';
@@ -218,11 +234,10 @@ BEGIN
     SELECT count(*) FROM analysis.refund f
     WHERE f.period = p_period AND (v_seen IS NULL OR analysis.is_seen(v_seen, f.shard, f.user_id)))
   - (
-    SELECT count(*) FROM analysis.result r
-    WHERE r.period = p_period AND r.outcome = 1
-      AND (v_seen IS NULL
-        OR (r.shard, r.user_id) IN (
-          SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)));
+    SELECT coalesce(sum(c.analysed), 0)::bigint FROM analysis.result_counts(p_period) c
+    WHERE v_seen IS NULL
+      OR (c.shard, c.user_id) IN (
+        SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u));
 END $$;
 COMMENT ON FUNCTION analysis.open_jobs IS
   'Answers how many jobs of a month have neither a result nor died.';
