@@ -278,7 +278,7 @@ let package = Package(
         "QueueTestSupport", "image-decoder",
       ]),
     tests("CommandLineToolTests", ["CommandLineTool", "TestSupport"]),
-    tests("DoctorTests", ["Doctor", "JobQueue", "Administration"]),
+    tests("DoctorTests", ["Doctor", "JobQueue", "Administration", "ModelClient"]),
     tests(
       "DashboardTests",
       [

@@ -20,6 +20,8 @@ public struct EndpointSettings: Sendable {
     public var dialect: Dialect?
     /// The file of certificate authorities to trust for the endpoint.
     public var authorities: String?
+    /// The newest version of HTTP that is offered to the endpoint.
+    public var newestVersion: HTTPVersion?
     /// Whether an endpoint without TLS may be on another machine.
     public var plainHTTP = false
 
@@ -43,6 +45,7 @@ public struct EndpointSettings: Sendable {
   public init(_ named: Named, _ settings: GivenSettings?, environment: [String: String]) throws {
     var transfer = try settings?.transfer() ?? HTTPTransfer.Configuration()
     if let file = named.authorities { transfer.certificateAuthorityFile = file }
+    if let version = named.newestVersion { transfer.newestVersion = version }
     if named.plainHTTP { transfer.plainHTTP = .anywhere }
     self.transfer = transfer
     credentials = SecretUse(

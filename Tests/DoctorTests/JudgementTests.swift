@@ -1,4 +1,5 @@
 import AnalysisCore
+import ModelClient
 import Testing
 
 @testable import Administration
@@ -29,6 +30,17 @@ struct JudgementTests {
     facts.versionNumber = number
     facts.isOutOfSupport = isOutOfSupport
     #expect(state("server.version", facts)?.rawValue == expected)
+  }
+
+  @Test(
+    "an endpoint that may speak HTTP/2 alone: the option that offers it is named",
+    arguments: [
+      "TLS with m.example.org failed: tlsv1 alert no application protocol.",
+      "m.example.org closed the connection without an answer.",
+    ])
+  func newestVersion(message: String) {
+    let finding = EndpointChecks.unwell(CallFailure(.notSent, message), "m.example.org")
+    #expect(finding.state == .wrong && finding.advice?.contains("--endpoint-http 2") == true)
   }
 
   @Test("encryption: of no concern on this machine, seen on the network")

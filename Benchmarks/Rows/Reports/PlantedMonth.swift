@@ -8,7 +8,7 @@ struct PlantedMonth: Sendable {
   let month: Period
   /// How many analyses it has.
   let rows: Int
-  /// How many users they are of; each of them has some.
+  /// How many users there are.
   let users: Int
 
   private static let chunk = 250_000
@@ -38,7 +38,7 @@ struct PlantedMonth: Sendable {
     }
     for statement in [jobs, usage] {
       _ = try await database.query(
-        SQLStatement(statement, [.int16(month.label)], label: "planting jobs"), deadline: patience)
+        SQLStatement(statement, [.int16(month.label)], label: "planting jobs and usage"), deadline: patience)
     }
     // As autovacuum leaves a month that is over: its rows frozen, its pages marked visible.
     _ = try await database.query("VACUUM (FREEZE, ANALYZE) analysis.result, analysis.job", deadline: patience)
@@ -69,14 +69,14 @@ struct PlantedMonth: Sendable {
   /// $1 the month, $2 to $3 the numbers of the rows, $4 how many there will be, $5 how many users.
   ///
   /// They finished one after the other over the month. One in eight has no finding, the others have two; the
-  /// texts are as long as a model's.
+  /// texts are as long as a model's. One in fifty took two calls.
   private static let analyses = """
     INSERT INTO analysis.result (shard, period, kind, outcome, job_id, user_id, finished_at, answered_at,
       primary_confidence, secondary_confidence, call_ms, attempt, calls, condition_count, primary_band, secondary_band,
       primary_normal, secondary_normal, serious, consult, endpoint_serious, endpoint_consult, analysis_id, primary_id, primary_name, secondary_id,
       secondary_name, endpoint, model, version, conditions)
     SELECT 0, $1, n % 2 + 1, 1, n + 1, u.user_id, f.at, f.at - interval '20 ms',
-      f.first, f.second, 30 + n % 50, 1, 1, CASE WHEN f.first IS NULL THEN 0 ELSE 2 END,
+      f.first, f.second, 30 + n % 50, 1, CASE n % 50 WHEN 0 THEN 2 ELSE 1 END, CASE WHEN f.first IS NULL THEN 0 ELSE 2 END,
       CASE WHEN f.first >= 0.8 THEN 4 WHEN f.first >= 0.6 THEN 3 WHEN f.first >= 0.4 THEN 2 WHEN f.first >= 0 THEN 1 END,
       CASE WHEN f.second >= 0.4 THEN 2 WHEN f.second >= 0 THEN 1 END,
       CASE WHEN f.first >= 0 THEN false END, CASE WHEN f.second >= 0 THEN false END,

@@ -1,4 +1,5 @@
 import CommandLineTool
+import HTTPTransfer
 import WorkerSettings
 
 /// The options that say which endpoint is called, how and by which account.
@@ -19,11 +20,15 @@ enum EndpointOptions {
     "endpoint-certificate", .path,
     help:
       "File (mode 0600) with the certificate and key (PEM) by which the worker shows itself to the endpoint.")
+  static let newestVersion = Option<HTTPVersion?>(
+    "endpoint-http", .choice(HTTPVersion.self),
+    help: "The newest version of HTTP that is offered to the endpoint.")
   static let plainHTTP = Flag(
     "allow-plain-http", help: "Allow an endpoint without TLS that is not this machine.")
 
   static let all: [any Input] = [
-    workerConfiguration, endpoint, credentials, dialect, authorities, certificate, plainHTTP,
+    workerConfiguration, endpoint, credentials, dialect, authorities, certificate, newestVersion,
+    plainHTTP,
   ]
 
   /// What a command line names.
@@ -34,6 +39,7 @@ enum EndpointOptions {
     named.dialect = try context[dialect]
     named.authorities = try context[authorities]
     named.certificate = try context[certificate]
+    named.newestVersion = try context[newestVersion]
     named.plainHTTP = try context[plainHTTP]
     return named
   }

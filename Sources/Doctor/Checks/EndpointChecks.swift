@@ -68,8 +68,11 @@ struct EndpointChecks: Sendable {
       case (_, .some): "The endpoint answers and is not well: see its own logs."
       case (_, nil) where failure.message.contains("certificate"):
         "See the certificate's names, authority and dates; --ca-file names another authority."
+      case (_, nil) where failure.message.contains("protocol"):
+        "It may speak HTTP/2 alone: --endpoint-http 2, or endpoint-http = 2 in the worker's file, offers that."
       case (_, nil) where failure.message.contains("name"): "See the address and this machine's name service."
-      default: "Check the address, firewalls, and whether the endpoint runs."
+      default:
+        "Check the address, firewalls, whether the endpoint runs, and whether it speaks HTTP/2 alone (--endpoint-http 2)."
       }
     return .wrong("endpoint.health", "\(name) is not well: \(failure)", advice)
   }

@@ -18,9 +18,9 @@ enum SummaryReport: RowReport {
     ]
   }
 
-  /// What each number is called among people.
   static func openJobs(_ row: SummaryRow) -> Int64? { row.measure == .open ? row.value : nil }
 
+  /// What each number is called among people.
   private static func label(_ measure: SummaryMeasure) -> String {
     switch measure {
     case .users: "Users"

@@ -11,8 +11,9 @@ $$;
 COMMENT ON FUNCTION analysis.statement_due IS
   'Answers the moment from which a month may be closed.';
 
--- What became of each user's jobs of a month that have a result: all are counted by an index, and the few
--- that are not one analysis by one call by another. Safe to run in parallel, as usage_of is.
+-- What became of each user's jobs of a month that have a result. All are counted by one index; the few that
+-- were cancelled, or took another number of calls than one, by another. Safe to run in parallel, as usage_of
+-- is.
 CREATE OR REPLACE FUNCTION analysis.result_counts(p_period smallint)
 RETURNS TABLE (shard smallint, user_id bigint, analysed bigint, cancelled bigint, calls bigint)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
@@ -234,10 +235,18 @@ BEGIN
     SELECT count(*) FROM analysis.refund f
     WHERE f.period = p_period AND (v_seen IS NULL OR analysis.is_seen(v_seen, f.shard, f.user_id)))
   - (
-    SELECT coalesce(sum(c.analysed), 0)::bigint FROM analysis.result_counts(p_period) c
-    WHERE v_seen IS NULL
-      OR (c.shard, c.user_id) IN (
-        SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u));
+    -- All are counted by one index, and the few that were cancelled by another.
+    SELECT count(*) FROM analysis.result r
+    WHERE r.period = p_period
+      AND (v_seen IS NULL
+        OR (r.shard, r.user_id) IN (
+          SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)))
+  + (
+    SELECT count(*) FROM analysis.result r
+    WHERE r.period = p_period AND r.outcome = 2
+      AND (v_seen IS NULL
+        OR (r.shard, r.user_id) IN (
+          SELECT u.o_shard, u.o_user FROM analysis.users_seen(analysis.caller()) u)));
 END $$;
 COMMENT ON FUNCTION analysis.open_jobs IS
   'Answers how many jobs of a month have neither a result nor died.';

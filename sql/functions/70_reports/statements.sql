@@ -227,7 +227,7 @@ BEGIN
 END $$;
 
 -- The analyses of a clinic's statement by day: of every day of the month, and of those beside it on which
--- something ended; no row where there are no analyses at all.
+-- some ended; no row where there are none at all.
 CREATE OR REPLACE FUNCTION analysis.statement_days(p_period smallint, p_clinic text)
 RETURNS TABLE (o_day text, o_analyses bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
@@ -236,20 +236,25 @@ DECLARE
   v_closed boolean := EXISTS (
     SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
 BEGIN
+  PERFORM analysis.require_argument(
+    p_period BETWEEN 24000 AND 32399, 'the month of a statement is from 2000 to 2699');
   RETURN QUERY
   WITH counted AS MATERIALIZED (
     SELECT d.day, d.analyses FROM analysis.statement_day d
     WHERE v_closed AND d.report = 'usage' AND d.period = p_period AND d.clinic_id = v_clinic
     UNION ALL
     SELECT d.day, d.analyses FROM analysis.clinic_days(p_period, ARRAY[v_clinic]) d WHERE NOT v_closed)
-  SELECT to_char(g.day, 'YYYY-MM-DD'), coalesce(c.analyses, 0)
+  SELECT to_char(d.day, 'YYYY-MM-DD'), sum(d.analyses)::bigint
   FROM (
-    SELECT least(min(d.day), analysis.period_end_day((p_period - 1)::smallint, NULL)) AS first,
-      greatest(max(d.day), analysis.period_end_day(p_period, NULL) - 1) AS last
-    FROM counted d HAVING count(*) > 0) m
-  CROSS JOIN LATERAL generate_series(m.first::timestamp, m.last, '1 day') g(day)
-  LEFT JOIN counted c ON c.day = g.day
-  ORDER BY g.day;
+    SELECT c.day, c.analyses FROM counted c
+    UNION ALL
+    SELECT m.first + g, 0
+    FROM (
+      SELECT analysis.period_end_day((p_period - 1)::smallint, NULL) AS first,
+        analysis.period_end_day(p_period, NULL) AS until) m
+    CROSS JOIN LATERAL generate_series(0, m.until - m.first - 1) g
+    WHERE EXISTS (SELECT FROM counted)) d
+  GROUP BY d.day ORDER BY d.day;
 END $$;
 COMMENT ON FUNCTION analysis.statement_days IS
   'Answers how many analyses a clinic''s statement has of each day.';
