@@ -113,7 +113,7 @@ public enum WorkerOptions {
   public static let newestVersion = Option(
     "endpoint-http", .choice(HTTPVersion.self), default: .http1, key: "endpoint-http",
     help:
-      "The newest version of HTTP that is offered to the endpoint. 2 needs fewer connections and more than twice the "
+      "The newest version of HTTP that is offered to the endpoint. 2 needs fewer connections and twice the "
       + "processor.")
   /// `--allow-plain-http`.
   public static let plainHTTP = Flag(

@@ -49,7 +49,7 @@ BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libt
 RUN_PACKAGES=(postgresql python3 python3-pil util-linux fonts-dejavu-core)
 
 # What the tests need besides: judges of what we write, and tools that make faults.
-TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack zstd systemd prometheus
+TEST_PACKAGES=(python3-venv openssl curl gzip libfaketime mount pgbouncer heaptrack strace zstd systemd prometheus
   poppler-utils libreoffice-calc-nogui)
 
 # Drivers by which the programs of docs/sql.md are run; the test of one that is missing is skipped.

@@ -43,7 +43,7 @@ public struct Configuration: Sendable {
   /// Whether answers tell when the server's certificate ends, which costs a little with each connection.
   public var readsCertificates = false
   /// The newest version of HTTP that is offered to a server by TLS, which then chooses. Uploads by HTTP/2 cost libcurl 7.88
-  /// more than twice the processor: see docs/benchmarks.md.
+  /// twice the processor: see docs/benchmarks.md.
   public var newestVersion = HTTPVersion.http1
   /// The `User-Agent` header.
   public var userAgent = "analysis-queue"

@@ -35,20 +35,34 @@ struct LimitTests {
     "of a worker's memory stays within the committed limit",
     .enabled(if: AllocationCount.isAvailable, "needs heaptrack, and no sanitizer"))
   func allocations() async throws {
+    try await expectOfWorker("worker-allocations", AllocationCount.of)
+  }
+
+  @Test(
+    "of a worker's calls of the kernel stays within the committed limit",
+    .enabled(if: SystemCallCount.isAvailable, "needs strace, and no sanitizer"))
+  func systemCalls() async throws {
+    try await expectOfWorker("worker-system-calls", SystemCallCount.of)
+  }
+
+  /// Expects what a worker does for a job to be within a limit: the difference between many jobs and few, whatever a
+  /// worker needs to start and to end.
+  private func expectOfWorker(
+    _ name: String, _ count: (_ program: String, _ arguments: [String]) async throws -> Int
+  ) async throws {
     let limits = try CommittedLimits()
     try await LimitCluster.with(pictureBytes: 20_000) { run in
       let endpoint = try await EndpointProcess(BenchmarkSettings())
       var counts: [Int] = []
-      // The difference is the jobs', whatever a worker needs to start and to end.
       for jobs in [200, 1000] {
         try await run.submit(jobs, "\(jobs)")
         counts.append(
-          try await AllocationCount.of(
+          try await count(
             try BenchmarkSettings().program("analysis-worker"),
             ["--drain", "--database", run.database.conninfo, "--endpoint", endpoint.url]))
       }
       await endpoint.stop()
-      try limits.expect(Double(counts[1] - counts[0]) / 800, "worker-allocations")
+      try limits.expect(Double(counts[1] - counts[0]) / 800, name)
     }
   }
 
@@ -59,7 +73,7 @@ struct LimitTests {
     #expect(
       Set(names) == [
         "submit-log-bytes", "drain-log-bytes", "drain-transactions", "rows-inserted", "rows-updated",
-        "rows-deleted", "worker-allocations",
+        "rows-deleted", "worker-allocations", "worker-system-calls",
       ])
   }
 }

@@ -26,3 +26,28 @@ enum AllocationCount {
     return count
   }
 }
+
+/// How often a program asks the kernel for something, counted by strace, which also makes it slower.
+enum SystemCallCount {
+  private static let program = "/usr/bin/strace"
+
+  /// Whether strace is there, and the program is the one that is released.
+  static var isAvailable: Bool {
+    FileManager.default.isExecutableFile(atPath: program) && !Sanitizer.isOn
+  }
+
+  /// Runs a program to its end and counts, in all its threads.
+  static func of(_ program: String, _ arguments: [String]) async throws -> Int {
+    let folder = try TemporaryFolder()
+    let file = folder.path("calls")
+    _ = try await MeasuredProcess.run(
+      Self.program, ["--follow-forks", "--summary-only", "--output", file, program] + arguments)
+    // The last line: 100.00, seconds, microseconds a call, calls, errors, "total".
+    let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
+    let words = lines.last?.split(separator: " ") ?? []
+    guard words.last == "total", words.count >= 5, let count = Int(words[3]) else {
+      throw BenchmarkError("strace wrote no sum: \(lines.last ?? "")")
+    }
+    return count
+  }
+}
