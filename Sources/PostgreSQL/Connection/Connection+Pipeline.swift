@@ -34,7 +34,7 @@ extension Connection {
       do throws(PostgreSQLError) {
         var names: [String?] = []
         for statement in statements { names.append(try await self.preparedName(of: statement, operation)) }
-        try self.send(operation) { self.queue(statements, names, oneGroup) }
+        try self.send(operation) { self.queue(statements, names, oneGroup, operation) }
       } catch {
         return statements.map { _ in .failure(error) }
       }
@@ -42,8 +42,13 @@ extension Connection {
     }
   }
 
-  private func queue(_ statements: [SQLStatement], _ names: [String?], _ oneGroup: Bool) -> Bool {
+  private func queue(
+    _ statements: [SQLStatement], _ names: [String?], _ oneGroup: Bool, _ operation: Operation
+  ) -> Bool {
     guard wire.enterPipeline() else { return false }
+    // An empty group, with which libpq forgets that rows were to come in parts.
+    operation.hasEmptyGroup = wire.splitsRows
+    if operation.hasEmptyGroup, !wire.sync() { return false }
     for (index, statement) in statements.enumerated() {
       guard send(statement, named: names[index]) else { return false }
       guard !oneGroup || index == statements.count - 1 else { continue }
@@ -58,6 +63,7 @@ extension Connection {
   ) async -> [Result<Rows, PostgreSQLError>] {
     var results: [Result<Rows, PostgreSQLError>] = []
     do throws(PostgreSQLError) {
+      if operation.hasEmptyGroup { _ = try await syncError(statements[0], operation) }
       for (index, statement) in statements.enumerated() {
         let result = try await result(of: statement, operation)
         let endsGroup = !oneGroup || index == statements.count - 1

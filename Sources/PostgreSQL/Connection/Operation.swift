@@ -33,6 +33,8 @@ final class Operation {
   /// Whether all its answers have been read.
   var isDrained = false
   var isCancelInFlight = false
+  /// Whether a pipeline began with a group of no statements.
+  var hasEmptyGroup = false
   /// The cancellation that is in flight, where the loop drives it.
   var cancelRequest: CancelRequest?
   /// The server's first error.

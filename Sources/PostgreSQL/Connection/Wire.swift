@@ -10,6 +10,9 @@ final class Wire {
   private var watched: Int32?
   private var wantsWrite = false
   let notices: NoticeSink
+  /// Whether the rows of what was sent last come in parts. Outside a pipeline that ends with the next statement; into one
+  /// libpq 15 takes it along, to what is first in it.
+  private(set) var splitsRows = false
   /// Where libpq can ask the server to stop by a call that blocks only.
   let cancelKey: CancelKey?
 
@@ -152,6 +155,7 @@ final class Wire {
 
   func send(_ statement: SQLStatement) -> Bool {
     guard let pointer else { return false }
+    splitsRows = false
     StatementCount.current?.sent()
     return EncodedParameters(statement.parameters).withPointers { count, types, values, lengths, formats in
       PQsendQueryParams(pointer, statement.sql, count, types, values, lengths, formats, 1)
@@ -161,6 +165,7 @@ final class Wire {
   /// Sends a statement that the server has been told under a name.
   func send(_ statement: SQLStatement, named name: String) -> Bool {
     guard let pointer else { return false }
+    splitsRows = false
     StatementCount.current?.sent()
     return EncodedParameters(statement.parameters).withPointers { count, _, values, lengths, formats in
       PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1)
@@ -170,6 +175,7 @@ final class Wire {
   /// Tells the server a statement under a name.
   func prepare(_ statement: SQLStatement, as name: String) -> Bool {
     guard let pointer else { return false }
+    splitsRows = false
     return EncodedParameters(statement.parameters).withPointers { count, types, _, _, _ in
       PQsendPrepare(pointer, name, statement.sql, count, types)
     } == 1
@@ -177,12 +183,16 @@ final class Wire {
 
   func send(script: String) -> Bool {
     guard let pointer else { return false }
+    splitsRows = false
     StatementCount.current?.sent()
     return PQsendQuery(pointer, script) == 1
   }
 
   /// Has the rows of what was just sent come in parts of so many, where libpq can; else one by one.
-  func splitRows(_ count: Int) -> Bool { pointer.map { pq_split_rows($0, Int32(count)) } ?? false }
+  func splitRows(_ count: Int) -> Bool {
+    splitsRows = pointer.map { pq_split_rows($0, Int32(count)) } ?? false
+    return splitsRows
+  }
 
   /// A request to the server to stop what the connection is doing, where there is no `cancelKey` for it; nil when it could
   /// not be begun.
@@ -190,7 +200,10 @@ final class Wire {
 
   func enterPipeline() -> Bool { pointer.map { PQenterPipelineMode($0) == 1 } ?? false }
   func exitPipeline() -> Bool { pointer.map { PQexitPipelineMode($0) == 1 } ?? false }
-  func sync() -> Bool { pointer.map { PQpipelineSync($0) == 1 } ?? false }
+  func sync() -> Bool {
+    splitsRows = false
+    return pointer.map { PQpipelineSync($0) == 1 } ?? false
+  }
 
   func put(_ bytes: [UInt8]) -> Bool {
     guard let pointer else { return false }

@@ -40,6 +40,18 @@ struct ConcurrencyTests {
     }
   }
 
+  @Test("get their rows whole in a pipeline that comes right after rows that were read one by one")
+  func pipelineAfterStream() async throws {
+    try await withConnection { connection in
+      let statement = SQLStatement("SELECT $1", [.int32(7)])
+      for _ in 0..<5 {
+        try await connection.forEachRow("SELECT generate_series(1, 3)") { _ in }
+        let answers = try await connection.pipeline([statement, statement])
+        for answer in answers { #expect(try answer.get().single().int(0) == 7) }
+      }
+    }
+  }
+
   @Test("are served in the order in which they came")
   func order() async throws {
     try await withConnection { connection in
