@@ -4,7 +4,8 @@
 -- their rows, of lanes that the check of `job` has seen. The version before works beside this.
 --
 -- NOT VALID: what is there was held to the same, and to read all months again would keep the queue waiting.
--- The months that are made from now on have the checks as valid ones. Checks that somebody has added stay.
+-- The months that are made from now on have the checks as valid ones. Checks that somebody has added stay,
+-- unless their names end as those that the server gives.
 DO $$
 DECLARE
   v_table regclass;

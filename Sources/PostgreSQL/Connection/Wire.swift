@@ -10,8 +10,8 @@ final class Wire {
   private var watched: Int32?
   private var wantsWrite = false
   let notices: NoticeSink
-  /// Whether the rows of what was sent last come in parts. Outside a pipeline that ends with the next statement; into one
-  /// libpq 15 takes it along, to what is first in it.
+  /// Whether rows were asked for in parts since the last pipeline: into the next one libpq 15 may take that along, to what is
+  /// first in it.
   private(set) var splitsRows = false
   /// Where libpq can ask the server to stop by a call that blocks only.
   let cancelKey: CancelKey?
@@ -155,7 +155,6 @@ final class Wire {
 
   func send(_ statement: SQLStatement) -> Bool {
     guard let pointer else { return false }
-    splitsRows = false
     StatementCount.current?.sent()
     return EncodedParameters(statement.parameters).withPointers { count, types, values, lengths, formats in
       PQsendQueryParams(pointer, statement.sql, count, types, values, lengths, formats, 1)
@@ -165,7 +164,6 @@ final class Wire {
   /// Sends a statement that the server has been told under a name.
   func send(_ statement: SQLStatement, named name: String) -> Bool {
     guard let pointer else { return false }
-    splitsRows = false
     StatementCount.current?.sent()
     return EncodedParameters(statement.parameters).withPointers { count, _, values, lengths, formats in
       PQsendQueryPrepared(pointer, name, count, values, lengths, formats, 1)
@@ -175,7 +173,6 @@ final class Wire {
   /// Tells the server a statement under a name.
   func prepare(_ statement: SQLStatement, as name: String) -> Bool {
     guard let pointer else { return false }
-    splitsRows = false
     return EncodedParameters(statement.parameters).withPointers { count, types, _, _, _ in
       PQsendPrepare(pointer, name, statement.sql, count, types)
     } == 1
@@ -183,7 +180,6 @@ final class Wire {
 
   func send(script: String) -> Bool {
     guard let pointer else { return false }
-    splitsRows = false
     StatementCount.current?.sent()
     return PQsendQuery(pointer, script) == 1
   }
