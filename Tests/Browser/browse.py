@@ -286,9 +286,14 @@ def refuse(driver, address, folder):
 def act(driver, address, folder, suffix="", actions=ACTIONS):
     for name, path, fields, message in actions:
         driver.get(address + path)
+        buttons = driver.find_elements(By.CSS_SELECTOR, "form.confirm button")
+        if not buttons:
+            said = " ".join(driver.find_element(By.TAG_NAME, "body").text.split())
+            fault(name + suffix, f"there is no form, but: {said[:500]}")
+            continue
         for field, text in fields.items():
             driver.find_element(By.NAME, field).send_keys(text)
-        driver.find_element(By.CSS_SELECTOR, "form.confirm button").click()
+        buttons[0].click()
         try:
             WebDriverWait(driver, 10).until(
                 lambda d: any(message in one.text for one in d.find_elements(By.CSS_SELECTOR, "main > .notice.good")))

@@ -45,14 +45,17 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     coalesce(r.analysed, 0), coalesce(d.failed, 0), coalesce(r.cancelled, 0),
     coalesce(u.refunded, 0) + coalesce(w.units, 0), coalesce(u.refused, 0)::bigint,
     coalesce(r.calls, 0) + coalesce(e.calls, 0),
-    m.starts, timezone(a.zone, m.starts)
+    m.starts, m.starts_local
   FROM analysis.account a
   -- Once for a zone and its anchors, not for each user: OFFSET 0 keeps the planner from moving it. Every
   -- account finds its own; a LEFT JOIN says so to the planner, which would expect few users otherwise.
   LEFT JOIN (
-    SELECT z.zone, z.anchors, analysis.period_begins(p_period, z.zone, z.anchors) AS starts,
+    SELECT z.zone, z.anchors, b.starts, timezone(z.zone, b.starts) AS starts_local,
       analysis.period_ends(p_period, z.zone, z.anchors) AS ends
-    FROM (SELECT DISTINCT a.zone, coalesce(a.anchors, '{}') AS anchors FROM analysis.account a) z OFFSET 0) m
+    FROM (SELECT DISTINCT a.zone, coalesce(a.anchors, '{}') AS anchors FROM analysis.account a) z
+    CROSS JOIN LATERAL (
+      SELECT analysis.period_begins(p_period, z.zone, z.anchors) AS starts OFFSET 0) b
+    OFFSET 0) m
     ON m.zone = a.zone AND m.anchors = coalesce(a.anchors, '{}')
   LEFT JOIN analysis.usage u ON u.shard = a.shard AND u.user_id = a.user_id AND u.period = p_period
   LEFT JOIN (
@@ -168,11 +171,13 @@ RETURNS TABLE (
   cancelled bigint, refunded bigint, refused bigint, calls bigint, last_reset timestamptz,
   last_reset_local timestamp)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
-SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' AS $$
+SET plan_cache_mode = force_custom_plan SET work_mem = '64MB' SET enable_mergejoin = off AS $$
 DECLARE
   v_clinics int[] := analysis.clinics_seen(analysis.caller());
   v_shard smallint;
   v_user bigint;
+  v_closed boolean := EXISTS (
+    SELECT FROM analysis.statement s WHERE s.report = 'usage' AND s.period = p_period);
 BEGIN
   IF p_clinic IS NOT NULL THEN
     SELECT ARRAY[h.o_clinic] INTO v_clinics FROM analysis.statement_holder(p_clinic, NULL) h;
@@ -199,7 +204,9 @@ BEGIN
       coalesce(sum(l.refunded), 0)::bigint, coalesce(sum(l.refused), 0)::bigint,
       coalesce(sum(l.calls), 0)::bigint, NULL, NULL, coalesce(sum(l.open), 0)::bigint
     FROM lines l) y
-  ORDER BY y.line NULLS FIRST, y.user_ref COLLATE "C", y.shard, y.user_id;
+  -- The lines of a draft are all 0: without them the name is sorted by first, which takes less time.
+  ORDER BY CASE WHEN v_closed THEN y.line END NULLS FIRST, y.user_ref COLLATE "C" NULLS FIRST, y.shard,
+    y.user_id;
 END $$;
 COMMENT ON FUNCTION analysis.usage_lines IS
   'Answers what users used of a month, the adjustments of a closed one, and the sum.';
