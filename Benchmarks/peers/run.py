@@ -12,6 +12,7 @@ import sys
 import uvloop
 
 import actions
+import river_peer
 from database import IMAGE_BYTES, Database
 from peer import peer_version
 
@@ -20,6 +21,7 @@ PEERS = {
     "awa": ("awa_peer", "Awa"),
     "pgqueuer": ("pgqueuer_peer", "PgQueuer"),
     "procrastinate": ("procrastinate_peer", "Procrastinate"),
+    "river": ("river_peer", "River"),
 }
 
 
@@ -69,6 +71,8 @@ async def run(options):
 
 def main():
     options = arguments()
+    if options.peer == "river" and options.action != "prepare":
+        river_peer.become(Database(options.dsn), options)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     result = uvloop.run(run(options))
     if result:

@@ -4,14 +4,26 @@ public struct PeerProgram: Sendable, Equatable {
   public let python: String
   /// The program's path.
   public let program: String
+  /// The peers that are measured.
+  public let names: [String]
+  /// Those that were to be measured too, and that there is no program for.
+  public let leftOut: [String]
 
   /// The peers that it knows.
-  public static let names = ["procrastinate", "pgqueuer", "awa"]
+  public static let names = ["procrastinate", "pgqueuer", "awa", "river"]
 
   /// A program and the Python that runs it.
-  public init(python: String, program: String) {
+  ///
+  /// - Parameters:
+  ///   - wanted: The peers that are to be measured.
+  ///   - missing: Those that there is no program for.
+  public init(
+    python: String, program: String, wanted: [String] = PeerProgram.names, missing: [String] = []
+  ) {
     self.python = python
     self.program = program
+    names = Self.names.filter { wanted.contains($0) && !missing.contains($0) }
+    leftOut = Self.names.filter { wanted.contains($0) && missing.contains($0) }
   }
 
   /// Runs an action of a peer to its end without metering it.
@@ -44,7 +56,7 @@ extension Bench {
     vacuums: Bool = true
   ) -> [Contender] {
     guard let peers = settings.peers else { return [] }
-    return PeerProgram.names.map { peer in
+    return peers.names.map { peer in
       Contender([peer, detail].compactMap { $0 }.joined(separator: ", "), .peer) { bench in
         try await bench.withEmptyDatabase(named: "peer_\(peer)") { database in
           try await peers.run(peer, "prepare", database, prepare)

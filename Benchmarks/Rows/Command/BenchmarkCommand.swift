@@ -7,6 +7,8 @@ import System
 /// The command line of the benchmarks.
 public enum BenchmarkCommand {
   static let peers = Flag("peers", help: "Other queues beside us, as far as they are installed.")
+  static let onlyPeers = Option<String?>(
+    "only-peers", .string, valueName: "PEER[,PEER]", help: "These other queues alone.")
   static let quick = Flag("quick", help: "Tiny sizes, one run: shows only that everything works.")
   static let only = Option<String?>("only", .string, valueName: "ROW[,ROW]", help: "These rows alone.")
   static let runs = Option<Int?>(
@@ -31,7 +33,7 @@ public enum BenchmarkCommand {
       Example("scripts/bench --peers --json results.json", "Everything, into a file too."),
       Example("scripts/bench --quick", "Shows that it works; its figures mean nothing."),
     ],
-    inputs: [peers, quick, only, runs, size, json, list],
+    inputs: [peers, onlyPeers, quick, only, runs, size, json, list],
     subcommands: [DriveCommand.command, DayCommand.command],
     exitCodes: [.done, .jobFailed, .usage, .internalError, .tryLater],
     run: run)
@@ -73,6 +75,9 @@ public enum BenchmarkCommand {
     do {
       facts = try await MachineFacts(cluster: cluster, swift: context.environment["BENCHMARKS_SWIFT"] ?? "")
       if let facts { try console.print(facts.text) }
+      for peer in settings.peers?.leftOut ?? [] {
+        try console.print("The peer \(peer) is left out: what it is built from cannot be had.")
+      }
       let bench = Bench(cluster: cluster, settings: settings, loop: loop) { console.say($0) }
       for row in rows {
         let result = await BenchmarkRunner(bench).run(row)
@@ -91,25 +96,40 @@ public enum BenchmarkCommand {
     let isQuick = try context.values[quick]
     var settings = BenchmarkSettings(isQuick: isQuick, runs: try context.values[runs] ?? (isQuick ? 1 : 3))
     settings.size = try context.values[size]
-    if try context.values[peers] {
+    let wanted = try peerNames(try context.values[onlyPeers])
+    if try wanted != nil || context.values[peers] {
       guard let python = context.environment["BENCHMARKS_PYTHON"],
         let program = context.environment["BENCHMARKS_PEERS"]
       else {
         throw CommandFailure(
           .usage, "The peers are not installed.", advice: "Run `scripts/bench --peers`, which installs them.")
       }
-      settings.peers = PeerProgram(python: python, program: program)
+      settings.peers = PeerProgram(
+        python: python, program: program, wanted: wanted ?? PeerProgram.names,
+        missing: separated(context.environment["BENCHMARKS_PEERS_LEFT_OUT"] ?? ""))
     }
     return settings
   }
 
   private static func rows(_ names: String?) throws -> [any BenchmarkRow] {
     guard let names else { return AllRows.list }
-    let wanted = names.split(separator: ",").map(String.init)
+    let wanted = separated(names)
     for name in wanted where !AllRows.list.contains(where: { $0.name == name }) {
       let known = AllRows.list.map(\.name).joined(separator: ", ")
       throw CommandFailure(.usage, "There is no row \(name).", advice: "There are: \(known).")
     }
     return AllRows.list.filter { wanted.contains($0.name) }
   }
+
+  private static func peerNames(_ names: String?) throws -> [String]? {
+    guard let names else { return nil }
+    let wanted = separated(names)
+    for name in wanted where !PeerProgram.names.contains(name) {
+      let known = PeerProgram.names.joined(separator: ", ")
+      throw CommandFailure(.usage, "There is no peer \(name).", advice: "There are: \(known).")
+    }
+    return wanted
+  }
+
+  private static func separated(_ names: String) -> [String] { names.split(separator: ",").map(String.init) }
 }

@@ -10,7 +10,9 @@ struct HelpTests {
     #expect(ended.status == 0)
     #expect(ended.errors == "")
     let text = String(decoding: ended.output, as: UTF8.self)
-    for option in ["--peers", "--quick", "--only", "--runs", "--size", "--json", "--list", "--postgres"] {
+    for option in [
+      "--peers", "--only-peers", "--quick", "--only", "--runs", "--size", "--json", "--list", "--postgres",
+    ] {
       #expect(text.contains("  \(option)"))
     }
   }

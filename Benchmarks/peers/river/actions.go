@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+)
+
+// The actions as in actions.py: each does its work, checks it in the database and returns what it measured.
+
+const (
+	// Of fill, which is not timed.
+	fillBatch = 1000
+	// Between two rounds of latency, with a random part that keeps them out of step with whatever polls; above the
+	// 0.1 s for which a client that puts jobs in does not notify again.
+	pause       = 150 * time.Millisecond
+	pauseSpread = 50 * time.Millisecond
+	users       = 100
+)
+
+var untimed = map[string]func(context.Context, *queue, options) error{
+	"prepare": install, "fill": fill, "fill-whole": fillWhole,
+}
+
+var timed = map[string]func(context.Context, *queue, options) (figures, error){
+	"enqueue-one": enqueueOne, "enqueue-bulk": enqueueBulk, "drain": drain, "drain-whole": drainWhole,
+	"whole": whole, "latency": latency,
+}
+
+// install makes River's tables; run.py makes those of the whole job.
+func install(ctx context.Context, q *queue, _ options) error { return q.install(ctx) }
+
+func fill(ctx context.Context, q *queue, given options) error {
+	return putAll(ctx, q, given.Jobs, func(int) river.JobArgs { return noop{} })
+}
+
+func fillWhole(ctx context.Context, q *queue, given options) error {
+	return putAll(ctx, q, given.Jobs, func(n int) river.JobArgs {
+		return analysis{Image: n % imageCount, User: fmt.Sprintf("user-%d", n%users)}
+	})
+}
+
+func putAll(ctx context.Context, q *queue, count int, job func(int) river.JobArgs) error {
+	before, _, err := q.counts(ctx)
+	if err != nil {
+		return err
+	}
+	for start := 0; start < count; start += fillBatch {
+		batch := make([]river.InsertManyParams, min(fillBatch, count-start))
+		for n := range batch {
+			batch[n].Args = job(start + n)
+		}
+		if err := q.putMany(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return q.check(ctx, before+count, 0)
+}
+
+func enqueueOne(ctx context.Context, q *queue, given options) (figures, error) {
+	var measured meter
+	measured.begin()
+	for range given.Jobs {
+		if err := q.put(ctx); err != nil {
+			return nil, err
+		}
+	}
+	measured.end()
+	if err := q.check(ctx, given.Jobs, 0); err != nil {
+		return nil, err
+	}
+	return measured.result()
+}
+
+func enqueueBulk(ctx context.Context, q *queue, given options) (figures, error) {
+	// All but the last are of the same size, and may be the same list: River does not keep it.
+	batch := make([]river.InsertManyParams, given.Batch)
+	for n := range batch {
+		batch[n].Args = noop{}
+	}
+	var measured meter
+	measured.begin()
+	for start := 0; start < given.Jobs; start += given.Batch {
+		if err := q.putMany(ctx, batch[:min(given.Batch, given.Jobs-start)]); err != nil {
+			return nil, err
+		}
+	}
+	measured.end()
+	if err := q.check(ctx, given.Jobs, 0); err != nil {
+		return nil, err
+	}
+	return measured.result()
+}
+
+func drain(ctx context.Context, q *queue, given options) (figures, error) {
+	return drainAll[noop](ctx, q, given, nil, drainWorkers)
+}
+
+func drainWhole(ctx context.Context, q *queue, given options) (measured figures, err error) {
+	err = withStorer(ctx, q.database, func(store analyser) error {
+		measured, err = runWhole(ctx, q, given, store, drainWorkers)
+		return err
+	})
+	return measured, err
+}
+
+func whole(ctx context.Context, q *queue, given options) (measured figures, err error) {
+	err = withAnalyser(ctx, q.database, given.Endpoint, given.InFlight, func(analyse analyser) error {
+		slots := make(chan struct{}, given.InFlight)
+		bounded := func(ctx context.Context, job int64, args analysis) error {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			return analyse(ctx, job, args)
+		}
+		measured, err = runWhole(ctx, q, given, bounded, workersPerCall*given.InFlight)
+		return err
+	})
+	return measured, err
+}
+
+func runWhole(ctx context.Context, q *queue, given options, function analyser, count int) (figures, error) {
+	measured, err := drainAll(ctx, q, given, function, count)
+	if err != nil {
+		return nil, err
+	}
+	return measured, checkResults(ctx, q, given.Jobs)
+}
+
+// drainAll runs a worker until all jobs are done.
+func drainAll[T river.JobArgs](
+	ctx context.Context, q *queue, given options, function func(context.Context, int64, T) error, count int,
+) (figures, error) {
+	if err := q.check(ctx, given.Jobs, 0); err != nil {
+		return nil, err
+	}
+	var measured meter
+	told := newProgress(given.Jobs, &measured)
+	if err := work(ctx, q, function, count, told, told.wait); err != nil {
+		return nil, err
+	}
+	if err := q.check(ctx, 0, given.Jobs); err != nil {
+		return nil, err
+	}
+	return measured.result()
+}
+
+func latency(ctx context.Context, q *queue, given options) (figures, error) {
+	connection, err := pgx.Connect(ctx, q.database)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close(ctx)
+	var waits, pictures []time.Duration
+	begun, started := make(chan time.Time, 1), make(chan struct{}, 1)
+	function := func(ctx context.Context, _ int64, _ noop) error {
+		before := <-begun
+		waits = append(waits, time.Since(before))
+		err := withPicture(ctx, connection, len(waits)%imageCount, func([]byte) {})
+		pictures = append(pictures, time.Since(before))
+		started <- struct{}{}
+		return err
+	}
+	var measured meter
+	told := newProgress(given.Rounds, nil)
+	err = work(ctx, q, function, drainWorkers, told, func() error {
+		// The first rounds make plans and caches; the worker is ready when they are over.
+		time.Sleep(time.Second)
+		measured.begin()
+		for range given.Rounds {
+			time.Sleep(pause + rand.N(pauseSpread))
+			begun <- time.Now()
+			if err := q.put(ctx); err != nil {
+				return err
+			}
+			select {
+			case <-started:
+			case <-time.After(30 * time.Second):
+				return fmt.Errorf("a job did not start in 30 s")
+			}
+		}
+		err := told.wait()
+		measured.end()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	waiting, _, err := q.counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if waiting > 0 || len(waits) != given.Rounds {
+		return nil, fmt.Errorf("river ran %d jobs of %d, and %d wait", len(waits), given.Rounds, waiting)
+	}
+	found, err := measured.result()
+	if err != nil {
+		return nil, err
+	}
+	times := percentiles(waits)
+	times["with_picture_p50"] = percentiles(pictures)["p50"]
+	found["latency_ms"] = times
+	return found, nil
+}
+
+func checkResults(ctx context.Context, q *queue, count int) error {
+	var stored, complete int
+	err := q.pool.QueryRow(ctx, `
+		SELECT count(*),
+		 count(*) FILTER (WHERE jsonb_array_length(conditions) > 0 AND primary_band IS NOT NULL)
+		FROM peer_result`).Scan(&stored, &complete)
+	if err == nil && (stored != count || complete != count) {
+		err = fmt.Errorf("%d results, %d of them whole, for %d jobs", stored, complete, count)
+	}
+	return err
+}
