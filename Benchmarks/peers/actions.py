@@ -10,9 +10,9 @@ from peer import ANALYSIS, NOOP
 
 # Of `fill`, which is not timed.
 FILL_BATCH = 1000
-# Between two rounds of `latency`, seconds: above the 0.12 s after which the slowest peer writes down that a job
+# Between two rounds of `latency`, seconds: above the 0.25 s after which the slowest peer writes down that a job
 # is done, so that the queue is idle; a random part keeps the rounds out of step with whatever polls.
-PAUSE = 0.15
+PAUSE = 0.3
 PAUSE_SPREAD = 0.05
 USERS = 100
 

@@ -8,14 +8,14 @@ import System
 public enum BenchmarkCommand {
   static let peers = Flag("peers", help: "Other queues beside us, as far as they are installed.")
   static let onlyPeers = Option<String?>(
-    "only-peers", .string, valueName: "PEER[,PEER]", help: "These other queues alone.")
+    "only-peers", .string, valueName: "PEER[,PEER]", help: "These other queues beside us, and no others.")
   static let quick = Flag("quick", help: "Tiny sizes, one run: shows only that everything works.")
   static let only = Option<String?>("only", .string, valueName: "ROW[,ROW]", help: "These rows alone.")
   static let runs = Option<Int?>(
     "runs", .int(in: 1...99), help: "Runs of each contender; else 3, or 1 when quick.")
   static let size = Option<Int?>(
     "size", .int(in: 100...1_000_000_000),
-    help: "Jobs of whole-job and memory, rows of report; else as many as each has by itself.")
+    help: "Jobs (or rows of report) of each row that takes long; else as many as each has by itself.")
   static let json = Option<String?>("json", .path, help: "A file that gets everything as JSON.")
   static let list = Flag("list", help: "Name the rows, and run nothing.")
 
@@ -76,7 +76,7 @@ public enum BenchmarkCommand {
       facts = try await MachineFacts(cluster: cluster, swift: context.environment["BENCHMARKS_SWIFT"] ?? "")
       if let facts { try console.print(facts.text) }
       for peer in settings.peers?.leftOut ?? [] {
-        try console.print("The peer \(peer) is left out: what it is built from cannot be had.")
+        try console.print("The peer \(peer) is left out: it could not be built.")
       }
       let bench = Bench(cluster: cluster, settings: settings, loop: loop) { console.say($0) }
       for row in rows {

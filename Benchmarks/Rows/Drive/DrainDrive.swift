@@ -7,8 +7,8 @@ import PostgreSQL
 /// `benchmarks drive drain`: a worker without a model, which claims jobs and stores a result of each at once.
 enum DrainDrive {
   static let batch = Option<Int>("batch", .int(in: 1...10_000), default: 100, help: "Jobs in a claim.")
-  static let connections = Option<Int>(
-    "connections", .int(in: 1...16), default: 1, help: "Connections, each with a cycle of its own.")
+  static let workers = Option<Int>(
+    "workers", .int(in: 1...16), default: 1, help: "As many workers do, each on two connections of its own.")
   static let jobs = Option<Int?>(
     "jobs", .int(in: 1...100_000_000), help: "How many; else until none is left.")
   static let whole = Flag(
@@ -16,13 +16,13 @@ enum DrainDrive {
 
   static let command = Command(
     "drain", abstract: "Claims and completes jobs.",
-    inputs: [DriveCommand.database, batch, connections, jobs, whole], run: run)
+    inputs: [DriveCommand.database, batch, workers, jobs, whole], run: run)
 
   @Sendable
   private static func run(_ context: Context) async throws -> ExitCode {
     let values = context.values
     let conninfo = try DriveCommand.conninfo(context)
-    let count = try values[connections]
+    let count = try values[workers]
     let limit = try values[jobs].map { ($0 + count - 1) / count }
     let size = try values[batch]
     let analyses = SampleAnalyses(isWhole: try values[whole])
@@ -40,7 +40,7 @@ enum DrainDrive {
         return try await group.reduce(0, +)
       }
     }
-    for drain in drains { await drain.connection.close() }
+    for connection in drains.flatMap(\.connections) { await connection.close() }
     try context.console.print(report.line())
     return .done
   }

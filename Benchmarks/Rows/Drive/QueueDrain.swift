@@ -5,11 +5,11 @@ import Glibc
 import JobQueue
 import PostgreSQL
 
-/// A worker's traffic with the queue without its calls: each write carries the results of one claim and the next
-/// claim, and once a second what a worker tells of itself.
+/// A worker's traffic with the queue without its calls, on the two connections that it has for it: while the results of
+/// one claim are stored on one, the next is made on the other, and once a second what a worker tells of itself.
 actor QueueDrain {
-  /// The connection.
-  nonisolated let connection: Connection
+  private let control: Connection
+  private let store: Connection
   private let batch: Int
   private let analyses: SampleAnalyses
   private let statements: WorkerStatements
@@ -21,11 +21,14 @@ actor QueueDrain {
 
   private static let lease = Duration.seconds(15)
 
-  /// The connection's loop.
-  nonisolated var unownedExecutor: UnownedSerialExecutor { connection.loop.asUnownedSerialExecutor() }
+  /// The connections, for whoever closes them.
+  nonisolated var connections: [Connection] { [control, store] }
+  /// The connections' loop.
+  nonisolated var unownedExecutor: UnownedSerialExecutor { control.loop.asUnownedSerialExecutor() }
 
-  init(_ connection: Connection, batch: Int, analyses: SampleAnalyses) {
-    self.connection = connection
+  private init(control: Connection, store: Connection, batch: Int, analyses: SampleAnalyses) {
+    self.control = control
+    self.store = store
     self.batch = batch
     self.analyses = analyses
     var random = SystemRandomNumberGenerator()
@@ -54,13 +57,13 @@ actor QueueDrain {
   /// How far each lane was claimed.
   var marks: [Lane: Int64] { Dictionary(uniqueKeysWithValues: claims.marks.map { ($0.lane, $0.furthest) }) }
 
-  /// One write: the results of what is held, the next claim, and once a second the scan marks and the heartbeat.
+  /// The results of what is held, and beside them the next claim and once a second the scan marks and the heartbeat.
   ///
   /// - Returns: Whether nothing was claimed and nothing is worth asking for at present.
   private func cycle(count: Int) async throws -> Bool {
     let now = EventLoop.now
     let lanes = claims.next(count: count, quarantineInFlight: false, now: now)
-    let completion = held.isEmpty ? nil : statements.complete(held.map(analyses.completed))
+    async let stored: Void = complete(held)
     let claim =
       lanes.isEmpty
       ? nil
@@ -71,36 +74,42 @@ actor QueueDrain {
     let heartbeat = tells ? statements.heartbeat([], leaseDuration: Self.lease, inFlight: held.count) : nil
     if tells { nextTick = now + .seconds(1) }
 
-    let sent = [completion?.sql, claim?.sql, tick?.sql, heartbeat?.sql].compactMap { $0 }
-    guard !sent.isEmpty else { return true }
-    var answers = try await connection.pipeline(sent, deadline: .seconds(120))[...]
-    if let completion, let answer = answers.popFirst() {
-      let stored = try completion.decode(answer).ended
-      guard stored.count == held.count else {
-        throw BenchmarkError("Of \(held.count) results \(stored.count) were stored.")
-      }
-    }
-    held = []
+    let sent = [claim?.sql, tick?.sql, heartbeat?.sql].compactMap { $0 }
+    var answers = sent.isEmpty ? [] : try await control.pipeline(sent, deadline: .seconds(120))[...]
+    var claimed: [ClaimedJob] = []
     if let claim, let answer = answers.popFirst() {
       let batches = try claim.decode(answer)
       claims.claimed(batches, for: lanes, count: count, now: now)
-      held = batches.flatMap(\.jobs)
+      claimed = batches.flatMap(\.jobs)
     }
     if let tick, let answer = answers.popFirst() { claims.published(try tick.decode(answer)) }
     if let heartbeat, let answer = answers.popFirst() { _ = try heartbeat.decode(answer) }
+    try await stored
+    held = claimed
     return held.isEmpty && claims.isIdle(quarantineInFlight: false)
+  }
+
+  private func complete(_ jobs: [ClaimedJob]) async throws {
+    guard !jobs.isEmpty else { return }
+    let completion = statements.complete(jobs.map(analyses.completed))
+    let stored = try completion.decode(
+      try await store.query(completion.sql, deadline: .seconds(120))
+    ).ended
+    guard stored.count == jobs.count else {
+      throw BenchmarkError("Of \(jobs.count) results \(stored.count) were stored.")
+    }
   }
 }
 
 extension QueueDrain {
-  /// A drain with a connection of its own.
+  /// A drain with connections of its own.
   static func connected(
     to conninfo: String, on loop: EventLoop, batch: Int, analyses: SampleAnalyses
   ) async throws -> QueueDrain {
-    QueueDrain(
-      try await Connection.connect(
-        ConnectionConfiguration(conninfo, applicationName: "benchmark-drain"), on: loop), batch: batch,
-      analyses: analyses)
+    let configuration = ConnectionConfiguration(conninfo, applicationName: "benchmark-drain")
+    return QueueDrain(
+      control: try await Connection.connect(configuration, on: loop),
+      store: try await Connection.connect(configuration, on: loop), batch: batch, analyses: analyses)
   }
 
   /// The same work while the server is metered from this process, in which nothing else runs meanwhile.

@@ -29,7 +29,7 @@ final class ClaimCostRow: BenchmarkRow {
       try await bench.cluster.settle(database)
       let drain = try await QueueDrain.connected(
         to: database.conninfo, on: bench.loop, batch: 100, analyses: SampleAnalyses(isWhole: false))
-      open.withLock { $0.append(drain.connection) }
+      open.withLock { $0 += drain.connections }
       contenders.append(contender(size.waiting, size.finished, drain, database))
     }
     contenders.append(try await newcomers(bench))
@@ -43,7 +43,7 @@ final class ClaimCostRow: BenchmarkRow {
     _ = try await QueueFixture.make(in: database, pictures: PictureBytes.pictures(200, bytes: 64))
     let drain = try await QueueDrain.connected(
       to: database.conninfo, on: bench.loop, batch: 100, analyses: SampleAnalyses(isWhole: false))
-    open.withLock { $0.append(drain.connection) }
+    open.withLock { $0 += drain.connections }
     @Sendable func fill(_ jobs: Int) async throws {
       try await QueueFixture.fill(database, jobs: jobs)
       _ = try await database.pool.query(

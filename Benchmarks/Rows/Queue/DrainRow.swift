@@ -11,12 +11,12 @@ struct DrainRow: BenchmarkRow {
   func contenders(_ bench: Bench) async throws -> [Contender] {
     let template = try await bench.cluster.freshDatabase(named: "drain_template")
     _ = try await QueueFixture.make(in: template, pictures: PictureBytes.pictures(200, bytes: 64))
-    // The first as a worker does it by itself: what it stores at once, of whole analyses.
+    // The first as a worker does it by itself: as many as it stores at once, of whole analyses.
     let queues = [
       (100, 1, true, true), (100, 1, true, false), (500, 1, true, true), (100, 1, false, true),
-      (500, 1, false, true), (500, 2, false, true), (2000, 2, false, true),
-    ].map { ours(template, batch: $0.0, connections: $0.1, whole: $0.2, vacuums: $0.3) }
-    let options = ["--jobs", "\(bench.size(10_000, quick: 500))"]
+      (500, 1, false, true), (500, 2, false, true),
+    ].map { ours(template, batch: $0.0, workers: $0.1, whole: $0.2, vacuums: $0.3) }
+    let options = ["--jobs", "\(bench.givenSize(10_000, quick: 500))"]
     return queues + [bare()]
       + bench.peers("drain-whole", Self.whole, fill: "fill-whole", options: options)
       + bench.peers(
@@ -30,21 +30,20 @@ struct DrainRow: BenchmarkRow {
   private static let machinery = "machinery only"
 
   private func ours(
-    _ template: BenchmarkDatabase, batch: Int, connections: Int, whole: Bool, vacuums: Bool
+    _ template: BenchmarkDatabase, batch: Int, workers: Int, whole: Bool, vacuums: Bool
   ) -> Contender {
     let name = [
-      "\(batch) a batch", connections > 1 ? "\(connections) connections" : nil,
+      "\(batch) a batch", workers > 1 ? "\(workers) workers" : nil,
       whole ? Self.whole : Self.machinery, vacuums ? nil : "not vacuumed",
     ].compactMap { $0 }.joined(separator: ", ")
     return Contender(name) { bench in
-      let jobs = bench.size(200_000, quick: 2000)
+      let jobs = bench.givenSize(200_000, quick: 2000)
       return try await bench.withDatabase(named: "drain_run", from: template) { database in
         try await QueueFixture.fill(database, jobs: jobs)
         try await bench.cluster.settle(database, vacuums: vacuums)
         let sample = try await bench.drive(
           [
-            "drain", "--database", database.conninfo, "--batch", "\(batch)", "--connections",
-            "\(connections)",
+            "drain", "--database", database.conninfo, "--batch", "\(batch)", "--workers", "\(workers)",
           ]
             + (whole ? ["--whole"] : []))
         let stored = try await database.number("SELECT count(*) FROM analysis.result")
@@ -59,7 +58,7 @@ struct DrainRow: BenchmarkRow {
   /// What the server gives when nothing is kept: rows of a bare table, deleted in order.
   private func bare() -> Contender {
     Contender("pgbench, claim and delete 500", .limit) { bench in
-      let rows = bench.size(200_000, quick: 2000)
+      let rows = bench.givenSize(200_000, quick: 2000)
       let database = try await bench.cluster.emptyDatabase(named: "drain_bare")
       try await database.pool.execute(
         script: """

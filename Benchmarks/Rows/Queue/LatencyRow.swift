@@ -14,7 +14,7 @@ struct LatencyRow: BenchmarkRow {
   let headline = Headline.figure("p50_ms", unit: "ms")
 
   func contenders(_ bench: Bench) async throws -> [Contender] {
-    let rounds = bench.size(300, quick: 10)
+    let rounds = bench.givenSize(300, quick: 10)
     // Of the peers it is told when the job's function begins, and when it has a picture of as many bytes as the first
     // of ours, which has sent it by then.
     let small = 64

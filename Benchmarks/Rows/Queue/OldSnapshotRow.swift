@@ -27,7 +27,7 @@ final class OldSnapshotRow: BenchmarkRow {
       try await bench.cluster.settle(database)
       let drain = try await QueueDrain.connected(
         to: database.conninfo, on: bench.loop, batch: 100, analyses: SampleAnalyses(isWhole: false))
-      open.withLock { $0.append(drain.connection) }
+      open.withLock { $0 += drain.connections }
       if isHeld { try await hold(database, bench) }
       contenders.append(
         Contender(isHeld ? "an old snapshot is held" : "no old snapshot") { bench in

@@ -15,9 +15,10 @@ import (
 const (
 	// Of fill, which is not timed.
 	fillBatch = 1000
-	// Between two rounds of latency, with a random part that keeps them out of step with whatever polls; above the
-	// 0.1 s for which a client that puts jobs in does not notify again.
-	pause       = 150 * time.Millisecond
+	// Between two rounds of latency, with a random part that keeps them out of step with whatever polls: above the
+	// 0.25 s after which River writes down at the latest that a job is done, and the 0.1 s for which a client that puts
+	// jobs in does not notify again.
+	pause       = 300 * time.Millisecond
 	pauseSpread = 50 * time.Millisecond
 	users       = 100
 )

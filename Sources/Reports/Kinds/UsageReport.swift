@@ -63,7 +63,7 @@ enum UsageReport: RowReport {
       label: "the usage report")
   }
 
-  /// By the columns' places in the call: to look 17 names up for each of very many users took a third of the time.
+  /// By the columns' places in the call above: to look 17 names up for each of very many users took a third of the time.
   static func read(_ row: Row, of question: ReportQuestion, each: (UsageRow) throws -> Void) throws {
     let month = try row.int16IfPresent(1) == nil ? nil : try row.month(1)
     try each(

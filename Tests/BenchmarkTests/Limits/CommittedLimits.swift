@@ -20,6 +20,11 @@ struct CommittedLimits {
   /// The names, in the file's order.
   var names: [String] { lines.map(\.name) }
 
+  /// Whether a cost is within its limit; not where there is none of that name.
+  func allow(_ cost: Double, _ name: String) -> Bool {
+    lines.contains { $0.name == name && cost <= $0.limit }
+  }
+
   /// Expects a cost to be within its limit, and the limit to be near enough to say something.
   func expect(_ cost: Double, _ name: String, _ location: SourceLocation = #_sourceLocation) throws {
     let line = try #require(
