@@ -51,9 +51,10 @@ extension Bench {
   ///   - fill: The action that puts the jobs in before, untimed; nil when there is none.
   ///   - options: Options of both, for instance `--jobs 1000`.
   ///   - vacuums: Whether the database is vacuumed and analyzed before the clock.
+  ///   - environment: What is added to the environment of what is timed.
   public func peers(
     _ action: String, _ detail: String? = nil, prepare: [String] = [], fill: String? = nil, options: [String],
-    vacuums: Bool = true
+    vacuums: Bool = true, environment: [String: String] = [:]
   ) -> [Contender] {
     guard let peers = settings.peers else { return [] }
     return peers.names.map { peer in
@@ -63,7 +64,7 @@ extension Bench {
           if let fill { try await peers.run(peer, fill, database, options) }
           try await bench.cluster.settle(database, vacuums: vacuums)
           return try await bench.measure(
-            peers.python, peers.arguments(peer, action, database, options))
+            peers.python, peers.arguments(peer, action, database, options), environment: environment)
         }
       }
     }

@@ -30,6 +30,13 @@ struct SecuredJobRow: BenchmarkRow {
       // `wrk` does not speak HTTP/2, and the proxy is no limit of ours.
       let both = Self.contenders(name, stage, endpoint)
       if case .proxied = speech { contenders.append(both[0]) } else { contenders += both }
+      guard case .secured = speech else { continue }
+      // Both Python's TLS and Go's take the authority from there.
+      contenders += bench.peers(
+        "whole", name, fill: "fill-whole",
+        options: [
+          "--jobs", "\(stage.jobs)", "--in-flight", "\(Self.inFlight)", "--endpoint", endpoint.url,
+        ], environment: ["SSL_CERT_FILE": authority.file])
     }
     return contenders
   }
