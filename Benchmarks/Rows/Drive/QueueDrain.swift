@@ -5,8 +5,8 @@ import Glibc
 import JobQueue
 import PostgreSQL
 
-/// A worker's traffic with the queue without its calls, on the two connections that it has for it: while the results of
-/// one claim are stored on one, the next is made on the other, and once a second what a worker tells of itself.
+/// A worker's traffic with the queue without its calls, on the two connections that it has for it. While the results of
+/// one claim are stored on the first, the second makes the next claim, and sends heartbeat and scan marks once a second.
 actor QueueDrain {
   private let control: Connection
   private let store: Connection

@@ -63,18 +63,7 @@ func putAll(ctx context.Context, q *queue, count int, job func(int) river.JobArg
 }
 
 func enqueueOne(ctx context.Context, q *queue, given options) (figures, error) {
-	var measured meter
-	measured.begin()
-	for range given.Jobs {
-		if err := q.put(ctx); err != nil {
-			return nil, err
-		}
-	}
-	measured.end()
-	if err := q.check(ctx, given.Jobs, 0); err != nil {
-		return nil, err
-	}
-	return measured.result()
+	return enqueue(ctx, q, given, 1, func(int) error { return q.put(ctx) })
 }
 
 func enqueueBulk(ctx context.Context, q *queue, given options) (figures, error) {
@@ -83,10 +72,15 @@ func enqueueBulk(ctx context.Context, q *queue, given options) (figures, error) 
 	for n := range batch {
 		batch[n].Args = noop{}
 	}
+	return enqueue(ctx, q, given, given.Batch, func(count int) error { return q.putMany(ctx, batch[:count]) })
+}
+
+// enqueue puts all jobs in by calls of put, each of so many.
+func enqueue(ctx context.Context, q *queue, given options, each int, put func(count int) error) (figures, error) {
 	var measured meter
 	measured.begin()
-	for start := 0; start < given.Jobs; start += given.Batch {
-		if err := q.putMany(ctx, batch[:min(given.Batch, given.Jobs-start)]); err != nil {
+	for start := 0; start < given.Jobs; start += each {
+		if err := put(min(each, given.Jobs-start)); err != nil {
 			return nil, err
 		}
 	}

@@ -1,5 +1,4 @@
 internal import Clibpq
-internal import Glibc
 
 /// One answer of the server, freed with its last user.
 ///
@@ -38,8 +37,12 @@ final class ServerResult: @unchecked Sendable {
     var name = name
     return name.withUTF8 { name in
       (0..<columnCount).first { column in
-        guard let found = PQfname(pointer, Int32(column)), let start = name.baseAddress else { return false }
-        return strlen(found) == name.count && memcmp(found, start, name.count) == 0
+        guard let found = PQfname(pointer, Int32(column)) else { return false }
+        // Byte by byte, since most names differ in the first: to measure each took reports a third of their time.
+        for (place, byte) in name.enumerated() {
+          guard found[place] != 0, UInt8(bitPattern: found[place]) == byte else { return false }
+        }
+        return found[name.count] == 0
       }
     }
   }

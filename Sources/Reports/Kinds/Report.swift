@@ -25,7 +25,7 @@ extension Report {
   static func openJobs(_ row: Entry) -> Int64? { nil }
 }
 
-/// A report that reads row by row.
+/// A report that reads row by row, by the columns' names.
 protocol RowReport: Report {
   /// The call of its function.
   static func statement(for question: ReportQuestion) -> SQLStatement

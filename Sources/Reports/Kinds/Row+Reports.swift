@@ -4,14 +4,14 @@ import PostgreSQL
 
 extension Row {
   /// A month's label. Throws `schema` for a number that is none.
-  func month(_ column: some ColumnKey) throws -> Period {
+  func month(_ column: String) throws -> Period {
     let label = try int16(column)
     guard let month = Period(label: label) else { throw ReportsError.unknown("month", Int64(label)) }
     return month
   }
 
   /// A moment and its local time, which the statement answers as if it were UTC.
-  func localTime<Column: ColumnKey>(_ column: Column, local: Column) throws -> LocalTime {
+  func localTime(_ column: String, local: String) throws -> LocalTime {
     LocalTime(
       microseconds: try timestamp(column).microsecondsSince1970,
       local: try timestamp(local).microsecondsSince1970)

@@ -54,7 +54,8 @@ enum UsageReport: RowReport {
       SQLFunction(
         "usage_lines", 6, "user_ref", "for_period", "plan", "plan_name", "monthly_limit", "used", "over",
         "analysed", "open", "failed", "cancelled", "refunded", "refused", "calls", "last_reset",
-        "last_reset_local", "zone"
+        "last_reset_local",
+        "zone"
       ).text,
       [
         .int16(question.month.label), .text(question.zone), .timestamp(question.moment),
@@ -63,20 +64,21 @@ enum UsageReport: RowReport {
       label: "the usage report")
   }
 
-  /// By the columns' places in the call above: to look 17 names up for each of very many users took a third of the time.
   static func read(_ row: Row, of question: ReportQuestion, each: (UsageRow) throws -> Void) throws {
-    let month = try row.int16IfPresent(1) == nil ? nil : try row.month(1)
+    let month = try row.int16IfPresent("for_period") == nil ? nil : try row.month("for_period")
     try each(
       UsageRow(
-        user: try row.stringIfPresent(0) ?? "Total", month: month,
+        user: try row.stringIfPresent("user_ref") ?? "Total", month: month,
         line: month.map { $0 == question.month ? .month : .adjustment } ?? .sum,
-        plan: try row.stringIfPresent(2), planName: try row.stringIfPresent(3),
-        limit: try row.int64IfPresent(4), used: try row.int64(5), over: try row.int64(6),
-        analysed: try row.int64IfPresent(7), open: try row.int64IfPresent(8),
-        failed: try row.int64IfPresent(9), cancelled: try row.int64IfPresent(10),
-        refunded: try row.int64(11), refused: try row.int64(12), calls: try row.int64IfPresent(13),
-        lastReset: month == nil ? nil : try row.localTime(14, local: 15),
-        zone: try row.stringIfPresent(16)))
+        plan: try row.stringIfPresent("plan"), planName: try row.stringIfPresent("plan_name"),
+        limit: try row.int64IfPresent("monthly_limit"), used: try row.int64("used"),
+        over: try row.int64("over"),
+        analysed: try row.int64IfPresent("analysed"), open: try row.int64IfPresent("open"),
+        failed: try row.int64IfPresent("failed"),
+        cancelled: try row.int64IfPresent("cancelled"), refunded: try row.int64("refunded"),
+        refused: try row.int64("refused"), calls: try row.int64IfPresent("calls"),
+        lastReset: month == nil ? nil : try row.localTime("last_reset", local: "last_reset_local"),
+        zone: try row.stringIfPresent("zone")))
   }
 }
 
