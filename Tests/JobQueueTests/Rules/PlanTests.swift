@@ -230,6 +230,41 @@ struct PlanTests {
     }
   }
 
+  @Test("A claim, and what reads its images, sets up the month of its jobs alone, however many months are kept")
+  func monthOfJobs() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("user")
+      _ = try await queue.create([Ask("user")])
+      let month = try await queue.number("SELECT period FROM analysis.job")
+      try await queue.pool.withConnection { connection in
+        // An index of a month has a lock from when a statement sets up its plan for that month.
+        func months(_ script: String) async throws -> [String] {
+          try await connection.execute(script: "BEGIN")
+          let result = try await connection.query(script)
+          #expect(result.count == 1, "\(script)")
+          let found = try await connection.query(
+            """
+            SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+            WHERE l.pid = pg_backend_pid() AND c.relname LIKE 'job_p%_pkey'
+            """
+          ).map { try $0.string(0) }
+          try await connection.execute(script: "COMMIT")
+          return found
+        }
+        let worker = "0::smallint, sha256('1')"
+        let job = try await queue.number("SELECT id FROM analysis.job")
+        let found = [
+          try await months(
+            "SELECT o_job FROM analysis.claim(\(worker), 1, '{4,5}', '{0,0}', '{9,9}', 9, 60000)"),
+          try await months("SELECT o_image FROM analysis.images_of_claim(\(worker), 1, 2, 4, 1000000)"),
+          try await months(
+            "SELECT o_image FROM analysis.images_of_jobs(\(worker), \(month)::smallint, '{1,2}', '{\(job)}')"),
+        ]
+        #expect(found == Array(repeating: ["job_p\(month)_pkey"], count: 3))
+      }
+    }
+  }
+
   @Test(
     "The claim's statement reaches its rows by address, never by the whole lane",
     arguments: [0, 200_000])

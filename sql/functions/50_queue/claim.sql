@@ -78,6 +78,8 @@ DECLARE
   v_tries smallint[];
   v_vt bigint[];
   v_last bigint;
+  v_oldest smallint;                   -- the months of what was taken
+  v_newest smallint;
 BEGIN
   IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_lease >= 0 AND p_n BETWEEN 0 AND 100000
       AND p_lease_ms BETWEEN 1 AND 86400000 AND cardinality(p_lanes) <= 100
@@ -125,15 +127,17 @@ BEGIN
         DELETE FROM analysis.ready d
         WHERE d.ctid = ANY (ARRAY(SELECT x.ctid FROM x)) AND d.shard IS NOT DISTINCT FROM p_shard
         RETURNING d.job_id, d.period, d.tries, d.vt)
-      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt), max(t.vt)
-      INTO v_job, v_period, v_tries, v_vt, v_last
+      SELECT array_agg(t.job_id), array_agg(t.period), array_agg(t.tries), array_agg(t.vt), max(t.vt),
+             min(t.period), max(t.period)
+      INTO v_job, v_period, v_tries, v_vt, v_last, v_oldest, v_newest
       FROM taken t;
       EXIT WHEN v_job IS NULL;
 
       RETURN QUERY
       -- 3. What the worker needs to know of them, each by its whole key: a set of keys could become a walk
-      --    through the month in a plan that was made while the table was empty. Those cancelled meanwhile
-      --    drop out.
+      --    through the month in a plan that was made while the table was empty. Between the months of what
+      --    was taken, which are one nearly always: the other months are not set up then, each of which
+      --    would be a hundredth of a claim of one job. Those cancelled meanwhile drop out.
       WITH found AS MATERIALIZED (
         SELECT t.*, j.*
         FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_tries) AS tries,
@@ -142,7 +146,8 @@ BEGIN
           SELECT k.user_id, k.kind, k.image_period, k.image_id, k.image_bytes, k.image_unsanitized,
                  k.max_attempts, k.image_mark, coalesce(k.expires_at <= v_now, false) AS expired
           FROM analysis.job k
-          WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j
+          WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id
+            AND k.period BETWEEN v_oldest AND v_newest AND NOT k.closed OFFSET 0) j
         ORDER BY t.vt, t.job_id),
       -- 4. The lease.
       leased AS (

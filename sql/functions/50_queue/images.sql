@@ -1,12 +1,12 @@
 -- The images as workers read them, which keys they are encrypted under, and changing those. The keys
 -- themselves are nowhere in the database.
 
--- Of the images of one month: those of jobs in a worker's leases, each once. It is inlined, so it has no
--- settings of its own. The bytes are fetched as each row is sent. Images and users are reached in the order
--- of their keys: of two keys that begin alike, a plan that was made while the table was empty would take
--- any, and go through the table for each.
-CREATE OR REPLACE FUNCTION analysis.leased_images(
-  p_shard smallint, p_worker bigint, p_period smallint, p_leases bigint[], p_jobs bigint[])
+-- One image of a month as a worker reads it: with its hash, the user's number, and of an encrypted one under
+-- which key it is, its own key under that one, and the hash of the user's reference, to which it is bound.
+-- It is inlined, so it has no settings of its own, and the bytes are fetched as each row is sent. Images and
+-- users are reached in the order of their keys: of two keys that begin alike, a plan that was made while the
+-- table was empty would take any, and go through the table for each.
+CREATE OR REPLACE FUNCTION analysis.stored_image(p_shard smallint, p_period smallint, p_image bigint)
 RETURNS TABLE (
   image_id bigint, bytes bytea, sha256 bytea, encrypted_by bigint, wrapped_key bytea, user_sha256 bytea,
   user_id bigint)
@@ -14,34 +14,20 @@ LANGUAGE sql STABLE AS $$
   SELECT k.id, k.bytes, k.sha256, k.encrypted_by, k.wrapped_key, coalesce(k.user_sha256, a.user_sha256),
     k.user_id
   FROM (
-    SELECT DISTINCT j.image_id
-    FROM (
-      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
-      CROSS JOIN LATERAL (
-        SELECT k.job_ids, k.periods FROM analysis.lease k
-        WHERE k.shard = p_shard AND k.id = h.id AND k.worker_id = p_worker OFFSET 0) b) u
-    CROSS JOIN LATERAL (
-      SELECT w.image_id FROM analysis.job w
-      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id
-        AND w.image_period = p_period OFFSET 0) j
-    WHERE u.job_id = ANY (p_jobs)) g
-  CROSS JOIN LATERAL (
     SELECT i.id, i.bytes, i.sha256, i.encrypted_by, i.wrapped_key, i.user_id, i.user_sha256
     FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = p_period AND i.id >= g.image_id
+    WHERE i.shard = p_shard AND i.period = p_period AND i.id >= p_image
     ORDER BY i.shard, i.period, i.id LIMIT 1) k
   LEFT JOIN LATERAL (
     SELECT c.user_id, sha256(convert_to(c.user_ref, 'UTF8')) AS user_sha256 FROM analysis.account c
     WHERE k.encrypted_by IS NOT NULL AND c.shard = p_shard AND c.user_id >= k.user_id
     ORDER BY c.shard, c.user_id LIMIT 1) a ON a.user_id = k.user_id
-  WHERE k.id = g.image_id
+  WHERE k.id = p_image
 $$;
 
--- The images of one month of jobs that a worker has under a lease, each once: with its hash, of which the
--- jobs have the beginning, the user's number, which the jobs have too, and of an encrypted one under which
--- key it is, its own key under that one, and the hash of the user's reference, to which it is bound. No
--- row: there is no such image. That is final for a job, so it is said only where the leases are known: not
--- by a server that was the primary once, and not of a lease that is lost.
+-- The images of one month of jobs that a worker has under a lease, each once. No row: there is no such
+-- image. That is final for a job, so it is said only where the leases are known: not by a server that was
+-- the primary once, and not of a lease that is lost.
 CREATE OR REPLACE FUNCTION analysis.images_of_jobs(
   p_shard smallint, p_worker bytea, p_period smallint, p_leases bigint[], p_jobs bigint[])
 RETURNS TABLE (
@@ -55,6 +41,8 @@ AS $$
 DECLARE
   v_worker bigint := analysis.worker_number(p_worker);
   v_found int;
+  v_oldest smallint;
+  v_newest smallint;
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_period IS NOT NULL
@@ -63,25 +51,41 @@ BEGIN
   IF current_setting('transaction_read_only')::boolean THEN
     RAISE EXCEPTION 'images are read where leases are written' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
-  SELECT count(*) INTO v_found
+  SELECT count(*), min(u.period), max(u.period) INTO v_found, v_oldest, v_newest
   FROM (
-    SELECT unnest(b.job_ids) AS job_id FROM (SELECT unnest(p_leases) AS id) g
+    SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) g
     CROSS JOIN LATERAL (
-      SELECT k.job_ids FROM analysis.lease k
+      SELECT k.job_ids, k.periods FROM analysis.lease k
       WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker OFFSET 0) b) u
   WHERE u.job_id = ANY (p_jobs);
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
-  RETURN QUERY SELECT * FROM analysis.leased_images(p_shard, v_worker, p_period, p_leases, p_jobs);
+  -- Between the months of the jobs, as in a claim.
+  RETURN QUERY
+  SELECT i.*
+  FROM (
+    SELECT DISTINCT j.image_id
+    FROM (
+      SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(p_leases) AS id) h
+      CROSS JOIN LATERAL (
+        SELECT k.job_ids, k.periods FROM analysis.lease k
+        WHERE k.shard = p_shard AND k.id = h.id AND k.worker_id = v_worker OFFSET 0) b) u
+    CROSS JOIN LATERAL (
+      SELECT w.image_id FROM analysis.job w
+      WHERE w.shard = p_shard AND w.period = u.period AND w.id = u.job_id
+        AND w.period BETWEEN v_oldest AND v_newest AND w.image_period = p_period OFFSET 0) j
+    WHERE u.job_id = ANY (p_jobs)) g
+  CROSS JOIN LATERAL analysis.stored_image(p_shard, p_period, g.image_id) i;
 END $$;
 COMMENT ON FUNCTION analysis.images_of_jobs IS
   'Answers the images of jobs that a worker holds.';
 
 -- The images of a claim's first jobs, sent behind the claim in the same write, so that the first job of an
 -- idle worker costs one round trip. It names the numbers that the claim had for its leases: p_lease and so
--- many. Of the first p_images jobs it answers the images up to p_bytes together, of the first one's month,
--- as images_of_jobs does. What is not here is read by that: no row says nothing of an image.
+-- many. Of the first p_images jobs it answers the images up to p_bytes together, of the first one's month.
+-- What is not here is read by images_of_jobs: no row says nothing of an image. The jobs are looked up one
+-- by one, since they are few and mostly one: what that costs is to set up a plan.
 CREATE OR REPLACE FUNCTION analysis.images_of_claim(
   p_shard smallint, p_worker bytea, p_lease bigint, p_leases int, p_images int, p_bytes int)
 RETURNS TABLE (
@@ -93,10 +97,14 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_sor
 SET enable_memoize = off
 AS $$
 DECLARE
-  v_worker bigint := analysis.worker_number(p_worker);
-  v_leases bigint[];
-  v_period smallint;
   v_jobs bigint[];
+  v_periods smallint[];
+  v_left int := p_bytes;               -- so many bytes may still come
+  v_image bigint;
+  v_images bigint[] := '{}';
+  v_image_period smallint;
+  v_period smallint;                   -- of the first image
+  v_bytes int;
 BEGIN
   IF (p_shard IS NOT NULL AND octet_length(p_worker) = 32 AND p_lease BETWEEN 0 AND 9223372036854775707
       AND p_leases BETWEEN 0 AND 100 AND p_images BETWEEN 0 AND 1000
@@ -104,29 +112,29 @@ BEGIN
     PERFORM analysis.require_argument(
       false, 'images of a claim are read by its shard, worker and leases, up to a number and size');
   END IF;
-  v_leases := ARRAY(SELECT generate_series(p_lease, p_lease + p_leases - 1));
-  SELECT min(s.first_period), array_agg(s.job_id) INTO v_period, v_jobs
+  SELECT array_agg(u.job_id), array_agg(u.period) INTO v_jobs, v_periods
   FROM (
-    SELECT f.job_id, j.image_period, first_value(j.image_period) OVER w AS first_period,
-           sum(j.image_bytes) OVER w AS bytes
-    FROM (
-      SELECT u.*, row_number() OVER () AS position
-      FROM (
-        SELECT unnest(b.job_ids) AS job_id, unnest(b.periods) AS period FROM (SELECT unnest(v_leases) AS id) g
-        CROSS JOIN LATERAL (
-          SELECT k.job_ids, k.periods FROM analysis.lease k
-          WHERE k.shard = p_shard AND k.id = g.id AND k.worker_id = v_worker OFFSET 0) b) u
-      LIMIT p_images) f
-    CROSS JOIN LATERAL (
-      SELECT k.image_period, k.image_bytes FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = f.period AND k.id = f.job_id OFFSET 0) j
-    WINDOW w AS (ORDER BY f.position)) s
-  WHERE s.bytes <= p_bytes AND s.image_period = s.first_period;
-  IF v_jobs IS NULL THEN
+    SELECT unnest(k.job_ids) AS job_id, unnest(k.periods) AS period FROM analysis.lease k
+    WHERE k.shard = p_shard AND k.id >= p_lease AND k.id < p_lease + p_leases
+      AND k.worker_id = analysis.worker_number(p_worker)
+    ORDER BY k.shard, k.id LIMIT p_images) u;
+  FOR i IN 1 .. coalesce(cardinality(v_jobs), 0) LOOP
+    SELECT k.image_id, k.image_period, k.image_bytes INTO v_image, v_image_period, v_bytes
+    FROM analysis.job k WHERE k.shard = p_shard AND k.period = v_periods[i] AND k.id = v_jobs[i];
+    v_left := v_left - v_bytes;
+    EXIT WHEN v_left < 0;
+    v_period := coalesce(v_period, v_image_period);
+    IF v_image_period = v_period AND v_image <> ALL (v_images) THEN
+      v_images := v_images || v_image;
+    END IF;
+  END LOOP;
+  IF v_images = '{}' THEN
     RETURN;  -- others were faster, or the first image is a large one
   END IF;
   RETURN QUERY
-  SELECT v_period, i.* FROM analysis.leased_images(p_shard, v_worker, v_period, v_leases, v_jobs) i;
+  SELECT v_period, i.*
+  FROM unnest(v_images) g(id)
+  CROSS JOIN LATERAL analysis.stored_image(p_shard, v_period, g.id) i;
 END $$;
 COMMENT ON FUNCTION analysis.images_of_claim IS
   'Answers the images of the first jobs that a claim took.';
