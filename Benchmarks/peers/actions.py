@@ -31,15 +31,14 @@ async def fill(peer, _database, options):
 
 
 async def fill_whole(peer, _database, options):
-    jobs = [{"image": n % tables.IMAGE_COUNT, "user": f"user-{n % USERS}"} for n in range(options.jobs)]
-    await put_all(peer, ANALYSIS, jobs)
+    await put_all(peer, ANALYSIS, whole_jobs(options.jobs))
 
 
 async def enqueue_one(peer, _database, options):
     meter = Meter()
     meter.begin()
     for _ in range(options.jobs):
-        await peer.put({})
+        await peer.put(NOOP, {})
     meter.end()
     await check(peer, waiting=options.jobs, done=0)
     return meter.result()
@@ -89,41 +88,49 @@ async def run_whole(peer, database, options, lent, in_flight):
 
 
 async def latency(peer, database, options):
-    waits = []
-    pictures = []
+    puts, begins = [], []
     started = asyncio.Event()
-    connection = await database.connect()
 
-    async def function(_job_id, _job):
-        waits.append(time.perf_counter() - before)
-        await tables.picture(connection, len(waits) % tables.IMAGE_COUNT)
-        pictures.append(time.perf_counter() - before)
-        started.set()
+    async with analysis.analyser(database, options.endpoint, 1) as analyse:
 
-    meter = Meter()
-    progress = Progress(options.rounds)
-    async with peer.worker(NOOP, function, None, progress):
-        # The first rounds make connections, plans and caches; the worker is ready when they are over.
-        await asyncio.sleep(1)
-        meter.begin()
-        for _ in range(options.rounds):
-            await asyncio.sleep(PAUSE + random.uniform(0, PAUSE_SPREAD))
-            started.clear()
-            before = time.perf_counter()
-            await peer.put({})
-            await asyncio.wait_for(started.wait(), 30)
-        await progress.wait()
-        meter.end()
-    await connection.close()
+        async def function(job_id, job):
+            begins.append(time.time_ns())
+            await analyse(job_id, job)
+            started.set()
+
+        meter = Meter()
+        progress = Progress(options.rounds)
+        async with peer.worker(ANALYSIS, function, None, progress):
+            # The first rounds make connections, plans and caches; the worker is ready when they are over.
+            await asyncio.sleep(1)
+            meter.begin()
+            for job in whole_jobs(options.rounds):
+                await asyncio.sleep(PAUSE + random.uniform(0, PAUSE_SPREAD))
+                started.clear()
+                puts.append(time.time_ns())
+                await peer.put(ANALYSIS, job)
+                await asyncio.wait_for(started.wait(), 30)
+            await progress.wait()
+            meter.end()
     # Each ran, or its round would have ended the action; that none is left is all there is to look up. A peer may
     # have put finished jobs away by now.
     waiting, _ = await peer.counts()
-    if waiting or len(waits) != options.rounds:
-        raise RuntimeError(f"{peer.name} ran {len(waits)} jobs of {options.rounds}, and {waiting} wait")
+    arrivals = await tables.arrivals(database)
+    if waiting or len(arrivals) != options.rounds:
+        raise RuntimeError(f"{peer.name} ran {len(arrivals)} jobs of {options.rounds}, and {waiting} wait")
     return {
         **meter.result(),
-        "latency_ms": {**percentiles(waits), "with_picture_p50": percentiles(pictures)["p50"]},
+        "latency_ms": {**since(puts, arrivals), "until_function_p50": since(puts, begins)["p50"]},
     }
+
+
+def since(begins, ends):
+    """Percentiles of what lies between times in nanoseconds."""
+    return percentiles([(end - begin) / 1e9 for begin, end in zip(begins, ends, strict=True)])
+
+
+def whole_jobs(count):
+    return [{"image": n % tables.IMAGE_COUNT, "user": f"user-{n % USERS}"} for n in range(count)]
 
 
 async def put_all(peer, kind, jobs):

@@ -50,8 +50,8 @@ class Awa:
         # Its present storage, which is what `enqueue_many_copy` writes to.
         await self._client.install_queue_storage()
 
-    async def put(self, job):
-        await self._client.insert(Noop(**job), queue="noop")
+    async def put(self, kind, job):
+        await self._client.insert(KINDS[kind](**job), queue=kind)
 
     async def put_many(self, kind, jobs):
         make = KINDS[kind]

@@ -24,8 +24,8 @@ class Peer(Protocol):
     async def install(self):
         """Makes its schema in an empty database."""
 
-    async def put(self, job):
-        """Puts in one no-op job, committed when it returns, on one connection."""
+    async def put(self, kind, job):
+        """Puts in one job, committed when it returns, on one connection."""
 
     async def put_many(self, kind, jobs):
         """Puts in jobs by its fastest bulk call, committed when it returns."""

@@ -47,8 +47,8 @@ class PgQueuer:
         # What `pgq autovac` does, and its documentation advises.
         await self._queries.optimize_autovacuum()
 
-    async def put(self, job):
-        await self._queries.enqueue("noop", orjson.dumps(job) if job else None)
+    async def put(self, kind, job):
+        await self._queries.enqueue(kind, orjson.dumps(job) if job else None)
 
     async def put_many(self, kind, jobs):
         payloads = [orjson.dumps(job) if job else None for job in jobs]

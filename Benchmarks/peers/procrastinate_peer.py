@@ -55,8 +55,8 @@ class Procrastinate:
     async def install(self):
         await self._app.schema_manager.apply_schema_async()
 
-    async def put(self, job):
-        await self._tasks["noop"].defer_async(**job)
+    async def put(self, kind, job):
+        await self._tasks[kind].defer_async(**job)
 
     async def put_many(self, kind, jobs):
         await self._tasks[kind].batch_defer_async(*jobs)

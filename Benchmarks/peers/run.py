@@ -33,13 +33,13 @@ def arguments():
     parser.add_argument("--jobs", type=positive, default=10_000)
     parser.add_argument("--batch", type=positive, default=1000, help="jobs a call, for enqueue-bulk")
     parser.add_argument("--in-flight", type=positive, default=64, help="calls at once, for whole")
-    parser.add_argument("--endpoint", help="the backend's base address, for whole")
+    parser.add_argument("--endpoint", help="the backend's base address, for whole and latency")
     parser.add_argument("--image", help="a JPEG, for prepare; random bytes if there is none")
     parser.add_argument("--image-bytes", type=positive, default=IMAGE_BYTES, help="how many random bytes")
     parser.add_argument("--rounds", type=positive, default=200, help="for latency")
     options = parser.parse_args()
-    if options.action == "whole" and not options.endpoint:
-        parser.error("whole needs --endpoint")
+    if options.action in ("whole", "latency") and not options.endpoint:
+        parser.error(f"{options.action} needs --endpoint")
     return options
 
 

@@ -12,21 +12,25 @@ struct LatencyRow: BenchmarkRow {
   let sentence =
     "from just before the submit until the request with the image has reached the endpoint, idle queue, a real worker"
   let headline = Headline.figure("p50_ms", unit: "ms")
+  /// That of the peers, which measure themselves.
+  private let endpoint = Held<ArrivalEndpoint>()
 
   func contenders(_ bench: Bench) async throws -> [Contender] {
-    let rounds = bench.givenSize(300, quick: 10)
-    // Of the peers it is told when the job's function begins, and when it has a picture of as many bytes as the first
-    // of ours, which has sent it by then.
+    let rounds = bench.givenSize(200, quick: 10)
+    let endpoint = try ArrivalEndpoint()
+    self.endpoint.put(endpoint)
     let small = 64
     let ours = [
       ("64 bytes a picture", small, true), ("64 bytes a picture, not vacuumed", small, false),
       ("120 kB a picture", QueueFixture.usualBytes, true),
     ].map { Self.contender($0.0, pictureBytes: $0.1, rounds: rounds, vacuums: $0.2) }
     let prepare = ["--image-bytes", "\(small)"]
-    let options = ["--rounds", "\(rounds)"]
+    let options = ["--rounds", "\(rounds)", "--endpoint", endpoint.url]
     return ours + bench.peers("latency", prepare: prepare, options: options)
       + bench.peers("latency", "not vacuumed", prepare: prepare, options: options, vacuums: false)
   }
+
+  func clean(_ bench: Bench) async { endpoint.take()?.stop() }
 
   private static func contender(
     _ name: String, pictureBytes: Int, rounds: Int, vacuums: Bool
@@ -45,8 +49,7 @@ struct LatencyRow: BenchmarkRow {
   private static func sample(
     _ bench: Bench, _ database: BenchmarkDatabase, _ fixture: QueueFixture, rounds: Int
   ) async throws -> Sample {
-    let (arrivals, told) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
-    let endpoint = try listener(told)
+    let endpoint = try ArrivalEndpoint()
     defer { endpoint.stop() }
     let worker = try MeasuredProcess(
       bench.settings.program("analysis-worker"),
@@ -55,7 +58,7 @@ struct LatencyRow: BenchmarkRow {
     try await wait(for: worker, database)
     let pool = ConnectionPool(ConnectionConfiguration(database.conninfo), on: bench.loop, size: 1)
     let submitter = Submitter(pool)
-    var iterator = arrivals.makeAsyncIterator()
+    var iterator = endpoint.arrivals.makeAsyncIterator()
     var times: [Double] = []
     // The first ones make connections and plans.
     let warmUp = bench.size(20, quick: 2)
@@ -70,16 +73,16 @@ struct LatencyRow: BenchmarkRow {
           times = []
         }
         let picture = fixture.pictures[round % fixture.pictures.count]
-        let begin = ContinuousClock.now
+        let begin = ArrivalEndpoint.now
         let outcomes = try await submitter.submit([
           Submission(
             user: picture.user, kind: .throat, image: .known(sha256: picture.sha256), key: "round-\(round)")
         ])
         guard case .created = outcomes.first else { throw BenchmarkError("A submit gave \(outcomes).") }
         guard let arrival = await iterator.next(isolation: #isolation) else { break }
-        times.append((arrival - begin) / .milliseconds(1))
-        // Long enough that the result is stored and the worker rests again; not always the same.
-        try await Task.sleep(for: .milliseconds(Int.random(in: 10...30)))
+        times.append(Double(arrival - begin) / 1_000_000)
+        // As long as between the peers' rounds (actions.py): the result is stored and the worker rests again.
+        try await Task.sleep(for: .milliseconds(Int.random(in: 300...350)))
       }
     }
     await pool.close()
@@ -89,21 +92,6 @@ struct LatencyRow: BenchmarkRow {
     return Sample(
       amount: Double(times.count), seconds: times.reduce(0, +) / 1000, workerSeconds: used.0,
       serverSeconds: used.1, peakMemory: ended.usage.peakMemory, further: try Percentiles(times).figures)
-  }
-
-  /// An endpoint in this process, so that one clock is read at both ends. It tells when a request's header has come.
-  private static func listener(
-    _ told: AsyncStream<ContinuousClock.Instant>.Continuation
-  ) throws -> RawServer {
-    try RawServer { connection in
-      while let head = try connection.readHead() {
-        let now = ContinuousClock.now
-        guard connection.readBody(of: head) != nil else { return }
-        told.yield(now)
-        try connection.respond(
-          200, #"{"id":"a-1","type":"throat","conditions":[]}"#, headers: ["Content-Type: application/json"])
-      }
-    }
   }
 
   /// Waits until the worker has told the database of itself and has had time to listen.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 )
 
@@ -40,9 +39,11 @@ func fill(ctx context.Context, q *queue, given options) error {
 }
 
 func fillWhole(ctx context.Context, q *queue, given options) error {
-	return putAll(ctx, q, given.Jobs, func(n int) river.JobArgs {
-		return analysis{Image: n % imageCount, User: fmt.Sprintf("user-%d", n%users)}
-	})
+	return putAll(ctx, q, given.Jobs, wholeJob)
+}
+
+func wholeJob(n int) river.JobArgs {
+	return analysis{Image: n % imageCount, User: fmt.Sprintf("user-%d", n%users)}
 }
 
 func putAll(ctx context.Context, q *queue, count int, job func(int) river.JobArgs) error {
@@ -63,7 +64,7 @@ func putAll(ctx context.Context, q *queue, count int, job func(int) river.JobArg
 }
 
 func enqueueOne(ctx context.Context, q *queue, given options) (figures, error) {
-	return enqueue(ctx, q, given, 1, func(int) error { return q.put(ctx) })
+	return enqueue(ctx, q, given, 1, func(int) error { return q.put(ctx, noop{}) })
 }
 
 func enqueueBulk(ctx context.Context, q *queue, given options) (figures, error) {
@@ -143,32 +144,33 @@ func drainAll[T river.JobArgs](
 	return measured.result()
 }
 
-func latency(ctx context.Context, q *queue, given options) (figures, error) {
-	connection, err := pgx.Connect(ctx, q.database)
-	if err != nil {
-		return nil, err
-	}
-	defer connection.Close(ctx)
-	var waits, pictures []time.Duration
-	begun, started := make(chan time.Time, 1), make(chan struct{}, 1)
-	function := func(ctx context.Context, _ int64, _ noop) error {
-		before := <-begun
-		waits = append(waits, time.Since(before))
-		err := withPicture(ctx, connection, len(waits)%imageCount, func([]byte) {})
-		pictures = append(pictures, time.Since(before))
+func latency(ctx context.Context, q *queue, given options) (measured figures, err error) {
+	err = withAnalyser(ctx, q.database, given.Endpoint, 1, func(analyse analyser) error {
+		measured, err = runLatency(ctx, q, given, analyse)
+		return err
+	})
+	return measured, err
+}
+
+func runLatency(ctx context.Context, q *queue, given options, analyse analyser) (figures, error) {
+	var puts, begins []time.Time
+	started := make(chan struct{}, 1)
+	function := func(ctx context.Context, job int64, args analysis) error {
+		begins = append(begins, time.Now())
+		err := analyse(ctx, job, args)
 		started <- struct{}{}
 		return err
 	}
 	var measured meter
 	told := newProgress(given.Rounds, nil)
-	err = work(ctx, q, function, drainWorkers, told, func() error {
-		// The first rounds make plans and caches; the worker is ready when they are over.
+	err := work(ctx, q, function, drainWorkers, told, func() error {
+		// The first rounds make connections, plans and caches; the worker is ready when they are over.
 		time.Sleep(time.Second)
 		measured.begin()
-		for range given.Rounds {
+		for n := range given.Rounds {
 			time.Sleep(pause + rand.N(pauseSpread))
-			begun <- time.Now()
-			if err := q.put(ctx); err != nil {
+			puts = append(puts, time.Now())
+			if err := q.put(ctx, wholeJob(n)); err != nil {
 				return err
 			}
 			select {
@@ -188,17 +190,30 @@ func latency(ctx context.Context, q *queue, given options) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	if waiting > 0 || len(waits) != given.Rounds {
-		return nil, fmt.Errorf("river ran %d jobs of %d, and %d wait", len(waits), given.Rounds, waiting)
+	arrivals, err := arrivals(ctx, q.pool)
+	if err != nil {
+		return nil, err
+	}
+	if waiting > 0 || len(arrivals) != given.Rounds {
+		return nil, fmt.Errorf("river ran %d jobs of %d, and %d wait", len(arrivals), given.Rounds, waiting)
 	}
 	found, err := measured.result()
 	if err != nil {
 		return nil, err
 	}
-	times := percentiles(waits)
-	times["with_picture_p50"] = percentiles(pictures)["p50"]
+	times := percentiles(since(puts, arrivals))
+	times["until_function_p50"] = percentiles(since(puts, begins))["p50"]
 	found["latency_ms"] = times
 	return found, nil
+}
+
+// since is what lies between times.
+func since(begins, ends []time.Time) []time.Duration {
+	spans := make([]time.Duration, len(begins))
+	for n, begin := range begins {
+		spans[n] = ends[n].Sub(begin)
+	}
+	return spans
 }
 
 func checkResults(ctx context.Context, q *queue, count int) error {

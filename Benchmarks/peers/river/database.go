@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -46,6 +47,20 @@ func openPool(ctx context.Context, database string, size int32, tracer pgx.Query
 		return nil, err
 	}
 	return pool, nil
+}
+
+// arrivals says when the endpoint had each job's request, in the jobs' order: that of latency answers so, in
+// nanoseconds.
+func arrivals(ctx context.Context, database querier) ([]time.Time, error) {
+	rows, err := database.Query(ctx, "SELECT analysis_id::bigint FROM peer_result ORDER BY job_id")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (time.Time, error) {
+		var nanoseconds int64
+		err := row.Scan(&nanoseconds)
+		return time.Unix(0, nanoseconds), err
+	})
 }
 
 // withPicture lends the bytes of a picture, without a copy of them, until body returns.

@@ -73,9 +73,9 @@ func (q *queue) install(ctx context.Context) error {
 	return err
 }
 
-// put puts in one job that does nothing, committed when it returns.
-func (q *queue) put(ctx context.Context) error {
-	_, err := q.client.Insert(ctx, noop{}, nil)
+// put puts in one job, committed when it returns.
+func (q *queue) put(ctx context.Context, job river.JobArgs) error {
+	_, err := q.client.Insert(ctx, job, nil)
 	return err
 }
 
