@@ -230,7 +230,7 @@ let package = Package(
     tests("LoggingTests", ["Formatting", "Logging", "System", "TestSupport"]),
     tests("MonitoringTests", ["Formatting", "Monitoring", "TestSupport"]),
     tests("HTTPServingTests", ["Formatting", "HTTPServing", "HTTPTestSupport", "TestSupport"]),
-    tests("SystemTests", ["Formatting", "System", "TestSupport"]),
+    tests("SystemTests", ["EventLoop", "Formatting", "Programs", "System", "TestSupport"]),
     tests("PostgreSQLTests", ["PostgreSQL", "Formatting", "EventLoop", "TestSupport"]),
     tests("HTTPTransferTests", ["HTTPTransfer", "EventLoop", "TestSupport"]),
     tests("ImagesTests", ["Images", "System", "Clcms2", "TestSupport"]),

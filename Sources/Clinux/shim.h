@@ -18,6 +18,7 @@ static const uint32_t linux_epoll_out = EPOLLOUT;
 static const uint32_t linux_epoll_err = EPOLLERR;
 static const uint32_t linux_epoll_hup = EPOLLHUP;
 static const uint32_t linux_epoll_rdhup = EPOLLRDHUP;
+static const uint32_t linux_epoll_et = EPOLLET;
 static const int linux_eventfd_flags = EFD_NONBLOCK | EFD_CLOEXEC;
 
 // mallopt's parameter names are macros over negative numbers.

@@ -57,7 +57,8 @@ final class LoopCore: Sendable {
       throw EventLoopError(call: "eventfd", errno: code)
     }
     var event = epoll_event()
-    event.events = linux_epoll_in
+    // By the edge: each wake-up is told once, and nobody has to read it away.
+    event.events = linux_epoll_in | linux_epoll_et
     event.data.u64 = UInt64(UInt32(bitPattern: wakeUp))
     guard epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event) == 0 else {
       let code = Glibc.errno
@@ -100,7 +101,7 @@ final class LoopCore: Sendable {
 
   private func wake() {
     var one: UInt64 = 1
-    _ = write(wakeUp, &one, 8)  // EAGAIN means that a wake-up is pending already
+    _ = write(wakeUp, &one, 8)
   }
 
   // MARK: Timers and descriptors
@@ -247,11 +248,7 @@ final class LoopCore: Sendable {
     for index in 0..<Int(count) {
       let event = events[index]
       let descriptor = Int32(bitPattern: UInt32(truncatingIfNeeded: event.data.u64))
-      if descriptor == wakeUp {
-        var value: UInt64 = 0
-        _ = read(wakeUp, &value, 8)
-        continue
-      }
+      if descriptor == wakeUp { continue }
       let generation = UInt32(truncatingIfNeeded: event.data.u64 >> 32)
       guard let watch = local.withLock({ $0.watches[descriptor] }), watch.generation == generation else {
         continue

@@ -18,9 +18,15 @@ public enum Service {
 }
 
 extension ServiceNotification {
-  /// Gives signs of life until the task is cancelled: from the loop itself, so that a loop that hangs is noticed.
-  public func keepWatchdog(on loop: EventLoop) async {
+  /// Gives signs of life until the task is cancelled: each from all the loops, one after the other, so that one that
+  /// hangs is noticed.
+  public func keepWatchdog(on loops: EventLoop...) async {
     guard let interval = watchdogInterval else { return }
-    while (try? await loop.sleep(for: interval / 2)) != nil { watchdog() }
+    while true {
+      for loop in loops {
+        guard (try? await loop.sleep(for: interval / (2 * loops.count))) != nil else { return }
+      }
+      watchdog()
+    }
   }
 }

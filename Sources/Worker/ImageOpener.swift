@@ -15,18 +15,25 @@ struct ImageOpener {
   /// Whether an image in plaintext is refused.
   let requiresEncryption: Bool
 
-  /// Up to this size an image is decrypted on the loop, which takes a tenth of a millisecond or so: the way to
-  /// the pool and back costs as much for a usual one, and more processor.
-  static let bytesOnLoop = 256 << 10
+  /// Up to this size an image is hashed and decrypted on the loop, which takes a tenth of a millisecond or so: the way
+  /// to the pool and back costs a job as much that has the worker to itself. Beside other jobs it costs them less than
+  /// to wait, and the loop is what a busy worker has too little of.
+  private static let bytesOnLoop = (alone: 256 << 10, besideOthers: 32 << 10)
+
+  private func fitsLoop(_ bytes: Blob, _ isAlone: Bool) -> Bool {
+    bytes.count <= (isAlone ? Self.bytesOnLoop.alone : Self.bytesOnLoop.besideOthers)
+  }
 
   /// The bytes to be sent; an image that is cleaned for it follows the rules.
+  ///
+  /// - Parameter isAlone: whether no other job is in flight.
   func open(
-    _ job: ClaimedJob, _ image: StoredImage, _ rules: ImageRules
+    _ job: ClaimedJob, _ image: StoredImage, _ rules: ImageRules, isAlone: Bool
   ) async throws(UnusableImage) -> [UInt8] {
     guard let encryption = image.encryption else {
       return try await clean(image.bytes.withUnsafeBytes { [UInt8]($0) }, rules)
     }
-    let plain = try await decrypt(job, image, encryption)
+    let plain = try await decrypt(job, image, encryption, isAlone: isAlone)
     return job.isUnsanitized ? try await clean(plain, rules) : plain
   }
 
@@ -34,7 +41,9 @@ struct ImageOpener {
 
   /// Refuses what is stored before anything is made of it: another image than the job's, one in plaintext where none
   /// may be, and one in plaintext that does not have its hash. An encrypted one shows that when it is decrypted.
-  func check(_ ready: ReadyJob) async throws(UnusableImage) {
+  ///
+  /// - Parameter isAlone: whether no other job is in flight.
+  func check(_ ready: ReadyJob, isAlone: Bool) async throws(UnusableImage) {
     try ready.checkImage()
     guard ready.image.encryption == nil else { return }
     guard !requiresEncryption else {
@@ -44,9 +53,9 @@ struct ImageOpener {
     }
     let image = ready.image
     let digest =
-      image.bytes.count > Self.bytesOnLoop
-      ? await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.digestOnPool(image.bytes) }
-      : image.bytes.withUnsafeBytes { SHA256.digest(of: $0) }
+      fitsLoop(image.bytes, isAlone)
+      ? image.bytes.withUnsafeBytes { SHA256.digest(of: $0) }
+      : await withTaskExecutorPreference(globalConcurrentExecutor) { await Self.digestOnPool(image.bytes) }
     guard digest == image.sha256 else { throw Self.changed(ready.job) }
   }
 
@@ -64,7 +73,7 @@ struct ImageOpener {
   // MARK: Decrypting
 
   private func decrypt(
-    _ job: ClaimedJob, _ image: StoredImage, _ stored: StoredImage.Encryption
+    _ job: ClaimedJob, _ image: StoredImage, _ stored: StoredImage.Encryption, isAlone: Bool
   ) async throws(UnusableImage) -> [UInt8] {
     let bytes = image.bytes
     let id = KeyID(stored.storedKey.keyID)
@@ -78,12 +87,12 @@ struct ImageOpener {
     let binding = ImageBinding(userSHA256: stored.userSHA256, sha256: image.sha256)
     let plain: [UInt8]?
     do throws(ImageEncryptionError) {
-      if bytes.count > Self.bytesOnLoop {
+      if fitsLoop(bytes, isAlone) {
+        plain = try Self.open(bytes, ring, key, binding)
+      } else {
         plain = try await withTaskExecutorPreference(globalConcurrentExecutor) {
           await Self.openOnPool(bytes, ring, key, binding)
         }.get()
-      } else {
-        plain = try Self.open(bytes, ring, key, binding)
       }
     } catch {
       let message = "Job \(job.id), image under key \(id): \(error)"

@@ -24,7 +24,9 @@ struct RunCommand {
     let sockets = try Sockets(context, log)
     let service = ServiceNotification(environment: context.environment)
     let loop = try EventLoop(name: "worker")
-    let http = HTTPClient(loop: loop, configuration: try transfer(sockets))
+    // To send images takes as much of a thread as all else that a worker does with them, but for hashing.
+    let calls = try EventLoop(name: "calls")
+    let http = HTTPClient(loop: calls, configuration: try transfer(sockets))
     let owner = ProcessOwner.current()
     let worker = AnalysisWorker(
       try configuration(sockets), clients: try clients(http), loop: loop, log: log, counters: Counters(),
@@ -36,7 +38,7 @@ struct RunCommand {
       metrics: { await monitor.metrics() }, loop: loop, readiness: { await monitor.readiness() })
     let listener = try MetricsListener(
       at: try context.values[WorkerOptions.metrics], pages, context, log)
-    let watchdog = Task { await service.keepWatchdog(on: loop) }
+    let watchdog = Task { await service.keepWatchdog(on: loop, calls) }
     defer { watchdog.cancel() }
     do {
       let summary = try await worker.run(stops: announcing(stops, to: service)) { service.ready() }

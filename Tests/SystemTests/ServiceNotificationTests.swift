@@ -1,4 +1,6 @@
+import EventLoop
 import Foundation
+import Programs
 import System
 import TestSupport
 import Testing
@@ -71,5 +73,25 @@ struct ServiceNotificationTests {
   func watchdog(environment: [String: String], expected: Duration?) {
     let service = ServiceNotification(environment: environment.merging(["NOTIFY_SOCKET": "/x"]) { $1 })
     #expect(service.watchdogInterval == expected)
+  }
+
+  @Test("nothing while one of the program's loops hangs, and again when it goes on")
+  func hangingLoop() async throws {
+    let folder = try TemporaryFolder()
+    let manager = try Manager("\(folder.path)/notify")
+    let service = ServiceNotification(
+      environment: ["NOTIFY_SOCKET": "\(folder.path)/notify", "WATCHDOG_USEC": "4000"])
+    let loop = try EventLoop()
+    let hanging = try EventLoop()
+    let goesOn = DispatchSemaphore(value: 0)
+    hanging.execute { goesOn.wait() }
+    let watchdog = Task { await service.keepWatchdog(on: loop, hanging) }
+    // Long enough for dozens of signs of life; on a slow machine there are fewer, and none is wrong.
+    try await loop.sleep(for: .milliseconds(200))
+    #expect(manager.received() == "")
+    goesOn.signal()
+    while manager.received().isEmpty { try await loop.sleep(for: .milliseconds(1)) }
+    watchdog.cancel()
+    await watchdog.value
   }
 }

@@ -31,9 +31,11 @@ struct CallTask {
   private func call(
     _ client: ModelClient, _ ready: inout ReadyJob
   ) async throws(UnusableImage) -> (CallOutcome, Duration) {
-    try await opener.check(ready)
+    let isAlone = await pipeline.inFlight == 1
+    try await opener.check(ready, isAlone: isAlone)
     guard ready.isSentAsStored else {
-      let image = try await opener.open(ready.job, ready.image, pipeline.imageRules(of: ready.job.kind))
+      let rules = await pipeline.imageRules(of: ready.job.kind)
+      let image = try await opener.open(ready.job, ready.image, rules, isAlone: isAlone)
       // What was stored is needed no more: only one of the two is held while the call lasts.
       ready.letGoStored()
       return try await call(client, ready, image)

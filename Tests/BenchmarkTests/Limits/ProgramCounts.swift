@@ -27,8 +27,8 @@ enum AllocationCount {
   }
 }
 
-/// How often a program asks the kernel for something, counted by strace, which also makes it slower. How often it waits is
-/// left out: that is as often as a busy machine lets it.
+/// How often a program asks the kernel for something, counted by strace, which also makes it slower. How often a thread
+/// waits or wakes another (`write`, by which nothing is sent) is left out: that is as often as a busy machine lets it.
 enum SystemCallCount {
   private static let program = "/usr/bin/strace"
 
@@ -44,7 +44,7 @@ enum SystemCallCount {
     _ = try await MeasuredProcess.run(
       Self.program,
       [
-        "--follow-forks", "--trace=!epoll_wait,futex", "--summary-only", "--output", file, program,
+        "--follow-forks", "--trace=!epoll_wait,futex,write", "--summary-only", "--output", file, program,
       ] + arguments)
     // The last line: 100.00, seconds, microseconds a call, calls, errors, "total".
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
