@@ -19,8 +19,8 @@ final class ArrivalEndpoint: Sendable {
         let now = Self.now
         guard connection.readBody(of: head) != nil else { return }
         told.yield(now)
-        try connection.respond(
-          200, #"{"id":"\#(now)","type":"throat","conditions":[]}"#, headers: ["Content-Type: application/json"])
+        let answer = #"{"id":"\#(now)","type":"throat","conditions":[]}"#
+        try connection.respond(200, answer, headers: ["Content-Type: application/json"])
       }
     }
   }

@@ -253,12 +253,12 @@ struct PlanTests {
         }
         let worker = "0::smallint, sha256('1')"
         let job = try await queue.number("SELECT id FROM analysis.job")
+        let mine = "\(month)::smallint, '{1,2}', '{\(job)}'"
         let found = [
           try await months(
             "SELECT o_job FROM analysis.claim(\(worker), 1, '{4,5}', '{0,0}', '{9,9}', 9, 60000)"),
           try await months("SELECT o_image FROM analysis.images_of_claim(\(worker), 1, 2, 4, 1000000)"),
-          try await months(
-            "SELECT o_image FROM analysis.images_of_jobs(\(worker), \(month)::smallint, '{1,2}', '{\(job)}')"),
+          try await months("SELECT o_image FROM analysis.images_of_jobs(\(worker), \(mine))"),
         ]
         #expect(found == Array(repeating: ["job_p\(month)_pkey"], count: 3))
       }
