@@ -230,7 +230,7 @@ struct PlanTests {
     }
   }
 
-  @Test("A claim, and what reads its images, sets up the month of its jobs alone, however many months are kept")
+  @Test("A claim, and what reads its images, sets up the month of its jobs alone")
   func monthOfJobs() async throws {
     try await withCheckedQueue { queue in
       try await queue.addUser("user")
