@@ -28,9 +28,13 @@ enum AllocationCount {
 }
 
 /// How often a program asks the kernel for something, counted by strace, which also makes it slower. How often a thread
-/// waits or wakes another (`write`, by which nothing is sent) is left out: that is as often as a busy machine lets it.
+/// waits or wakes another (`write`, by which nothing is sent) is left out, and how often the C library gets memory for
+/// the threads, more than a thousand times in a run: both depend on how busy the machine is.
 enum SystemCallCount {
   private static let program = "/usr/bin/strace"
+  private static let leftOut = [
+    "epoll_wait", "futex", "write", "mprotect", "madvise", "mmap", "munmap", "brk",
+  ]
 
   /// Whether strace is there, and the program is the one that is released.
   static var isAvailable: Bool {
@@ -44,7 +48,8 @@ enum SystemCallCount {
     _ = try await MeasuredProcess.run(
       Self.program,
       [
-        "--follow-forks", "--trace=!epoll_wait,futex,write", "--summary-only", "--output", file, program,
+        "--follow-forks", "--trace=!\(leftOut.joined(separator: ","))", "--summary-only", "--output", file,
+        program,
       ] + arguments)
     // The last line: 100.00, seconds, microseconds a call, calls, errors, "total".
     let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n")
