@@ -14,6 +14,8 @@ FILL_BATCH = 1000
 # is done, so that the queue is idle; a random part keeps the rounds out of step with whatever polls.
 PAUSE = 0.3
 PAUSE_SPREAD = 0.05
+# So many rounds of `latency` before the clock: they make connections, plans and caches.
+WARM_UP = 20
 USERS = 100
 
 
@@ -99,14 +101,14 @@ async def latency(peer, database, options):
             started.set()
 
         meter = Meter()
-        progress = Progress(options.rounds)
+        rounds = WARM_UP + options.rounds
+        progress = Progress(rounds)
         async with peer.worker(ANALYSIS, function, None, progress):
-            # The first rounds make connections, plans and caches; the worker is ready when they are over.
-            await asyncio.sleep(1)
-            meter.begin()
-            for job in whole_jobs(options.rounds):
+            for number, job in enumerate(whole_jobs(rounds)):
                 await asyncio.sleep(PAUSE + random.uniform(0, PAUSE_SPREAD))
                 started.clear()
+                if number == WARM_UP:
+                    meter.begin()
                 puts.append(time.time_ns())
                 await peer.put(ANALYSIS, job)
                 await asyncio.wait_for(started.wait(), 30)
@@ -116,8 +118,8 @@ async def latency(peer, database, options):
     # have put finished jobs away by now.
     waiting, _ = await peer.counts()
     arrivals = await tables.arrivals(database)
-    if waiting or len(arrivals) != options.rounds:
-        raise RuntimeError(f"{peer.name} ran {len(arrivals)} jobs of {options.rounds}, and {waiting} wait")
+    if waiting or len(arrivals) != rounds:
+        raise RuntimeError(f"{peer.name} ran {len(arrivals)} jobs of {rounds}, and {waiting} wait")
     return {
         **meter.result(),
         "latency_ms": {**since(puts, arrivals), "until_function_p50": since(puts, begins)["p50"]},
@@ -125,8 +127,11 @@ async def latency(peer, database, options):
 
 
 def since(begins, ends):
-    """Percentiles of what lies between times in nanoseconds."""
-    return percentiles([(end - begin) / 1e9 for begin, end in zip(begins, ends, strict=True)])
+    """Percentiles of what lies between times in nanoseconds, behind the first rounds."""
+    spans = [(end - begin) / 1e9 for begin, end in zip(begins, ends, strict=True)][WARM_UP:]
+    if min(spans) < 0:
+        raise RuntimeError("the clock was set back, or jobs did not run in their order")
+    return percentiles(spans)
 
 
 def whole_jobs(count):

@@ -98,10 +98,10 @@ async def picture(connection, number):
 
 
 async def arrivals(database):
-    """When the endpoint had each job's request, in nanoseconds, in the jobs' order: that of `latency` answers so."""
+    """When the endpoint had each request, in nanoseconds, in that order: that of `latency` answers so."""
     connection = await database.connect()
     try:
-        rows = await connection.fetch("SELECT analysis_id::bigint FROM peer_result ORDER BY job_id")
+        rows = await connection.fetch("SELECT analysis_id::bigint FROM peer_result ORDER BY 1")
     finally:
         await connection.close()
     return [arrival for (arrival,) in rows]

@@ -101,7 +101,7 @@ final class LoopCore: Sendable {
 
   private func wake() {
     var one: UInt64 = 1
-    _ = write(wakeUp, &one, 8)
+    _ = write(wakeUp, &one, 8)  // fails only when the counter is full, by 2^64 wake-ups
   }
 
   // MARK: Timers and descriptors

@@ -18,14 +18,12 @@ public enum Service {
 }
 
 extension ServiceNotification {
-  /// Gives signs of life until the task is cancelled: each from all the loops, one after the other, so that one that
-  /// hangs is noticed.
-  public func keepWatchdog(on loops: EventLoop...) async {
+  /// Gives signs of life until the task is cancelled: each when all the loops have answered, so that one that hangs is
+  /// noticed.
+  public func keepWatchdog(on loop: EventLoop, _ others: EventLoop...) async {
     guard let interval = watchdogInterval else { return }
-    while true {
-      for loop in loops {
-        guard (try? await loop.sleep(for: interval / (2 * loops.count))) != nil else { return }
-      }
+    while (try? await loop.sleep(for: interval / 2)) != nil {
+      for other in others { try? await other.sleep(for: .zero) }
       watchdog()
     }
   }

@@ -8,7 +8,7 @@ internal import PostgreSQL
 
 /// A worker process: claims jobs, calls the endpoint for each, stores what comes of it.
 ///
-/// Its loops are child tasks of `run`, all on one event loop: claiming, reading images (two connections),
+/// Its loops are child tasks of `run`, all on one event loop, but for the transfers of the calls: claiming, reading images (two connections),
 /// one task for each call that may be in flight, storing, heartbeats, housekeeping and listening.
 public struct AnalysisWorker: Sendable {
   let configuration: WorkerConfiguration
@@ -31,7 +31,7 @@ public struct AnalysisWorker: Sendable {
   ///
   /// - Parameters:
   ///   - clients: The endpoint of each type; types without one are not taken on.
-  ///   - loop: Where everything runs; the clients' HTTP transfers too.
+  ///   - loop: Where its tasks run. The transfers of the calls run on the clients' own loop.
   ///   - user: The user of the operating system, for the audit; nil where it is not known.
   public init(
     _ configuration: WorkerConfiguration, clients: [AnalysisKind: ModelClient], loop: EventLoop, log: Log,

@@ -15,9 +15,9 @@ struct ImageOpener {
   /// Whether an image in plaintext is refused.
   let requiresEncryption: Bool
 
-  /// Up to this size an image is hashed and decrypted on the loop, which takes a tenth of a millisecond or so: the way
-  /// to the pool and back costs a job as much that has the worker to itself. Beside other jobs it costs them less than
-  /// to wait, and the loop is what a busy worker has too little of.
+  /// Up to this size an image is hashed and decrypted on the loop, which takes a tenth of a millisecond or so. The way
+  /// to the pool and back costs as much, which a job alone would feel; where others are in flight, they would wait for
+  /// the loop.
   private static let bytesOnLoop = (alone: 256 << 10, besideOthers: 32 << 10)
 
   private func fitsLoop(_ bytes: Blob, _ isAlone: Bool) -> Bool {

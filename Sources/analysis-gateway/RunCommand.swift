@@ -40,7 +40,7 @@ struct RunCommand {
     }
     let beside = Task(executorPreference: loop) { await gateway.run() }
     let pages = MonitoringPages(
-      metrics: { gateway.metrics() }, loop: loop, readiness: { await gateway.readiness() })
+      metrics: { gateway.metrics() }, loops: [loop], readiness: { await gateway.readiness() })
     let metrics = try MetricsListener(at: try values[GatewayOptions.metrics], pages, context, log)
     let server = try serve(gateway, address, security)
     log.notice("Apps are served", ["address": .string(server.address.description)])

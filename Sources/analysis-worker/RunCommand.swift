@@ -24,7 +24,7 @@ struct RunCommand {
     let sockets = try Sockets(context, log)
     let service = ServiceNotification(environment: context.environment)
     let loop = try EventLoop(name: "worker")
-    // To send images takes as much of a thread as all else that a worker does with them, but for hashing.
+    // To send images takes as much of a thread's time as all that is done at the database.
     let calls = try EventLoop(name: "calls")
     let http = HTTPClient(loop: calls, configuration: try transfer(sockets))
     let owner = ProcessOwner.current()
@@ -35,7 +35,7 @@ struct RunCommand {
     let stops = try Signals.stream(of: [.terminate, .interrupt], thenIgnored: true)
     let monitor = worker.monitor
     let pages = MonitoringPages(
-      metrics: { await monitor.metrics() }, loop: loop, readiness: { await monitor.readiness() })
+      metrics: { await monitor.metrics() }, loops: [loop, calls], readiness: { await monitor.readiness() })
     let listener = try MetricsListener(
       at: try context.values[WorkerOptions.metrics], pages, context, log)
     let watchdog = Task { await service.keepWatchdog(on: loop, calls) }

@@ -21,7 +21,8 @@ public struct WorkerFleet: Sendable, Equatable, Codable {
     self.callSeconds = callSeconds
   }
 
-  /// Jobs a second of one worker at most: what its calls in flight give, or its one event loop, which is a core.
+  /// Jobs a second of one worker at most: what its calls in flight give, or one core. It may use more than one, so that
+  /// this is cautious.
   public func rateEach(_ costs: JobCosts) -> Double {
     min(Double(inFlight) / callSeconds, 1 / costs.workerSeconds)
   }

@@ -49,10 +49,9 @@ func openPool(ctx context.Context, database string, size int32, tracer pgx.Query
 	return pool, nil
 }
 
-// arrivals says when the endpoint had each job's request, in the jobs' order: that of latency answers so, in
-// nanoseconds.
+// arrivals says when the endpoint had each request, in that order: that of latency answers so, in nanoseconds.
 func arrivals(ctx context.Context, database querier) ([]time.Time, error) {
-	rows, err := database.Query(ctx, "SELECT analysis_id::bigint FROM peer_result ORDER BY job_id")
+	rows, err := database.Query(ctx, "SELECT analysis_id::bigint FROM peer_result ORDER BY 1")
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ enum ServeCommand {
   private static func pages(_ monitor: QueueMonitor, _ loop: EventLoop) -> MonitoringPages {
     MonitoringPages(
       metrics: { await monitor.metrics() },
-      loop: loop,
+      loops: [loop],
       readiness: { await monitor.readiness() })
   }
 }

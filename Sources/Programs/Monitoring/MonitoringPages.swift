@@ -10,21 +10,21 @@ public struct MonitoringPages: Sendable {
   public static let paths = ["/metrics", "/healthz", "/readyz"]
 
   private let metrics: @Sendable () async -> [MetricFamily]
-  private let loop: EventLoop
+  private let loops: [EventLoop]
   private let readiness: @Sendable () async -> ServiceReadiness
 
   /// Pages of what a program says of itself.
   ///
   /// - Parameters:
   ///   - metrics: Its metrics, as they are now.
-  ///   - loop: The loop on which all work is done: where that hangs the process does not work.
+  ///   - loops: Those on which its work is done: where one hangs the process does not work.
   ///   - readiness: Whether it can do its work.
   public init(
-    metrics: @escaping @Sendable () async -> [MetricFamily], loop: EventLoop,
+    metrics: @escaping @Sendable () async -> [MetricFamily], loops: [EventLoop],
     readiness: @escaping @Sendable () async -> ServiceReadiness
   ) {
     self.metrics = metrics
-    self.loop = loop
+    self.loops = loops
     self.readiness = readiness
   }
 
@@ -36,8 +36,12 @@ public struct MonitoringPages: Sendable {
           contentType: Exposition.contentType, body: Array(Exposition.text(await metrics()).utf8))
       },
       HTTPRoute("/healthz") {
-        // Where the loop hangs no answer is made, and the server says so in time.
-        do { try await loop.sleep(for: .zero) } catch { return .text(503, "The process is stopping.") }
+        // Where a loop hangs no answer is made, and the server says so in time.
+        do {
+          for loop in loops { try await loop.sleep(for: .zero) }
+        } catch {
+          return .text(503, "The process is stopping.")
+        }
         return .text(200, "The process works.")
       },
       HTTPRoute("/readyz") {

@@ -31,7 +31,7 @@ struct EndpointShares: Equatable {
 
 /// How many calls may be in flight, as the files and sockets that the process may have open allow.
 public enum DescriptorBudget {
-  /// What a worker has open beside its calls: the loop, signals, standard input and output, the database's
+  /// What a worker has open beside its calls: the loops, signals, standard input and output, the database's
   /// connections and those that replace them, logins, name lookups, decoders of images, and files that are read at
   /// times.
   public static let besideCalls = 40

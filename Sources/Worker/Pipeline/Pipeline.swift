@@ -9,8 +9,8 @@ internal import PostgreSQL
 
 /// What one worker process holds: the jobs between their claim and their outcome.
 ///
-/// An actor on the event loop, so that a job passes from the database's row to its upload and from the
-/// answer to the store without a change of thread. The loops that feed it (claiming, reading images,
+/// An actor on the event loop of the database's connections, so that a job passes from its row to its call and from
+/// the answer to the store without a change of thread. The loops that feed it (claiming, reading images,
 /// calling, storing, keeping leases) are tasks of `AnalysisWorker`; what they decide by lives here.
 actor Pipeline {
   /// One logical shard: what it is asked by, and what this worker knows of its lanes.

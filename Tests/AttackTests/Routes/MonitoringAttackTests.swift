@@ -109,7 +109,7 @@ struct MonitoringAttackTests {
   private func server(_ bounds: HTTPServer.Bounds = .patient) throws -> HTTPServer {
     let loop = try EventLoop(name: "attacked")
     let pages = MonitoringPages(
-      metrics: { [Self.metric.value(1)] }, loop: loop, readiness: { ServiceReadiness(isReady: true, []) })
+      metrics: { [Self.metric.value(1)] }, loops: [loop], readiness: { ServiceReadiness(isReady: true, []) })
     return try HTTPServer(ListenAddress(host: "127.0.0.1", port: 0), pages.routes, bounds: bounds)
   }
 

@@ -53,7 +53,7 @@ final class Running: Sendable {
     _ change: (inout WorkerConfiguration) -> Void = { _ in }
   ) throws {
     let loop = try EventLoop(name: "worker")
-    let http = HTTPClient(loop: loop)
+    let http = HTTPClient(loop: try EventLoop(name: "calls"))
     var configuration = WorkerConfiguration(database: database)
     configuration.concurrency = 4
     configuration.prefetch = 4

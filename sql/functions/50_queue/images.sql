@@ -121,6 +121,7 @@ BEGIN
   FOR i IN 1 .. coalesce(cardinality(v_jobs), 0) LOOP
     SELECT k.image_id, k.image_period, k.image_bytes INTO v_image, v_image_period, v_bytes
     FROM analysis.job k WHERE k.shard = p_shard AND k.period = v_periods[i] AND k.id = v_jobs[i];
+    CONTINUE WHEN NOT FOUND;
     v_left := v_left - v_bytes;
     EXIT WHEN v_left < 0;
     v_period := coalesce(v_period, v_image_period);

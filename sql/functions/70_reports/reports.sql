@@ -61,15 +61,16 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
   LEFT JOIN analysis.result_counts(p_period) r ON r.shard = a.shard AND r.user_id = a.user_id
   -- What few users have, by one join: each costs the report of many users more than to read it.
   LEFT JOIN (
-    SELECT f.shard, f.user_id, sum(f.units) AS units, sum(f.failed) AS failed, sum(f.calls) AS calls
+    SELECT x.shard, x.user_id, sum(x.units) AS units, sum(x.failed) AS failed, sum(x.calls) AS calls
     FROM (
       SELECT f.shard, f.user_id, 1 AS units, 0 AS failed, 0 AS calls FROM analysis.refund f
       WHERE f.period = p_period
       UNION ALL
       SELECT f.shard, f.user_id, 0, 1, 0 FROM analysis.dead f WHERE f.period = p_period
       UNION ALL
-      SELECT f.shard, f.user_id, 0, 0, f.calls FROM analysis.attempt_error f WHERE f.period = p_period) f
-    GROUP BY f.shard, f.user_id
+      SELECT f.shard, f.user_id, 0, 0, f.calls::int FROM analysis.attempt_error f
+      WHERE f.period = p_period) x
+    GROUP BY x.shard, x.user_id
   ) w ON w.shard = a.shard AND w.user_id = a.user_id
   CROSS JOIN LATERAL (SELECT coalesce(u.used, 0) - coalesce(w.units, 0) AS used) n
   -- All plans at once, each with its end, and all limits: one look for each user would take longer.
