@@ -57,7 +57,7 @@ final class LoopCore: Sendable {
       throw EventLoopError(call: "eventfd", errno: code)
     }
     var event = epoll_event()
-    // By the edge: each wake-up is told once, and nobody has to read it away.
+    // Edge-triggered: epoll reports each wake-up once, so the counter need not be read.
     event.events = linux_epoll_in | linux_epoll_et
     event.data.u64 = UInt64(UInt32(bitPattern: wakeUp))
     guard epoll_ctl(epoll, EPOLL_CTL_ADD, wakeUp, &event) == 0 else {

@@ -8,8 +8,8 @@ internal import PostgreSQL
 
 /// A worker process: claims jobs, calls the endpoint for each, stores what comes of it.
 ///
-/// Its loops are child tasks of `run`, all on one event loop, but for the transfers of the calls: claiming, reading images (two connections),
-/// one task for each call that may be in flight, storing, heartbeats, housekeeping and listening.
+/// Its loops are child tasks of `run`, all on one event loop: claiming, reading images (two connections), one task for
+/// each call that may be in flight, storing, heartbeats, housekeeping and listening.
 public struct AnalysisWorker: Sendable {
   let configuration: WorkerConfiguration
   let clients: [AnalysisKind: ModelClient]

@@ -46,8 +46,8 @@ struct LimitTests {
   }
 
   /// Expects what a worker does for a job to be within a limit: the difference between many jobs and few, whatever a
-  /// worker needs to start and to end. On a busy machine rows and answers come in more pieces; so what is above the limit
-  /// is looked at again, and the least counts.
+  /// worker needs to start and to end. What is above the limit is looked at again, and the least counts: some runs on a
+  /// busy machine took more.
   private func expectOfWorker(
     _ name: String, _ count: (_ program: String, _ arguments: [String]) async throws -> Int
   ) async throws {

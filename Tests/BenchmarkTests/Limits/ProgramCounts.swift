@@ -29,7 +29,7 @@ enum AllocationCount {
 
 /// How often a program asks the kernel for something, counted by strace, which also makes it slower. How often a thread
 /// waits or wakes another (`write`, by which nothing is sent) is left out, and how often the C library gets memory for
-/// the threads, more than a thousand times in a run: both depend on how busy the machine is.
+/// the threads, more than a thousand times in a run: both differ from run to run with the same jobs.
 enum SystemCallCount {
   private static let program = "/usr/bin/strace"
   private static let leftOut = [

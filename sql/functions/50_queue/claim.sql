@@ -135,9 +135,9 @@ BEGIN
 
       RETURN QUERY
       -- 3. What the worker needs to know of them, each by its whole key: a set of keys could become a walk
-      --    through the month in a plan that was made while the table was empty. Between the months of what
-      --    was taken, which are one nearly always: the other months are not set up then, each of which
-      --    would be a hundredth of a claim of one job. Those cancelled meanwhile drop out.
+      --    through the month in a plan that was made while the table was empty. The months of what was
+      --    taken, nearly always one, bound the search: the server sets up the plan for these months alone.
+      --    Each month more took a claim of one job 1.5 % longer. Those cancelled meanwhile drop out.
       WITH found AS MATERIALIZED (
         SELECT t.*, j.*
         FROM (SELECT unnest(v_job) AS job_id, unnest(v_period) AS period, unnest(v_tries) AS tries,

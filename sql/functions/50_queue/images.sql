@@ -61,7 +61,7 @@ BEGIN
   IF v_found < cardinality(p_jobs) THEN
     RAISE EXCEPTION 'a lease of the jobs is lost, or not known here' USING ERRCODE = 'serialization_failure';
   END IF;
-  -- Between the months of the jobs, as in a claim.
+  -- The months of the jobs bound the search, as in a claim.
   RETURN QUERY
   SELECT i.*
   FROM (
