@@ -45,13 +45,14 @@ BEGIN
 END $$;
 
 -- Between which shares the true one lies with 95 % confidence, by Wilson's score: p_hits of p_count. NULL: of
--- nothing.
+-- nothing. PostgreSQL 18 calculates with the arguments while it plans, before the condition can stop it:
+-- nullif keeps it from dividing by zero.
 CREATE OR REPLACE FUNCTION analysis.wilson(
   p_hits bigint, p_count bigint, OUT o_share numeric, OUT o_low numeric, OUT o_high numeric)
 LANGUAGE sql IMMUTABLE AS $$
   SELECT round(p, 4), round(greatest((p + zz / (2 * n) - half) / (1 + zz / n), 0), 4),
     round(least((p + zz / (2 * n) + half) / (1 + zz / n), 1), 4)
-  FROM (SELECT p_count::numeric AS n WHERE p_count > 0) c
+  FROM (SELECT nullif(p_count, 0)::numeric AS n WHERE p_count > 0) c
   CROSS JOIN LATERAL (SELECT p_hits / n AS p, 1.959963984540054 ^ 2 AS zz) s
   CROSS JOIN LATERAL (SELECT sqrt(zz) * sqrt(p * (1 - p) / n + zz / (4 * n * n)) AS half) h
 $$;
