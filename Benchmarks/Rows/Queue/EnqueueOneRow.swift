@@ -22,6 +22,7 @@ struct EnqueueOneRow: BenchmarkRow {
     return [
       Enqueue.ours("submit and wake the workers", template, jobs: jobs, batch: 1),
       Enqueue.ours("the same, not vacuumed", template, jobs: jobs, batch: 1, vacuums: false),
+      Enqueue.ours("the same, no worker lives", template, jobs: jobs, batch: 1, hasGauges: false),
       alone(template, jobs), limit,
     ]
       + bench.peers("enqueue-one", options: options)
@@ -33,6 +34,7 @@ struct EnqueueOneRow: BenchmarkRow {
     Contender("pgbench, analysis.submit alone") { bench in
       try await bench.withDatabase(named: "enqueue_run", from: template) { database in
         try await bench.cluster.settle(database)
+        _ = try await database.pool.query("SELECT analysis.refresh_gauges()")
         let image = try await database.pool.query(
           "SELECT encode(sha256, 'hex') FROM analysis.image ORDER BY id LIMIT 1"
         ).single().string(0)
