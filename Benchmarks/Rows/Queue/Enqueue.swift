@@ -14,8 +14,8 @@ enum Enqueue {
 
   /// Submits in a process of its own, and looks whether every job waits, has its key and is counted.
   ///
-  /// - Parameter hasGauges: Whether the gauges are as fresh as a living worker keeps them. They are for a minute; without
-  ///   them a submit asks the server's statistics.
+  /// - Parameter hasGauges: Whether the gauges are as fresh as a living worker keeps them; a submit takes them for a minute.
+  ///   Without them it asks the server's statistics, where a limit is set.
   static func ours(
     _ name: String, _ template: BenchmarkDatabase, jobs: Int, batch: Int, connections: Int = 1,
     bytes: Int? = nil, vacuums: Bool = true, hasGauges: Bool = true

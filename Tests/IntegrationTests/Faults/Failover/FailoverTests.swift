@@ -16,9 +16,9 @@ struct FailoverTests {
       let workers = try (0..<2).map { _ in try installation.worker() }
       try await eventually { try await installation.queue.results >= 30 }
       try await failover.failOver()
-      // The promise, by the new primary's clock: from now on it takes writes, and a moment ago already.
+      // The promise, by the new primary's clock: it has taken writes for a moment by now.
       let promoted = try await failover.onStandby("SELECT clock_timestamp()::text")
-      // By the first sign of life of each that is not one from the old primary; the next follows five seconds later.
+      // By the first sign of life that each gave to the new primary; the next one follows five seconds later.
       var first: [Int64: Double] = [:]
       try await eventually {
         let seen = try await installation.queue.pool.query(
