@@ -1,4 +1,5 @@
 import BenchmarkKit
+import JobQueue
 import PostgreSQL
 
 /// What the rows that submit have in common.
@@ -23,8 +24,7 @@ enum Enqueue {
     Contender(name) { bench in
       try await bench.withDatabase(named: "enqueue_run", from: template) { database in
         try await bench.cluster.settle(database, vacuums: vacuums)
-        let gauges = hasGauges ? "SELECT analysis.refresh_gauges()" : "DELETE FROM analysis.gauge"
-        _ = try await database.pool.query(gauges)
+        if hasGauges { try await WorkerStatements.refreshGauges().run(on: database.pool) }
         let sample = try await bench.drive(
           [
             "enqueue", "--database", database.conninfo, "--jobs", "\(jobs)", "--batch", "\(batch)",

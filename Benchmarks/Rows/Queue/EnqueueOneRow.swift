@@ -1,4 +1,5 @@
 import BenchmarkKit
+import JobQueue
 import PostgreSQL
 
 /// Jobs submitted one by one.
@@ -34,7 +35,7 @@ struct EnqueueOneRow: BenchmarkRow {
     Contender("pgbench, analysis.submit alone") { bench in
       try await bench.withDatabase(named: "enqueue_run", from: template) { database in
         try await bench.cluster.settle(database)
-        _ = try await database.pool.query("SELECT analysis.refresh_gauges()")
+        try await WorkerStatements.refreshGauges().run(on: database.pool)
         let image = try await database.pool.query(
           "SELECT encode(sha256, 'hex') FROM analysis.image ORDER BY id LIMIT 1"
         ).single().string(0)
