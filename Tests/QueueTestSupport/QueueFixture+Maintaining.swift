@@ -1,5 +1,19 @@
 package import PostgreSQL
 
+/// SQL that makes the partitions of months that may be long ago, whose clocks are settled: as the schema's own function
+/// does, without its bound.
+package func makingMonths(_ months: ClosedRange<Int16>) -> String {
+  """
+  DO $months$
+  DECLARE v_function text := pg_get_functiondef('analysis.ensure_partitions'::regproc);
+  BEGIN
+    EXECUTE replace(v_function, 'p_from >= v_present - 36', 'true');
+    PERFORM analysis.ensure_partitions(\(months.lowerBound)::smallint, \(months.upperBound)::smallint);
+    EXECUTE v_function;
+  END $months$;
+  """
+}
+
 extension QueueFixture {
   /// Rescues at once, without the grace after the server's start; leases, jobs queued again, dead jobs.
   package func rescue(limit: Int32 = 1000) async throws -> [Int] {

@@ -11,7 +11,7 @@ import Testing
 struct UserViewTests {
   private func detail(limit: Int? = 5, profile: Profile? = nil) throws -> UserDetail {
     UserDetail(
-      reference: "u1", shard: 0, userID: 9, zone: "Asia/Jakarta", createdAt: Fixed.moment, plan: "free",
+      reference: "u1", shard: 0, userID: 9, zone: "Etc/GMT-7", createdAt: Fixed.moment, plan: "free",
       planDisplayName: "Basic", planHistory: [PlanEntry(plan: "free", from: nil)], period: try Fixed.month(),
       limit: limit, used: 3, refunded: 1, refused: 2, analysed: 2, profile: profile)
   }
@@ -22,7 +22,7 @@ struct UserViewTests {
       Fixed.text(try detail()) == """
         user       u1
         plan       Basic (free)
-        zone       Asia/Jakarta
+        zone       Etc/GMT-7
         month      2026-10
         limit      5
         used       3
@@ -38,7 +38,7 @@ struct UserViewTests {
     #expect(
       Fixed.json(try detail())
         == [
-          #"{"user":"u1","id":"9","shard":0,"zone":"Asia/Jakarta","clinic":null,"#,
+          #"{"user":"u1","id":"9","shard":0,"zone":"Etc/GMT-7","clinic":null,"#,
           #""created_at":"2026-10-01T00:00:00.250Z","#,
           #""plan":"free","plan_name":"Basic","month":"2026-10","anchor":null,"month_from":null,"#,
           #""next_reset":null,"next_anchor":null,"next_anchor_from":null,"limit":5,"used":3,"remaining":2,"analysed":2,"#,

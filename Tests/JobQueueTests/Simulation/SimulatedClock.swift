@@ -37,7 +37,7 @@ enum SimulatedClock {
     ALTER FUNCTION analysis.simulated_now() OWNER TO analysis_owner;
     CREATE FUNCTION analysis.ms(timestamptz) RETURNS bigint LANGUAGE sql
       AS 'SELECT (extract(epoch FROM $1) * 1000)::bigint';
-    INSERT INTO analysis.plan (id, name, display_name) VALUES (3, 'clinic', 'Clinic');
+    INSERT INTO analysis.plan (id, name, display_name, created_at) VALUES (3, 'clinic', 'Clinic', '-infinity');
     INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit) VALUES (3, '-infinity', 20);
     UPDATE analysis.plan SET cost = CASE name WHEN 'free' THEN 3000 WHEN 'clinic' THEN 500 ELSE 1000 END
     """

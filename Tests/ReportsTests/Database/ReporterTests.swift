@@ -13,7 +13,7 @@ struct ReporterTests {
       try await queue.execute(
         """
         INSERT INTO analysis.account (shard, user_id, user_ref, zone, key_salt, created_at)
-        SELECT 0, 1000 + i, 'ürsula-日本-' || i, 'UTC', decode(repeat('00', 32), 'hex'), '2026-08-01Z'
+        SELECT 0, 1000 + i, 'ürsula-日本-' || i, 'UTC', decode(repeat('00', 32), 'hex'), '2020-08-01Z'
         FROM generate_series(1, 3000) i
         """)
       let collected = Collected()

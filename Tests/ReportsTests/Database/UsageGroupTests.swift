@@ -5,7 +5,7 @@ import Testing
 
 @testable import Reports
 
-/// October 2026, by the clocks of Jakarta (ana, of the north) and New York (bob, of no clinic). Ana has the plan `plus`
+/// October 2020, by the clocks of Jakarta (ana, of the north) and New York (bob, of no clinic). Ana has the plan `plus`
 /// from the midnight of 15 October on. A unit is of the day on which it was taken:
 ///
 /// | who | taken, by their clocks | type | what became of it |
@@ -26,8 +26,8 @@ struct UsageGroupTests {
       (
         UsageScope.Grouping.day,
         [
-          "2026-10-01 2 1 1 0 1 0 1", "2026-10-14 1 1 1 0 0 0 2", "2026-10-15 1 1 0 1 0 0 1",
-          "2026-10-20 0 0 0 0 0 0 1", "2026-10-31 2 1 0 1 0 1 0",
+          "2020-10-01 2 1 1 0 1 0 1", "2020-10-14 1 1 1 0 0 0 2", "2020-10-15 1 1 0 1 0 0 1",
+          "2020-10-20 0 0 0 0 0 0 1", "2020-10-31 2 1 0 1 0 1 0",
         ]
       ),
       (.clinic, ["north 1 2 1 1 1 1 3", "- 1 2 1 1 0 0 2"]),
@@ -37,13 +37,13 @@ struct UsageGroupTests {
   func groups(by: UsageScope.Grouping, expected: [String]) async throws {
     try await with { billing in
       let sum = "- 2 4 2 2 1 1 5"
-      #expect(try await rows(billing, by, "2026-10-01", "2026-10-31") == [sum] + expected)
+      #expect(try await rows(billing, by, "2020-10-01", "2020-10-31") == [sum] + expected)
       // The month itself counts the same, from its counters.
       let month = try await billing.queue.texts(
         """
         SELECT concat_ws(' ', '-', count(*) FILTER (WHERE used > 0), sum(used), sum(analysed), sum(used - analysed),
           sum(failed), sum(cancelled), sum(calls))
-        FROM analysis.usage_report(24321::smallint, NULL, '2026-11-10Z')
+        FROM analysis.usage_report(24249::smallint, NULL, '2020-11-10Z')
         """)
       #expect(month == [sum])
     }
@@ -53,22 +53,22 @@ struct UsageGroupTests {
   func days() async throws {
     try await with { billing in
       #expect(
-        try await rows(billing, .day, "2026-09-30", "2026-10-01") == [
-          "- 2 2 1 1 1 0 1", "2026-09-30 1 1 0 1 0 0 0", "2026-10-01 2 1 1 0 1 0 1",
+        try await rows(billing, .day, "2020-09-30", "2020-10-01") == [
+          "- 2 2 1 1 1 0 1", "2020-09-30 1 1 0 1 0 0 0", "2020-10-01 2 1 1 0 1 0 1",
         ])
-      #expect(try await rows(billing, .type, "2026-10-14", "2026-10-15")[0] == "- 1 2 1 1 0 0 3")
-      let none = try await rows(billing, .type, "2026-10-14", "2026-10-14", user: "bob")
+      #expect(try await rows(billing, .type, "2020-10-14", "2020-10-15")[0] == "- 1 2 1 1 0 0 3")
+      let none = try await rows(billing, .type, "2020-10-14", "2020-10-14", user: "bob")
       #expect(none == ["- 0 0 0 0 0 0 0"])
-      let north = try await rows(billing, .plan, "2026-10-01", "2026-10-31", clinic: "north")
+      let north = try await rows(billing, .plan, "2020-10-01", "2020-10-31", clinic: "north")
       #expect(north[0] == "- 1 2 1 1 1 1 3")
       #expect(
-        try await rows(billing, .type, "2026-01-01", "2026-12-31", user: "bob")
+        try await rows(billing, .type, "2020-01-01", "2020-12-31", user: "bob")
           == ["- 1 4 1 3 0 0 2", "throat 1 2 0 2 0 0 0", "ear 1 2 1 1 0 0 2"])
       // By the clocks of Pago Pago the first unit would be of September, the last of October.
       try await billing.queue.execute(
         "UPDATE analysis.account SET zone = 'Pacific/Pago_Pago' WHERE user_ref = 'ana'")
-      let moved = try await rows(billing, .day, "2026-10-01", "2026-10-31")
-      #expect(moved[0] == "- 2 4 2 2 1 1 5" && moved[1].hasPrefix("2026-10-01 2 1 1 0 1 0 1"))
+      let moved = try await rows(billing, .day, "2020-10-01", "2020-10-31")
+      #expect(moved[0] == "- 2 4 2 2 1 1 5" && moved[1].hasPrefix("2020-10-01 2 1 1 0 1 0 1"))
     }
   }
 
@@ -76,12 +76,12 @@ struct UsageGroupTests {
   func refused() async throws {
     try await with { billing in
       for (by, first, last, clinic, message) in [
-        ("'week'", "'2026-10-01'", "'2026-10-01'", "NULL", "by day, clinic, plan or type"),
-        ("'day'", "'2026-10-02'", "'2026-10-01'", "NULL", "1 to 366 days"),
-        ("'day'", "'2026-01-01'", "'2027-01-02'", "NULL", "1 to 366 days"),
-        ("'day'", "NULL", "'2026-10-01'", "NULL", "written as 2026-10-01"),
-        ("'day'", "'infinity'", "'2026-10-01'", "NULL", "written as 2026-10-01"),
-        ("'day'", "'2026-10-01'", "'2026-10-01'", "'south'", "no clinic is called south"),
+        ("'week'", "'2020-10-01'", "'2020-10-01'", "NULL", "by day, clinic, plan or type"),
+        ("'day'", "'2020-10-02'", "'2020-10-01'", "NULL", "1 to 366 days"),
+        ("'day'", "'2020-01-01'", "'2021-01-02'", "NULL", "1 to 366 days"),
+        ("'day'", "NULL", "'2020-10-01'", "NULL", "written as 20"),
+        ("'day'", "'infinity'", "'2020-10-01'", "NULL", "written as 20"),
+        ("'day'", "'2020-10-01'", "'2020-10-01'", "'south'", "no clinic is called south"),
       ] {
         let error = await #expect(throws: PostgreSQLError.self) {
           try await billing.queue.execute(
@@ -107,7 +107,7 @@ struct UsageGroupTests {
           ----------------  -----  ----  --------  ----  ------  ---------  -----
           Total                 2     4         2     2       1          1      5
 
-          usage by clinic of 2026-10, 2 rows, days in each user's zone
+          usage by clinic of 2020-10, 2 rows, days in each user's zone
 
           """)
       let csv = try await billing.queue.report(
@@ -124,8 +124,8 @@ struct UsageGroupTests {
           {"data":[
           {"group":"throat","users":1,"used":2,"analysed":1,"open":1,"failed":1,"cancelled":1,"calls":3}
           ],
-          "meta":{"report":"usage","by":"type","from":"2026-10-01","to":"2026-10-31","zone":"billing","user":"ana",\
-          "rows":1,"generated_at":"2026-11-02T03:04:05Z"}}
+          "meta":{"report":"usage","by":"type","from":"2020-10-01","to":"2020-10-31","zone":"billing","user":"ana",\
+          "rows":1,"generated_at":"2020-11-02T03:04:05Z"}}
 
           """)
     }
@@ -134,16 +134,16 @@ struct UsageGroupTests {
   @Test("it says since when jobs of one of its months have been removed, and closes and awaits nothing")
   func removed() async throws {
     try await with { billing in
-      try await billing.close("2026-09")
+      try await billing.close("2020-09")
       try await billing.queue.execute(
-        "INSERT INTO analysis.purged_month (period, since) VALUES (24320, '2026-11-01Z')")
-      let days = ["2026-09", "2026-10"].map { UsageScope.Groups(by: .day, Written.period($0)).days }
-      let outcome = try await billing.queue.reporter(at: "2027-01-01T00:00:00Z").run(
+        "INSERT INTO analysis.purged_month (period, since) VALUES (24248, '2020-11-01Z')")
+      let days = ["2020-09", "2020-10"].map { UsageScope.Groups(by: .day, Written.period($0)).days }
+      let outcome = try await billing.queue.reporter(at: "2021-01-01T00:00:00Z").run(
         ReportRequest(
-          .usage, month: Written.period("2026-09"), format: .json,
+          .usage, month: Written.period("2020-09"), format: .json,
           scope: UsageScope(groups: .init(by: .day, days[0].lowerBound...days[1].upperBound))),
         to: .stream { _ in })
-      #expect(outcome.removedSince == 1_793_491_200 && outcome.kind == .written && !outcome.canBeClosed)
+      #expect(outcome.removedSince == 1_604_188_800 && outcome.kind == .written && !outcome.canBeClosed)
     }
   }
 
@@ -164,12 +164,12 @@ struct UsageGroupTests {
     try await withBilling { billing in
       try await billing.add("ana", zone: "Asia/Jakarta")
       try await billing.add("bob", zone: "America/New_York")
-      try await billing.setPlan("ana", "plus", from: "2026-10-14T17:00Z")
+      try await billing.setPlan("ana", "plus", from: "2020-10-14T17:00Z")
       try await billing.take(
         "ana",
-        at: ["2026-09-30T17:30Z", "2026-10-14T16:59Z", "2026-10-14T17:00Z", "2026-10-31T16:59Z"])
-      try await billing.take("bob", at: ["2026-10-01T03:30Z", "2026-10-01T04:30Z", "2026-11-01T03:59Z"])
-      try await billing.failFirst(of: "ana", at: "2026-10-01T12:00Z")
+        at: ["2020-09-30T17:30Z", "2020-10-14T16:59Z", "2020-10-14T17:00Z", "2020-10-31T16:59Z"])
+      try await billing.take("bob", at: ["2020-10-01T03:30Z", "2020-10-01T04:30Z", "2020-11-01T03:59Z"])
+      try await billing.failFirst(of: "ana", at: "2020-10-01T12:00Z")
       try await billing.queue.execute(Self.outcomes)
       try await body(billing)
     }
@@ -177,30 +177,30 @@ struct UsageGroupTests {
 
   private static let outcomes = """
     UPDATE analysis.account SET clinic_id = NULL WHERE user_ref = 'bob';
-    UPDATE analysis.job SET kind = 2, lane = 9 WHERE created_at = '2026-10-01T04:30Z';
+    UPDATE analysis.job SET kind = 2, lane = 9 WHERE created_at = '2020-10-01T04:30Z';
     INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at,
       analysis_id, endpoint, version, call_ms, condition_count, conditions)
-    SELECT 0, period, id, user_id, kind, 1, 1, CASE kind WHEN 1 THEN 2 ELSE 1 END, '2026-11-02Z', 'a', 'main', '1.0',
+    SELECT 0, period, id, user_id, kind, 1, 1, CASE kind WHEN 1 THEN 2 ELSE 1 END, '2020-11-02Z', 'a', 'main', '1.0',
       50, 0, '[]'
-    FROM analysis.job WHERE created_at IN ('2026-10-14T16:59Z', '2026-10-01T04:30Z');
+    FROM analysis.job WHERE created_at IN ('2020-10-14T16:59Z', '2020-10-01T04:30Z');
     INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at,
       maybe_counted, consumed, class, message)
-    SELECT 0, period, 1, 1, id, user_id, 1, '2026-10-16Z', false, true, 'server', 'failed'
-    FROM analysis.job WHERE created_at = '2026-10-14T17:00Z';
-    UPDATE analysis.job SET closed = true WHERE created_at = '2026-10-31T16:59Z';
+    SELECT 0, period, 1, 1, id, user_id, 1, '2020-10-16Z', false, true, 'server', 'failed'
+    FROM analysis.job WHERE created_at = '2020-10-14T17:00Z';
+    UPDATE analysis.job SET closed = true WHERE created_at = '2020-10-31T16:59Z';
     INSERT INTO analysis.result (shard, period, job_id, user_id, kind, outcome, attempt, calls, finished_at)
-    SELECT 0, period, id, user_id, kind, 2, 0, 0, '2026-10-31T17:30Z' FROM analysis.job WHERE closed;
+    SELECT 0, period, id, user_id, kind, 2, 0, 0, '2020-10-31T17:30Z' FROM analysis.job WHERE closed;
     UPDATE analysis.usage u SET used = used - 1, refunded = refunded + 1 FROM analysis.account a
-    WHERE a.user_ref = 'ana' AND (u.shard, u.user_id, u.period) = (a.shard, a.user_id, 24321);
+    WHERE a.user_ref = 'ana' AND (u.shard, u.user_id, u.period) = (a.shard, a.user_id, 24249);
     INSERT INTO analysis.usage (shard, user_id, period, used)
-    SELECT shard, user_id, 24322, 1 FROM analysis.account WHERE user_ref = 'bob';
+    SELECT shard, user_id, 24250, 1 FROM analysis.account WHERE user_ref = 'bob';
     INSERT INTO analysis.job (shard, period, kind, lane, id, user_id, image_id, vt, created_at, run_at, image_bytes,
       image_period, max_attempts, image_unsanitized, image_mark)
-    SELECT 0, 24322, 2, 9, 900000, user_id, 1, 0, '2026-10-20T12:00Z', '2026-11-02T12:00Z', 1, 24321, 3, false, ''
+    SELECT 0, 24250, 2, 9, 900000, user_id, 1, 0, '2020-10-20T12:00Z', '2020-11-02T12:00Z', 1, 24249, 3, false, ''
     FROM analysis.account WHERE user_ref = 'bob';
     INSERT INTO analysis.attempt_error (shard, period, attempt, calls, job_id, user_id, worker_id, at,
       maybe_counted, consumed, class, message)
-    SELECT 0, 24321, 1, 1, 900000, user_id, 1, '2026-10-20T12:00Z', false, true, 'permanent', 'refused'
+    SELECT 0, 24249, 1, 1, 900000, user_id, 1, '2020-10-20T12:00Z', false, true, 'permanent', 'refused'
     FROM analysis.account WHERE user_ref = 'bob'
     """
 }
@@ -211,23 +211,23 @@ struct UsageTableTests {
   func table() async throws {
     try await withBilling { billing in
       for user in ["ana", "bob", "eve"] { try await billing.add(user, zone: "UTC") }
-      try await billing.take("ana", at: ["2026-09-10T12:00Z", "2026-09-11T12:00Z"])
-      try await billing.close("2026-09")
-      try await billing.failFirst(of: "ana", at: "2026-10-05Z")
-      try await billing.take("ana", at: ["2026-10-10T12:00Z", "2026-10-11T12:00Z", "2026-10-12T12:00Z"])
-      try await billing.take("bob", at: ["2026-10-10T12:00Z"])
-      let draft = ["ana 2026-10 Basic 5 3 2", "bob 2026-10 Basic 5 1 4", "Total 4 0 0 4 0"]
+      try await billing.take("ana", at: ["2020-09-10T12:00Z", "2020-09-11T12:00Z"])
+      try await billing.close("2020-09")
+      try await billing.failFirst(of: "ana", at: "2020-10-05Z")
+      try await billing.take("ana", at: ["2020-10-10T12:00Z", "2020-10-11T12:00Z", "2020-10-12T12:00Z"])
+      try await billing.take("bob", at: ["2020-10-10T12:00Z"])
+      let draft = ["ana 2020-10 Basic 5 3 2", "bob 2020-10 Basic 5 1 4", "Total 4 0 0 4 0"]
       #expect(try await lines(billing) == draft)
-      try await billing.close("2026-10")
-      let closed = draft.dropLast() + ["ana 2026-09 adjustment -1 0 1", "Total 3 0 0 4 0"]
+      try await billing.close("2020-10")
+      let closed = draft.dropLast() + ["ana 2020-09 adjustment -1 0 1", "Total 3 0 0 4 0"]
       #expect(try await lines(billing) == Array(closed))
       #expect(try await lines(billing, UsageScope(user: "ana")) == [draft[0], closed[2], "Total 2 0 0 3 0"])
-      #expect(try await lines(billing, UsageScope(hasIdleUsers: true)).contains("eve 2026-10 Basic 5 0 5"))
+      #expect(try await lines(billing, UsageScope(hasIdleUsers: true)).contains("eve 2020-10 Basic 5 0 5"))
       let eve = try await lines(billing, UsageScope(user: "eve"))
-      #expect(eve == ["eve 2026-10 Basic 5 0 5", "Total 0 0 0 0 0"])
+      #expect(eve == ["eve 2020-10 Basic 5 0 5", "Total 0 0 0 0 0"])
       #expect(try await lines(billing, UsageScope(clinic: "north")) == Array(closed))
       let csv = try await billing.queue.report(.usage, .csv)
-      #expect(csv.contains("\r\neve,2026-10,month,") && csv.contains("\r\nana,2026-09,adjustment,"))
+      #expect(csv.contains("\r\neve,2020-10,month,") && csv.contains("\r\nana,2020-09,adjustment,"))
       #expect(!csv.contains("Total"))
       await #expect(throws: ReportsError.self) { try await lines(billing, UsageScope(clinic: "south")) }
     }

@@ -16,7 +16,7 @@ struct StatementCSVTests {
   func noPrices() {
     #expect(
       Self.text(StatementExample.empty)
-        == "\(Self.header)\r\n,2026-10,total,,,,,,,0,0,,,,\r\n")
+        == "\(Self.header)\r\n,2020-10,total,,,,,,,0,0,,,,\r\n")
   }
 
   @Test("The statement's SHA-256 is that of the CSV's bytes")
@@ -48,21 +48,21 @@ struct StatementCSVTests {
 
   private static let expected = """
     \(header)
-    '=1+1,2026-10,month,Asia/Jakarta,2026-10-01T00:00:00+07:00,2026-11-01T00:00:00+07:00,premium,Premium,,3,0,\
+    '=1+1,2020-10,month,Asia/Jakarta,2020-10-01T00:00:00+07:00,2020-11-01T00:00:00+07:00,premium,Premium,,3,0,\
     0.125,0.38,EUR,
-    ana,2026-10,month,Asia/Jakarta,2026-10-01T00:00:00+07:00,2026-10-15T14:30:00+07:00,free,Basic,10,12,2,\
+    ana,2020-10,month,Asia/Jakarta,2020-10-01T00:00:00+07:00,2020-10-15T14:30:00+07:00,free,Basic,10,12,2,\
     0.50,6.00,EUR,
-    ana,2026-10,month,Asia/Jakarta,2026-10-15T14:30:00+07:00,2026-11-01T00:00:00+07:00,premium,Premium,,40,0,\
+    ana,2020-10,month,Asia/Jakarta,2020-10-15T14:30:00+07:00,2020-11-01T00:00:00+07:00,premium,Premium,,40,0,\
     0.125,5.00,EUR,
-    "bob <b>""&'",2026-10,month,America/New_York,2026-10-01T00:00:00-04:00,2026-11-01T00:00:00-04:00,premium,\
+    "bob <b>""&'",2020-10,month,America/New_York,2020-10-01T00:00:00-04:00,2020-11-01T00:00:00-04:00,premium,\
     Premium,,7,0,0.125,0.88,EUR,
-    "idle, without a plan",2026-10,month,Asia/Jakarta,2026-10-01T00:00:00+07:00,2026-11-01T00:00:00+07:00,,,,\
+    "idle, without a plan",2020-10,month,Asia/Jakarta,2020-10-01T00:00:00+07:00,2020-11-01T00:00:00+07:00,,,,\
     0,0,,,,
-    '@مرضى عيادة الشمال,2026-10,month,Asia/Jakarta,2026-10-01T00:00:00+07:00,2026-11-01T00:00:00+07:00,free,\
+    '@مرضى عيادة الشمال,2020-10,month,Asia/Jakarta,2020-10-01T00:00:00+07:00,2020-11-01T00:00:00+07:00,free,\
     Basic,10,10,0,0.50,5.00,EUR,
-    ana,2026-09,adjustment,Asia/Jakarta,2026-09-01T00:00:00+07:00,2026-10-01T00:00:00+07:00,free,Basic,,-3,0,\
+    ana,2020-09,adjustment,Asia/Jakarta,2020-09-01T00:00:00+07:00,2020-10-01T00:00:00+07:00,free,Basic,,-3,0,\
     0.50,-1.50,EUR,"2 failed, 1 cancelled since the month was closed"
-    ,2026-10,total,,,,,,,69,2,,15.76,EUR,
+    ,2020-10,total,,,,,,,69,2,,15.76,EUR,
 
     """
 }

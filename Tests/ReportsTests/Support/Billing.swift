@@ -8,12 +8,12 @@ import TestSupport
 @testable import Reports
 
 extension DatabaseTemplate {
-  /// The schema with the plans `basic` (5 a month) and `plus` (no limit), months from 2026 to 2028, and the clinic
+  /// The schema with the plans `basic` (5 a month) and `plus` (no limit), months from 2019 to 2021, and the clinic
   /// `north`.
   static let billing = migrated("billing") { pool in
     try await pool.execute(
       script: """
-        SELECT analysis.ensure_partitions(24312::smallint, 24340::smallint);
+        \(makingMonths(24228...24264))
         INSERT INTO analysis.plan (id, name, display_name, created_at)
         VALUES (7, 'basic', 'Basic', '-infinity'), (8, 'plus', 'Plus', '-infinity');
         INSERT INTO analysis.plan_limit (plan_id, valid_from, monthly_limit)
@@ -34,7 +34,7 @@ struct Billing {
       SELECT analysis.add_user(0::smallint, '\(user)', 'basic', '\(zone)', NULL, NULL);
       SELECT analysis.set_period(0::smallint, '\(user)', \(anchor)::smallint, NULL);
       SELECT analysis.assign_clinic(0::smallint, '\(user)', 'north');
-      UPDATE analysis.account SET created_at = '2026-01-01' WHERE user_ref = '\(user)';
+      UPDATE analysis.account SET created_at = '2019-01-01' WHERE user_ref = '\(user)';
       """)
   }
 

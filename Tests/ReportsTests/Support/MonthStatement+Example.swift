@@ -24,8 +24,8 @@ extension DecimalText {
 /// A statement in which all is that one can have: a plan that changed on the 15th, a plan without a limit, a user without
 /// a plan, names of other scripts and such as look like formulas, another zone, adjustments.
 enum StatementExample {
-  static let october = month("2026-10")
-  static let september = month("2026-09")
+  static let october = month("2020-10")
+  static let september = month("2020-09")
 
   private static func month(_ text: String) -> Period {
     guard let month = Period(text) else { fatalError("\(text) is no month") }
@@ -36,8 +36,8 @@ enum StatementExample {
   static let premium = StatementLine.Plan("premium", displayName: "Premium")
 
   static var lines: [StatementLine] {
-    let (start, end) = (LocalTime(2026, 10, 1, ahead: 7), LocalTime(2026, 11, 1, ahead: 7))
-    let change = LocalTime(2026, 10, 15, 14, 30, ahead: 7)
+    let (start, end) = (LocalTime(2020, 10, 1, ahead: 7), LocalTime(2020, 11, 1, ahead: 7))
+    let change = LocalTime(2020, 10, 15, 14, 30, ahead: 7)
     func line(
       _ user: String, _ plan: StatementLine.Plan?, _ limit: Int64?, _ units: Int64, over: Int64 = 0,
       from: LocalTime = start, until: LocalTime = end, _ price: String?, _ amount: String?,
@@ -53,8 +53,8 @@ enum StatementExample {
       line("ana", free, 10, 12, over: 2, until: change, "0.50", "6.00"),
       line("ana", premium, nil, 40, from: change, "0.125", "5.00"),
       line(
-        "bob <b>\"&'", premium, nil, 7, from: LocalTime(2026, 10, 1, ahead: -4),
-        until: LocalTime(2026, 11, 1, ahead: -4), "0.125", "0.88", zone: "America/New_York"),
+        "bob <b>\"&'", premium, nil, 7, from: LocalTime(2020, 10, 1, ahead: -4),
+        until: LocalTime(2020, 11, 1, ahead: -4), "0.125", "0.88", zone: "America/New_York"),
       line("idle, without a plan", nil, nil, 0, nil, nil),
       line("@مرضى عيادة الشمال", free, 10, 10, "0.50", "5.00"),
     ]
@@ -63,7 +63,7 @@ enum StatementExample {
   static let adjustments = [
     StatementLine(
       user: "ana", month: september, kind: .adjustment, zone: "Asia/Jakarta",
-      from: LocalTime(2026, 9, 1, ahead: 7), until: LocalTime(2026, 10, 1, ahead: 7), plan: free, limit: nil,
+      from: LocalTime(2020, 9, 1, ahead: 7), until: LocalTime(2020, 10, 1, ahead: 7), plan: free, limit: nil,
       units: -3, price: .of("0.50"), amount: .of("-1.50"),
       reason: "2 failed, 1 cancelled since the month was closed")
   ]
@@ -75,19 +75,19 @@ enum StatementExample {
       lines.append(
         StatementLine(
           user: "user-\(10_000 + number)", month: october, kind: .month, zone: "Asia/Jakarta",
-          from: LocalTime(2026, 10, 1, ahead: 7), until: LocalTime(2026, 11, 1, ahead: 7), plan: free,
+          from: LocalTime(2020, 10, 1, ahead: 7), until: LocalTime(2020, 11, 1, ahead: 7), plan: free,
           limit: 10, units: 1, price: .of("0.50"), amount: .of("0.50")))
     }
     let cents = 1576 + 50 * others
     let amount = "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
     return MonthStatement(
-      number: state == .closed ? "2026-10-0007" : nil,
+      number: state == .closed ? "2020-10-0007" : nil,
       holder: .init(.clinic, name: "North <Clinic>", address: ["1 Harbour Street", "10110 Jakarta"]),
-      month: october, state: state, moment: LocalTime(2026, 11, 4, 9, 15, ahead: 7), zone: "Asia/Jakarta",
+      month: october, state: state, moment: LocalTime(2020, 11, 4, 9, 15, ahead: 7), zone: "Asia/Jakarta",
       currency: "EUR", lines: lines, adjustments: adjustments,
       total: .init(units: Int64(69 + others), over: 2, amount: .of(amount)),
       days: (1...31).compactMap { day in
-        CivilDate(year: 2026, month: 10, day: day).map { .init($0, analyses: Int64((day * 7) % 11)) }
+        CivilDate(year: 2020, month: 10, day: day).map { .init($0, analyses: Int64((day * 7) % 11)) }
       },
       conditions: [
         .init("Tonsillitis", green: 2, yellow: 9, orange: 14, red: 30),
@@ -105,7 +105,7 @@ enum StatementExample {
   static var empty: MonthStatement {
     MonthStatement(
       number: nil, holder: .init(.user, name: "ana"), month: october, state: .draft,
-      moment: LocalTime(2026, 10, 20, ahead: 0), zone: "UTC", currency: nil, lines: [],
+      moment: LocalTime(2020, 10, 20, ahead: 0), zone: "UTC", currency: nil, lines: [],
       total: .init(units: 0, over: 0, amount: nil))
   }
 }

@@ -22,7 +22,7 @@ extension QueueFixture {
 
   /// Closes a month as at a given moment; whether this did it.
   @discardableResult
-  func close(_ month: String = "2026-10", at moment: String) async throws -> Bool {
+  func close(_ month: String = "2020-10", at moment: String) async throws -> Bool {
     try await pool.query(
       "SELECT analysis.close_usage($1, $2::text::timestamptz)",
       [.int16(Written.period(month).label), .text(moment)]
@@ -30,15 +30,15 @@ extension QueueFixture {
   }
 
   /// What a reporter writes at a given moment.
-  func report(_ request: ReportRequest, at moment: String = "2026-11-02T03:04:05Z") async throws -> String {
+  func report(_ request: ReportRequest, at moment: String = "2020-11-02T03:04:05Z") async throws -> String {
     let collected = Collected()
     _ = try await reporter(at: moment).run(request, to: .stream { collected.add($0) })
     return collected.text
   }
 
   func report(
-    _ kind: ReportKind, _ format: ReportFormat, month: String = "2026-10", zone: String? = nil,
-    at moment: String = "2026-11-02T03:04:05Z"
+    _ kind: ReportKind, _ format: ReportFormat, month: String = "2020-10", zone: String? = nil,
+    at moment: String = "2020-11-02T03:04:05Z"
   ) async throws -> String {
     try await report(
       ReportRequest(kind, month: Written.period(month), zone: zone, format: format), at: moment)

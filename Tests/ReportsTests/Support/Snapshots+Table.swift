@@ -9,18 +9,18 @@ extension Snapshots {
       Refused  Calls  Last reset
       -----  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
       -------  -----  -------------------------
-      =1+1   2026-10  Basic            2     1          1     0         1     0       0         0  \#
-            0      1  2026-10-01T00:00:00+00:00
-      ana    2026-10  Basic            2     4          0     2         3     1       1         2  \#
-            3      6  2026-10-01T00:00:00+07:00
-      bob    2026-10  Premium  unlimited     3  unlimited     0         2     1       0         0  \#
-            0      3  2026-10-01T00:00:00-04:00
+      =1+1   2020-10  Basic            2     1          1     0         1     0       0         0  \#
+            0      1  2020-10-01T00:00:00+00:00
+      ana    2020-10  Basic            2     4          0     2         3     1       1         2  \#
+            3      6  2020-10-01T00:00:00+07:00
+      bob    2020-10  Premium  unlimited     3  unlimited     0         2     1       0         0  \#
+            0      3  2020-10-01T00:00:00-04:00
       -----  -------  -------  ---------  ----  ---------  ----  --------  ----  ------  --------  \#
       -------  -----  -------------------------
       Total                                  8                2         6     2       1         2  \#
             3     10
 
-      usage of 2026-10, draft, 3 rows, times in each user's zone, without users who used nothing
+      usage of 2020-10, draft, 3 rows, times in each user's zone, without users who used nothing
 
       """#
     case .analyses:
@@ -30,31 +30,31 @@ extension Snapshots {
       ---  ----  ------  --------------------------  ---  ------  -----------  ---  ------  -------  \#
       -------  ----------------  ----------------  -------------------------
       101  ana   throat  Tonsillitis                 85%  red     Pharyngitis  45%  yellow  yes      \#
-      yes      yes               yes               2026-11-01T01:30:00+07:00
+      yes      yes               yes               2020-11-01T01:30:00+07:00
       102  ana   throat  Normal                      95%  normal                            no       \#
-      no       no                yes               2026-10-02T07:00:00+07:00
+      no       no                yes               2020-10-02T07:00:00+07:00
       103  ana   ear     Otitis media                79%  orange  Tonsillitis  30%  green   no       \#
-               yes                                 2026-10-03T07:00:00+07:00
+               yes                                 2020-10-03T07:00:00+07:00
       201  bob   ear                                                                                 \#
-                                                   2026-10-31T08:00:00-04:00
+                                                   2020-10-31T08:00:00-04:00
       202  bob   throat  Tonsillitis acuta           60%  orange  Pharyngitis  10%  green            \#
-                                                   2026-11-02T07:00:00-05:00
+                                                   2020-11-02T07:00:00-05:00
       301  =1+1  ear     =HYPERLINK("http://x","y")  80%  red                                        \#
-      yes                        yes               2026-10-20T00:00:00+00:00
+      yes                        yes               2020-10-20T00:00:00+00:00
 
-      analyses of 2026-10, draft, 6 rows, times in each user's zone
+      analyses of 2020-10, draft, 6 rows, times in each user's zone
 
       """#
     case .conditions:
       #"""
       Month    Condition    Name                        Normal  Green  Yellow  Orange  Red  Total
       -------  -----------  --------------------------  ------  -----  ------  ------  ---  -----
-      2026-10  otitis       =HYPERLINK("http://x","y")  no          0       0       1    1      2
-      2026-10  pharyngitis  Pharyngitis                 no          1       1       0    0      2
-      2026-10  tonsillitis  Tonsillitis                 no          1       0       1    1      3
-      2026-10  normal       Normal                      yes         1       0       0    1      2
+      2020-10  otitis       =HYPERLINK("http://x","y")  no          0       0       1    1      2
+      2020-10  pharyngitis  Pharyngitis                 no          1       1       0    0      2
+      2020-10  tonsillitis  Tonsillitis                 no          1       0       1    1      3
+      2020-10  normal       Normal                      yes         1       0       0    1      2
 
-      conditions of 2026-10, draft, 4 rows, times in each user's zone
+      conditions of 2020-10, draft, 4 rows, times in each user's zone
 
       """#
     case .summary:
@@ -84,7 +84,7 @@ extension Snapshots {
       Conditions, orange                     2
       Conditions, red                        2
 
-      summary of 2026-10, draft, 22 rows, times in each user's zone
+      summary of 2020-10, draft, 22 rows, times in each user's zone
 
       """#
     case .agreement:
@@ -99,7 +99,7 @@ extension Snapshots {
       Without a condition                     1         0       0        1       100%  21%  100%
       All                                     4         2       1        3        67%  30%   90%
 
-      agreement of 2026-10, 7 rows
+      agreement of 2020-10, 7 rows
 
       """#
     case .calibration:
@@ -118,7 +118,7 @@ extension Snapshots {
       90-100 %   95%      1         0       0        1       100%  21%  100%   5.0%
       All        81%      3         2       1        3        60%  23%   88%  23.0%
 
-      calibration of 2026-10, 11 rows
+      calibration of 2020-10, 11 rows
 
       """#
     }

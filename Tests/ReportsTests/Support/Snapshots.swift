@@ -8,10 +8,10 @@ enum Snapshots {
       """
       user,month,line,plan,plan_name,limit,used,remaining,over,analysed,open,failed,cancelled,refunded,refused,\
       calls,last_reset,zone
-      '=1+1,2026-10,month,free,Basic,2,1,1,0,1,0,0,0,0,0,1,2026-10-01T00:00:00+00:00,UTC
-      ana,2026-10,month,free,Basic,2,4,0,2,3,1,1,1,2,3,6,2026-10-01T00:00:00+07:00,Asia/Jakarta
-      bob,2026-10,month,premium,Premium,,3,,0,2,1,0,0,0,0,3,2026-10-01T00:00:00-04:00,America/New_York
-      "zoë, ""Z""\",2026-10,month,free,Basic,2,0,2,0,0,0,0,0,0,0,0,2026-10-01T00:00:00+00:00,UTC
+      '=1+1,2020-10,month,free,Basic,2,1,1,0,1,0,0,0,0,0,1,2020-10-01T00:00:00+00:00,UTC
+      ana,2020-10,month,free,Basic,2,4,0,2,3,1,1,1,2,3,6,2020-10-01T00:00:00+07:00,Asia/Jakarta
+      bob,2020-10,month,premium,Premium,,3,,0,2,1,0,0,0,0,3,2020-10-01T00:00:00-04:00,America/New_York
+      "zoë, ""Z""\",2020-10,month,free,Basic,2,0,2,0,0,0,0,0,0,0,0,2020-10-01T00:00:00+00:00,UTC
       """
     case .analyses:
       """
@@ -19,24 +19,24 @@ enum Snapshots {
       secondary_id,secondary_name,secondary_confidence,secondary_percentage,secondary_band,secondary_normal,\
       conditions,serious,consult,endpoint_serious,endpoint_consult,attempt,calls,analysis,endpoint,model,answered_at,finished_at
       101,ana,throat,tonsillitis,Tonsillitis,0.85,85%,red,false,pharyngitis,Pharyngitis,0.45,45%,yellow,false,\
-      2,true,true,true,true,1,1,a-101,main,m1,2026-11-01T01:29:59+07:00,2026-11-01T01:30:00+07:00
+      2,true,true,true,true,1,1,a-101,main,m1,2020-11-01T01:29:59+07:00,2020-11-01T01:30:00+07:00
       102,ana,throat,normal,Normal,0.95,95%,red,true,,,,,,,1,false,false,false,true,1,1,a-102,main,,,\
-      2026-10-02T07:00:00+07:00
+      2020-10-02T07:00:00+07:00
       103,ana,ear,otitis,Otitis media,0.7999,79%,orange,false,tonsillitis,Tonsillitis,0.3,30%,green,false,\
-      2,false,,true,,3,2,a-103,main,m2,,2026-10-03T07:00:00+07:00
-      201,bob,ear,,,,,,,,,,,,,0,,,,,1,1,a-201,main,,,2026-10-31T08:00:00-04:00
+      2,false,,true,,3,2,a-103,main,m2,,2020-10-03T07:00:00+07:00
+      201,bob,ear,,,,,,,,,,,,,0,,,,,1,1,a-201,main,,,2020-10-31T08:00:00-04:00
       202,bob,throat,tonsillitis,Tonsillitis acuta,0.6,60%,orange,false,pharyngitis,Pharyngitis,0.1,10%,green,\
-      false,3,,,,,2,1,a-202,main,,2026-11-02T06:59:59-05:00,2026-11-02T07:00:00-05:00
+      false,3,,,,,2,1,a-202,main,,2020-11-02T06:59:59-05:00,2020-11-02T07:00:00-05:00
       301,'=1+1,ear,otitis,"'=HYPERLINK(""http://x"",""y"")",0.8,80%,red,false,,,,,,,\
-      1,,true,,true,1,1,a-301,main,,,2026-10-20T00:00:00+00:00
+      1,,true,,true,1,1,a-301,main,,,2020-10-20T00:00:00+00:00
       """
     case .conditions:
       """
       month,condition,name,normal,green,yellow,orange,red,total
-      2026-10,otitis,"'=HYPERLINK(""http://x"",""y"")",false,0,0,1,1,2
-      2026-10,pharyngitis,Pharyngitis,false,1,1,0,0,2
-      2026-10,tonsillitis,Tonsillitis,false,1,0,1,1,3
-      2026-10,normal,Normal,true,1,0,0,1,2
+      2020-10,otitis,"'=HYPERLINK(""http://x"",""y"")",false,0,0,1,1,2
+      2020-10,pharyngitis,Pharyngitis,false,1,1,0,0,2
+      2020-10,tonsillitis,Tonsillitis,false,1,0,1,1,3
+      2020-10,normal,Normal,true,1,0,0,1,2
       """
     case .summary:
       "measure,value\n" + totals.map { "\($0),\($1)\n" }.joined()

@@ -28,15 +28,15 @@ enum Written {
 
   static func meta(
     zone: String? = nil, state: ReportState = .draft, kind: ReportKind = .usage,
-    generatedAt: String = "2026-11-02T03:04:05Z"
+    generatedAt: String = "2020-11-02T03:04:05Z"
   ) -> ReportMeta {
     ReportMeta(
       kind: kind, month: october, zone: zone, state: state, generatedAt: generatedAt,
       scope: UsageScope(hasIdleUsers: true))
   }
 
-  /// October 2026, the month of most tests.
-  static var october: Period { period("2026-10") }
+  /// October 2020, the month of most tests.
+  static var october: Period { period("2020-10") }
 
   static func period(_ text: String) -> Period {
     guard let period = Period(text) else { preconditionFailure("\(text) is not a month") }

@@ -27,7 +27,7 @@ struct TableViewTests {
         bartholomew          7
         日本語       unlimited  yes
 
-        usage of 2026-10, draft, 3 rows, times in each user's zone
+        usage of 2020-10, draft, 3 rows, times in each user's zone
 
         """)
   }
@@ -39,7 +39,7 @@ struct TableViewTests {
         User  Used  Plan
         ----  ----  ----
 
-        usage of 2026-10, draft, 0 rows, times in UTC
+        usage of 2020-10, draft, 0 rows, times in UTC
 
         """)
   }
