@@ -2,6 +2,43 @@
 #
 # install_packages NAME...   installs those of the named packages that are missing
 # install_wanted NAME...     the same for packages without which something is only left out
+# upgrade_packages NAME...   brings installed ones up to date; where that cannot be done it says so and goes on
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "Only root can do this, and there is no sudo: $*" >&2
+    return 77
+  fi
+}
+
+# Runs apt-get, and writes what it says to a file. It waits for whoever holds a lock, which takes minutes on a new
+# server: the option is for dpkg's locks, while those of the lists and the archives end apt-get at once.
+apt_get() {
+  local log=$1 end=$((SECONDS + 900)) code said=
+  shift
+  while true; do
+    code=0
+    as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=900 "$@" >"$log" 2>&1 || code=$?
+    [ "$code" -ne 0 ] && [ "$SECONDS" -lt "$end" ] && grep -q 'Could not get lock' "$log" || return "$code"
+    [ -n "$said" ] || echo "Waiting for another process that installs packages." >&2
+    said=yes
+    sleep 2
+  done
+}
+
+upgrade_packages() {
+  local log
+  log=$(mktemp)
+  if ! { apt_get "$log" update -o APT::Update::Error-Mode=any && apt_get "$log" install -y --only-upgrade "$@"; }; then
+    tail -n 3 "$log" >&2
+    echo "Going on with $* as installed: no newer version could be fetched." >&2
+  fi
+  rm -f "$log"
+}
 
 install_packages() {
   local missing=() name
@@ -14,21 +51,15 @@ install_packages() {
     return 69
   fi
   echo "Installing ${missing[*]}" >&2
-  local as_root=()
-  if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null || { echo "Run as root, or install first: ${missing[*]}" >&2; return 77; }
-    as_root=(sudo)
-  fi
   # A Debian server package makes and starts a cluster of its own, which nobody asked for here.
   local conf=/etc/postgresql-common/createcluster.conf
   if [ ! -e "$conf" ]; then
-    "${as_root[@]}" mkdir -p "$(dirname "$conf")"
-    echo 'create_main_cluster = false' | "${as_root[@]}" tee "$conf" >/dev/null
+    as_root mkdir -p "$(dirname "$conf")"
+    echo 'create_main_cluster = false' | as_root tee "$conf" >/dev/null
   fi
   local log
   log=$(mktemp)
-  if ! { "${as_root[@]}" apt-get update -q &&
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+  if ! { apt_get "$log" update && apt_get "$log" install -y --no-install-recommends "${missing[@]}"; }; then
     tail -n 20 "$log" >&2
     echo "The packages could not be installed; the log is $log." >&2
     return 69
