@@ -219,7 +219,6 @@ struct ShareTests {
         ("request_share(0::smallint, 'sue', '\(scene.login)', 0::smallint, 'carl', NULL)", "or with a carer"),
         ("request_share(0::smallint, 'sue', '\(scene.login)', NULL, NULL, now())", "a time to come"),
         ("gateway_share_request(0::smallint, sha256('sue'), NULL, 'sue', NULL)", "themselves"),
-        ("gateway_share_request(0::smallint, sha256('sue'), NULL, 'nobody', NULL)", "no such carer"),
       ] {
         let error = await #expect(throws: PostgreSQLError.self, "\(call)") {
           try await scene.queue.pool.query(SQLStatement("SELECT analysis.\(call)"))
@@ -366,6 +365,58 @@ struct ShareTests {
         #expect(try await queue.count("share") == 0)
         #expect(try await queue.texts("SELECT 'owner' FROM analysis.user_token") == ["owner"])
       }
+    }
+  }
+
+  @Test(
+    "An app learns of nobody whether they exist: each request is answered, recorded and listed alike",
+    arguments: [("carer", "carl", "nobody"), ("clinician", "{doctor}", "nobody")])
+  func oracle(with whom: String, there: String, absent: String) async throws {
+    try await with { (scene) async throws in
+      let names = [there, absent].map { $0.replacing("{doctor}", with: scene.login) }
+      let arguments = whom == "carer" ? "NULL, $1" : "$1, NULL"
+      for name in names {
+        _ = try await scene.gateway.query(
+          "SELECT analysis.gateway_share_request(0::smallint, sha256('sue'), \(arguments), NULL)",
+          [.text(name)])
+        // A second request of the same is refused in the same words.
+        let twice = await #expect(throws: PostgreSQLError.self) {
+          try await scene.gateway.query(
+            "SELECT analysis.gateway_share_request(0::smallint, sha256('sue'), \(arguments), NULL)",
+            [.text(name)])
+        }
+        #expect(twice?.message.contains("shares with this one already") == true)
+      }
+      _ = try await scene.queue.pool.query("SELECT analysis.end_shares_of_lost_logins()")
+      let list = try await scene.gateway.query(
+        """
+        SELECT concat_ws(' ', o_role, o_\(whom), o_state) FROM analysis.gateway_share_list(0::smallint, sha256('sue'))
+        """
+      ).map { try $0.string(0) }
+      #expect(Set(list) == Set(names.map { "owner \($0) requested" }))
+      let entries = try await scene.queue.number(
+        "SELECT count(*)::int FROM analysis.audit_entry WHERE action = 'request_share'")
+      #expect(entries == 2)
+      // Who comes to be there later is not shared with.
+      if whom == "carer" {
+        try await scene.queue.addUser("nobody")
+        try await scene.queue.addToken("nobody")
+        let others = try await scene.gateway.query(
+          "SELECT 1 FROM analysis.gateway_share_list(0::smallint, sha256('nobody'))")
+        #expect(others.count == 0)
+        try await scene.queue.erase("nobody")
+        #expect(try await scene.queue.count("share WHERE carer_named = 'nobody'") == 0)
+      }
+    }
+  }
+
+  @Test("A share that has ended is accepted by no carer, as one that there is not")
+  func acceptedAfterItsEnd() async throws {
+    try await with { (scene) async throws in
+      let share = try await scene.request("sue", carer: "carl")
+      _ = try await scene.gateway.query(
+        "SELECT analysis.gateway_share_revoke(0::smallint, sha256('sue'), $1)", [.int64(share)])
+      #expect(try await scene.accept(share, carer: "carl") == false)
     }
   }
 

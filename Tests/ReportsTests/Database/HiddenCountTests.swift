@@ -377,11 +377,37 @@ struct HiddenCountTests {
       #expect(try await all.close(at: StatementTests.due))
       #expect(try await statement(of: "north", to: north) == ["tonsillitis", "wax"])
       try await all.execute("SELECT analysis.erase_user(0::smallint, 'p1', NULL, true)")
-      #expect(try await statement(of: "north", to: all) == ["measles", "otitis", "tonsillitis", "wax"])
+      // What was found in the person alone has gone with them.
+      #expect(try await statement(of: "north", to: all) == ["otitis", "tonsillitis", "wax"])
       // What was found in the person would be told by the others of the statement, too.
       #expect(try await statement(of: "north", to: north) == ["otitis", "tonsillitis"])
       try await all.execute("DELETE FROM analysis.result")
       #expect(try await statement(of: "north", to: north) == [])
+    }
+  }
+
+  @Test(
+    "Of a clinic's only patient nothing that was found stays in a closed month, and each number that is billed does"
+  )
+  func onlyPatient() async throws {
+    try await with([
+      Finding(clinic: "south", first: 1, last: 1, id: "quinsy", pictures: 3),
+      Finding(clinic: "north", first: 2, last: 40, id: "quinsy"),
+    ]) { (all, _) async throws in
+      #expect(try await all.close(at: StatementTests.due))
+      #expect(try await statement(of: "south", to: all) == ["quinsy"])
+      let refused = await #expect(throws: PostgreSQLError.self) {
+        try await all.execute("DELETE FROM analysis.statement_condition")
+      }
+      #expect(refused?.sqlState == "55000")
+      let billed = """
+        SELECT string_agg(s::text, ' ' ORDER BY s) FROM analysis.statement_segment s
+        """
+      let before = try await all.text(billed)
+      try await all.execute("SELECT analysis.erase_user(0::smallint, 'p1', NULL, true)")
+      #expect(try await statement(of: "south", to: all) == [])
+      #expect(try await statement(of: "north", to: all) == ["quinsy"])
+      #expect(try await all.text(billed) == before)
     }
   }
 

@@ -261,7 +261,8 @@ struct StatementTests {
       "DELETE FROM analysis.statement_line", "TRUNCATE analysis.statement_line CASCADE",
       "UPDATE analysis.statement_segment SET amount = 0", "DELETE FROM analysis.statement_segment",
       "TRUNCATE analysis.statement_segment", "DELETE FROM analysis.statement_clinic",
-      "UPDATE analysis.statement_day SET analyses = 0", "DELETE FROM analysis.statement_condition",
+      "UPDATE analysis.statement_day SET analyses = 0", "UPDATE analysis.statement_condition SET red = 0",
+      "TRUNCATE analysis.statement_condition",
     ])
   func appendOnly(sql: String) async throws {
     try await withQueue(from: .plantedMonth) { queue in

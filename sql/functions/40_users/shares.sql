@@ -14,12 +14,12 @@
 -- restricted reads them anyway.
 
 -- Where a share is: requested, active, expired, revoked, or gone, where the clinician's login is not there
--- any more.
+-- any more. One of somebody whom there never was (number 0) stays requested.
 CREATE OR REPLACE FUNCTION analysis.share_state(p_share analysis.share, p_now timestamptz) RETURNS text
 LANGUAGE sql STABLE AS $$
   SELECT CASE WHEN p_share.revoked_at IS NOT NULL THEN 'revoked'
     WHEN p_share.expires_at <= p_now THEN 'expired'
-    WHEN p_share.login IS NOT NULL AND NOT EXISTS (
+    WHEN p_share.login_id <> 0 AND NOT EXISTS (
       SELECT FROM pg_roles r WHERE r.rolname = p_share.login AND r.oid = p_share.login_id) THEN 'gone'
     WHEN p_share.accepted_at IS NULL THEN 'requested'
     ELSE 'active' END
@@ -74,15 +74,16 @@ LANGUAGE sql AS $$
   SELECT analysis.audit_add(
     p_action, 'share:' || p_share.id,
     p_detail || jsonb_strip_nulls(jsonb_build_object(
-      'users', to_jsonb(array_remove(ARRAY[p_share.user_id, p_share.carer_id], NULL)),
+      'users', to_jsonb(array_remove(ARRAY[p_share.user_id, nullif(p_share.carer_id, 0)], NULL)),
       'clinician', p_share.login)))
 $$;
 
 -- Makes a request of a user's, who is not erased, and answers its number: to a clinician's login or to a
--- carer. NULL: the user is gone.
+-- carer. NULL: the user is gone. p_named is what an app calls them: then one who is not there is requested
+-- as number 0, and nobody can accept it. Without it that is refused.
 CREATE OR REPLACE FUNCTION analysis.make_share(
   p_shard smallint, p_user_id bigint, p_login name, p_carer_shard smallint, p_carer_id bigint,
-  p_expires timestamptz, p_detail jsonb) RETURNS bigint
+  p_named text, p_expires timestamptz, p_detail jsonb) RETURNS bigint
 LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
@@ -95,11 +96,11 @@ BEGIN
     (p_carer_shard, p_carer_id) IS DISTINCT FROM (p_shard, p_user_id), 'nobody shares with themselves');
   PERFORM analysis.refuse_repeatable_read();
   IF p_login IS NOT NULL THEN
-    v_login := (
+    v_login := coalesce((
       SELECT r.oid FROM pg_roles r
       JOIN pg_roles g ON g.rolname = analysis.role_prefix() || '_clinician'
-      WHERE r.rolname = p_login AND r.rolcanlogin AND pg_has_role(r.oid, g.oid, 'MEMBER'));
-    IF v_login IS NULL THEN
+      WHERE r.rolname = p_login AND r.rolcanlogin AND pg_has_role(r.oid, g.oid, 'MEMBER')), 0);
+    IF v_login = 0 AND p_named IS NULL THEN
       RAISE EXCEPTION 'there is no login % of a clinician', left(p_login, 63) USING ERRCODE = '22023',
         HINT = format(
           'Check the spelling, or have an administrator of the database GRANT %s_clinician TO it.',
@@ -109,7 +110,8 @@ BEGIN
   -- Neither is erased meanwhile.
   PERFORM FROM analysis.account a
   WHERE a.shard = p_carer_shard AND a.user_id = p_carer_id AND a.erased_at IS NULL FOR KEY SHARE;
-  PERFORM analysis.require_argument(FOUND OR p_carer_id IS NULL, 'there is no such carer');
+  p_carer_id := CASE WHEN p_carer_shard IS NOT NULL THEN CASE WHEN FOUND THEN p_carer_id ELSE 0 END END;
+  PERFORM analysis.require_argument(p_carer_id <> 0 OR p_named IS NOT NULL OR p_carer_shard IS NULL, 'there is no such carer');
   PERFORM FROM analysis.account a
   WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -120,7 +122,8 @@ BEGIN
     NOT EXISTS (
       SELECT FROM analysis.share s
       WHERE s.shard = p_shard AND s.user_id = p_user_id
-        AND (s.login = p_login OR s.carer_shard = p_carer_shard AND s.carer_id = p_carer_id)
+        AND (s.login = p_login OR s.carer_named = p_named
+             OR s.carer_shard = p_carer_shard AND s.carer_id = p_carer_id AND p_carer_id <> 0)
         AND analysis.share_state(s, v_now) IN ('requested', 'active')),
     'the user shares with this one already: revoke that share first');
   PERFORM analysis.require_argument(
@@ -129,8 +132,11 @@ BEGIN
        AND analysis.share_state(s, v_now) IN ('requested', 'active')) < 100,
     'a user has at most 100 shares: revoke those that are not used');
   INSERT INTO analysis.share (
-    shard, carer_shard, login_id, user_id, carer_id, requested_at, expires_at, login, requested_by)
-  VALUES (p_shard, p_carer_shard, v_login, p_user_id, p_carer_id, v_now, p_expires, p_login, session_user)
+    shard, carer_shard, login_id, user_id, carer_id, requested_at, expires_at, login, requested_by,
+    carer_named)
+  VALUES (
+    p_shard, p_carer_shard, v_login, p_user_id, p_carer_id, v_now, p_expires, p_login, session_user,
+    CASE WHEN p_login IS NULL THEN p_named END)
   RETURNING * INTO v_share;
   -- Those that ended long ago go, or nobody would find the others among them.
   DELETE FROM analysis.share s
@@ -159,7 +165,7 @@ BEGIN
     RETURN NULL;
   END IF;
   PERFORM analysis.require_argument(p_carer IS NULL OR v_carer IS NOT NULL, 'there is no such carer');
-  RETURN analysis.make_share(p_shard, v_user, p_login, p_carer_shard, v_carer, p_expires, '{}');
+  RETURN analysis.make_share(p_shard, v_user, p_login, p_carer_shard, v_carer, NULL, p_expires, '{}');
 END $$;
 COMMENT ON FUNCTION analysis.request_share IS
   'Requests that a clinician or a carer reads a user''s analyses; answers the share''s number.';
@@ -269,9 +275,10 @@ BEGIN
   END IF;
   RETURN QUERY
   SELECT s.id, a.user_ref, s.login::text,
-    (SELECT c.user_ref FROM analysis.account c
-     WHERE c.shard = s.carer_shard AND c.user_id = s.carer_id
-       AND (v_seen IS NULL OR c.clinic_id = ANY (v_seen))),
+    CASE WHEN s.carer_id = 0 AND v_seen IS NULL THEN s.carer_named ELSE (
+      SELECT c.user_ref FROM analysis.account c
+      WHERE c.shard = s.carer_shard AND c.user_id = s.carer_id
+        AND (v_seen IS NULL OR c.clinic_id = ANY (v_seen))) END,
     analysis.share_state(s, v_now), s.requested_at, s.accepted_at, s.expires_at, s.revoked_at
   FROM analysis.all_shards() h
   CROSS JOIN LATERAL (
@@ -289,8 +296,8 @@ END $$;
 COMMENT ON FUNCTION analysis.list_shares IS
   'Answers a page of the shares that the login looks after, or that are its own.';
 
--- Removes the shares of a person, as owner and as carer, in whatever shard; in the order of their numbers, so
--- that two who share with each other can be erased at once.
+-- Removes the shares of a person, as owner and as carer, in whatever shard, and those that name them from before
+-- they were there; in the order of their numbers, so that two who share with each other can be erased at once.
 CREATE OR REPLACE FUNCTION analysis.erase_shares(p_shard smallint, p_user_id bigint) RETURNS void
 LANGUAGE sql AS $$
   DELETE FROM analysis.share d
@@ -304,7 +311,11 @@ LANGUAGE sql AS $$
       FROM analysis.all_shards() h
       CROSS JOIN LATERAL (
         SELECT c.shard, c.id FROM analysis.share c
-        WHERE c.shard = h.o_shard AND c.carer_shard = p_shard AND c.carer_id = p_user_id OFFSET 0) k)
+        WHERE c.shard = h.o_shard
+          AND (c.carer_shard = p_shard AND c.carer_id = p_user_id
+            OR c.carer_id = 0 AND c.carer_named = (
+              SELECT a.user_ref FROM analysis.account a
+              WHERE a.shard = p_shard AND a.user_id = p_user_id)) OFFSET 0) k)
     ORDER BY s.shard, s.id
     FOR UPDATE)
 $$;
@@ -315,6 +326,6 @@ LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE analysis.share s SET revoked_at = clock_timestamp()
   FROM analysis.all_shards() h
-  WHERE s.shard = h.o_shard AND s.login IS NOT NULL AND s.revoked_at IS NULL AND NOT EXISTS (
+  WHERE s.shard = h.o_shard AND s.login_id <> 0 AND s.revoked_at IS NULL AND NOT EXISTS (
     SELECT FROM pg_roles r WHERE r.rolname = s.login AND r.oid = s.login_id);
 END $$;

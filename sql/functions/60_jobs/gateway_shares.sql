@@ -19,7 +19,8 @@
 -- p_shard and p_token are always those of who calls: the carer's where a carer reads. A boolean that is false
 -- says that there is no such share for this user, or that it is not active.
 
--- Requests of a clinician or of a carer, who is named as the office calls them, to read one's analyses.
+-- Requests of a clinician or of a carer, who is named as the office calls them, to read one's analyses. One
+-- who is not there is answered and recorded as everybody else: an app learns of nobody whether they exist.
 CREATE OR REPLACE FUNCTION analysis.gateway_share_request(
   p_shard smallint, p_token bytea, p_login name, p_carer text, p_expires timestamptz) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
@@ -30,9 +31,8 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     (p_login IS NULL) <> (p_carer IS NULL), 'a share is with a clinician''s login or with a carer');
-  PERFORM analysis.require_argument(p_carer IS NULL OR v_carer IS NOT NULL, 'there is no such carer');
   RETURN analysis.make_share(
-    p_shard, v_token.o_user_id, p_login, v_carer_shard, v_carer, p_expires,
+    p_shard, v_token.o_user_id, p_login, v_carer_shard, v_carer, coalesce(p_login, p_carer), p_expires,
     jsonb_build_object('token', v_token.o_number));
 END $$;
 COMMENT ON FUNCTION analysis.gateway_share_request IS
@@ -49,7 +49,8 @@ BEGIN
   SELECT s.* INTO v_share FROM analysis.share s
   WHERE s.shard = v_share.shard AND s.id = v_share.id
     AND s.carer_shard = p_shard AND s.carer_id = v_token.o_user_id FOR NO KEY UPDATE;
-  IF v_share.id IS NULL THEN
+  IF v_share.id IS NULL
+     OR analysis.share_state(v_share, clock_timestamp()) NOT IN ('requested', 'active') THEN
     RETURN false;
   ELSIF NOT analysis.is_accepted(v_share) THEN
     UPDATE analysis.share s SET accepted_at = clock_timestamp()
@@ -75,7 +76,9 @@ BEGIN
   RETURN QUERY
   SELECT s.id, CASE WHEN s.shard = p_shard AND s.user_id = v_token.o_user_id THEN 'owner' ELSE 'carer' END,
     a.user_ref, s.login::text,
-    (SELECT c.user_ref FROM analysis.account c WHERE c.shard = s.carer_shard AND c.user_id = s.carer_id),
+    -- What the owner called the carer: how the office calls them now would say that they are there.
+    CASE WHEN s.login IS NULL THEN coalesce(s.carer_named, (
+      SELECT c.user_ref FROM analysis.account c WHERE c.shard = s.carer_shard AND c.user_id = s.carer_id)) END,
     analysis.share_state(s, v_now), s.requested_at, s.accepted_at, s.expires_at, s.revoked_at
   FROM (
     SELECT k.* FROM analysis.share k WHERE k.shard = p_shard AND k.user_id = v_token.o_user_id

@@ -130,6 +130,28 @@ BEGIN
   GET DIAGNOSTICS o_attempts = ROW_COUNT;
 END $$;
 
+-- Takes from closed months of the clinics of which the person was what was found in fewer persons than
+-- report_threshold: beside a statement with few lines it would say what one of them had. Results that were
+-- removed after their time count for nobody, since whose they were is not known any more.
+CREATE OR REPLACE FUNCTION analysis.erase_few(p_shard smallint, p_user_id bigint) RETURNS void
+LANGUAGE sql AS $$
+  DELETE FROM analysis.statement_condition k
+  USING (
+    SELECT DISTINCT s.report, s.period, s.clinic_id
+    FROM analysis.statement_line l
+    JOIN analysis.statement_segment s ON s.report = l.report AND s.period = l.period AND s.line = l.line
+    WHERE l.shard = p_shard AND l.user_id = p_user_id AND s.clinic_id IS NOT NULL) m
+  WHERE k.report = m.report AND k.period = m.period AND k.clinic_id = m.clinic_id
+    AND coalesce(
+      (SELECT s.value::int FROM analysis.setting s WHERE s.name = 'report_threshold'), 5) > (
+      SELECT count(DISTINCT (r.shard, r.user_id))
+      FROM analysis.account a
+      JOIN analysis.result r ON r.shard = a.shard AND r.user_id = a.user_id AND r.period = m.period
+      CROSS JOIN LATERAL jsonb_to_recordset(r.conditions) AS c(id text, normal boolean)
+      WHERE a.clinic_id = m.clinic_id AND r.outcome = 1 AND c.id = k.id
+        AND coalesce(c.normal, false) = k.normal)
+$$;
+
 -- Erases a person, who is named by what the operator calls them, or else by their number. While jobs of
 -- theirs are open nothing is done, and they are counted, unless they are to be cancelled: a worker that
 -- has one drops what it finds. Each kind of what went is counted; what is erased already counts for
@@ -189,6 +211,7 @@ BEGIN
   FROM analysis.erase_identity(p_shard, o_user) i;
 
   -- 3. What was found, what clinicians said of it, and what went wrong.
+  PERFORM analysis.erase_few(p_shard, o_user);
   DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.user_id = o_user;
   DELETE FROM analysis.review_comment c WHERE c.shard = p_shard AND c.user_id = o_user;
   v_job := ARRAY(SELECT j.o_job FROM analysis.jobs_of_user(p_shard, o_user, false) j);
