@@ -156,6 +156,15 @@ extension SQLAttack {
       WHERE o_user ~ 'south' OR o_reference ~ 'south' OR o_file ~ 'south' OR o_event = 'refused'
       """, .nothing),
     SQLAttack(
+      .northernOperator, "finds the numbers of another clinic's jobs in the position of a look",
+      """
+      SELECT w.job FROM (
+        SELECT unnest(o_jobs || o_job) AS job FROM analysis.watch(
+          NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 500, 1000)
+        WHERE o_event = 'position') w
+      WHERE w.job IN ({waiting-south}, {succeeded-south}, {dead-south})
+      """, .nothing),
+    SQLAttack(
       .northernOperator, "watches a user of another clinic by a position of its own making",
       """
       SELECT o_job FROM analysis.watch(
