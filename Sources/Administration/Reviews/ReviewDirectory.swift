@@ -69,7 +69,7 @@ public struct ReviewDirectory: Sendable {
     }.run(on: database)
   }
 
-  /// A page of the present verdicts that this login sees, the latest first.
+  /// A page of the present verdicts that this login sees, the latest first. That it is read is recorded first.
   ///
   /// - Parameters:
   ///   - after: where the page before ended; nil for the first page.
@@ -81,15 +81,22 @@ public struct ReviewDirectory: Sendable {
     let place = after.map { Timestamp(secondsSince1970: $0.at) }
     let asked =
       if let user = filter.user { [try await shards.shard(of: user)] } else { try await shards.shards() }
+    let reading = try await Statement(
+      SQLFunction("open_review_list", 3),
+      [.text(filter.user), .text(filter.verdict?.rawValue), .int16(filter.month?.label)],
+      while: "recording that reviews are listed"
+    ) { rows in
+      try rows.single().string("open_review_list")
+    }.run(on: database)
     let parts = try await database.run(
       asked.map { shard in
         Statement(
           SQLFunction(
-            "list_reviews", 7, "o_job", "o_period", "o_user", "o_verdict", "o_version", "o_by", "o_at",
+            "list_reviews", 8, "o_job", "o_period", "o_user", "o_verdict", "o_version", "o_by", "o_at",
             "o_comments"),
           [
             .int16(shard), .text(filter.user), .text(filter.verdict?.rawValue), .int16(filter.month?.label),
-            .timestamp(place), .int64(after?.job.value), .int32(Int32(wanted + 1)),
+            .timestamp(place), .int64(after?.job.value), .int32(Int32(wanted + 1)), .text(reading),
           ], while: "listing the reviews"
         ) { rows in
           try rows.map { try Review($0) }

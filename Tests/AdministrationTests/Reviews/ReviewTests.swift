@@ -103,6 +103,18 @@ struct ReviewTests {
           #expect(try await first.list(.init(verdict: .unsure)).reviews == [all.reviews[1]])
           #expect(try await first.list(.init(month: Period(label: 24000))).reviews == [])
           #expect(try await first.list(.init(user: "nobody")).reviews == [])
+          // Each list is an entry, which names whom it was about.
+          let entries = try await queue.texts(
+            """
+            SELECT concat_ws(' ', object, detail -> 'users', detail ->> 'verdict', detail ->> 'month')
+            FROM analysis.audit_entry WHERE action = 'list_reviews' AND role = '\(one)' ORDER BY at
+            """)
+          let sue = try await queue.number("SELECT user_id::int FROM analysis.account WHERE user_ref = 'sue'")
+          #expect(
+            entries == [
+              "reviews", "reviews", "reviews", "reviews [\(sue)]", "reviews unsure", "reviews 2000-01",
+              "reviews",
+            ])
         }
       }
     }

@@ -120,6 +120,7 @@ struct HeldLockTests {
       "analysis.gateway_open_shared(0::smallint, sha256('ann'), job('share'), NULL, 10)",
     "gateway_shared_results": "analysis.gateway_shared(0::smallint, sha256('ann'))",
     "add_review": "analysis.add_review(0::smallint, job('done'), 'agree', 'held')",
+    "open_review_list": "analysis.open_review_list(NULL, NULL, NULL)",
     "open_reviews": "analysis.open_reviews('agreement', 24321::smallint, 24321::smallint, NULL)",
     "await_submits": "analysis.await_submits()",
     "audit_key": "analysis.audit_key('remove_key', 77)",

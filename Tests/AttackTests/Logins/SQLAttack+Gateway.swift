@@ -84,10 +84,6 @@ extension SQLAttack {
       "SELECT analysis.gateway_share_request(0::smallint, sha256('ann'), NULL, 'ann-north', NULL)",
       .refused("22023")),
     SQLAttack(
-      .gateway, "has a user share with who reads nothing",
-      "SELECT analysis.gateway_share_request(0::smallint, sha256('ann'), '{me}', NULL, NULL)",
-      .refused("22023")),
-    SQLAttack(
       .gateway, "accepts in place of the carer",
       "SELECT analysis.gateway_share_accept(0::smallint, sha256('sue'), {share})", .nothing),
     SQLAttack(

@@ -256,13 +256,15 @@ extension SQLAttack {
       .northernClinician, "asks for the product of another clinic by its patient's job",
       "SELECT analysis.product_of_job(0::smallint, {succeeded-south})", .nothing),
     SQLAttack(
-      .northernClinician, "lists another clinic's reviews",
-      "SELECT o_user FROM analysis.list_reviews(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, 10000)",
-      .nothing),
+      .northernClinician, "lists reviews before that is recorded",
+      """
+      SELECT l.o_user FROM (SELECT analysis.open_review_list(NULL, NULL, NULL) AS reading OFFSET 0) o
+      CROSS JOIN LATERAL analysis.list_reviews(0::smallint, NULL, NULL, NULL, NULL, NULL, 10000, o.reading) l
+      """, .refused("42501")),
     SQLAttack(
-      .northernClinician, "finds another clinic's among the reviews of all",
-      "SELECT DISTINCT o_user FROM analysis.list_reviews(0::smallint, NULL, NULL, NULL, NULL, NULL, 2147483647)",
-      .answers("(ann-north)")),
+      .northernClinician, "lists reviews by what another opened",
+      "SELECT o_user FROM analysis.list_reviews(0::smallint, 'sue-south', NULL, NULL, NULL, NULL, 10000, '{reading}')",
+      .refused("42501")),
     SQLAttack(
       .clinician, "cancels", "SELECT * FROM analysis.cancel(0::smallint, '{1}')", .refused("42501")),
     SQLAttack(

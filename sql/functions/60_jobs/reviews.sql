@@ -159,11 +159,30 @@ END $$;
 COMMENT ON FUNCTION analysis.reviews_of IS
   'Answers what clinicians said of the jobs whose reading open_results has recorded.';
 
+-- Records that verdicts are listed, and answers what list_reviews asks for once that is committed.
+CREATE OR REPLACE FUNCTION analysis.open_review_list(p_user text, p_verdict text, p_period smallint)
+RETURNS text
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_user bigint := analysis.user_seen(analysis.shard_of(p_user), p_user);
+BEGIN
+  PERFORM analysis.require_argument(
+    p_verdict IS NULL OR analysis.verdict_of(p_verdict) IS NOT NULL, 'a verdict is agree, disagree or unsure');
+  PERFORM analysis.require_argument(
+    (p_period BETWEEN 24000 AND 32399) IS NOT FALSE, 'reviews are of a month of the years 2000 to 2699');
+  RETURN analysis.open_reading(
+    'list_reviews', 'reviews', jsonb_strip_nulls(jsonb_build_object(
+      'users', CASE WHEN v_user IS NOT NULL THEN jsonb_build_array(v_user) END,
+      'verdict', p_verdict, 'month', analysis.period_text(p_period))));
+END $$;
+COMMENT ON FUNCTION analysis.open_review_list IS
+  'Records that verdicts are listed; answers what list_reviews asks for.';
+
 -- The present verdicts of one shard that the caller sees, the latest first, without the comments but for
 -- their number: of a user, with a verdict, of a month, and behind a place in the list; each NULL: whatever.
 CREATE OR REPLACE FUNCTION analysis.list_reviews(
   p_shard smallint, p_user text, p_verdict text, p_period smallint, p_before timestamptz,
-  p_before_job bigint, p_limit int)
+  p_before_job bigint, p_limit int, p_reading text)
 RETURNS TABLE (
   o_job bigint, o_period smallint, o_user text, o_verdict text, o_version smallint, o_by text,
   o_at timestamptz, o_comments bigint)
@@ -175,6 +194,7 @@ DECLARE
 BEGIN
   PERFORM analysis.require_argument(
     p_verdict IS NULL OR v_verdict IS NOT NULL, 'a verdict is agree, disagree or unsure');
+  PERFORM analysis.require_reading('list_reviews', 'reviews', p_reading);
   RETURN QUERY
   SELECT r.job_id, r.period, a.user_ref, analysis.verdict_name(r.verdict), r.version, r.reviewer, r.at,
     (SELECT count(*) FROM analysis.review_comment c
