@@ -133,18 +133,15 @@ struct DoorTests {
     }
   }
 
-  @Test("The token can be guessed ten times a minute")
+  @Test("Whoever has the token is let in, however often others tried wrong ones")
   func guessed() async throws {
-    let clock = MovedClock()
-    try await withToken(clock: clock) { (served) async throws in
-      for number in 0..<10 {
+    try await withToken { (served) async throws in
+      for number in 0..<20 {
         let refused = try logIn(served, "guess\(number)")
         // The form is there to be filled in once more.
         #expect(refused.status == 403 && refused.text.contains("role=\"alert\""))
         #expect(refused.text.contains("<form"))
       }
-      #expect(try logIn(served, Self.secret).status == 429)
-      clock.pass(.seconds(60))
       #expect(try logIn(served, Self.secret).status == 303)
     }
   }

@@ -6,14 +6,11 @@ import System
 final class Sessions: Sendable {
   /// How long a session lasts.
   static let lifetime = Duration.seconds(8 * 3600)
-  /// How often the token may be wrong in a minute, by whomever.
-  static let mostTries = 10
   private static let most = 1000
 
   private struct State {
     var begun: [String: ContinuousClock.Instant] = [:]
     var messages: [String: Message] = [:]
-    var failures: [ContinuousClock.Instant] = []
   }
 
   private let now: @Sendable () -> ContinuousClock.Instant
@@ -64,21 +61,6 @@ final class Sessions: Sendable {
   /// The message that was kept; it is forgotten.
   func takeMessage(of number: String) -> Message? {
     state.withLock { $0.messages.removeValue(forKey: Self.hash(number)) }
-  }
-
-  /// Whether the token may be tried now.
-  func mayTry() -> Bool {
-    let now = now()
-    return state.withLock { state in
-      state.failures.removeAll { now - $0 >= .seconds(60) }
-      return state.failures.count < Self.mostTries
-    }
-  }
-
-  /// The token was wrong.
-  func noteFailure() {
-    let now = now()
-    state.withLock { $0.failures.append(now) }
   }
 
   private static func hash(_ number: String) -> String { SHA256.hexadecimal(of: number) }
