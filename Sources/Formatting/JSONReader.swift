@@ -1,6 +1,6 @@
 /// Reads JSON (RFC 8259) from memory, more strictly than most: a name may come once in an object, nesting
 /// is bounded, numbers must be finite and texts valid UTF-8 without lone surrogates. What two readers could
-/// understand differently is refused.
+/// understand differently is refused. A byte order mark at the beginning is passed over, as section 8.1 allows.
 ///
 /// It goes over the bytes once and makes a value of nothing: it notes where each one lies (`JSONPlaces`), and whoever
 /// asks for one has that one made.
@@ -38,6 +38,7 @@ public struct JSONReader {
   }
 
   private mutating func document() throws(JSONFailure) {
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position += 3 }
     try value(depth: 0)
     skipBlanks()
     guard position == bytes.count else { throw failure(.trailingBytes) }

@@ -13,6 +13,8 @@ public struct Response: Sendable {
   /// When the server's certificate ends, as the TLS library writes it; nil without TLS, on a kept-alive
   /// connection, and where the configuration does not ask for it.
   public var certificateEnd: String?
+  /// This side's port of the connection by which it came.
+  var localPort: Int
 
   /// The status.
   public var status: Int { head.status }

@@ -82,6 +82,78 @@ struct ConnectionTests {
     }
   }
 
+  @Test(
+    "on which a server sends what nobody asked for are not used again",
+    arguments: ["with the answer", "after the answer", "when the client has seen it at rest"])
+  func unasked(moment: String) async throws {
+    let stray = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nstray"
+    let sent = AsyncStream<Void>.makeStream()
+    try await withServer { connection in
+      while let request = try connection.readRequest() {
+        let answer =
+          "HTTP/1.1 200 OK\r\nContent-Length: \(request.target.utf8.count)\r\n\r\n\(request.target)"
+        if moment == "with the answer" {
+          try connection.write(answer + stray)
+        } else {
+          try connection.write(answer)
+          try connection.write(stray)
+        }
+        sent.continuation.yield()
+        if moment == "when the client has seen it at rest" {
+          connection.waitForClose()
+          sent.continuation.yield()
+          return
+        }
+      }
+    } _: { client, server in
+      var signals = sent.stream.makeAsyncIterator()
+      for number in 1...3 {
+        let response = try await client.send(
+          Request(.post, "\(server.url)/\(number)", body: .bytes([1], contentType: "a/b")), deadline: patience
+        )
+        #expect(String(decoding: response.body, as: UTF8.self) == "/\(number)")
+        await signals.next()
+        if moment == "when the client has seen it at rest" { await signals.next() }
+      }
+      #expect(server.connectionCount == 3)
+    }
+  }
+
+  @Test("are ended where their answer cannot be the request's, and the next request takes another")
+  func ended() async throws {
+    try await withServer { connection in
+      while try connection.readRequest() != nil { try connection.respond(200) }
+    } _: { client, server in
+      let request = Request(.post, server.url, body: .bytes([1], contentType: "a/b"))
+      let first = try await client.send(request, deadline: patience)
+      await client.endConnection(of: first)
+      for isReused in [false, true] {
+        #expect(try await client.send(request, deadline: patience).connectionReused == isReused)
+      }
+      #expect(server.connectionCount == 2)
+    }
+  }
+
+  @Test("that answer with success before they have the request bring no answer; a refusal may come early")
+  func early() async throws {
+    try await withServer { connection in
+      guard let head = try connection.readHead() else { return }
+      try connection.respond(head.target == "/refused" ? 413 : 200, "early")
+      connection.waitForClose()
+    } _: { client, server in
+      // More than the system keeps for a server that does not read.
+      let body = Body.bytes([UInt8](repeating: 7, count: 32 << 20), contentType: "a/b")
+      let error = try #require(await client.failure(Request(.post, server.url, body: body)))
+      #expect(error.code == .protocolViolation)
+      #expect(error.answer?.status == 200)
+      let refused = await client.outcome(Request(.post, server.url + "/refused", body: body))
+      switch refused {
+      case .success(let response): #expect(response.status == 413)
+      case .failure(let error): #expect(error.answer?.status == 413)
+      }
+    }
+  }
+
   /// This machine's own name, where it leads to the loopback; `localhost` is not looked up.
   private static let ownName: String? = {
     var name = [CChar](repeating: 0, count: 256)

@@ -11,7 +11,7 @@ struct AnalyzeTests {
   @Test("sends kind, image and the job's key with the token, and brings a checked analysis")
   func success() async throws {
     let backend = try FakeBackend { request in
-      request.target == "/api/login" ? Reply(200, Samples.login("token-1")) : Reply(200, Samples.analysis)
+      request.target == "/api/login" ? Reply(200, Samples.login("token-1")) : Reply(200, Samples.answer)
     }
     let image = (0..<150_000).map { UInt8(truncatingIfNeeded: $0) }
     try await withClient(of: backend) { client in
@@ -66,6 +66,9 @@ struct AnalyzeTests {
       (200, #"{"id":"a","type":"throat""#, .invalidAnswer),
       (200, #"{"id":"a","type":"ear","conditions":[]}"#, .invalidAnswer),
       (200, #"{"error":true,"code":"INVALID_IMAGE_FORMAT","message":"no"}"#, .permanent),
+      (200, #"{"id":"a","type":"throat","conditions":[],"success":false}"#, .invalidAnswer),
+      (200, #"{"id":"a","type":"throat","conditions":[],"status":"Error"}"#, .invalidAnswer),
+      (200, #"{"success":false,"code":"INVALID_IMAGE_FORMAT"}"#, .permanent),
       (413, "", .permanent), (429, #"{"error":true,"code":"ANALYSIS_LIMIT_EXCEEDED"}"#, .serviceLimit),
       (429, "", .overload), (500, "", .server), (307, "", .redirect), (403, "", .permission),
     ])
@@ -78,6 +81,67 @@ struct AnalyzeTests {
       #expect(failure.calls == 1)
     }
     #expect(backend.requests.count == 1)
+  }
+
+  private static let analysis =
+    #"{"id":"a","type":"throat","timestamp":TIME,"conditions":[],"debug_info":{}}"#
+
+  @Test(
+    "refuses the answer that belongs to another picture, and ends its connection",
+    arguments: [
+      (#""debug_info":{}"#, #""debug_info":{"image_data_length":1}"#, [], "The answer's debug_info."),
+      ("TIME", "1546300800", [], "The answer's timestamp is more than 31 days before"),
+      ("TIME", "\"2026-12-01T00:00:00Z\"", [], "The answer's timestamp is more than 31 days before"),
+      ("TIME", "null", ["Age: 86400"], "The answer comes from a cache"),
+    ] as [(String, String, [String], String)])
+  func contradiction(part: String, changed: String, headers: [String], message: String) async throws {
+    let body = Self.analysis.replacing(part, with: changed).replacing("TIME", with: "null")
+    let backend = try FakeBackend { _ in Reply(200, body, headers: headers) }
+    try await withClient(of: backend, clock: ManualClock().wall, credentials: nil) { client in
+      for _ in 1...2 {
+        let failure = try #require(await client.failure())
+        #expect(failure.failureClass == .invalidAnswer)
+        #expect(failure.message.hasPrefix(message), "\(failure.message)")
+        #expect(failure.maybeCounted)
+      }
+    }
+    #expect(backend.connectionCount == 2)
+  }
+
+  @Test("takes what agrees with the picture: its length in bytes or in base64, a clock of the endpoint's own")
+  func agreement() async throws {
+    let answers = [
+      Reply(
+        200, Self.analysis.replacing("{}", with: #"{"image_data_length":3}"#).replacing("TIME", with: "null")),
+      Reply(
+        200, Self.analysis.replacing("{}", with: #"{"image_data_length":4}"#).replacing("TIME", with: "null")),
+      Reply(
+        200, Self.analysis.replacing("TIME", with: "1546300800"),
+        headers: ["Date: Tue, 01 Jan 2019 00:00:00 GMT"]),
+      Reply(200, Self.analysis.replacing("TIME", with: "null"), headers: ["Age: 0"]),
+    ]
+    for answer in answers {
+      let backend = try FakeBackend { _ in answer }
+      try await withClient(of: backend, clock: ManualClock().wall, credentials: nil) { client in
+        #expect(await client.failure() == nil, "\(answer)")
+      }
+    }
+  }
+
+  @Test("refuses one id for two pictures; the same picture may get it again")
+  func repeatedID() async throws {
+    let backend = try FakeBackend { _ in Reply(200, Self.analysis.replacing("TIME", with: "null")) }
+    try await withClient(of: backend, credentials: nil) { client in
+      #expect(await client.failure(image: [1, 2, 3]) == nil)
+      #expect(await client.failure(image: [1, 2, 3]) == nil)
+      let failure = try #require(await client.failure(image: [1, 2, 4]))
+      #expect(failure.message == "The answer's id is that of another image's answer.")
+      #expect(failure.failureClass == .invalidAnswer)
+    }
+    // What the first client has met, another one has not.
+    try await withClient(of: backend, credentials: nil) { client in
+      #expect(await client.failure(image: [1, 2, 4]) == nil)
+    }
   }
 
   @Test("tells the shape of an answer that is no analysis, and nothing of its words")

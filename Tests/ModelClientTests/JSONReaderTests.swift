@@ -29,6 +29,7 @@ struct JSONReaderTests {
       ("[1, 2 ,\n3]", .array([.number(1), .number(2), .number(3)])),
       ("{}", .object([])), (#"{"a":{"b":null},"c":[]}"#, ["a": ["b": .null], "c": .array([])]),
       ("9007199254740993", .number(9_007_199_254_740_992)), ("1e-400", .number(0)),
+      ("\u{FEFF}1", .number(1)),
     ] as [(String, JSONValue)])
   func valid(text: String, value: JSONValue) throws {
     #expect(try read(text) == value)
@@ -40,7 +41,8 @@ struct JSONReaderTests {
       "", " ", "tru", "nul", "truex", "01", "1.", ".5", "+1", "-", "1e", "0x10", "NaN", "Infinity", "'a'",
       "\"a",
       "[", "]", "[1", "[1,", "[1,]", "[1 2]", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,}", "{a:1}",
-      "{\"a\" 1}", "1 1", "[] []", "// x\n1", "\u{FEFF}1", "\"a\nb\"", "\"\u{0}\"", #""\x41""#, #""\u12""#,
+      "{\"a\" 1}", "1 1", "[] []", "// x\n1", "\u{FEFF}\u{FEFF}1", "1\u{FEFF}", "\"a\nb\"", "\"\u{0}\"",
+      #""\x41""#, #""\u12""#,
       #""\u12G4""#, #""\uD83D""#, #""\uD83Dx""#, #""\uDE00""#, #""\uD83D\uD83D""#, #""\u"#, #""\"#,
     ])
   func invalid(text: String) {

@@ -78,7 +78,7 @@ struct TokenProviderTests {
         barrier.wait()
         return Self.refused
       }
-      return Reply(200, Samples.analysis)
+      return Reply(200, Samples.answer)
     }
     try await withClient(of: backend) { client in
       let keeper = try #require(client.tokens)
@@ -109,7 +109,7 @@ struct TokenProviderTests {
     let issuer = Issuer()
     let backend = try FakeBackend { request in
       request.target == "/api/analyze"
-        ? Reply(200, Samples.analysis) : Reply(200, Samples.login("token-\(issuer.login())"))
+        ? Reply(200, Samples.answer) : Reply(200, Samples.login("token-\(issuer.login())"))
     }
     try await withClient(of: backend) { client in
       await withTaskGroup(of: Void.self) { group in

@@ -78,6 +78,9 @@ extension Configuration {
   /// - Throws: `invalidRequest` when the address is malformed; `refusedByPolicy` for another scheme than
   ///   `https`, plain `http` where it is not allowed, and a user name or password in the address.
   public func check(_ address: String) throws(TransferError) {
+    guard !address.contains(where: { $0 == "?" || $0 == "#" }) else {
+      throw .invalidRequest("the address has a query or a fragment, and paths are added to its end")
+    }
     let destination = try Destination(address, plainHTTP: plainHTTP)
     for key in pinnedKeys {
       // 32 bytes in base64. libcurl takes a text that is none for a file's name.

@@ -8,6 +8,8 @@ final class EasyHandle {
   let pointer: UnsafeMutableRawPointer
   /// The transfer that the handle works for; set while the handle is in the multi handle.
   var transfer: Transfer?
+  /// The multi handle that it was put to work by.
+  weak var multi: MultiHandle?
   private let errorText: UnsafeMutablePointer<CChar>
   private var headerList: UnsafeMutablePointer<curl_slist>?
   private var resolutionList: UnsafeMutablePointer<curl_slist>?
@@ -171,12 +173,15 @@ final class EasyHandle {
       guard let context, let transfer = EasyHandle.from(context).transfer else { return 0 }
       return transfer.receiveHeader(UnsafeRawBufferPointer(start: buffer, count: size * count))
     }
-    curl_setopt_prereq_function(pointer) { context, address, _, _, _ in
+    curl_setopt_prereq_function(pointer) { context, address, _, _, localPort in
       guard let context, let transfer = EasyHandle.from(context).transfer else {
         return CURL_PREREQFUNC_ABORT
       }
-      let peer = address.map { String(cString: $0) } ?? ""
-      return transfer.mayStartSending(to: peer) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      let handle = EasyHandle.from(context)
+      let mayStart = transfer.mayStartSending(
+        to: address.map { String(cString: $0) } ?? "", localPort: Int(localPort),
+        hasBytes: handle.multi?.hasUnaskedBytes(at: Int(localPort)) ?? false)
+      return mayStart ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
     }
   }
 

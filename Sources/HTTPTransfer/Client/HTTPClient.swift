@@ -55,6 +55,12 @@ public actor HTTPClient {
     return try ending.get()
   }
 
+  /// Ends the connection by which an answer came that cannot be its request's: what follows on it would be no better.
+  /// A connection of HTTP/2 stays, since each answer names its request there.
+  public func endConnection(of response: Response) {
+    transfers.endConnection(of: response)
+  }
+
   /// Ends what is in flight with the error `closed`, and closes all connections.
   public func close() {
     transfers.close()

@@ -13,9 +13,14 @@ struct HeadParser {
     isComplete ? ResponseHead(status: status, headers: headers, version: version) : nil
   }
 
-  /// Whether the body is compressed.
+  /// Whether the body is compressed, as a whole or on its way.
   var isEncoded: Bool {
-    headers.all("Content-Encoding").contains { $0.lowercased() != "identity" && !$0.isEmpty }
+    (headers.all("Content-Encoding") + headers.all("Transfer-Encoding")).contains { field in
+      field.split(separator: ",").contains { coding in
+        let name = coding.filter { $0 != " " && $0 != "\t" }.lowercased()
+        return !["", "identity", "chunked"].contains(name)
+      }
+    }
   }
 
   mutating func take(_ line: UnsafeRawBufferPointer) {

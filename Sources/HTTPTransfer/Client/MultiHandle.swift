@@ -12,10 +12,12 @@ final class MultiHandle {
   private struct Watched {
     /// Whether libcurl waits for it.
     var isWanted = true
-    /// Whether it is a connection. One that libcurl wants no more stays watched: nearly always the next request of it
-    /// follows, and it is closed by `closing` alone. What tells the end of a name's lookup is a pair of sockets that
-    /// libcurl closes by itself, and their numbers are the next connections'.
-    let isConnection: Bool
+    /// This side's port where it is a connection. One that libcurl wants no more stays watched: nearly always the next
+    /// request of it follows, and it is closed by `closing` alone. What tells the end of a name's lookup is a pair of
+    /// sockets that libcurl closes by itself, and their numbers are the next connections'.
+    let localPort: Int?
+    /// The protocol of the last answer on it; nil before the first.
+    var served: HTTPVersion?
   }
 
   private var watched: [Int32: Watched] = [:]
@@ -74,6 +76,7 @@ final class MultiHandle {
       guard let context else { return close(descriptor) }
       return Unmanaged<MultiHandle>.fromOpaque(context).takeUnretainedValue().closing(descriptor)
     }
+    handle.multi = self
     return curl_multi_add_handle(pointer, handle.pointer) == CURLM_OK
   }
 
@@ -86,7 +89,9 @@ final class MultiHandle {
   /// Lets libcurl go on after a readiness or a timeout, and returns the handles that are done.
   func advance(_ descriptor: Int32, _ bits: Int32) -> [(handle: EasyHandle, result: CURLcode)] {
     if watched[descriptor]?.isWanted == false {
-      // The server has closed a connection that rests, which libcurl finds out when it is to be used again.
+      // The server has closed a connection that rests, or sent what nobody asked for. libcurl 7.88 would take those
+      // bytes for the next request's answer.
+      if watched[descriptor]?.served == .http1 { Self.end(descriptor) }
       unwatch(descriptor)
       return []
     }
@@ -103,6 +108,44 @@ final class MultiHandle {
       finished.append((EasyHandle.from(context), curl_message_result(message)))
     }
     return finished
+  }
+
+  // MARK: Bytes that nobody asked for
+
+  /// A transfer has ended on a connection of this side's port.
+  func served(_ version: HTTPVersion, at localPort: Int) {
+    if let descriptor = descriptor(at: localPort) { watched[descriptor]?.served = version }
+  }
+
+  /// Whether a connection that is about to carry the next request has bytes already. On HTTP/2 each answer names its
+  /// request, and a first request may find the TLS handshake's last bytes.
+  func hasUnaskedBytes(at localPort: Int) -> Bool {
+    guard let descriptor = descriptor(at: localPort), watched[descriptor]?.served == .http1 else {
+      return false
+    }
+    var byte: UInt8 = 0
+    return recv(descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+  }
+
+  /// Ends the connection of this side's port, so that no request after this one can meet what is left on it.
+  func endConnection(at localPort: Int) {
+    guard let descriptor = descriptor(at: localPort), watched[descriptor]?.served == .http1 else { return }
+    Self.end(descriptor)
+  }
+
+  private func descriptor(at localPort: Int) -> Int32? {
+    watched.first { $0.value.localPort == localPort }?.key
+  }
+
+  /// Discards what a connection has, and ends it: libcurl closes it when it would use it again.
+  private static func end(_ descriptor: Int32) {
+    withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { buffer in
+      var rounds = 64  // a server that never stops sending gets a reset
+      while rounds > 0, recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT)) > 0 {
+        rounds -= 1
+      }
+    }
+    shutdown(descriptor, Int32(SHUT_RDWR))
   }
 
   /// Closes all connections. All handles must have been removed; nothing may be called after it.
@@ -123,7 +166,7 @@ final class MultiHandle {
 
   private func watch(_ descriptor: Int32, _ what: Int32, _ easy: UnsafeMutableRawPointer?) {
     let isWanted = what != CURL_POLL_REMOVE
-    if !isWanted, watched[descriptor]?.isConnection != true { return unwatch(descriptor) }
+    if !isWanted, watched[descriptor]?.localPort == nil { return unwatch(descriptor) }
     var interest: Interest = []
     if !isWanted || what & CURL_POLL_IN != 0 { interest.insert(.read) }
     if isWanted, what & CURL_POLL_OUT != 0 { interest.insert(.write) }
@@ -134,7 +177,7 @@ final class MultiHandle {
       } else {
         let onReady = onReady
         try loop.watch(descriptor, interest) { readiness in onReady(descriptor, Self.bits(readiness)) }
-        watched[descriptor] = Watched(isConnection: Self.isConnection(descriptor))
+        watched[descriptor] = Watched(localPort: Self.localPort(of: descriptor))
       }
     } catch {
       var context: UnsafeMutableRawPointer?
@@ -150,11 +193,16 @@ final class MultiHandle {
     loop.unwatch(descriptor)
   }
 
-  private static func isConnection(_ descriptor: Int32) -> Bool {
-    var domain: Int32 = 0
-    var size = socklen_t(MemoryLayout<Int32>.size)
-    return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0
-      && (domain == AF_INET || domain == AF_INET6)
+  /// This side's port of a connection; nil of any other descriptor. It stands at the same place in addresses of IPv4
+  /// and IPv6.
+  private static func localPort(of descriptor: Int32) -> Int? {
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let result = withUnsafeMutableBytes(of: &address) { bytes in
+      getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &size)
+    }
+    guard result == 0, [AF_INET, AF_INET6].contains(Int32(address.sin6_family)) else { return nil }
+    return Int(UInt16(bigEndian: address.sin6_port))
   }
 
   /// Closes a descriptor for libcurl. Its number may be the next connection's.

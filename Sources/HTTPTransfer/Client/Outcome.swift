@@ -24,7 +24,7 @@ struct Outcome {
         head: head, body: transfer.received, timing: timing,
         sentBytes: handle.number(CURLINFO_REQUEST_SIZE) + handle.offset(CURLINFO_SIZE_UPLOAD_T),
         connectionReused: handle.number(CURLINFO_NUM_CONNECTS) == 0,
-        certificateEnd: handle.certificateEnd))
+        certificateEnd: handle.certificateEnd, localPort: transfer.localPort))
   }
 
   private var timing: Timing {
@@ -49,6 +49,7 @@ struct Outcome {
 
   private var error: TransferError {
     if let refusal = transfer.refusal { return refused(refusal) }
+    if transfer.head.isEncoded || result == CURLE_BAD_CONTENT_ENCODING { return refused(.answerEncoded) }
     switch result {
     case CURLE_URL_MALFORMAT: return failure(.invalidRequest, "libcurl cannot read the address.")
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
@@ -77,8 +78,7 @@ struct Outcome {
       return failure(.answerTruncated, "The answer of \(transfer.host) ended too early\(detail).")
     case CURLE_UNSUPPORTED_PROTOCOL where !transfer.startedSending:
       return failure(.refusedByPolicy, "The scheme of the address is not spoken.")
-    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM,
-      CURLE_BAD_CONTENT_ENCODING:
+    case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_HTTP2, CURLE_HTTP2_STREAM:
       return failure(.protocolViolation, "\(transfer.host) does not answer as HTTP asks\(detail).")
     case CURLE_OUT_OF_MEMORY: return memoryFailure
     default: return failure(.internalFailure, "libcurl ended the request to \(transfer.host)\(detail).")
@@ -121,6 +121,11 @@ struct Outcome {
       return failure(.headersTooLarge, "The header of the answer of \(host) is longer than the limit.")
     case .answerEncoded:
       return failure(.answerEncoded, "\(host) sent a compressed answer, which was not asked for.")
+    case .answeredEarly:
+      return failure(.protocolViolation, "\(host) answered with success before it had the whole request.")
+    case .unaskedBytes:
+      return failure(
+        .connectionReset, "\(host) sent an answer that nobody had asked for; its connection was closed.")
     case .otherAddress:
       return failure(
         .addressRefused, "The connection to \(host) led to an address that the request may not go to.")

@@ -60,7 +60,7 @@ struct PreparedRequest {
     return handle.set(CURLOPT_URL, request.url)
       && handle.set(CURLOPT_PROTOCOLS_STR, destination.scheme)
       && handle.setResolution(resolution)
-      && handle.setHeaderLines(body.headerLines + request.headers.fields.map(Self.line))
+      && handle.setHeaderLines(Self.ourLines + body.headerLines + request.headers.fields.map(Self.line))
       && setMethod(handle)
   }
 
@@ -76,6 +76,9 @@ struct PreparedRequest {
     if method == .head { return handle.set(CURLOPT_CUSTOMREQUEST, nil) && handle.set(CURLOPT_NOBODY, 1) }
     return handle.set(CURLOPT_CUSTOMREQUEST, method == .get ? nil : method.name)
   }
+
+  /// Without it a server may compress its answer (RFC 9110, section 12.5.3), which is then refused.
+  private static let ourLines = ["Accept-Encoding: identity"]
 
   /// libcurl's form of a header line; one without a value ends in a semicolon there.
   private static func line(_ field: Headers.Field) -> String {

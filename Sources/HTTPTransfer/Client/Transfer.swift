@@ -6,7 +6,8 @@ final class Transfer {
 
   /// Why a callback of ours told libcurl to stop.
   enum Refusal {
-    case answerTooLarge, headersTooLarge, answerEncoded, repeatedSending, otherAddress
+    case answerTooLarge, headersTooLarge, answerEncoded, answeredEarly, unaskedBytes, repeatedSending,
+      otherAddress
   }
 
   let number: UInt64
@@ -17,6 +18,8 @@ final class Transfer {
   private(set) var refusal: Refusal?
   /// Whether libcurl has begun to send the request at least once.
   private(set) var startedSending = false
+  /// This side's port of the connection, by which `MultiHandle` knows it.
+  private(set) var localPort = 0
 
   let bodyCount: Int
   private let segments: [any BodyBytes]
@@ -55,8 +58,17 @@ final class Transfer {
   /// Called before each sending of the request, of which there are two when a kept-alive connection was
   /// dead: the server may have acted on the first, so only a harmless request goes out again.
   ///
-  /// - Parameter peer: The address that the connection leads to, in figures.
-  func mayStartSending(to peer: String) -> Bool {
+  /// - Parameters:
+  ///   - peer: The address that the connection leads to, in figures.
+  ///   - localPort: This side's port of the connection.
+  ///   - hasBytes: Whether the connection has bytes before anything was asked: an answer that belongs to nobody, which
+  ///     would be taken for this request's.
+  func mayStartSending(to peer: String, localPort: Int, hasBytes: Bool) -> Bool {
+    self.localPort = localPort
+    if hasBytes {
+      refusal = .unaskedBytes
+      return false
+    }
     if let pin, !pin.permits(peer) {
       refusal = .otherAddress
       return false
@@ -66,6 +78,13 @@ final class Transfer {
       return false
     }
     startedSending = true
+    return true
+  }
+
+  /// Whether it was stopped by bytes that were on its connection, and goes on by another one.
+  func mayChangeConnection() -> Bool {
+    guard refusal == .unaskedBytes else { return false }
+    refusal = nil
     return true
   }
 
@@ -117,6 +136,11 @@ final class Transfer {
       return 0
     }
     head.take(line)
+    // Only a refusal may come before the body is read: what was found in a picture cannot be known yet.
+    if let result = head.result, (200...299).contains(result.status), !bodyIsRead {
+      refusal = .answeredEarly
+      return 0
+    }
     return line.count
   }
 

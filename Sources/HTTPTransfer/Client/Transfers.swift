@@ -66,6 +66,11 @@ final class Transfers: @unchecked Sendable {
     end(handle, transfer, with: .failure(Outcome(handle, transfer, CURLE_ABORTED_BY_CALLBACK).cancelled))
   }
 
+  /// Ends the connection by which an answer came.
+  func endConnection(of response: Response) {
+    multi?.endConnection(at: response.localPort)
+  }
+
   /// Ends everything; the second time does nothing.
   func close() {
     guard !isClosed else { return }
@@ -83,6 +88,9 @@ final class Transfers: @unchecked Sendable {
   /// Takes a handle out of work, keeps it for a later request, and ends the call.
   private func end(_ handle: EasyHandle, _ transfer: Transfer, with ending: Transfer.Ending) {
     multi?.remove(handle)
+    // Nothing was sent, and the connection is closed: another one takes the request.
+    if transfer.mayChangeConnection(), multi?.add(handle) == true { return advance(CURL_SOCKET_TIMEOUT, 0) }
+    if let head = transfer.head.result { multi?.served(head.version, at: transfer.localPort) }
     active[transfer.number] = nil
     handle.transfer = nil
     if idle.count < configuration.maximumConnections { idle.append(handle) } else { handle.destroy() }

@@ -13,9 +13,12 @@ struct ReportedFailure: Equatable {
   var isCondition = false
 
   /// The failure in an answer; nil when it reports none. An `error` of true, any non-empty text or any
-  /// object is one; absent, null, false and the empty text are none.
+  /// object is one; absent, null, false and the empty text are none. So are `success` of false, and a `status` that
+  /// says so (JSend has "fail" and "error").
   init?(answer: JSONPart) {
-    if Self.isError(answer["error"]) {
+    if Self.isError(answer["error"]) || answer["success"]?.bool == false
+      || Self.failedStates.contains(answer["status"]?.text?.lowercased() ?? "")
+    {
       self.init(body: answer)
     } else if let condition = Self.failedCondition(answer) {
       self.init(body: condition)
@@ -35,6 +38,8 @@ struct ReportedFailure: Equatable {
     message = body["message"]?.text ?? nested?["message"]?.text ?? nested?.text
     if message ?? "" == "" { message = body["error_note"]?.text }
   }
+
+  private static let failedStates: Set<String> = ["error", "fail", "failed", "failure"]
 
   private static func isError(_ value: JSONPart?) -> Bool {
     guard let value else { return false }

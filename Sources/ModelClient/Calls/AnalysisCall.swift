@@ -6,6 +6,7 @@ internal import System
 struct AnalysisCall {
   let client: ModelClient
   let form: Multipart
+  let picture: Fingerprint
   let kind: AnalysisKind
   let idempotencyKey: String
   let end: ContinuousClock.Instant
@@ -45,7 +46,7 @@ struct AnalysisCall {
       let response = try await transport.send(request, deadline: end - transport.clock.monotonic())
       return .success(
         CallAnswer(
-          analysis: try analysis(response), endpoint: transport.endpoint.name, status: response.status,
+          analysis: try await analysis(response), endpoint: transport.endpoint.name, status: response.status,
           timing: response.timing, sentBytes: response.sentBytes, connectionReused: response.connectionReused,
           calls: 1))
     } catch {
@@ -53,11 +54,16 @@ struct AnalysisCall {
     }
   }
 
-  private func analysis(_ response: Response) throws(CallFailure) -> Analysis {
+  private func analysis(_ response: Response) async throws(CallFailure) -> Analysis {
     let value = try transport.checked(response)
     do throws(DecodingFailure) {
-      return try AnalysisDecoder.decode(value, expecting: kind, normalIDs: transport.endpoint.normalIDs)
+      let analysis = try AnalysisDecoder.decode(
+        value, expecting: kind, normalIDs: transport.endpoint.normalIDs)
+      try client.match.check(analysis, value, of: response, to: picture, now: transport.clock.now())
+      return analysis
     } catch {
+      // It may be another request's, and so may what follows on its connection.
+      await transport.http.endConnection(of: response)
       throw Classifier.invalid(
         error,
         of: FailedAnswer(

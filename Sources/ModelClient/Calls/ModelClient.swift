@@ -9,6 +9,7 @@ public struct ModelClient: Sendable {
   /// The calls that make or renew a token.
   public let accounts: AccountCalls
   let transport: Transport
+  let match = AnswerMatch()
 
   /// The endpoint.
   public var endpoint: Endpoint { transport.endpoint }
@@ -47,7 +48,7 @@ public struct ModelClient: Sendable {
     form.addText("type", kind.rawValue)
     form.addFile("image", fileName: fileName, contentType: contentType, image)
     let call = AnalysisCall(
-      client: self, form: form, kind: kind, idempotencyKey: idempotencyKey,
+      client: self, form: form, picture: Fingerprint(image), kind: kind, idempotencyKey: idempotencyKey,
       end: transport.clock.monotonic() + (deadline ?? endpoint.deadlines.analyze))
     return await call.run()
   }

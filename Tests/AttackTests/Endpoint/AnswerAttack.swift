@@ -38,7 +38,7 @@ struct AnswerAttack: Sendable {
   ) -> Backend.Reply {
     Backend.Reply(
       body:
-        "{\"id\":\(id),\"type\":\(type),\"timestamp\":\"2026-03-22T12:34:56.789Z\",\"conditions\":\(conditions)\(further)}"
+        "{\"id\":\(id),\"type\":\(type),\"timestamp\":\"2100-03-22T12:34:56.789Z\",\"conditions\":\(conditions)\(further)}"
     )
   }
 
@@ -121,11 +121,12 @@ struct AnswerAttack: Sendable {
       analysis(conditions: "[\(condition(name: "\"\(mark)\\u202e\\u001b[2J\""))]"), .dead("invalid_answer")),
     AnswerAttack(
       "a name that is a formula of a spreadsheet",
-      analysis(conditions: "[\(condition(name: "\"=HYPERLINK(\\\"http://x\\\",\\\"\(mark)\\\")\""))]"),
+      analysis(
+        id: "\"a-2\"", conditions: "[\(condition(name: "\"=HYPERLINK(\\\"http://x\\\",\\\"\(mark)\\\")\""))]"),
       .stored),
     AnswerAttack(
       "statements of SQL as texts",
-      analysis(conditions: "[\(condition(id: "\"'); DROP TABLE analysis.result; --\""))]"),
+      analysis(id: "\"a-3\"", conditions: "[\(condition(id: "\"'); DROP TABLE analysis.result; --\""))]"),
       .stored),
   ]
 }

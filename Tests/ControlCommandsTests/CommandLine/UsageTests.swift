@@ -65,6 +65,7 @@ struct UsageTests {
       ("account login", "no endpoint is named"),
       ("account login --endpoint http://127.0.0.1:9", "no account is named"),
       ("account login --endpoint http://192.0.2.1:9 --credentials c", "the endpoint cannot be used"),
+      ("account login --endpoint https://192.0.2.1/?key=1 --credentials c", "the address has a query"),
       ("account profile --gender x", "no user is named"),
       ("account profile --user u --photo https://a.org/ --remove-photo", "cannot be given together"),
       ("account subscribe gold", "<subscription>: 'gold' is not one of free, premium"),

@@ -46,6 +46,8 @@ final class FakeBackend: Sendable {
 
   var url: String { server.url }
 
+  var connectionCount: Int { server.connectionCount }
+
   var requests: [RawConnection.Received] { record.requests.withLock { $0 } }
 
   /// The requests to a path, in the order in which they came.

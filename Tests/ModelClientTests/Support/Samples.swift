@@ -12,6 +12,11 @@ enum Samples {
       {"id":"tonsillitis","name":"Tonsillitis","confidence":0.31}]}
     """
 
+  /// The same of whatever picture was sent, at whatever time.
+  static let answer =
+    analysis
+    .replacing(#""image_data_length":1234,"#, with: "").replacing("2025", with: "2100")
+
   static let user = """
     {"id":"u-7","email":"service@example.org","name":"Service","subscription":"premium","analysisCount":3,
      "lastResetDate":"2025-03-01T00:00:00.000Z"}

@@ -146,7 +146,7 @@ extension Backend.Reply {
   public static func analysis(_ call: Backend.Call) -> Self {
     Self(
       body: """
-        {"id":"a-\(call.job ?? 0)","type":"\(call.kind)","timestamp":"2026-03-22T12:34:56.789Z","error":false,
+        {"id":"a-\(call.job ?? 0)","type":"\(call.kind)","timestamp":"2100-03-22T12:34:56.789Z","error":false,
          "debug_info":{"data_source":"model-v3"},
          "conditions":[
           {"id":"strep_throat","name":"Strep Throat","confidence":0.83,"isPotentiallySerious":true},
@@ -164,7 +164,7 @@ extension Backend.Reply {
   public static func analysisError(_ call: Backend.Call) -> Self {
     Self(
       body: """
-        {"id":"a-1","type":"\(call.kind)","timestamp":"2026-03-22T12:34:56Z",
+        {"id":"a-1","type":"\(call.kind)","timestamp":"2100-03-22T12:34:56Z",
          "conditions":[{"id":"analysis_error","name":"Analysis Error","confidence":0}]}
         """)
   }

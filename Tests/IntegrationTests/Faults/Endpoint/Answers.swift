@@ -10,7 +10,7 @@ enum Answers {
   /// An analysis of a throat of which single parts are changed; nil leaves a part out.
   static func analysis(
     id: String? = #""a-1""#, type: String? = #""throat""#,
-    time: String? = #""timestamp":"2026-03-22T12:34:56.789Z""#,
+    time: String? = #""timestamp":"2100-03-22T12:34:56.789Z""#,
     conditions: String? = "[\(condition())]", further: String? = nil
   ) -> String {
     let parts = [
