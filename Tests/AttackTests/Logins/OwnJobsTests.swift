@@ -142,4 +142,71 @@ struct OwnJobsTests {
       }
     }
   }
+
+  @Test("A key belongs to the login that submits: another with the same key gets a job of its own")
+  func keys() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("user")
+      let submit = "SELECT outcome, job_id FROM analysis.submit_image('user', 'throat', '\\xffd8ff', 'key')"
+      let ask = "SELECT count(*) FROM analysis.job_state('user', $1)"
+      let billed = """
+        SELECT count(*) FROM analysis.billed_before(0::smallint, '{user}', '{1}', '{key}', ARRAY[sha256('\\xffd8ff')])
+        """
+      try await withLogin("one", of: ["submitter"], in: queue) { (one) async throws in
+        try await withLogin("two", of: ["submitter"], in: queue) { (two) async throws in
+          for login in [one, two] {
+            let first = try await login.query(submit).single()
+            let again = try await login.query(submit).single()
+            #expect(try first.string(0) == "created" && again.string(0) == "duplicate")
+            #expect(try again.int64(1) == first.int64(1))
+            #expect(try await login.query(ask, [.int64(try first.int64(1))]).single().int(0) == 1)
+            #expect(try await login.query(billed).single().int(0) == 0)
+          }
+          // As version 1.0 kept the first one's key.
+          try await queue.execute(
+            """
+            DELETE FROM analysis.idem i USING analysis.job j
+            WHERE j.id = i.job_id AND j.submitter = (SELECT s.id FROM analysis.submitter s WHERE s.login ~ 'two');
+            UPDATE analysis.idem i SET key_hash = sha256(a.key_salt || 'key') FROM analysis.account a;
+            INSERT INTO analysis.gauge (name, value) VALUES ('old_keys', 1)
+            """)
+          #expect(try await one.query(submit).single().string(0) == "duplicate")
+          #expect(try await one.query(billed).single().int(0) == 0)
+          #expect(try await two.query(billed).single().int(0) == 1)
+          #expect(try await two.query(submit).single().string(0) == "created")
+          #expect(try await two.query(submit).single().string(0) == "duplicate")
+        }
+      }
+    }
+  }
+
+  @Test("A login's first submits wait for no other of its sessions, and each of them sees the jobs of all")
+  func firstSubmits() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      for user in ["one", "two"] { try await queue.addUser(user) }
+      func submit(_ user: String) -> String {
+        "SELECT job_id FROM analysis.submit_image('\(user)', 'throat', '\\xffd8ff', 'key')"
+      }
+      try await withLogin(of: ["submitter"], in: queue) { (login) async throws in
+        let second = ConnectionPool(login.configuration, on: queue.loop, size: 1)
+        try await login.transaction { (open) async throws in
+          _ = try await open.query(submit("one"))
+          try await queue.execute("ALTER FUNCTION analysis.submit SET lock_timeout = '10ms'")
+          _ = try await second.query(submit("two"))
+        }
+        await second.close()
+        let jobs = try await queue.numbers(
+          "SELECT j.id FROM analysis.job j JOIN analysis.account a USING (shard, user_id) ORDER BY a.user_ref"
+        )
+        #expect(try await queue.count("submitter") == 2)
+        for (user, job) in zip(["one", "two"], jobs) {
+          #expect(try await login.query(submit(user)).single().int(0) == job)
+          #expect(try await login.query("SELECT state FROM analysis.job_state('\(user)', \(job))").count == 1)
+        }
+        let cancelled = try await login.query(
+          "SELECT o_outcome FROM analysis.cancel(0::smallint, $1)", [.array(jobs.map(Int64.init))])
+        #expect(try cancelled.map { try $0.string(0) } == ["cancelled", "cancelled"])
+      }
+    }
+  }
 }

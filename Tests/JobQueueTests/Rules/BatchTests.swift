@@ -276,12 +276,12 @@ struct BatchTests {
       let batch = try await batch(queue)
       let jobs = try await submit(queue, ["u", "u"], in: batch).compactMap(\.job)
       try await queue.execute(
-        "SELECT analysis.remove_job(shard, period, id) FROM analysis.job WHERE id = \(jobs[0])")
+        "SELECT analysis.remove_jobs(shard, period, ARRAY[id]) FROM analysis.job WHERE id = \(jobs[0])")
       #expect(try await queue.numbers("SELECT job_id FROM analysis.job_label") == [Int(jobs[1])])
       try await queue.execute(
         """
         SELECT analysis.add_refusals(\(batch), '{u}', '{k}'), analysis.open_batch('empty');
-        UPDATE analysis.batch SET created_at = created_at - interval '2 days';
+        UPDATE analysis.batch SET created_at = created_at - interval '31 days';
         SELECT analysis.open_batch('new'), analysis.prepare_months();
         """)
       #expect(try await queue.texts("SELECT name FROM analysis.batch ORDER BY id") == ["ward 3", "new"])
@@ -290,6 +290,69 @@ struct BatchTests {
       #expect(try await queue.count("job_label") == 0)
       #expect(try await queue.texts("SELECT name FROM analysis.batch") == ["new"])
       #expect(try await queue.count("batch_refusal") == 0)
+    }
+  }
+
+  @Test("take their first job after days, and stay while an open submit uses them")
+  func held() async throws {
+    try await withCheckedQueue { (queue) async throws in
+      try await queue.addUser("u")
+      let batch = try await batch(queue)
+      try await queue.execute(
+        "UPDATE analysis.batch SET created_at = now() - interval '25 hours'; SELECT analysis.prepare_months()"
+      )
+      #expect(try await submit(queue, ["u"], in: batch).map(\.outcome) == ["created"])
+      let old = try await self.batch(queue)
+      try await queue.execute("UPDATE analysis.batch SET created_at = now() - interval '40 days'")
+      try await queue.pool.transaction { (open) async throws in
+        _ = try await open.query("SELECT analysis.require_own_batch($1)", [.int64(old)])
+        try await queue.execute("SELECT analysis.prepare_months()")
+        _ = try await open.query(
+          """
+          SELECT analysis.submit_images('{u}', '{throat}', ARRAY['\\xffd8ff']::bytea[], p_batch => $1)
+          """, [.int64(old)])
+      }
+      try await queue.execute("SELECT analysis.prepare_months()")
+      #expect(try await queue.count("batch") == 2)
+    }
+  }
+
+  @Test(
+    "have the number of their jobs' user, whoever is added or erased while the submit waits",
+    arguments: [false, true])
+  func labelled(isAddedAgain: Bool) async throws {
+    try await withCheckedQueue { (queue) async throws in
+      let sql = """
+        SELECT o_outcome FROM analysis.submit_in_batch(NULL, '{visit}', 0::smallint, '{u}', '{1}', '{1}',
+          ARRAY[sha256('i')], ARRAY['i'::bytea], NULL, NULL, NULL, NULL, NULL, NULL, NULL, 3::smallint, NULL, NULL)
+        """
+      if isAddedAgain { try await queue.addUser("u") }
+      try await queue.execute("ALTER FUNCTION analysis.submit SET lock_timeout = '300s'")
+      try await withThrowingTaskGroup(of: Void.self) { (group) async throws in
+        // The submit has begun, and has not looked the user up.
+        try await queue.pool.transaction { (open) async throws in
+          if isAddedAgain { try await queue.erase("u", on: open) }
+          _ = try await open.query(
+            """
+            INSERT INTO analysis.account (shard, user_ref, zone, key_salt) VALUES (0, 'u', 'UTC', decode(repeat('07', 32), 'hex'))
+            """)
+          _ = try await open.query(
+            "INSERT INTO analysis.account_plan SELECT 0, user_id, '-infinity', 2 FROM analysis.account WHERE user_ref = 'u'"
+          )
+          _ = try await open.query("LOCK TABLE analysis.gauge IN ACCESS EXCLUSIVE MODE")
+          group.addTask {
+            let outcome = try await queue.text(sql)
+            #expect(outcome == "created")
+          }
+          try await queue.untilSomebodyWaits()
+        }
+        try await group.waitForAll()
+      }
+      #expect(
+        try await queue.text(
+          "SELECT l.reference FROM analysis.job j JOIN analysis.job_label l ON l.job_id = j.id AND l.user_id = j.user_id"
+        )
+          == "visit")
     }
   }
 

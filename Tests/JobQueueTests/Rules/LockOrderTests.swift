@@ -100,4 +100,64 @@ struct LockOrderTests {
       }
     }
   }
+
+  @Test(
+    "the months of their jobs alone, so that the index of an old month is made beside them",
+    arguments: [
+      "cancel(0::smallint, ARRAY[%])", "retry_dead(0::smallint, ARRAY[%])", "uncancel(0::smallint, ARRAY[%])",
+      "promote(0::smallint, 100)", "rescue(0::smallint, 100, 0)",
+      "release(0::smallint, sha256('1'), '{100}', ARRAY[%], 0)",
+      "fail(0::smallint, sha256('1'), '{100}', ARRAY[%], '{0}', '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)",
+      "remove_jobs(0::smallint, analysis.period_of(now(), 'UTC'), ARRAY[%])",
+      "erase_user(0::smallint, 'ann', NULL, true)",
+    ] as [String])
+  func months(call: String) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      let job = try await queue.create([Ask("ann", key: "key")])[0]
+      let name = call.prefix { $0 != "(" }
+      switch name {
+      case "uncancel": _ = try await queue.cancel([job])
+      case "cancel", "remove_jobs", "erase_user": break
+      default:
+        _ = try await queue.claim(1)
+        if name == "retry_dead" { _ = try await queue.fail([job], leases: [100], delay: nil) }
+        if name == "promote" { _ = try await queue.fail([job], leases: [100], delay: 60_000) }
+        try await queue.execute("UPDATE analysis.scheduled SET run_at = '2000-01-01'")
+        if name == "rescue" { try await queue.expireLeases() }
+      }
+      let sql = call.replacing("%", with: "\(job)::bigint")
+      try await queue.pool.transaction { (open) async throws in
+        _ = try await open.query("SELECT * FROM analysis.\(sql)")
+        let months = try await open.query(
+          """
+          SELECT l.relation::regclass::text FROM pg_locks l
+          JOIN pg_inherits i ON i.inhrelid = l.relation AND i.inhparent = 'analysis.job'::regclass
+          WHERE l.pid = pg_backend_pid() AND l.mode = 'RowExclusiveLock'
+          """
+        ).map { try $0.string(0) }
+        let present = try await queue.number("SELECT analysis.period_of(now(), 'UTC')")
+        #expect(months == ["analysis.job_p\(present)"])
+        #expect(
+          try await queue.text(
+            "SELECT analysis.index_images((\(present) - 1)::smallint, '2099-01-01Z')::text")
+            == "true")
+      }
+    }
+  }
+
+  @Test("no month whose jobs somebody changes: its index is made another time, and nobody waits for that")
+  func index() async throws {
+    try await withQueue { (queue) async throws in
+      let past = try await queue.number("SELECT analysis.period_of(now(), 'UTC')") - 1
+      try await queue.pool.transaction { (open) async throws in
+        _ = try await open.query("LOCK TABLE analysis.job_p\(past) IN ROW EXCLUSIVE MODE")
+        let error = await #expect(throws: PostgreSQLError.self) {
+          try await queue.execute("SELECT analysis.index_images(\(past)::smallint, '2099-01-01Z')")
+        }
+        #expect(error?.sqlState == "55P03")
+        #expect(error?.message.contains("could not obtain lock") == true, "it has not waited")
+      }
+    }
+  }
 }

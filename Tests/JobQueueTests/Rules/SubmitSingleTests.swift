@@ -96,7 +96,7 @@ struct SubmitSingleTests {
           """
           SELECT s.o_job FROM analysis.submit_single(0::smallint, 'clinic', 1::smallint, 1::smallint,
             sha256('a'), CASE WHEN $1 THEN 'a'::bytea END, NULL, NULL, NULL, $2, NULL, NULL, 10::smallint, NULL,
-            NULL, NULL, clock_timestamp(), NULL) s
+            NULL, NULL, clock_timestamp(), NULL, false) s
           """, [.bool(image), .text(key)]
         ).single().intIfPresent(0)
       }

@@ -75,8 +75,8 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- Refuses a call in a transaction that keeps the snapshot of its beginning: what another has committed
--- while this one waited for a lock would not be seen. A serializable one the server itself ends where that
--- matters (40001).
+-- while this one waited for a lock would not be seen. A serializable one the server ends where that matters
+-- (40001): what orders two calls is written by both.
 CREATE OR REPLACE FUNCTION analysis.refuse_repeatable_read() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

@@ -7,25 +7,29 @@
 CREATE OR REPLACE FUNCTION analysis.lock_usage(p_shard smallint, p_users bigint[], p_periods smallint[])
 RETURNS void
 LANGUAGE plpgsql AS $$
-DECLARE
-  v_missing bigint;
 BEGIN
-  LOOP
-    -- The lock sits in a lateral subquery: it is taken by key, row after row, as the sorted groups come.
-    SELECT count(*) FILTER (WHERE u.locked IS NULL) INTO v_missing
-    FROM (SELECT DISTINCT d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)
-      ORDER BY 1, 2) g
-    LEFT JOIN LATERAL (
-      SELECT true AS locked FROM analysis.usage s
-      WHERE s.shard = p_shard AND s.user_id = g.user_id AND s.period = g.period
-      FOR NO KEY UPDATE) u ON true;
-    EXIT WHEN v_missing = 0;
+  -- A row that is there is locked, whatever the condition says of its change.
+  INSERT INTO analysis.usage AS u (shard, user_id, period)
+  SELECT DISTINCT p_shard, d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)
+  ORDER BY 2, 3
+  ON CONFLICT (shard, user_id, period) DO UPDATE SET used = u.used WHERE false;
+END $$;
 
-    INSERT INTO analysis.usage (shard, user_id, period)
-    SELECT DISTINCT p_shard, d.user_id, d.period FROM unnest(p_users, p_periods) d(user_id, period)
-    ORDER BY 2, 3
-    ON CONFLICT (shard, user_id, period) DO NOTHING;
-  END LOOP;
+-- Holds the accounts of users, by their numbers and references, against older snapshots: in a SERIALIZABLE
+-- transaction a lock of an account that was changed since the transaction began fails (40001). In others the
+-- callers look at the account again once they have the locks.
+CREATE OR REPLACE FUNCTION analysis.hold_accounts(p_shard smallint, p_users bigint[], p_references text[])
+RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF current_setting('transaction_isolation') = 'serializable' THEN
+    PERFORM FROM (
+      SELECT a.user_id FROM analysis.account a
+      WHERE a.shard = p_shard AND (a.user_id = ANY (p_users) OR a.user_ref = ANY (p_references))
+      ORDER BY a.user_id) u
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.account k WHERE k.shard = p_shard AND k.user_id = u.user_id FOR SHARE) k;
+  END IF;
 END $$;
 
 -- Waits for every submit of a user, and has the next ones wait for this transaction: locks the counters, as a

@@ -136,7 +136,9 @@ CREATE OR REPLACE FUNCTION analysis.end_attempts(p_shard smallint, p_ended analy
 LANGUAGE plpgsql AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_again record;
+  v_period smallint[];
+  v_job bigint[];
+  v_vt bigint[];
 BEGIN
   -- 1. The history. What consumes nothing can come again for weeks, as each probe of a paused endpoint
   --    does: a job with twenty such lines has its later ones counted into the latest of the same cause.
@@ -168,6 +170,10 @@ BEGIN
       RETURNING period, user_id, job_id, class)
     INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
     SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
+    -- Written, not only locked: a cancellation with an older snapshot would else not see that they are dead.
+    PERFORM analysis.note_places(
+      p_shard, array_agg(e.period), array_agg(e.job_id), array_agg(e.vt), 2::smallint)
+    FROM unnest(p_ended) e WHERE e.outcome = 'dead';
     IF EXISTS (SELECT FROM analysis.webhook) THEN
       PERFORM analysis.note_endings(
         p_shard, 3::smallint, v_now, array_agg(e.job_id), array_agg(e.period), array_agg(e.user_id))
@@ -181,25 +187,23 @@ BEGIN
   END IF;
 
   -- 3. Those that run again, at once or later. They have had their turn: they queue where the lane is now.
-  --    Each job knows where it waits, so that a cancellation finds it.
-  FOR v_again IN
-    SELECT e.lane, e.tries, e.period, e.job_id, e.user_id, e.delay_ms,
-      greatest(e.vt, coalesce(c.now_vt, 0)) AS vt
+  INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
+  SELECT p_shard, e.lane, e.tries, e.period, v_now + e.delay_ms * interval '1 millisecond', e.job_id,
+    e.user_id
+  FROM unnest(p_ended) e
+  WHERE e.outcome = 'retried' AND e.delay_ms > 0;
+  WITH placed AS (
+    INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+    SELECT p_shard, e.lane, e.tries, e.period, greatest(e.vt, coalesce(c.now_vt, 0)), e.job_id
     FROM unnest(p_ended) e
     LEFT JOIN LATERAL (
       SELECT k.now_vt FROM analysis.lane_clock k
       WHERE k.shard = p_shard AND k.lane = e.lane OFFSET 0) c ON true
-    WHERE e.outcome = 'retried'
-  LOOP
-    IF v_again.delay_ms > 0 THEN
-      INSERT INTO analysis.scheduled (shard, lane, tries, period, run_at, job_id, user_id)
-      VALUES (p_shard, v_again.lane, v_again.tries, v_again.period,
-              v_now + v_again.delay_ms * interval '1 millisecond', v_again.job_id, v_again.user_id);
-    ELSE
-      UPDATE analysis.job k SET vt = v_again.vt, source = 2
-      WHERE k.shard = p_shard AND k.period = v_again.period AND k.id = v_again.job_id;
-      INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-      VALUES (p_shard, v_again.lane, v_again.tries, v_again.period, v_again.vt, v_again.job_id);
-    END IF;
-  END LOOP;
+    WHERE e.outcome = 'retried' AND (e.delay_ms > 0) IS NOT TRUE
+    RETURNING period, job_id, vt)
+  SELECT array_agg(p.period), array_agg(p.job_id), array_agg(p.vt) INTO v_period, v_job, v_vt
+  FROM placed p;
+  IF v_job IS NOT NULL THEN
+    PERFORM analysis.note_places(p_shard, v_period, v_job, v_vt, 2::smallint);
+  END IF;
 END $$;

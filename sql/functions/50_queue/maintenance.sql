@@ -143,18 +143,29 @@ END $$;
 COMMENT ON FUNCTION analysis.ensure_partitions IS
   'Makes the missing partitions of a range of months.';
 
--- Removes batches of more than a day ago that have no job: nothing of them was taken, or it is gone.
+-- Removes batches that were opened 30 days ago or more and have no job: nothing of them was taken, or it is
+-- gone. One that an open submit uses is left.
 CREATE OR REPLACE FUNCTION analysis.remove_empty_batches() RETURNS void
-LANGUAGE sql AS $$
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_batch bigint[] := ARRAY(
+    SELECT b.id FROM analysis.batch b
+    WHERE b.created_at < clock_timestamp() - interval '30 days' AND NOT EXISTS (
+      SELECT FROM analysis.all_shards() h
+      CROSS JOIN LATERAL (
+        SELECT FROM analysis.job_label l WHERE l.shard = h.o_shard AND l.batch_id = b.id LIMIT 1) l)
+    ORDER BY b.id FOR UPDATE OF b SKIP LOCKED);
+BEGIN
+  -- In a statement of its own, which sees the jobs of submits that have just ended.
   WITH gone AS (
     DELETE FROM analysis.batch b
-    WHERE b.created_at < clock_timestamp() - interval '1 day' AND NOT EXISTS (
+    WHERE b.id = ANY (v_batch) AND NOT EXISTS (
       SELECT FROM analysis.all_shards() h
       CROSS JOIN LATERAL (
         SELECT FROM analysis.job_label l WHERE l.shard = h.o_shard AND l.batch_id = b.id LIMIT 1) l)
     RETURNING b.id)
-  DELETE FROM analysis.batch_refusal f USING gone g WHERE f.batch_id = g.id
-$$;
+  DELETE FROM analysis.batch_refusal f USING gone g WHERE f.batch_id = g.id;
+END $$;
 
 -- Makes what is missing of the partitions from the past month to three months ahead; answers how many
 -- months were made. Batches without a job go too: a worker calls this once an hour. What somebody else makes

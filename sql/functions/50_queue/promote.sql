@@ -202,43 +202,44 @@ CREATE OR REPLACE FUNCTION analysis.promote_taken(
   p_counted boolean[], p_now timestamptz) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_due record;
+  v_period smallint[];
+  v_job bigint[];
+  v_vt bigint[];
 BEGIN
   IF coalesce(cardinality(p_jobs), 0) = 0 THEN
     RETURN;
   END IF;
-  FOR v_due IN
-    WITH due AS MATERIALIZED (
-      SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS position
-      FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id,
-                   unnest(p_periods) AS period, unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
-      CROSS JOIN LATERAL (
-        SELECT 1 FROM analysis.job k
-        WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
-    grouped AS MATERIALIZED (
-      SELECT g.*, coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, p_now) l), 1000) AS cost
-      FROM (SELECT d.user_id, count(*) AS n, (array_agg(d.job_id ORDER BY d.i DESC))[1] AS tail FROM due d
-        GROUP BY 1) g),
-    wanted AS (
-      SELECT array_agg(g.user_id) AS users, array_agg(p_lane) AS lanes, array_agg(g.cost) AS costs,
-             array_agg(g.n) AS counts, array_agg(g.tail) AS tails
-      FROM grouped g HAVING count(*) > 0),
-    places AS MATERIALIZED (
-      SELECT p.* FROM wanted w
-      CROSS JOIN LATERAL analysis.take_places(
-        p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) p),
-    queued AS (
-      INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-      SELECT p_shard, p_lane, d.tries, d.period, p.o_first + d.position * g.cost, d.job_id
-      FROM due d
-      JOIN grouped g ON g.user_id = d.user_id
-      JOIN places p ON p.o_user = d.user_id
-      RETURNING period, job_id, vt)
-    SELECT q.* FROM queued q
-  LOOP
-    UPDATE analysis.job k SET vt = v_due.vt, source = 1
-    WHERE k.shard = p_shard AND k.period = v_due.period AND k.id = v_due.job_id;
-  END LOOP;
+  WITH due AS MATERIALIZED (
+    SELECT t.*, row_number() OVER (PARTITION BY t.user_id ORDER BY t.i) - 1 AS position
+    FROM (SELECT generate_series(1, cardinality(p_jobs)) AS i, unnest(p_jobs) AS job_id,
+                 unnest(p_periods) AS period, unnest(p_tries) AS tries, unnest(p_users) AS user_id) t
+    CROSS JOIN LATERAL (
+      SELECT 1 FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = t.period AND k.id = t.job_id AND NOT k.closed OFFSET 0) j),
+  grouped AS MATERIALIZED (
+    SELECT g.*, coalesce((SELECT l.cost FROM analysis.limit_of(p_shard, g.user_id, p_now) l), 1000) AS cost
+    FROM (SELECT d.user_id, count(*) AS n, (array_agg(d.job_id ORDER BY d.i DESC))[1] AS tail FROM due d
+      GROUP BY 1) g),
+  wanted AS (
+    SELECT array_agg(g.user_id) AS users, array_agg(p_lane) AS lanes, array_agg(g.cost) AS costs,
+           array_agg(g.n) AS counts, array_agg(g.tail) AS tails
+    FROM grouped g HAVING count(*) > 0),
+  places AS MATERIALIZED (
+    SELECT p.* FROM wanted w
+    CROSS JOIN LATERAL analysis.take_places(
+      p_shard, 1::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) p),
+  queued AS (
+    INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
+    SELECT p_shard, p_lane, d.tries, d.period, p.o_first + d.position * g.cost, d.job_id
+    FROM due d
+    JOIN grouped g ON g.user_id = d.user_id
+    JOIN places p ON p.o_user = d.user_id
+    RETURNING period, job_id, vt)
+  SELECT array_agg(q.period), array_agg(q.job_id), array_agg(q.vt) INTO v_period, v_job, v_vt
+  FROM queued q;
+  IF v_job IS NOT NULL THEN
+    PERFORM analysis.note_places(p_shard, v_period, v_job, v_vt, 1::smallint);
+  END IF;
 
   -- Those that were submitted for later wait no more there.
   INSERT INTO analysis.freed_place (shard, lane, source, later, user_id, vt)

@@ -34,7 +34,10 @@ DECLARE
   v_bytes bigint;                      -- as far as a worker told lately
   v_all bigint;
   v_only_encrypted boolean;            -- no image in plaintext is taken
-  v_single record;                     -- what came of one job that went the short way
+  v_has_old_keys boolean;              -- there are keys of version 1.0
+  v_login bytea := sha256(convert_to(session_user, 'UTF8'));
+  v_is_single boolean := v_count = 1;  -- it may go the short way
+  v_single record;                     -- what came of it then
   -- What follows has an element for each job of the call, in order.
   v_user bigint[];
   v_lane smallint[];
@@ -44,6 +47,7 @@ DECLARE
   v_job bigint[];
   v_run_at timestamptz[];              -- NULL: at once
   v_key_hash bytea[];
+  v_old_hash bytea[];                  -- as version 1.0 kept the key
   v_content_hash bytea[];
   v_reason text[];                     -- why it is refused
   v_twin bigint[];                     -- the job of which it is a duplicate
@@ -78,8 +82,10 @@ BEGIN
       false,
       'the arrays of a submit differ in length or do not begin at 1, or max_attempts is not from 1 to 100');
   END IF;
-  IF current_setting('transaction_isolation') = 'repeatable read' THEN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    v_is_single := false;
     PERFORM analysis.refuse_repeatable_read();
+    PERFORM analysis.hold_accounts(p_shard, NULL, p_user);
   END IF;
 
   -- 1. What binds everybody. Workers refresh the gauges; where none has for a minute the submit takes what
@@ -92,10 +98,12 @@ BEGIN
            WHERE g.name = 'database_bytes' AND g.at >= v_now - interval '1 minute'),
          (SELECT g.value FROM analysis.gauge g
            WHERE g.name = 'waiting' AND g.at >= v_now - interval '1 minute'),
-         (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user),
+         (SELECT min(s.id) FROM analysis.submitter s WHERE s.login = session_user),
          coalesce(
-           (SELECT s.value <> 'no' FROM analysis.setting s WHERE s.name = 'require_encryption'), true)
-  INTO v_max_bytes, v_max_all, v_max_waiting, v_bytes, v_all, v_submitter, v_only_encrypted;
+           (SELECT s.value <> 'no' FROM analysis.setting s WHERE s.name = 'require_encryption'), true),
+         EXISTS (SELECT FROM analysis.gauge g WHERE g.name = 'old_keys')
+  INTO v_max_bytes, v_max_all, v_max_waiting, v_bytes, v_all, v_submitter, v_only_encrypted,
+    v_has_old_keys;
   IF v_submitter IS NULL THEN
     v_submitter := analysis.new_submitter();
   END IF;
@@ -109,13 +117,13 @@ BEGIN
     THEN 'queue_full' END;
 
   --    One job alone goes the short way, if it is as usual.
-  IF v_count = 1 AND v_full IS NULL AND p_at[1] IS NULL
+  IF v_is_single AND v_full IS NULL AND p_at[1] IS NULL
      AND (p_encrypted_by[1] IS NOT NULL OR NOT v_only_encrypted) THEN
     v_single := analysis.submit_single(
       p_shard, p_user[1], p_kind[1], p_priority[1], p_sha256[1], p_image[1], p_width[1], p_height[1],
       p_unsanitized[1], p_key[1],
       p_expires[1], p_source[1], p_max_attempts, p_encrypted_by[1], p_wrapped_key[1], v_max_waiting, v_now,
-      v_submitter);
+      v_submitter, v_has_old_keys);
     IF v_single.o_job IS NOT NULL THEN
       o_index := 1;
       o_outcome := 'created';
@@ -161,16 +169,17 @@ BEGIN
       FROM analysis.limit_of(p_shard, a.user_id, d.run_from) q OFFSET 0) l ON true
     LEFT JOIN analysis.partition_made m ON m.period = f.period)
   SELECT array_agg(x.user_id), array_agg(x.lane), array_agg(x.period), array_agg(x.quota), array_agg(x.cost),
-         array_agg(x.job_id), array_agg(x.run_at), array_agg(x.key_hash), array_agg(x.content_hash),
-         array_agg(x.reason),
+         array_agg(x.job_id), array_agg(x.run_at), array_agg(x.key_hash), array_agg(x.old_hash),
+         array_agg(x.content_hash), array_agg(x.reason),
          array_fill(NULL::bigint, ARRAY[v_count])
-  INTO v_user, v_lane, v_period, v_quota, v_cost, v_job, v_run_at, v_key_hash, v_content_hash, v_reason,
-    v_twin
+  INTO v_user, v_lane, v_period, v_quota, v_cost, v_job, v_run_at, v_key_hash, v_old_hash, v_content_hash,
+    v_reason, v_twin
   FROM (
     SELECT k.user_id, CASE WHEN t.sound
       THEN analysis.lane_of(t.kind, t.priority) END AS lane, k.period, k.quota, k.cost,
            nextval('analysis.job_id') AS job_id, CASE WHEN t.at > v_now THEN t.at END AS run_at,
-           sha256(k.key_salt || convert_to(t.key, 'UTF8')) AS key_hash,
+           analysis.key_hash(k.key_salt, t.key, v_login) AS key_hash,
+           CASE WHEN v_has_old_keys THEN analysis.old_key_hash(k.key_salt, t.key) END AS old_hash,
            sha256(t.sha256 || convert_to(t.kind::text, 'UTF8')) AS content_hash,
            CASE WHEN NOT t.sound THEN 'bad_argument'
                 WHEN k.user_id IS NULL THEN k.stranger
@@ -225,14 +234,19 @@ BEGIN
 
   -- 4. Idempotency, before everything that may refuse: a repeat is answered even when nothing new is
   --    taken. Most calls bring new keys only; those are written at once, and the table's own key tells. Who
-  --    repeats a call repeats its first key.
+  --    repeats a call repeats its first key. Keys of version 1.0 are kept otherwise, and are looked up.
   SELECT min(t.i), bool_or(t.reason IS NOT NULL) INTO v_first, v_keys_there
   FROM (SELECT generate_series(1, v_count) AS i, unnest(v_key_hash) AS key_hash, unnest(v_reason) AS reason) t
   WHERE t.key_hash IS NOT NULL;
   IF v_first IS NOT NULL AND NOT v_keys_there THEN
     v_keys_there := EXISTS (
       SELECT 1 FROM analysis.idem k
-      WHERE k.shard = p_shard AND k.user_id = v_user[v_first] AND k.key_hash = v_key_hash[v_first]);
+      WHERE k.shard = p_shard AND k.user_id = v_user[v_first] AND k.key_hash = v_key_hash[v_first])
+      OR v_has_old_keys AND EXISTS (
+        SELECT FROM (SELECT unnest(v_user) AS user_id, unnest(v_old_hash) AS old_hash) t
+        CROSS JOIN LATERAL (
+          SELECT FROM analysis.idem k
+          WHERE k.shard = p_shard AND k.user_id = t.user_id AND k.key_hash = t.old_hash OFFSET 0) k);
   END IF;
   IF v_first IS NOT NULL AND NOT v_keys_there THEN
     BEGIN
@@ -261,16 +275,14 @@ BEGIN
              CASE WHEN t.content_hash = f.content_hash THEN t.period END AS twin_period,
              CASE WHEN f.job_there IS NULL THEN t.leader END AS leader
       FROM (
-        SELECT s.*, e.job_id AS job_there, e.content_hash AS content_there, e.period AS period_there,
+        SELECT s.*, e.o_job AS job_there, e.o_content AS content_there, e.o_period AS period_there,
                CASE WHEN s.key_hash IS NOT NULL THEN
                  min(s.i) FILTER (WHERE s.reason IS NULL) OVER (
                    PARTITION BY s.user_id, s.key_hash) END AS first
         FROM (SELECT generate_series(1, v_count) AS i, unnest(v_user) AS user_id,
-                     unnest(v_key_hash) AS key_hash,
+                     unnest(v_key_hash) AS key_hash, unnest(v_old_hash) AS old_hash,
                      unnest(v_content_hash) AS content_hash, unnest(v_reason) AS reason) s
-        LEFT JOIN LATERAL (
-          SELECT k.job_id, k.content_hash, k.period FROM analysis.idem k
-          WHERE k.shard = p_shard AND k.user_id = s.user_id AND k.key_hash = s.key_hash OFFSET 0) e ON true) f
+        LEFT JOIN LATERAL analysis.job_of_key(p_shard, s.user_id, s.key_hash, s.old_hash) e ON true) f
       -- Its twin: the job that is there, or the first of this call with the key.
       CROSS JOIN LATERAL (
         SELECT f.job_there AS job_id, f.content_there AS content_hash, f.period_there AS period,

@@ -7,7 +7,6 @@ CREATE OR REPLACE FUNCTION analysis.open_batch(p_name text DEFAULT NULL, p_key t
 RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '10s' AS $$
 DECLARE
-  v_submitter smallint := (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
   v_hash bytea := sha256(convert_to(p_key, 'UTF8'));
   v_batch bigint;
 BEGIN
@@ -17,12 +16,13 @@ BEGIN
   PERFORM analysis.require_argument(
     (length(p_key) BETWEEN 1 AND 200) IS NOT FALSE, 'a batch''s key has 1 to 200 characters');
   PERFORM analysis.refuse_repeatable_read();
-  v_submitter := coalesce(v_submitter, analysis.new_submitter());
   LOOP
-    SELECT b.id INTO v_batch FROM analysis.batch b WHERE b.submitter = v_submitter AND b.key_hash = v_hash;
+    SELECT b.id INTO v_batch FROM analysis.batch b
+    WHERE b.key_hash = v_hash
+      AND b.submitter IN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
     IF NOT FOUND THEN
       INSERT INTO analysis.batch (created_at, submitter, key_hash, name)
-      VALUES (clock_timestamp(), v_submitter, v_hash, p_name)
+      VALUES (clock_timestamp(), analysis.new_submitter(), v_hash, p_name)
       ON CONFLICT (submitter, key_hash) WHERE key_hash IS NOT NULL DO NOTHING
       RETURNING id INTO v_batch;
     END IF;
@@ -39,13 +39,15 @@ LANGUAGE sql STABLE AS $$
   SELECT (length(p_reference) BETWEEN 1 AND 200 AND p_reference !~ analysis.hidden_characters()) IS NOT FALSE
 $$;
 
--- Refuses a batch that the login has not made itself.
+-- Refuses a batch that the login has not made itself, and holds it while it is used.
 CREATE OR REPLACE FUNCTION analysis.require_own_batch(p_batch bigint) RETURNS void
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT EXISTS (
-    SELECT FROM analysis.batch b JOIN analysis.submitter s ON s.id = b.submitter
-    WHERE b.id = p_batch AND s.login = session_user) THEN
+  PERFORM FROM analysis.batch b
+  WHERE b.id = p_batch
+    AND b.submitter IN (SELECT s.id FROM analysis.submitter s WHERE s.login = session_user)
+  FOR KEY SHARE OF b;
+  IF NOT FOUND THEN
     RAISE EXCEPTION 'this login has made no batch %', p_batch USING ERRCODE = '22023',
       HINT = 'Make one with analysis.open_batch, and give the number that it answers.';
   END IF;
@@ -85,6 +87,15 @@ RETURNS TABLE (
   o_index int, o_outcome text, o_reason text, o_job bigint, o_period smallint, o_limit int, o_used int)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET lock_timeout = '10s' AS $$
+DECLARE
+  -- What became of each job.
+  v_index int[];
+  v_outcome text[];
+  v_reason text[];
+  v_job bigint[];
+  v_period smallint[];
+  v_limit int[];
+  v_used int[];
 BEGIN
   PERFORM analysis.require_argument(
     p_reference IS NULL OR array_dims(p_reference) = array_dims(p_user) AND NOT EXISTS (
@@ -93,21 +104,25 @@ BEGIN
   IF p_batch IS NOT NULL THEN
     PERFORM analysis.require_own_batch(p_batch);
   END IF;
+  SELECT array_agg(s.o_index), array_agg(s.o_outcome), array_agg(s.o_reason), array_agg(s.o_job),
+    array_agg(s.o_period), array_agg(s.o_limit), array_agg(s.o_used)
+  INTO v_index, v_outcome, v_reason, v_job, v_period, v_limit, v_used
+  FROM analysis.submit(
+    p_shard, p_user, p_kind, p_priority, p_sha256, p_image, p_width, p_height, p_unsanitized, p_key, p_at,
+    p_expires, p_source, p_max_attempts, p_encrypted_by, p_wrapped_key) s;
+  -- In a statement of its own, which sees the jobs: each says whose it is.
   RETURN QUERY
   WITH answered AS MATERIALIZED (
-    SELECT s.* FROM analysis.submit(
-      p_shard, p_user, p_kind, p_priority, p_sha256, p_image, p_width, p_height, p_unsanitized, p_key, p_at,
-      p_expires, p_source, p_max_attempts, p_encrypted_by, p_wrapped_key) s),
+    SELECT s.* FROM unnest(v_index, v_outcome, v_reason, v_job, v_period, v_limit, v_used) s(
+      o_index, o_outcome, o_reason, o_job, o_period, o_limit, o_used)),
   labelled AS (
     INSERT INTO analysis.job_label (shard, period, job_id, user_id, batch_id, reference)
-    SELECT p_shard, s.o_period, s.o_job, a.user_id, p_batch, t.reference
+    SELECT p_shard, s.o_period, s.o_job, j.user_id, p_batch, p_reference[s.o_index]
     FROM answered s
-    JOIN (SELECT generate_series(1, cardinality(p_user)) AS i, unnest(p_user) AS user_ref,
-            unnest(p_reference) AS reference) t ON t.i = s.o_index
     CROSS JOIN LATERAL (
-      SELECT k.user_id FROM analysis.account k
-      WHERE k.shard = p_shard AND k.user_ref = t.user_ref OFFSET 0) a
-    WHERE s.o_outcome = 'created' AND (p_batch IS NOT NULL OR t.reference IS NOT NULL)
+      SELECT k.user_id FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = s.o_period AND k.id = s.o_job OFFSET 0) j
+    WHERE s.o_outcome = 'created' AND (p_batch IS NOT NULL OR p_reference[s.o_index] IS NOT NULL)
     ORDER BY s.o_job),
   noted AS (
     INSERT INTO analysis.batch_refusal (batch_id, mark)
@@ -172,7 +187,7 @@ AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_count int := coalesce(cardinality(p_user), 0);
-  v_submitter smallint := analysis.own_submitter('{}');
+  v_submitters smallint[] := analysis.own_submitters('{}');
   v_mark bytea[];                      -- of the pictures, each once
 BEGIN
   IF v_count = 0 THEN
@@ -203,7 +218,8 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT k.id, k.period, k.kind, k.image_mark FROM analysis.job k
       WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period
-        AND k.image_mark = ANY (v_mark) AND (v_submitter IS NULL OR k.submitter = v_submitter) OFFSET 0) j
+        AND k.image_mark = ANY (v_mark)
+        AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters)) OFFSET 0) j
     WHERE cardinality(v_mark) > 0 AND analysis.is_paid(p_shard, j.period, j.id)),
   kinds AS MATERIALIZED (
     SELECT n.user_ref, d.kind
@@ -212,7 +228,7 @@ BEGIN
     WHERE EXISTS (
       SELECT FROM analysis.job k
       WHERE k.shard = p_shard AND k.user_id = n.user_id AND k.period = n.period AND k.kind = d.kind
-        AND (v_submitter IS NULL OR k.submitter = v_submitter)
+        AND (v_submitters IS NULL OR k.submitter = ANY (v_submitters))
         AND analysis.is_paid(p_shard, k.period, k.id)))
   SELECT t.i
   FROM asked t
@@ -221,9 +237,8 @@ BEGIN
       THEN (t.user_ref, t.kind) IN (SELECT d.user_ref, d.kind FROM kinds d)
       ELSE (t.user_ref, t.kind, t.mark) IN (SELECT s.user_ref, s.kind, s.mark FROM shown s) END
     AND NOT EXISTS (
-      SELECT FROM analysis.idem e
-      WHERE e.shard = p_shard AND e.user_id = n.user_id
-        AND e.key_hash = sha256(n.key_salt || convert_to(t.key, 'UTF8')))
+      SELECT FROM analysis.job_of_key(
+        p_shard, n.user_id, analysis.key_hash(n.key_salt, t.key), analysis.old_key_hash(n.key_salt, t.key)))
   ORDER BY t.i;
 END $$;
 COMMENT ON FUNCTION analysis.billed_before IS

@@ -32,19 +32,20 @@ RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
               ELSE p_encrypted_by > 0 AND p_wrapped_key_bytes = 72 AND p_image_bytes > 40 END IS TRUE
 $$;
 
--- Gives the login that submits its number, by which its jobs know it: one that is free, since a number
--- that is drawn from a sequence is used up by a submit that is undone.
+-- The number of the login that submits, by which its jobs know it, made where there is none: one that is
+-- free, since a number that is drawn from a sequence is used up by a submit that is undone. Sessions of a
+-- login whose first submits are open at the same time take one each, so that none waits for another.
 CREATE OR REPLACE FUNCTION analysis.new_submitter() RETURNS smallint
 LANGUAGE plpgsql AS $$
 DECLARE
   v_id smallint;
 BEGIN
   FOR v_try IN 1 .. 100 LOOP
-    SELECT s.id INTO v_id FROM analysis.submitter s WHERE s.login = session_user;
-    IF FOUND THEN
+    v_id := (SELECT min(s.id) FROM analysis.submitter s WHERE s.login = session_user);
+    IF v_id IS NOT NULL THEN
       RETURN v_id;
     END IF;
-    -- Any of them, so that two logins that submit for the first time hardly wait for each other.
+    -- Any of them, so that two who submit for the first time hardly ever meet.
     INSERT INTO analysis.submitter (id, login)
     SELECT g.id, session_user FROM generate_series(1, 32767) g(id)
     WHERE NOT EXISTS (SELECT FROM analysis.submitter s WHERE s.id = g.id)
@@ -56,12 +57,45 @@ BEGIN
       HINT = 'The owner removes from analysis.submitter logins that are gone and have no jobs.';
 END $$;
 
+-- How a user's key is kept: with the login that submits, so that a key belongs to it alone; and how all keys
+-- were kept by version 1.0.
+CREATE OR REPLACE FUNCTION analysis.key_hash(
+  p_salt bytea, p_key text, p_login bytea DEFAULT sha256(convert_to(session_user, 'UTF8'))) RETURNS bytea
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT sha256(p_salt || p_login || convert_to(p_key, 'UTF8'))
+$$;
+
+CREATE OR REPLACE FUNCTION analysis.old_key_hash(p_salt bytea, p_key text) RETURNS bytea
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT sha256(p_salt || convert_to(p_key, 'UTF8'))
+$$;
+
+-- The job of a key of this login. One that is kept as by version 1.0 is of the login that submitted the job;
+-- where the job was removed after its time, of whoever repeats it.
+CREATE OR REPLACE FUNCTION analysis.job_of_key(
+  p_shard smallint, p_user bigint, p_hash bytea, p_old_hash bytea)
+RETURNS TABLE (o_job bigint, o_content bytea, o_period smallint)
+LANGUAGE sql STABLE AS $$
+  SELECT k.job_id, k.content_hash, k.period FROM analysis.idem k
+  WHERE k.shard = p_shard AND k.user_id = p_user AND k.key_hash = p_hash
+  UNION ALL
+  SELECT k.job_id, k.content_hash, k.period FROM analysis.idem k
+  WHERE k.shard = p_shard AND k.user_id = p_user AND k.key_hash = p_old_hash AND NOT EXISTS (
+    SELECT FROM analysis.job j
+    WHERE j.shard = k.shard AND j.period = k.period AND j.id = k.job_id AND j.submitter NOT IN (
+      SELECT s.id FROM analysis.submitter s WHERE s.login = session_user))
+  LIMIT 1
+$$;
+
 -- Why an image in plaintext is refused where the setting require_encryption is yes.
 CREATE OR REPLACE FUNCTION analysis.plaintext_refusal() RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
   SELECT 'plaintext_refused: use analysisctl submit --key-file'
 $$;
 
+DROP FUNCTION IF EXISTS analysis.submit_single(
+  smallint, text, smallint, smallint, bytea, bytea, int, int, boolean, text, timestamptz, text, smallint,
+  bigint, bytea, bigint, timestamptz, smallint);
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
@@ -70,7 +104,7 @@ CREATE OR REPLACE FUNCTION analysis.submit_single(
   p_height int, p_unsanitized boolean, p_key text, p_expires timestamptz, p_source text,
   p_max_attempts smallint,
   p_encrypted_by bigint, p_wrapped_key bytea, p_max_waiting bigint, p_now timestamptz,
-  p_submitter smallint,
+  p_submitter smallint, p_has_old_keys boolean,
   OUT o_job bigint, OUT o_period smallint, OUT o_limit int, OUT o_used int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -117,7 +151,7 @@ BEGIN
   --    given another period meanwhile. Then the key; then the image that is named, of which one in plaintext
   --    or under another key is not used where it comes encrypted (see submit).
   v_job := nextval('analysis.job_id');
-  v_key_hash := sha256(v_salt || convert_to(p_key, 'UTF8'));
+  v_key_hash := analysis.key_hash(v_salt, p_key);
   WITH room AS MATERIALIZED (
     SELECT FROM (
       SELECT div(coalesce(sum(greatest(0, f.last_vt - coalesce(c.now_vt, 0))), 0), v_cost) + coalesce(
@@ -139,7 +173,10 @@ BEGIN
     INSERT INTO analysis.idem (shard, user_id, key_hash, content_hash, job_id, period, at)
     SELECT p_shard, v_user, v_key_hash, sha256(p_sha256 || convert_to(p_kind::text, 'UTF8')), v_job, o_period,
            p_now
-    FROM room WHERE p_key IS NOT NULL
+    FROM room WHERE p_key IS NOT NULL AND NOT EXISTS (
+      SELECT FROM analysis.idem k
+      WHERE p_has_old_keys AND k.shard = p_shard AND k.user_id = v_user
+        AND k.key_hash = analysis.old_key_hash(v_salt, p_key))
     ON CONFLICT (shard, user_id, key_hash) DO NOTHING
     RETURNING 1)
   SELECT k.id, k.byte_count, k.unsanitized INTO v_image, v_image_bytes, v_image_unsanitized

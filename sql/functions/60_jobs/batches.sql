@@ -10,8 +10,9 @@
 -- differ and neither is seen, the labels are read, up to the first that is, from the index alone. The users
 -- that are seen are read once, when the first label is compared with them: IS TRUE keeps the planner from
 -- joining them, and the memory from reading them anew for each label.
+DROP FUNCTION IF EXISTS analysis.open_batches_seen(bigint, bigint, smallint, int[]);
 CREATE OR REPLACE FUNCTION analysis.open_batches_seen(
-  p_batch bigint, p_before bigint, p_submitter smallint, p_seen int[]) RETURNS refcursor
+  p_batch bigint, p_before bigint, p_submitters smallint[], p_seen int[]) RETURNS refcursor
 LANGUAGE plpgsql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET work_mem = '64MB' AS $$
@@ -54,7 +55,7 @@ BEGIN
         WHERE l.shard = h.shard AND l.batch_id = b.id) END AS looks
       OFFSET 0) s) f
   WHERE (p_batch IS NULL OR b.id = p_batch) AND (p_before IS NULL OR b.id < p_before)
-    AND (p_submitter IS NULL OR b.submitter = p_submitter)
+    AND (p_submitters IS NULL OR b.submitter = ANY (p_submitters))
   ORDER BY b.id DESC;
   RETURN v_batches;
 END $$;
@@ -68,7 +69,7 @@ RETURNS TABLE (o_batch bigint, o_name text, o_created_at timestamptz, o_login na
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,clinician}');
   v_looks bigint := least(greatest(p_looks, 1), 100000);   -- how many labels may still be looked at
   v_limit int := p_limit;
   v_batches refcursor;
@@ -83,11 +84,11 @@ BEGIN
     FROM analysis.batch b
     LEFT JOIN analysis.submitter s ON s.id = b.submitter
     WHERE (p_batch IS NULL OR b.id = p_batch) AND (p_before IS NULL OR b.id < p_before)
-      AND (v_submitter IS NULL OR b.submitter = v_submitter)
+      AND (v_submitters IS NULL OR b.submitter = ANY (v_submitters))
     ORDER BY b.id DESC LIMIT p_limit;
     RETURN;
   END IF;
-  v_batches := analysis.open_batches_seen(p_batch, p_before, v_submitter, v_seen);
+  v_batches := analysis.open_batches_seen(p_batch, p_before, v_submitters, v_seen);
   LOOP
     FETCH v_batches INTO v_batch;
     EXIT WHEN NOT FOUND;
@@ -295,7 +296,7 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET
 AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,clinician}');
   v_batch bigint[];
   v_first smallint;                    -- the months in which they have jobs
   v_last smallint;
@@ -303,8 +304,8 @@ BEGIN
   PERFORM analysis.require_at_most(1000, p_batches, 'batches');
   v_batch := ARRAY(
     SELECT DISTINCT i FROM unnest(p_batches) i
-    WHERE v_submitter IS NULL
-      OR (SELECT t.submitter FROM analysis.batch t WHERE t.id = i) = v_submitter);
+    WHERE v_submitters IS NULL
+      OR (SELECT t.submitter FROM analysis.batch t WHERE t.id = i) = ANY (v_submitters));
   SELECT min(e.first), max(e.last) INTO v_first, v_last
   FROM unnest(v_batch) g(id)
   CROSS JOIN LATERAL (
@@ -381,10 +382,11 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp S
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,clinician}');
 BEGIN
   PERFORM analysis.require_argument(p_limit BETWEEN 1 AND 1000, 'from 1 to 1000 causes are answered');
-  IF v_submitter <> coalesce((SELECT t.submitter FROM analysis.batch t WHERE t.id = p_batch), 0) THEN
+  IF v_submitters IS NOT NULL AND NOT EXISTS (
+    SELECT FROM analysis.batch t WHERE t.id = p_batch AND t.submitter = ANY (v_submitters)) THEN
     RETURN;
   END IF;
   RETURN QUERY
@@ -414,7 +416,7 @@ DECLARE
   v_limit int := least(greatest(p_limit, 1), 10001);
   v_looks int := least(greatest(p_looks, 1), 10000);   -- how many jobs may still be looked at
   v_take int := least(v_limit, v_looks);               -- how many to look at next
-  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,clinician}');
   v_seen int[] := analysis.clinics_seen(analysis.caller());
   v_user bigint;
   v_leased bigint[];
@@ -446,9 +448,9 @@ BEGIN
         AND (p_reference IS NULL OR l.reference = p_reference)
         AND (p_period IS NULL OR l.period = p_period) AND (v_user IS NULL OR l.user_id = v_user)
         AND (v_month IS NULL OR (l.period, l.job_id) < (v_month, v_last))
-        AND (v_submitter IS NULL OR v_submitter = (
+        AND (v_submitters IS NULL OR (
           SELECT k.submitter FROM analysis.job k
-          WHERE k.shard = p_shard AND k.period = l.period AND k.id = l.job_id))
+          WHERE k.shard = p_shard AND k.period = l.period AND k.id = l.job_id) = ANY (v_submitters))
         AND (v_seen IS NULL OR l.user_id IN (
           SELECT a.user_id FROM analysis.account a WHERE a.shard = p_shard AND a.clinic_id = ANY (v_seen)))
       ORDER BY l.period DESC, l.job_id DESC LIMIT v_take) t;

@@ -14,7 +14,7 @@ DECLARE
   v_now timestamptz := clock_timestamp();
   -- not found yet
   v_left bigint[] := ARRAY(SELECT DISTINCT i FROM unnest(p_jobs) i WHERE i IS NOT NULL ORDER BY 1);
-  v_submitter smallint := analysis.own_submitter('{operator,privacy}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,privacy}');
   v_busy bigint[] := '{}';
   v_job bigint[] := '{}';
   v_period smallint[] := '{}';
@@ -47,7 +47,7 @@ BEGIN
         array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
         array_agg(j.vt) AS vt
       INTO v_found
-      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitter) l
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitters) l
             ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
@@ -58,13 +58,13 @@ BEGIN
         array_agg(j.kind) AS kind, array_agg(j.lane) AS lane, array_agg(j.source) AS source,
         array_agg(j.vt) AS vt
       INTO v_found
-      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitter) l
+      FROM (SELECT l.o_job, l.o_period FROM analysis.locate_of(p_shard, v_left, v_submitters) l
             ORDER BY l.o_job) l
       CROSS JOIN LATERAL (
         SELECT k.id, k.period, k.user_id, k.kind, k.lane, k.source, k.vt FROM analysis.job k
         WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job
         FOR NO KEY UPDATE SKIP LOCKED) j;
-      v_busy := ARRAY(SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, v_submitter) l
+      v_busy := ARRAY(SELECT l.o_job FROM analysis.locate_of(p_shard, v_left, v_submitters) l
                       WHERE NOT (l.o_job = ANY (coalesce(v_found.id, '{}'))));
     END;
     v_job := v_job || v_found.id;
@@ -99,13 +99,17 @@ BEGIN
     SELECT p_shard, e.period, e.user_id, e.job_id, 'cancelled', v_now FROM ended e)
   SELECT array_agg(e.job_id), array_agg(e.user_id) INTO v_cancelled, v_owner FROM ended e;
 
-  -- 4. Close them, and take them out where they wait: in their own lane or in the quarantine lane; each by
-  --    its whole key, so that no plan can go through the queue. The job's lock keeps it from being moved
-  --    meanwhile.
+  -- 4. Close them, by a plan of their months, of which alone it takes locks; and take them out where they
+  --    wait: in their own lane or in the quarantine lane; each by its whole key, so that no plan can go
+  --    through the queue. The job's lock keeps it from being moved meanwhile.
+  IF v_cancelled IS NOT NULL THEN
+    EXECUTE
+      'UPDATE analysis.job k SET closed = true
+       WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)'
+    USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(v_period) m), v_cancelled;
+  END IF;
   FOR i IN 1 .. cardinality(v_job) LOOP
     CONTINUE WHEN NOT (v_job[i] = ANY (v_cancelled)) IS TRUE;
-    UPDATE analysis.job k SET closed = true
-    WHERE k.shard = p_shard AND k.period = v_period[i] AND k.id = v_job[i];
     DELETE FROM analysis.ready r
     WHERE r.shard = p_shard AND r.lane = v_lane[i] AND r.vt = v_vt[i] AND r.job_id = v_job[i];
     IF NOT FOUND THEN

@@ -1,8 +1,9 @@
 -- How a back-end learns what became of a job: it asks, or waits for the end.
 
--- Where jobs are, and why, of whoever's jobs; of those of one submitter where there is one. Called by
+-- Where jobs are, and why, of whoever's jobs; of those of some submitters where there are such. Called by
 -- functions, which know whose jobs they may answer.
-CREATE OR REPLACE FUNCTION analysis.states_of(p_shard smallint, p_jobs bigint[], p_submitter smallint)
+DROP FUNCTION IF EXISTS analysis.states_of(smallint, bigint[], smallint);
+CREATE OR REPLACE FUNCTION analysis.states_of(p_shard smallint, p_jobs bigint[], p_submitters smallint[])
 RETURNS TABLE (
   o_job bigint, o_user bigint, o_state text, o_reason text, o_message text, o_attempts int,
   o_max_attempts int, o_created_at timestamptz, o_run_at timestamptz, o_failed_at timestamptz,
@@ -32,7 +33,7 @@ BEGIN
     j.max_attempts::int, j.created_at,
     CASE WHEN r.outcome IS NULL AND d.failed_at IS NULL THEN s.run_at END,
     e.at, coalesce(r.finished_at, d.failed_at)
-  FROM analysis.locate_of(p_shard, p_jobs, p_submitter) l
+  FROM analysis.locate_of(p_shard, p_jobs, p_submitters) l
   CROSS JOIN LATERAL (
     SELECT k.user_id, k.max_attempts, k.created_at FROM analysis.job k
     WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j
@@ -74,7 +75,7 @@ BEGIN
   RETURN QUERY
   SELECT s.o_state, s.o_reason, s.o_message, s.o_attempts, s.o_max_attempts, s.o_created_at, s.o_run_at,
     s.o_failed_at, s.o_finished_at
-  FROM analysis.states_of(v_shard, ARRAY[p_job], analysis.own_submitter('{operator,clinician}')) s
+  FROM analysis.states_of(v_shard, ARRAY[p_job], analysis.own_submitters('{operator,clinician}')) s
   WHERE s.o_user = v_user;
 END $$;
 COMMENT ON FUNCTION analysis.job_state IS

@@ -2,19 +2,21 @@
 -- which clinics' users its caller sees.
 
 -- Whose jobs the login may name: NULL: everybody's, as the owner may and who has one of these roles; else
--- those that the login itself has submitted, by its number; 0: it has submitted none.
-CREATE OR REPLACE FUNCTION analysis.own_submitter(p_roles text[]) RETURNS smallint
+-- those that the login itself has submitted, by its numbers.
+CREATE OR REPLACE FUNCTION analysis.own_submitters(p_roles text[]) RETURNS smallint[]
 LANGUAGE plpgsql STABLE AS $$
 BEGIN
   IF analysis.login_has(p_roles) THEN
     RETURN NULL;
   END IF;
-  RETURN coalesce((SELECT s.id FROM analysis.submitter s WHERE s.login = session_user), 0::smallint);
+  RETURN ARRAY(SELECT s.id FROM analysis.submitter s WHERE s.login = session_user);
 END $$;
+DROP FUNCTION IF EXISTS analysis.own_submitter(text[]);
 
--- The months of jobs, of those of one submitter where there is one. Called by functions, which know whose
+-- The months of jobs, of those of some submitters where there are such. Called by functions, which know whose
 -- jobs they may answer.
-CREATE OR REPLACE FUNCTION analysis.locate_of(p_shard smallint, p_jobs bigint[], p_submitter smallint)
+DROP FUNCTION IF EXISTS analysis.locate_of(smallint, bigint[], smallint);
+CREATE OR REPLACE FUNCTION analysis.locate_of(p_shard smallint, p_jobs bigint[], p_submitters smallint[])
 RETURNS TABLE (o_job bigint, o_period smallint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET jit = off
@@ -30,7 +32,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT k.id, k.period FROM analysis.job k
       WHERE k.shard = p_shard AND k.period = m.period AND k.id = g.id
-        AND (p_submitter IS NULL OR k.submitter = p_submitter) OFFSET 0) f
+        AND (p_submitters IS NULL OR k.submitter = ANY (p_submitters)) OFFSET 0) f
     LIMIT 1) j;
 END $$;
 
@@ -42,7 +44,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp A
 BEGIN
   RETURN QUERY
   SELECT l.o_job, l.o_period
-  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitter('{operator,clinician}')) l;
+  FROM analysis.locate_of(p_shard, p_jobs, analysis.own_submitters('{operator,clinician}')) l;
 END $$;
 COMMENT ON FUNCTION analysis.locate IS
   'Answers in which month each of some jobs of one shard is; what is unknown or another''s is left out.';
@@ -135,14 +137,14 @@ SET search_path = pg_catalog, pg_temp SET jit = off SET plan_cache_mode = force_
 SET enable_seqscan = off AS $$
 DECLARE
   v_seen int[] := analysis.clinics_seen(analysis.caller());
-  v_submitter smallint := analysis.own_submitter('{operator,clinician}');
+  v_submitters smallint[] := analysis.own_submitters('{operator,clinician}');
 BEGIN
   PERFORM analysis.require_at_most(100000, p_jobs, 'jobs');
-  IF v_submitter IS NOT NULL THEN
+  IF v_submitters IS NOT NULL THEN
     p_jobs := ARRAY(
       SELECT k.id FROM analysis.job k
       WHERE k.shard = p_shard AND k.period = p_period AND k.id = ANY (p_jobs)
-        AND k.submitter = v_submitter);
+        AND k.submitter = ANY (v_submitters));
   END IF;
   RETURN QUERY
   SELECT r.job_id, CASE r.outcome WHEN 1 THEN 'succeeded' ELSE 'cancelled' END

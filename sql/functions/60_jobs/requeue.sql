@@ -24,35 +24,103 @@ LANGUAGE sql AS $$
   WHERE t.position <= u.o_granted
 $$;
 
--- Moves a job with its key and what its submitter calls it to another month, and queues it as a submit would:
--- it runs at once and has no expiry, since who wants it again wants it run. It waits since now, not since it
--- was submitted.
+-- Locks the counters of users' present months, and answers these months with what is in force; each user
+-- once. A period that was changed while this waited is not ours any more. In a SERIALIZABLE transaction the
+-- accounts are held, as in a submit.
+CREATE OR REPLACE FUNCTION analysis.hold_present_months(
+  p_shard smallint, p_users bigint[], p_now timestamptz)
+RETURNS TABLE (o_user bigint, o_period smallint, o_quota int, o_cost bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  v_user bigint[] := ARRAY(SELECT DISTINCT u FROM unnest(p_users) u ORDER BY 1);
+  v_period smallint[];
+  v_before smallint[];
+BEGIN
+  PERFORM analysis.hold_accounts(p_shard, v_user, NULL);
+  FOR v_look IN 1 .. 2 LOOP
+    v_before := v_period;
+    v_period := ARRAY(
+      SELECT analysis.period_at(p_now, a.zone, a.anchors)
+      FROM unnest(v_user) WITH ORDINALITY u(id, i)
+      CROSS JOIN LATERAL (
+        SELECT k.zone, k.anchors FROM analysis.account k
+        WHERE k.shard = p_shard AND k.user_id = u.id OFFSET 0) a
+      ORDER BY u.i);
+    EXIT WHEN v_look = 2 OR v_user = '{}';
+    PERFORM analysis.lock_usage(p_shard, v_user, v_period);
+  END LOOP;
+  IF v_period <> v_before THEN
+    RAISE EXCEPTION 'the period of a user was changed while this call waited'
+      USING ERRCODE = 'lock_not_available', HINT = 'Call again.';
+  END IF;
+  RETURN QUERY
+  SELECT u.id, u.period, q.monthly_limit, q.cost
+  FROM unnest(v_user, v_period) u(id, period)
+  CROSS JOIN LATERAL (
+    SELECT l.monthly_limit, l.cost FROM analysis.limit_of(p_shard, u.id, p_now) l OFFSET 0) q;
+END $$;
+
+DROP FUNCTION IF EXISTS analysis.queue_again(smallint, bigint, smallint, smallint, bigint);
+-- Moves jobs, which the caller has locked, with their keys and what their submitters call them to other
+-- months, and queues them as a submit would, the lower numbers first: they run at once and have no expiry,
+-- since who wants them again wants them run. They wait since now, not since they were submitted.
 CREATE OR REPLACE FUNCTION analysis.queue_again(
-  p_shard smallint, p_job bigint, p_from smallint, p_to smallint, p_cost bigint)
+  p_shard smallint, p_jobs bigint[], p_from smallint[], p_to smallint[], p_costs bigint[])
 RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_row analysis.job;
+  v_now timestamptz := clock_timestamp();
+  v_row analysis.job[];
 BEGIN
-  DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = p_from AND k.id = p_job
-  RETURNING k.* INTO v_row;
-  SELECT p.o_first INTO v_row.vt
-  FROM analysis.take_places(
-    p_shard, 0::smallint, ARRAY[v_row.user_id], ARRAY[v_row.lane], ARRAY[p_cost], ARRAY[1],
-    ARRAY[v_row.id]) p;
-  v_row.period := p_to;
-  v_row.source := 0;
-  v_row.run_at := clock_timestamp();
-  v_row.expires_at := NULL;
-  v_row.closed := false;
-  INSERT INTO analysis.job SELECT v_row.*;
-  UPDATE analysis.job_label l SET period = p_to
-  WHERE l.shard = p_shard AND l.period = p_from AND l.job_id = p_job;
+  -- Planned with the months, of which alone it takes locks.
+  EXECUTE
+    'WITH gone AS (
+       DELETE FROM analysis.job k WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3)
+       RETURNING k AS whole)
+     SELECT array_agg(g.whole) FROM gone g'
+  INTO v_row USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(p_from) m), p_jobs;
+
+  WITH moved AS MATERIALIZED (
+    SELECT r.*, t.month, t.cost, row_number() OVER (PARTITION BY r.user_id, r.lane ORDER BY r.id) - 1 AS ahead
+    FROM unnest(v_row) r JOIN unnest(p_jobs, p_to, p_costs) t(job, month, cost) ON t.job = r.id),
+  wanted AS (
+    SELECT array_agg(g.user_id) AS users, array_agg(g.lane) AS lanes, array_agg(g.cost) AS costs,
+      array_agg(g.n) AS counts, array_agg(g.tail) AS tails
+    FROM (SELECT m.user_id, m.lane, max(m.cost) AS cost, count(*) AS n, max(m.id) AS tail
+          FROM moved m GROUP BY 1, 2) g
+    HAVING count(*) > 0),
+  placed AS MATERIALIZED (
+    SELECT m.*, p.o_first + m.ahead * m.cost AS place
+    FROM moved m
+    JOIN (SELECT t.* FROM wanted w
+          CROSS JOIN LATERAL analysis.take_places(
+            p_shard, 0::smallint, w.users, w.lanes, w.costs, w.counts, w.tails) t) p
+      ON p.o_user = m.user_id AND p.o_lane = m.lane),
+  born AS (
+    INSERT INTO analysis.job (
+      shard, period, kind, lane, id, user_id, image_id, vt, created_at, run_at, expires_at, image_bytes,
+      image_period, max_attempts, source, submitter, image_unsanitized, closed, image_mark, key_hash,
+      source_name)
+    SELECT m.shard, m.month, m.kind, m.lane, m.id, m.user_id, m.image_id, m.place, m.created_at, v_now, NULL,
+      m.image_bytes, m.image_period, m.max_attempts, 0, m.submitter, m.image_unsanitized, false,
+      m.image_mark, m.key_hash, m.source_name
+    FROM placed m),
+  labelled AS (
+    UPDATE analysis.job_label l SET period = m.month
+    FROM placed m
+    WHERE l.shard = p_shard AND l.period = ANY (p_from) AND l.job_id = ANY (p_jobs) AND l.job_id = m.id),
+  keyed AS (
+    UPDATE analysis.idem e SET period = m.month
+    FROM placed m
+    WHERE e.shard IS NOT DISTINCT FROM p_shard AND e.job_id = m.id
+      AND e.ctid = ANY (ARRAY(
+        SELECT f.ctid FROM placed n
+        CROSS JOIN LATERAL (
+          SELECT i.ctid FROM analysis.idem i
+          WHERE i.shard = p_shard AND i.user_id = n.user_id AND i.key_hash = n.key_hash
+            AND i.job_id = n.id OFFSET 0) f)))
   INSERT INTO analysis.ready (shard, lane, tries, period, vt, job_id)
-  VALUES (p_shard, v_row.lane, 0, p_to, v_row.vt, p_job);
-  UPDATE analysis.idem e SET period = p_to
-  WHERE e.shard = p_shard AND e.user_id = v_row.user_id AND e.key_hash = v_row.key_hash
-    AND e.job_id = p_job;
+  SELECT p_shard, m.lane, 0, m.month, m.place, m.id FROM placed m;
 END $$;
 
 -- Gives dead jobs another life in the present month: a unit of that month is taken, the job's row and its
@@ -72,63 +140,71 @@ DECLARE
   v_user bigint[];
   v_quota int[];
   v_cost bigint[];
-  v_granted bigint[];
-  v_blind bigint[];                    -- whose image is gone
+  v_seen bigint[];                     -- whose image is there
+  v_granted bigint[] := '{}';
 BEGIN
   IF (p_shard IS NOT NULL AND coalesce(cardinality(p_jobs), 0) <= 100000) IS NOT TRUE THEN
     PERFORM analysis.require_argument(false, 'jobs are retried in one shard, at most 100000 in a call');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
 
-  -- 1. Lock the dead rows, in order: of two who retry the same job one finds it gone. Their images stay
-  --    while this transaction is open.
-  SELECT array_agg(d.job_id) FILTER (WHERE m.is_there), array_agg(d.period) FILTER (WHERE m.is_there),
-         array_agg(d.user_id) FILTER (WHERE m.is_there),
-         array_agg(analysis.period_at(v_now, a.zone, a.anchors)) FILTER (WHERE m.is_there),
-         array_agg(l.monthly_limit) FILTER (WHERE m.is_there), array_agg(l.cost) FILTER (WHERE m.is_there),
-         array_agg(d.job_id) FILTER (WHERE m.is_there IS NULL)
-  INTO v_job, v_old, v_user, v_new, v_quota, v_cost, v_blind
+  -- 1. Lock the present months of their users; then the dead rows, in order: of two who retry the same job
+  --    one finds it gone. Then the jobs, in order; then their images, which stay while this transaction is
+  --    open.
+  SELECT array_agg(h.o_user), array_agg(h.o_period), array_agg(h.o_quota), array_agg(h.o_cost)
+  INTO v_user, v_new, v_quota, v_cost
+  FROM analysis.hold_present_months(
+    p_shard, ARRAY(
+      SELECT d.user_id FROM unnest(p_jobs) i
+      CROSS JOIN LATERAL (
+        SELECT x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = i OFFSET 0) d),
+    v_now) h;
+  SELECT array_agg(d.job_id), array_agg(d.period), array_agg(d.user_id), array_agg(m.period),
+    array_agg(m.quota), array_agg(m.cost)
+  INTO v_job, v_old, v_user, v_new, v_quota, v_cost
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i ORDER BY 1) g
   CROSS JOIN LATERAL (
     SELECT x.job_id, x.period, x.user_id FROM analysis.dead x WHERE x.shard = p_shard AND x.job_id = g.id
     FOR UPDATE) d
+  JOIN unnest(v_user, v_new, v_quota, v_cost) m(user_id, period, quota, cost) ON m.user_id = d.user_id;
+  PERFORM FROM (SELECT * FROM unnest(v_job, v_old) u(id, old) ORDER BY 1) u
   CROSS JOIN LATERAL (
-    SELECT c.zone, c.anchors FROM analysis.account c
-    WHERE c.shard = p_shard AND c.user_id = d.user_id OFFSET 0) a
-  CROSS JOIN LATERAL (
-    SELECT q.monthly_limit, q.cost FROM analysis.limit_of(p_shard, d.user_id, v_now) q OFFSET 0) l
-  CROSS JOIN LATERAL (
-    SELECT k.image_period, k.image_id FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = d.period AND k.id = d.job_id OFFSET 0) j
-  LEFT JOIN LATERAL (
-    SELECT true AS is_there FROM analysis.image i
-    WHERE i.shard = p_shard AND i.period = j.image_period AND i.id = j.image_id FOR KEY SHARE) m ON true;
+    SELECT FROM analysis.job k WHERE k.shard = p_shard AND k.period = u.old AND k.id = u.id FOR UPDATE) j;
+  v_seen := ARRAY(
+    SELECT u.id FROM unnest(v_job, v_old) u(id, old)
+    CROSS JOIN LATERAL (
+      SELECT k.image_period, k.image_id FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = u.old AND k.id = u.id OFFSET 0) j
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.image i
+      WHERE i.shard = p_shard AND i.period = j.image_period AND i.id = j.image_id FOR KEY SHARE) m);
 
   -- 2. Take units of the present month, the lower numbers first.
-  IF v_job IS NOT NULL THEN
-    PERFORM analysis.lock_usage(p_shard, v_user, v_new);
-    v_granted := analysis.take_units_again(p_shard, v_job, v_user, v_new, v_quota);
+  IF v_seen <> '{}' THEN
+    SELECT analysis.take_units_again(
+      p_shard, array_agg(t.id), array_agg(t.user_id), array_agg(t.period), array_agg(t.quota))
+    INTO v_granted
+    FROM unnest(v_job, v_user, v_new, v_quota) t(id, user_id, period, quota)
+    JOIN unnest(v_seen) n(id) USING (id);
   END IF;
 
-  -- 3. Move them, each by its key.
-  FOR i IN 1 .. coalesce(cardinality(v_job), 0) LOOP
-    CONTINUE WHEN NOT (v_job[i] = ANY (v_granted));
-    PERFORM analysis.queue_again(p_shard, v_job[i], v_old[i], v_new[i], v_cost[i]);
-    DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = v_job[i];
-  END LOOP;
-  IF cardinality(v_granted) > 0 THEN
-    PERFORM analysis.audit_jobs(
-      'retry', p_shard, v_granted,
-      ARRAY(SELECT t.user_id FROM (SELECT unnest(v_job) AS id, unnest(v_user) AS user_id) t
-        WHERE t.id = ANY (v_granted)));
+  -- 3. Move them.
+  IF v_granted <> '{}' THEN
+    PERFORM analysis.queue_again(
+      p_shard, array_agg(t.id), array_agg(t.old), array_agg(t.period), array_agg(t.cost)),
+      analysis.audit_jobs('retry', p_shard, array_agg(t.id), array_agg(t.user_id))
+    FROM (SELECT * FROM unnest(v_job, v_old, v_new, v_user, v_cost) u(id, old, period, user_id, cost)
+          JOIN unnest(v_granted) n(id) USING (id) ORDER BY id) t;
+    DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = ANY (v_granted);
   END IF;
 
   RETURN QUERY
-  SELECT g.id, CASE WHEN g.id = ANY (v_blind) THEN 'image_gone'
-                    WHEN t.id IS NULL THEN 'not_dead' WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
+  SELECT g.id, CASE WHEN t.id IS NULL THEN 'not_dead' WHEN s.id IS NULL THEN 'image_gone'
+                    WHEN n.id IS NULL THEN 'quota' ELSE 'requeued' END,
          CASE WHEN n.id IS NOT NULL THEN t.period END
   FROM (SELECT DISTINCT i AS id FROM unnest(p_jobs) i) g
   LEFT JOIN unnest(v_job, v_new) t(id, period) USING (id)
+  LEFT JOIN unnest(v_seen) s(id) USING (id)
   LEFT JOIN unnest(v_granted) n(id) USING (id);
 END $$;
 COMMENT ON FUNCTION analysis.retry_dead IS
@@ -164,7 +240,7 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_nes
 AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
-  v_submitter smallint;
+  v_submitters smallint[];
   -- What follows has an element for each job that there is, by number.
   v_job bigint[];
   v_old smallint[];
@@ -184,34 +260,30 @@ BEGIN
       false, 'cancellations are undone in one shard, at most 100000 in a call');
   END IF;
   PERFORM analysis.refuse_repeatable_read();
-  v_submitter := analysis.own_submitter('{operator}');
+  v_submitters := analysis.own_submitters('{operator}');
 
   -- 1. Which there are, and the present month of their users, which is locked first. Those that were not
   --    cancelled, or too long ago, lock nobody's month.
   SELECT array_agg(j.id ORDER BY j.id), array_agg(j.period ORDER BY j.id),
-         array_agg(j.user_id ORDER BY j.id),
-         array_agg(analysis.period_at(v_now, a.zone, a.anchors) ORDER BY j.id),
-         array_agg(q.monthly_limit ORDER BY j.id), array_agg(q.cost ORDER BY j.id)
-  INTO v_job, v_old, v_user, v_new, v_quota, v_cost
-  FROM analysis.locate_of(p_shard, p_jobs, v_submitter) l
+         array_agg(j.user_id ORDER BY j.id)
+  INTO v_job, v_old, v_user
+  FROM analysis.locate_of(p_shard, p_jobs, v_submitters) l
   CROSS JOIN LATERAL (
     SELECT k.id, k.period, k.user_id FROM analysis.job k
-    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j
-  CROSS JOIN LATERAL (
-    SELECT c.zone, c.anchors FROM analysis.account c
-    WHERE c.shard = p_shard AND c.user_id = j.user_id OFFSET 0) a
-  CROSS JOIN LATERAL (
-    SELECT f.monthly_limit, f.cost FROM analysis.limit_of(p_shard, j.user_id, v_now) f OFFSET 0) q;
+    WHERE k.shard = p_shard AND k.period = l.o_period AND k.id = l.o_job OFFSET 0) j;
   BEGIN
-    PERFORM analysis.lock_usage(p_shard, array_agg(t.user_id), array_agg(t.period))
-    FROM (
-      SELECT DISTINCT u.user_id, u.present AS period
-      FROM unnest(v_job, v_old, v_user, v_new) u(id, old, user_id, present)
-      CROSS JOIN LATERAL (
-        SELECT FROM analysis.result f
-        WHERE f.shard = p_shard AND f.period = u.old AND f.job_id = u.id AND f.outcome = 2
-          AND f.finished_at > v_now - analysis.uncancel_time() OFFSET 0) r) t
-    HAVING count(*) > 0;
+    SELECT array_agg(h.o_period ORDER BY u.id), array_agg(h.o_quota ORDER BY u.id),
+      array_agg(h.o_cost ORDER BY u.id)
+    INTO v_new, v_quota, v_cost
+    FROM unnest(v_job, v_user) u(id, user_id)
+    LEFT JOIN analysis.hold_present_months(
+      p_shard, ARRAY(
+        SELECT t.user_id FROM unnest(v_job, v_old, v_user) t(id, old, user_id)
+        CROSS JOIN LATERAL (
+          SELECT FROM analysis.result f
+          WHERE f.shard = p_shard AND f.period = t.old AND f.job_id = t.id AND f.outcome = 2
+            AND f.finished_at > v_now - analysis.uncancel_time() OFFSET 0) r),
+      v_now) h ON h.o_user = u.user_id;
   EXCEPTION WHEN lock_not_available THEN
     v_is_busy := true;
   END;
@@ -274,12 +346,13 @@ BEGIN
     WHERE s.shard = p_shard AND s.period = v_old[i] AND s.job_id = v_row.id;
     DELETE FROM analysis.result f
     WHERE f.shard = p_shard AND f.period = v_old[i] AND f.job_id = v_row.id;
-    PERFORM analysis.queue_again(p_shard, v_job[i], v_old[i], v_new[i], v_cost[i]);
   END LOOP;
-  IF cardinality(v_granted) > 0 THEN
-    PERFORM analysis.audit_jobs(
-      'uncancel', p_shard, v_granted,
-      ARRAY(SELECT t.user_id FROM unnest(v_job, v_user) t(id, user_id) WHERE t.id = ANY (v_granted)));
+  IF v_granted <> '{}' THEN
+    PERFORM analysis.queue_again(
+      p_shard, array_agg(t.id), array_agg(t.old), array_agg(t.period), array_agg(t.cost)),
+      analysis.audit_jobs('uncancel', p_shard, array_agg(t.id), array_agg(t.user_id))
+    FROM (SELECT * FROM unnest(v_job, v_old, v_new, v_user, v_cost) u(id, old, period, user_id, cost)
+          JOIN unnest(v_granted) n(id) USING (id) ORDER BY id) t;
   END IF;
 
   RETURN QUERY

@@ -118,6 +118,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     UNION ALL
     SELECT k.job_id, 'a key' FROM analysis.idem k WHERE k.shard = a.shard AND k.user_id = a.user_id
     UNION ALL
+    SELECT l.job_id, 'a reference' FROM analysis.job_label l
+    WHERE l.shard = a.shard AND l.user_id = a.user_id AND l.reference IS NOT NULL
+    UNION ALL
     SELECT NULL, 'an image' FROM analysis.image m WHERE m.shard = a.shard AND m.user_id = a.user_id
     UNION ALL
     SELECT v.job_id, 'a review' FROM analysis.review v WHERE v.shard = a.shard AND v.user_id = a.user_id
@@ -129,6 +132,30 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET j
     WHERE j.shard = a.shard AND j.user_id = a.user_id AND NOT j.closed
       AND j.places && ARRAY['ready', 'scheduled', 'lease']) x
   WHERE a.erased_at IS NOT NULL
+  UNION ALL
+  -- A label is of its job and its job's user, and its batch is there and of the job's login.
+  SELECT 'label', l.shard, l.job_id, l.user_id,
+    format('of batch %s, its job is user %s''s of login %s', l.batch_id, j.user_id, s.login)
+  FROM analysis.job_label l
+  LEFT JOIN analysis.job j ON j.shard = l.shard AND j.period = l.period AND j.id = l.job_id
+  LEFT JOIN analysis.submitter s ON s.id = j.submitter
+  WHERE j.user_id IS DISTINCT FROM l.user_id OR l.batch_id IS NOT NULL AND NOT EXISTS (
+    SELECT FROM analysis.batch b
+    JOIN analysis.submitter o ON o.id = b.submitter
+    WHERE b.id = l.batch_id AND o.login = s.login)
+  UNION ALL
+  -- What was refused is of a batch. One in which everybody was erased says nothing of them.
+  SELECT 'batch', NULL, NULL, NULL, format('refusals of batch %s, which is not there', f.batch_id)
+  FROM analysis.batch_refusal f
+  WHERE NOT EXISTS (SELECT FROM analysis.batch b WHERE b.id = f.batch_id)
+  GROUP BY f.batch_id
+  UNION ALL
+  SELECT 'batch', NULL, NULL, NULL, format('batch %s has a name, and all of it are erased', b.id)
+  FROM analysis.batch b
+  JOIN analysis.job_label l ON l.batch_id = b.id
+  JOIN analysis.account a ON a.shard = l.shard AND a.user_id = l.user_id
+  WHERE num_nonnulls(b.name, b.key_hash) > 0
+  GROUP BY b.id HAVING bool_and(a.erased_at IS NOT NULL)
   UNION ALL
   -- What is said of an analysis goes with it, and is about what was found.
   SELECT 'review', v.shard, v.job_id, v.user_id, 'it is about another finding' FROM analysis.review v

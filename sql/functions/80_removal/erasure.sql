@@ -68,21 +68,25 @@ BEGIN
   GET DIAGNOSTICS o_lines = ROW_COUNT;
 END $$;
 
--- Removes what the submitter called jobs of a person's month; they stay in their batches, which are counted
--- by them. A batch in which everybody was erased loses its name and the hash of its key too.
-CREATE OR REPLACE FUNCTION analysis.erase_labels(p_shard smallint, p_period smallint, p_jobs bigint[])
-RETURNS void
+-- Removes what the submitter called a person's jobs; they stay in their batches, which are counted by them. A
+-- batch in which everybody was erased loses its name and the hash of its key too: in order, since another
+-- erasure may have the same batches.
+DROP FUNCTION IF EXISTS analysis.erase_labels(smallint, smallint, bigint[]);
+CREATE OR REPLACE FUNCTION analysis.erase_labels(p_shard smallint, p_jobs bigint[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
+  v_month smallint[] := ARRAY(SELECT m.period FROM analysis.partition_made m);
   v_batch bigint[];
 BEGIN
   DELETE FROM analysis.job_label l
-  WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) AND l.batch_id IS NULL;
+  WHERE l.shard = p_shard AND l.period = ANY (v_month) AND l.job_id = ANY (p_jobs) AND l.batch_id IS NULL;
   UPDATE analysis.job_label l SET reference = NULL
-  WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) AND l.reference IS NOT NULL;
+  WHERE l.shard = p_shard AND l.period = ANY (v_month) AND l.job_id = ANY (p_jobs)
+    AND l.reference IS NOT NULL;
   v_batch := ARRAY(
     SELECT DISTINCT l.batch_id FROM analysis.job_label l
-    WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs) ORDER BY 1);
+    WHERE l.shard = p_shard AND l.period = ANY (v_month) AND l.job_id = ANY (p_jobs));
+  PERFORM FROM analysis.batch b WHERE b.id = ANY (v_batch) ORDER BY b.id FOR NO KEY UPDATE;
   UPDATE analysis.batch b SET name = NULL, key_hash = NULL, salt = gen_random_uuid()
   WHERE b.id = ANY (v_batch) AND (b.name IS NOT NULL OR b.key_hash IS NOT NULL) AND NOT EXISTS (
     SELECT FROM analysis.all_shards() h
@@ -107,11 +111,18 @@ BEGIN
     RETURNING i.byte_count)
   SELECT count(*), coalesce(sum(g.byte_count), 0) INTO o_images, o_image_bytes FROM gone g;
 
-  UPDATE analysis.job j SET source_name = NULL, key_hash = NULL, image_mark = ''
-  WHERE j.shard = p_shard AND j.period = p_period AND j.id = ANY (p_jobs)
-    AND (j.source_name IS NOT NULL OR j.key_hash IS NOT NULL OR j.image_mark <> '');
-  GET DIAGNOSTICS o_jobs = ROW_COUNT;
-  PERFORM analysis.erase_labels(p_shard, p_period, p_jobs);
+  -- Planned with the month, of which alone it takes a lock, and that only where the person has jobs.
+  o_jobs := 0;
+  IF EXISTS (
+    SELECT FROM analysis.job j
+    WHERE j.shard = p_shard AND j.user_id = p_user_id AND j.period = p_period) THEN
+    EXECUTE
+      'UPDATE analysis.job j SET source_name = NULL, key_hash = NULL, image_mark = $4
+       WHERE j.shard = $1 AND j.period = $2 AND j.id = ANY ($3)
+         AND (j.source_name IS NOT NULL OR j.key_hash IS NOT NULL OR j.image_mark <> $4)'
+    USING p_shard, p_period, p_jobs, ''::bytea;
+    GET DIAGNOSTICS o_jobs = ROW_COUNT;
+  END IF;
 
   UPDATE analysis.result r
   SET analysis_id = 'erased', conditions = '[]', condition_count = NULL, serious = NULL, consult = NULL,
@@ -152,6 +163,24 @@ LANGUAGE sql AS $$
         AND coalesce(c.normal, false) = k.normal)
 $$;
 
+-- Locks all that a person has of dead jobs and of jobs, in order. One that somebody else holds for 2 s ends
+-- the call.
+CREATE OR REPLACE FUNCTION analysis.lock_jobs_of(p_shard smallint, p_user_id bigint) RETURNS void
+LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
+DECLARE
+  v_all bigint;
+BEGIN
+  PERFORM FROM analysis.dead d WHERE d.shard = p_shard AND d.user_id = p_user_id ORDER BY d.job_id FOR UPDATE;
+  PERFORM FROM analysis.job j WHERE j.shard = p_shard AND j.user_id = p_user_id ORDER BY j.id FOR UPDATE;
+EXCEPTION WHEN lock_not_available THEN
+  SELECT count(*) INTO v_all FROM analysis.job j WHERE j.shard = p_shard AND j.user_id = p_user_id;
+  RAISE EXCEPTION 'somebody else is changing % of the user''s jobs: nothing was erased', v_all - (
+      SELECT count(*) FROM (
+        SELECT FROM analysis.job j WHERE j.shard = p_shard AND j.user_id = p_user_id
+        FOR UPDATE SKIP LOCKED) j)
+    USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
+END $$;
+
 -- Erases a person, who is named by what the operator calls them, or else by their number. While jobs of
 -- theirs are open nothing is done, and they are counted, unless they are to be cancelled: a worker that
 -- has one drops what it finds. Each kind of what went is counted; what is erased already counts for
@@ -161,7 +190,8 @@ $$;
 -- A job, its result and its failed attempts stay as rows without content: a month's numbers are recounted
 -- from them. A result that tells nothing has no number of conditions.
 --
--- Locks: the account; the dead jobs, as a retry begins with them; then the counters (lock_months).
+-- Locks: the table of names, as a rename begins with it; then the account, the counters (lock_months), the
+-- dead, all jobs.
 CREATE OR REPLACE FUNCTION analysis.erase_user(
   p_shard smallint, p_user text, p_user_id bigint, p_cancel boolean)
 RETURNS TABLE (
@@ -178,30 +208,27 @@ BEGIN
     p_shard IS NOT NULL
       AND p_cancel IS NOT NULL, 'an erasure names a shard and whether open jobs are cancelled');
   PERFORM analysis.refuse_repeatable_read();
+  LOCK TABLE analysis.renamed IN ROW EXCLUSIVE MODE;
   SELECT a.user_id INTO o_user FROM analysis.account a
   WHERE a.shard = p_shard AND (a.user_ref = p_user OR p_user IS NULL AND a.user_id = p_user_id) FOR UPDATE;
   IF NOT FOUND THEN
     RETURN;
   END IF;
-  PERFORM 1 FROM analysis.dead d WHERE d.shard = p_shard AND d.user_id = o_user ORDER BY d.job_id FOR UPDATE;
   PERFORM analysis.lock_months(p_shard, o_user);
 
   -- 1. What is open, and its end.
   SELECT coalesce(array_agg(j.o_job), '{}') INTO v_job FROM analysis.jobs_of_user(p_shard, o_user, true) j;
   o_open := cardinality(v_job);
   o_cancelled := 0;
+  IF o_open > 0 AND NOT p_cancel THEN
+    RETURN NEXT;
+    RETURN;
+  END IF;
+  PERFORM analysis.lock_jobs_of(p_shard, o_user);
   IF o_open > 0 THEN
-    IF p_cancel IS NOT TRUE THEN
-      RETURN NEXT;
-      RETURN;
-    END IF;
-    SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled'), count(*) FILTER (WHERE c.o_outcome = 'busy')
-    INTO o_cancelled, o_open
+    SELECT count(*) FILTER (WHERE c.o_outcome = 'cancelled') INTO o_cancelled
     FROM analysis.cancel(p_shard, v_job) c;
-    IF o_open > 0 THEN
-      RAISE EXCEPTION 'somebody else is changing % of the user''s jobs: nothing was erased', o_open
-        USING ERRCODE = 'lock_not_available', HINT = 'Erase again in a moment.';
-    END IF;
+    o_open := 0;
   END IF;
 
   -- 2. Who they are, and the webhooks that receive their jobs; events first, as finish_deliveries locks them.
@@ -222,6 +249,7 @@ BEGIN
          coalesce(sum(e.o_attempts), 0), coalesce(sum(e.o_jobs), 0)
   INTO o_images, o_image_bytes, o_results, o_attempts, o_jobs
   FROM analysis.partition_made m CROSS JOIN LATERAL analysis.erase_month(p_shard, o_user, m.period, v_job) e;
+  PERFORM analysis.erase_labels(p_shard, v_job);
 
   IF v_is_first OR o_cancelled + o_profile + o_keys + o_lines + o_images + o_results + o_dead + o_attempts
        + o_jobs > 0 THEN

@@ -4,37 +4,47 @@
 -- transaction. It answers the last key, how many rows it looked at (none: the end), and what went.
 -- p_record: nothing has gone in this run yet, and the first that goes is recorded in the audit.
 
--- Removes all that is kept of a job that has ended; the caller holds its row. Its key stays, so that a
--- repeated submit is still answered and not done again.
-CREATE OR REPLACE FUNCTION analysis.remove_job(p_shard smallint, p_period smallint, p_job bigint) RETURNS void
+-- Removes all that is kept of jobs of a month that have ended; the caller holds their rows. Their keys stay,
+-- so that a repeated submit is still answered and not done again.
+CREATE OR REPLACE FUNCTION analysis.remove_jobs(p_shard smallint, p_period smallint, p_jobs bigint[])
+RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  v_created timestamptz;
+  v_created timestamptz;               -- of the oldest
   v_month smallint;
 BEGIN
-  DELETE FROM analysis.job k WHERE k.shard = p_shard AND k.period = p_period AND k.id = p_job
-  RETURNING k.created_at INTO v_created;
-  DELETE FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job;
-  DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = p_job;
-  DELETE FROM analysis.job_label l WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = p_job;
-  DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = p_job;
-  DELETE FROM analysis.review_comment c WHERE c.shard = p_shard AND c.period = p_period AND c.job_id = p_job;
-  -- Attempts are of the months in which the job was: a retry moves it on.
+  -- Planned with the month, of which alone it takes a lock.
+  EXECUTE
+    'WITH gone AS (
+       DELETE FROM analysis.job k WHERE k.shard = $1 AND k.period = $2 AND k.id = ANY ($3)
+       RETURNING k.created_at)
+     SELECT min(g.created_at) FROM gone g'
+  INTO v_created USING p_shard, p_period, p_jobs;
+  DELETE FROM analysis.result r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = ANY (p_jobs);
+  DELETE FROM analysis.dead d WHERE d.shard = p_shard AND d.job_id = ANY (p_jobs);
+  DELETE FROM analysis.job_label l
+  WHERE l.shard = p_shard AND l.period = p_period AND l.job_id = ANY (p_jobs);
+  DELETE FROM analysis.review r WHERE r.shard = p_shard AND r.period = p_period AND r.job_id = ANY (p_jobs);
+  DELETE FROM analysis.review_comment c
+  WHERE c.shard = p_shard AND c.period = p_period AND c.job_id = ANY (p_jobs);
+  -- Attempts are of the months in which the jobs were: a retry moves them on.
   FOR v_month IN
     SELECT m.period FROM analysis.partition_made m
     WHERE m.period BETWEEN analysis.period_of(v_created, 'UTC') - 1 AND p_period
   LOOP
-    DELETE FROM analysis.attempt_error e WHERE e.shard = p_shard AND e.period = v_month AND e.job_id = p_job;
+    DELETE FROM analysis.attempt_error e
+    WHERE e.shard = p_shard AND e.period = v_month AND e.job_id = ANY (p_jobs);
   END LOOP;
 END $$;
+DROP FUNCTION IF EXISTS analysis.remove_job(smallint, smallint, bigint);
 
 -- Gives a month the index by which its images find their jobs. Nothing is submitted into a month that is
--- over, so that building it holds up none but who cancels or retries a job of that month; for one that is
+-- over, so that building it holds up none but who changes a job of that very month; for one that is
 -- running the partition has it from its beginning, if images are kept for less than a month. Without it
--- they are found too, by reading the month. Answers whether it was made; who cannot have the partition at
--- once gets an error of class 55P03. Of two at once one waits and finds it made, or the month gone.
+-- they are found too, by reading the month. Answers whether it was made. It waits for nobody, so that nobody
+-- queues behind it: who cannot have the partition at once gets an error of class 55P03.
 CREATE OR REPLACE FUNCTION analysis.index_images(p_period smallint, p_now timestamptz) RETURNS boolean
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   v_index text := format('analysis.%I', 'job_p' || p_period || '_image');
 BEGIN
@@ -46,7 +56,7 @@ BEGIN
     RETURN false;
   END IF;
   BEGIN
-    EXECUTE format('LOCK TABLE analysis.%I IN SHARE ROW EXCLUSIVE MODE', 'job_p' || p_period);
+    EXECUTE format('LOCK TABLE analysis.%I IN SHARE ROW EXCLUSIVE MODE NOWAIT', 'job_p' || p_period);
   EXCEPTION WHEN undefined_table THEN
     RETURN false;
   END;
@@ -154,8 +164,6 @@ BEGIN
       AND p_limit BETWEEN 1 AND 100000 AND p_now IS NOT NULL AND p_dry IS NOT NULL,
     'rows are removed as of a moment, dry or not, from 1 to 100000 in a call');
   PERFORM analysis.refuse_repeatable_read();
-  o_rows := 0;
-  o_bytes := 0;
   SELECT max(r.job_id), count(*), array_agg(r.job_id) FILTER (WHERE r.is_past),
     array_agg(r.size) FILTER (WHERE r.is_past)
   INTO o_last, o_looked, v_job, v_size
@@ -165,21 +173,23 @@ BEGIN
         WHERE k.shard = p_shard AND k.period = p_period AND k.job_id > p_after
         ORDER BY k.shard, k.period, k.job_id LIMIT p_limit) r;
   IF v_job IS NULL OR NOT analysis.is_stated(p_period) THEN
+    o_rows := 0;
+    o_bytes := 0;
     RETURN NEXT;
     RETURN;
   END IF;
 
-  FOR i IN 1 .. cardinality(v_job) LOOP
-    IF NOT p_dry THEN
-      -- Whoever cancels it at this moment has its row; it is left for the next run.
-      PERFORM 1 FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = p_period AND k.id = v_job[i] FOR UPDATE SKIP LOCKED;
-      CONTINUE WHEN NOT FOUND;
-      PERFORM analysis.remove_job(p_shard, p_period, v_job[i]);
-    END IF;
-    o_rows := o_rows + 1;
-    o_bytes := o_bytes + v_size[i];
-  END LOOP;
+  IF NOT p_dry THEN
+    -- Whoever cancels one at this moment has its row; it is left for the next run.
+    SELECT array_agg(u.id), array_agg(u.size) INTO v_job, v_size
+    FROM (SELECT * FROM unnest(v_job, v_size) t(id, size) ORDER BY 1) u
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = p_period AND k.id = u.id FOR UPDATE SKIP LOCKED) k;
+    PERFORM analysis.remove_jobs(p_shard, p_period, v_job);
+  END IF;
+  o_rows := coalesce(cardinality(v_job), 0);
+  o_bytes := (SELECT coalesce(sum(t), 0) FROM unnest(v_size) t);
   IF o_rows > 0 AND NOT p_dry THEN
     PERFORM analysis.mark_purged(p_period, p_now);
     PERFORM analysis.record_purge('results:' || analysis.period_text(p_period), v_until, p_record);
@@ -199,9 +209,9 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
   v_until timestamptz := analysis.kept_until('keep_dead', p_now);
-  v_row record;
-  v_gone smallint[] := '{}';           -- the months of those that went, and their sizes
-  v_size int[] := '{}';
+  v_job bigint[];
+  v_gone smallint[];                   -- the months of those that went, and their sizes
+  v_size int[];
 BEGIN
   PERFORM analysis.require_argument(
     p_shard IS NOT NULL AND p_after IS NOT NULL
@@ -211,33 +221,32 @@ BEGIN
   SELECT max(d.job_id), count(*) INTO o_last, o_looked
   FROM (SELECT k.job_id FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id > p_after
         ORDER BY k.shard, k.job_id LIMIT p_limit) d;
-  FOR v_row IN
-    SELECT k.job_id, k.period, pg_column_size(k.*) AS size FROM analysis.dead k
-    WHERE k.shard = p_shard AND k.job_id > p_after AND k.job_id <= o_last AND k.failed_at <= v_until
-    ORDER BY k.job_id
-  LOOP
-    CONTINUE WHEN NOT analysis.is_stated(v_row.period);
-    IF NOT p_dry THEN
-      -- The dead row first, as a retry does: it has it, or we have.
-      PERFORM 1 FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = v_row.job_id
-      FOR UPDATE SKIP LOCKED;
-      CONTINUE WHEN NOT FOUND;
-      PERFORM 1 FROM analysis.job k
-      WHERE k.shard = p_shard AND k.period = v_row.period AND k.id = v_row.job_id FOR UPDATE SKIP LOCKED;
-      CONTINUE WHEN NOT FOUND;
-      PERFORM analysis.remove_job(p_shard, v_row.period, v_row.job_id);
-      PERFORM analysis.mark_purged(v_row.period, p_now);
-    END IF;
-    v_gone := v_gone || v_row.period;
-    v_size := v_size || v_row.size;
-  END LOOP;
+  SELECT array_agg(d.job_id), array_agg(d.period), array_agg(d.size) INTO v_job, v_gone, v_size
+  FROM (SELECT k.job_id, k.period, pg_column_size(k.*) AS size FROM analysis.dead k
+        WHERE k.shard = p_shard AND k.job_id > p_after AND k.job_id <= o_last AND k.failed_at <= v_until) d
+  JOIN (SELECT m.period FROM analysis.partition_made m WHERE analysis.is_stated(m.period) OFFSET 0) m
+    ON m.period = d.period;
+  IF NOT p_dry THEN
+    -- The dead rows first, as a retry does: it has one, or we have.
+    SELECT array_agg(u.id), array_agg(u.period), array_agg(u.size) INTO v_job, v_gone, v_size
+    FROM (SELECT * FROM unnest(v_job, v_gone, v_size) t(id, period, size) ORDER BY 1) u
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.dead k WHERE k.shard = p_shard AND k.job_id = u.id FOR UPDATE SKIP LOCKED) d;
+    SELECT array_agg(u.id), array_agg(u.period), array_agg(u.size) INTO v_job, v_gone, v_size
+    FROM (SELECT * FROM unnest(v_job, v_gone, v_size) t(id, period, size) ORDER BY 1) u
+    CROSS JOIN LATERAL (
+      SELECT FROM analysis.job k
+      WHERE k.shard = p_shard AND k.period = u.period AND k.id = u.id FOR UPDATE SKIP LOCKED) j;
+    PERFORM analysis.remove_jobs(p_shard, g.period, g.jobs), analysis.mark_purged(g.period, p_now)
+    FROM (SELECT u.period, array_agg(u.id) AS jobs FROM unnest(v_job, v_gone) u(id, period) GROUP BY 1) g;
+  END IF;
 
   IF NOT p_dry AND cardinality(v_gone) > 0 THEN
     PERFORM analysis.record_purge('dead', v_until, p_record);
   END IF;
   RETURN QUERY
   SELECT o_last, o_looked, g.period, count(g.period), coalesce(sum(g.size), 0)
-  FROM (SELECT NULL::smallint AS period, NULL::int AS size WHERE cardinality(v_gone) = 0
+  FROM (SELECT NULL::smallint AS period, NULL::int AS size WHERE v_gone IS NULL
         UNION ALL SELECT unnest(v_gone), unnest(v_size)) g
   GROUP BY g.period ORDER BY g.period;
 END $$;

@@ -73,18 +73,21 @@ struct FactReader {
     }
   }
 
-  /// Jobs that came by `submit_image` have no source name: the hash that the database keeps of a key finds
-  /// their records.
+  /// Jobs that came by `submit_image` have no source name: the hash that the database keeps of a key and of the
+  /// login that submits finds their records.
   private func tagsOfKeys() async throws -> [[UInt8]: String] {
     let salts = Dictionary(
       try await query("SELECT user_ref, key_salt FROM analysis.account") {
         (try $0.string(0), try $0.bytes(1))
       }
     ) { first, _ in first }
+    let logins = try await query("SELECT login::text FROM analysis.submitter") {
+      SHA256.digest(of: Array(try $0.string(0).utf8))
+    }
     var tags: [[UInt8]: String] = [:]
     for record in records where record.key == record.tag {
       guard let salt = salts[record.user] else { continue }
-      tags[SHA256.digest(of: salt + Array(record.tag.utf8))] = record.tag
+      for login in logins { tags[SHA256.digest(of: salt + login + Array(record.tag.utf8))] = record.tag }
     }
     return tags
   }
