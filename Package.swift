@@ -83,6 +83,7 @@ let package = Package(
     systemLibrary("Ccurl", "libcurl", "libcurl4-openssl-dev"),
     systemLibrary("Cmicrohttpd", "libmicrohttpd", "libmicrohttpd-dev"),
     systemLibrary("Cturbojpeg", "libturbojpeg", "libturbojpeg0-dev"),
+    systemLibrary("Cjpeg", "libjpeg", "libjpeg-dev"),
     systemLibrary("Cpng", "libpng", "libpng-dev"),
     systemLibrary("Cexif", "libexif", "libexif-dev"),
     systemLibrary("Clcms2", "lcms2", "liblcms2-dev"),
@@ -116,7 +117,7 @@ let package = Package(
     module("PostgreSQL", ["Formatting", "Clibpq", "Clinux", "EventLoop"]),
     module("HTTPTransfer", ["Formatting", "Ccurl", "EventLoop"]),
     module("NetworkAddresses", ["EventLoop"]),
-    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
+    module("Images", ["AnalysisCore", "System", "Cturbojpeg", "Cjpeg", "Cpng", "Cexif", "Clcms2", "Czlib"]),
     module("ImageDecoding", ["Images", "System", "EventLoop"]),
     module("ImageEncryption", ["Formatting", "System", "Csodium", "Ccrypto"]),
     module(

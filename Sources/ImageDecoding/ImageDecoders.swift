@@ -25,7 +25,7 @@ public final class ImageDecoders: Sendable {
   private let deadline: Duration
   private let state: Mutex<State>
 
-  /// As many as there are processors, but no more than 4: each may need memory for a picture of 50 megapixels.
+  /// As many as there are processors, but no more than 4: each may need memory for a picture of 67 megapixels.
   public static let usualSlots = min(max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1), 4)
 
   /// - Parameters:

@@ -189,6 +189,10 @@ struct ColourPrimaries: Equatable {
   static let sRGB = ColourPrimaries(red: Point(0.64, 0.33), green: Point(0.30, 0.60), blue: Point(0.15, 0.06))
   static let displayP3 = ColourPrimaries(
     red: Point(0.680, 0.320), green: Point(0.265, 0.690), blue: Point(0.150, 0.060))
+  static let bt601Of625 = ColourPrimaries(
+    red: Point(0.64, 0.33), green: Point(0.29, 0.60), blue: Point(0.15, 0.06))
+  static let bt601Of525 = ColourPrimaries(
+    red: Point(0.630, 0.340), green: Point(0.310, 0.595), blue: Point(0.155, 0.070))
   static let bt2020 = ColourPrimaries(
     red: Point(0.708, 0.292), green: Point(0.170, 0.797), blue: Point(0.131, 0.046))
 }

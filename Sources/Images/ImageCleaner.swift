@@ -59,7 +59,18 @@ extension CleanImage {
 }
 
 extension ImageCleaner {
+  /// Cleans a JPEG. One that is read with warnings is looked at again, since some of them cost no pixel.
   func cleanJPEG(_ bytes: UnsafeRawBufferPointer) throws(ImageRefusal) -> CleanImage {
+    do throws(ImageRefusal) {
+      return try cleanJPEG(bytes, .refused)
+    } catch  where error.code == .damaged && JPEGWarnings.areHarmless(in: bytes) {
+      return try cleanJPEG(bytes, .harmless)
+    }
+  }
+
+  private func cleanJPEG(
+    _ bytes: UnsafeRawBufferPointer, _ warnings: JPEGWarnings
+  ) throws(ImageRefusal) -> CleanImage {
     let structure = JPEGStructure(bytes)
     try refuseRareKinds(structure)
     if let size = structure.size {
@@ -67,7 +78,7 @@ extension ImageCleaner {
       try limits.check(size, scans: structure.scans)
     }
     let handle = try TurboHandle(.transform)
-    let header = try JPEGHeader(bytes, handle)
+    let header = try JPEGHeader(bytes, handle, warnings)
     let size = PixelSize(header.width, header.height)
     try limits.check(size)
     let conversion = try structure.profile.profile(bytes).flatMap { profile throws(ImageRefusal) in
@@ -78,7 +89,7 @@ extension ImageCleaner {
     let wanted = limits.allowed(size)
 
     if wanted == size, conversion == nil, header.canBeTurnedWithoutLoss(orientation),
-      let turned = try turnedWithoutLoss(bytes, orientation, handle)
+      let turned = try turnedWithoutLoss(bytes, orientation, handle, warnings)
     {
       return CleanImage(
         bytes: turned, size: size.exchanged(orientation.exchangesSides), source: .jpeg,
@@ -86,7 +97,7 @@ extension ImageCleaner {
           orientation: orientation.rawValue, reencoded: false, converted: false, scaled: false,
           metadataBytesRemoved: removed))
     }
-    var pixels = try JPEGDecoder.decode(bytes, header, handle)
+    var pixels = try JPEGDecoder.decode(bytes, header, handle, warnings)
     pixels.finishColours(conversion)
     let isGrey = header.colours == .grey && conversion == nil
     let fitted = try OutputFitter(limits: limits).encode(
@@ -97,10 +108,11 @@ extension ImageCleaner {
 
   /// The turned picture with every pixel as it was, or nil if that has too many bytes.
   private func turnedWithoutLoss(
-    _ bytes: UnsafeRawBufferPointer, _ orientation: Orientation, _ handle: borrowing TurboHandle
+    _ bytes: UnsafeRawBufferPointer, _ orientation: Orientation, _ handle: borrowing TurboHandle,
+    _ warnings: JPEGWarnings
   ) throws(ImageRefusal) -> [UInt8]? {
     for packing in [LosslessTurn.Packing.plain, .small] {
-      let turned = try LosslessTurn.turn(bytes, orientation, handle, packing)
+      let turned = try LosslessTurn.turn(bytes, orientation, handle, packing, warnings)
       if turned.count <= limits.maxOutputBytes { return turned }
     }
     return nil
@@ -110,7 +122,12 @@ extension ImageCleaner {
   private func refuseRareKinds(_ structure: JPEGStructure) throws(ImageRefusal) {
     switch structure.frameMarker {
     case 0xC3, 0xC7, 0xCB, 0xCF: throw .unsupportedVariant("a lossless JPEG")
-    case 0xC5, 0xC6, 0xCD, 0xCE: throw .unsupportedVariant("a hierarchical JPEG")
+    case 0xC5, 0xC6, 0xCD, 0xCE, 0xDE: throw .unsupportedVariant("a hierarchical JPEG")
+    case 0xF7: throw .unsupportedVariant("a JPEG-LS picture")
+    case .some where structure.size?.height == 0:
+      throw .unsupportedVariant("a JPEG that tells its height behind the picture (DNL)")
+    case .some where structure.components.map { ![1, 3, 4].contains($0) } == true:
+      throw .unsupportedVariant("a JPEG with \(structure.components ?? 0) kinds of samples")
     case .some where structure.precision > 8 && structure.precision <= 16:
       throw .unsupportedVariant("a JPEG with \(structure.precision) bits a sample")
     default: break

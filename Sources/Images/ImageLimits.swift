@@ -4,9 +4,9 @@ public import AnalysisCore
 public struct ImageLimits: Sendable, Hashable {
   /// The most bytes a submitted file may have: 10 MB, that is 10,000,000, by default.
   public var maxBytes: Int
-  /// The most pixels a submitted picture may have: 50 megapixels by default. Checked from the header,
-  /// before any memory is taken for the picture. Cleaning takes up to 13 bytes a pixel for a moment
-  /// (measured: 614 MB for 48 megapixels without subsampling, turned).
+  /// The most pixels a submitted picture may have: by default those of 8,192 by 8,192, which no phone's 64 megapixels
+  /// exceed. Checked from the header, before any memory is taken for the picture. Cleaning takes up to 13 bytes a
+  /// pixel for a moment.
   public var maxPixels: Int
   /// The most bytes a cleaned picture will have; by default what the usual rules say.
   public var maxOutputBytes: Int
@@ -19,7 +19,7 @@ public struct ImageLimits: Sendable, Hashable {
 
   /// Makes limits; every value left out is the default that its property names.
   public init(
-    maxBytes: Int = ImageSize.maximum, maxPixels: Int = 50_000_000,
+    maxBytes: Int = ImageSize.maximum, maxPixels: Int = 8_192 * 8_192,
     maxOutputBytes: Int = ImageRules.usual.maxBytes, maxDimension: Int? = nil, minSide: Int? = nil,
     keepsPNG: Bool = ImageRules.usual.keepsPNG
   ) {
@@ -48,7 +48,7 @@ public struct ImageLimits: Sendable, Hashable {
   /// The most scans of a JPEG, and the most pixels that all its scans may go over: each scan costs as much as
   /// decoding the picture, and takes but a few bytes of the file.
   static let maxScans = 100
-  static let maxScannedPixels = 500_000_000
+  static let maxScannedPixels = 700_000_000
 
   // MARK: - Rules
 

@@ -53,7 +53,7 @@ extension ImageRefusal {
     public static let fileTooLarge = Code(kind: .fileTooLarge)
     /// The file is neither JPEG nor PNG, whatever it is called.
     public static let unsupportedFormat = Code(kind: .unsupportedFormat)
-    /// A JPEG of a rare kind that is not read: 12 bits a sample, lossless, hierarchical, far too many scans.
+    /// A rare kind of JPEG or PNG that is not read: 12 bits a sample, lossless, hierarchical, far too many scans.
     public static let unsupportedVariant = Code(kind: .unsupportedVariant)
     /// The file ends before the picture does.
     public static let truncated = Code(kind: .truncated)
@@ -124,10 +124,10 @@ extension ImageRefusal {
         + "PNG, or take the picture anew.")
   }
 
-  static func unsupportedVariant(_ what: String) -> ImageRefusal {
+  static func unsupportedVariant(_ what: String, _ format: ImageFormat = .jpeg) -> ImageRefusal {
     ImageRefusal(
       .unsupportedVariant,
-      "The file is \(what), a rare kind of JPEG that is not read here. Save it again as an ordinary "
+      "The file is \(what), a rare kind of \(format.name) that is not read here. Save it again as an ordinary "
         + "8-bit JPEG or as PNG, and submit that.")
   }
 

@@ -42,9 +42,10 @@ extension Orientation {
     self = value.flatMap { Orientation(rawValue: $0) } ?? .upright
   }
 
-  /// The same for the bare TIFF block of a PNG's eXIf chunk.
+  /// The same for the bare TIFF block of a PNG's eXIf chunk, which some programs begin as a JPEG's segment begins.
   init(tiff block: [UInt8]) {
-    self = (Array("Exif\0\0".utf8) + block).withUnsafeBytes { Orientation(exif: [$0]) }
+    let mark = Array("Exif\0\0".utf8)
+    self = (block.starts(with: mark) ? block : mark + block).withUnsafeBytes { Orientation(exif: [$0]) }
   }
 
   /// The value of a block's orientation tag, whatever whole number it is stored as.

@@ -126,12 +126,26 @@ struct ColourProfileTests {
       ("cICP", [12, 13, 1, 1]),  // a matrix
       ("cICP", [12, 13, 0, 0]),  // not the full range
       ("cICP", [1, 13, 0]),
+      ("cICP", [2, 2, 1, 1]), ("cICP", [2, 2, 0, 0]), ("cICP", [9, 2, 0, 1]), ("cICP", [1, 2, 0, 0]),
       ("gAMA", [0, 0, 0, 0]), ("gAMA", [255, 255, 255, 255]), ("gAMA", [0, 0, 177]),
       ("cHRM", [UInt8](repeating: 0, count: 32)), ("cHRM", [UInt8](repeating: 0, count: 31)),
       ("iCCP", [0, 0]), ("iCCP", Array("name".utf8)), ("iCCP", [0x61, 0, 1, 2, 3]),
     ] as [(String, [UInt8])])
   func chunks(name: String, content: [UInt8]) async throws {
     try await expectRefusal(png([chunk(name, content)]))
+  }
+
+  @Test("Colours of a cICP chunk that specifies none are those of the next chunk that counts")
+  func unspecified() async throws {
+    for content in [[2, 2, 0, 1], [2, 2, 2, 1]] as [[UInt8]] {
+      let none = chunk("cICP", content)
+      let plain = try await Fixtures.bytes("kind-rgb.png")
+      #expect(try ImageCleaner().clean(await png([none])).bytes == ImageCleaner().clean(plain).bytes)
+      let gamma = chunk("gAMA", Self.big(100_000))
+      let linear = try ImageCleaner().clean(await png([gamma]))
+      #expect(linear.changes.converted)
+      #expect(try ImageCleaner().clean(await png([none, gamma])).bytes == linear.bytes)
+    }
   }
 
   @Test("Colour chunks behind the picture's data are none")

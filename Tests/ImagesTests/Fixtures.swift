@@ -28,7 +28,9 @@ enum Fixtures {
     ["444", "422", "420", "odd", "progressive", "grey"].flatMap { kind in
       (1...8).map { "turn-\(kind)-\($0).jpg" }
     } + (1...8).map { "turn-png-\($0).png" }
-    + ["cmyk", "ycck", "rgb-adobe", "grey", "progressive", "metadata", "photo", "wide"].map { $0 + ".jpg" }
+    + ["cmyk", "ycck", "rgb-adobe", "grey", "progressive", "metadata", "photo", "wide", "restarts"].map {
+      $0 + ".jpg"
+    }
     + pngKinds + colours + ["metadata.png", "photo-lossless.png", "wide-lossless.png"]
 
   static let pngKinds = [
@@ -40,8 +42,10 @@ enum Fixtures {
   static let colours =
     ["none", "srgb", "p3", "adobe", "prophoto", "long", "grey", "inks"].map { "colour-\($0)-jpeg.jpg" }
     + [
-      "srgb", "p3", "adobe", "prophoto", "clear", "grey", "described", "cicp-p3", "cicp-2020", "cicp-srgb",
-      "cicp-first", "iccp-second", "srgb-third",
+      "srgb", "p3", "adobe", "prophoto", "clear", "grey", "described", "cicp-p3", "cicp-2020", "cicp-709",
+      "cicp-601", "cicp-srgb",
+      "cicp-first",
+      "iccp-second", "srgb-third",
     ].map { "colour-\($0)-png.png" }
 
   private static let drawn = DrawnSamples(["--fixtures"])

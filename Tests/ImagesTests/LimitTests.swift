@@ -8,7 +8,7 @@ struct LimitTests {
   func defaults() {
     let limits = ImageLimits()
     #expect(limits.maxBytes == 10_000_000)
-    #expect(limits.maxPixels == 50_000_000)
+    #expect(limits.maxPixels == 67_108_864)
     #expect(limits.maxOutputBytes == 5_242_879)
     #expect(limits.maxDimension == nil)
     #expect(limits.minSide == nil)
@@ -37,6 +37,16 @@ struct LimitTests {
     }
     #expect(refusal?.code == .tooManyPixels)
     #expect(refusal?.message.contains("160 by 120 pixels; at most 19,199") == true)
+  }
+
+  @Test(
+    "What phones of 48 to 64 megapixels take is admitted, in one scan and in ten",
+    arguments: [(8_160, 6_144), (8_192, 6_144), (9_248, 6_936), (9_280, 6_944), (8_192, 8_192)])
+  func phones(width: Int, height: Int) throws {
+    let size = PixelSize(width, height)
+    try ImageLimits().check(size)
+    try ImageLimits().check(size, scans: 10)
+    #expect(throws: ImageRefusal.self) { try ImageLimits().check(PixelSize(width, height * 2)) }
   }
 
   @Test("A header that promises billions of pixels is refused by it", arguments: ["bomb.jpg", "bomb.png"])

@@ -98,6 +98,16 @@ struct OrientationTests {
     #expect(clean.changes.orientation == expected.rawValue)
   }
 
+  @Test("A PNG's EXIF chunk that begins as a JPEG's segment does is read too", arguments: 1...8)
+  func prefixed(number: Int) async throws {
+    var parts = PNGParts(try await Fixtures.bytes("turn-png-\(number).png"))
+    let plain = try ImageCleaner().clean(parts.bytes)
+    let at = try #require(parts.names.firstIndex(of: "eXIf"))
+    parts.chunks[at] = PNGParts.Chunk("eXIf", Array("Exif\0\0".utf8) + parts.chunks[at].content)
+    let clean = try ImageCleaner().clean(parts.bytes)
+    #expect(clean.changes.orientation == number && clean.bytes == plain.bytes)
+  }
+
   @Test("An EXIF block behind the first scan is ignored")
   func afterScan() async throws {
     let file = try await Fixtures.bytes("photo.jpg")

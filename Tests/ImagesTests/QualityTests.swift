@@ -105,8 +105,8 @@ struct QualityTests {
   }
 
   @Test(
-    "Pixels times scans are at most 500 million",
-    arguments: [(10_000, 5_000, 10, true), (10_000, 5_000, 11, false), (5_000, 1_000, 100, true)])
+    "Pixels times scans are at most 700 million",
+    arguments: [(10_000, 7_000, 10, true), (10_000, 7_000, 11, false), (7_000, 1_000, 100, true)])
   func scannedPixels(width: Int, height: Int, scans: Int, expected: Bool) {
     let isAllowed = (try? ImageLimits().check(PixelSize(width, height), scans: scans)) != nil
     #expect(isAllowed == expected)

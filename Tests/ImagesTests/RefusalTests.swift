@@ -83,6 +83,34 @@ struct RefusalTests {
     #expect(refusal.code == .unsupportedVariant)
   }
 
+  @Test("A kind of JPEG or PNG that is not read is named, and not called damaged")
+  func unreadKinds() async throws {
+    let photo = try await Fixtures.bytes("photo.jpg")
+    let at = try #require(photo.frameHeader)
+    var late = photo  // The height comes behind the first scan.
+    late.replaceSubrange(at + 5..<at + 7, with: [0, 0])
+    var successive = photo
+    successive[at + 1] = 0xF7
+    var hierarchical = photo
+    hierarchical.insert(contentsOf: [0xFF, 0xDE, 0, 11, 8, 0, 120, 0, 160, 1, 1, 0x11, 0], at: 2)
+    var fractional = photo
+    fractional.replaceSubrange(at + 11..<at + 12, with: [0x31])
+    fractional.replaceSubrange(at + 14..<at + 15, with: [0x22])
+    var two = photo
+    two.replaceSubrange(at + 2..<at + 10, with: [0, 14, 8, 0, 120, 0, 160, 2])
+    two.removeSubrange(at + 16..<at + 19)
+    var parts = PNGParts(try await Fixtures.bytes("kind-rgb.png"))
+    parts.insert([PNGParts.Chunk("CgBI", [0x50, 0, 0x20, 2])], before: "IHDR")
+    for (name, file) in [
+      ("DNL", late), ("JPEG-LS", successive), ("hierarchical", hierarchical), ("sampling", fractional),
+      ("2 kinds of samples", two), ("CgBI", parts.bytes),
+    ] as [(String, [UInt8])] {
+      let refusal = #expect(throws: ImageRefusal.self, "\(name)") { try ImageCleaner().clean(file) }
+      #expect(refusal?.code == .unsupportedVariant, "\(name): \(refusal?.message ?? "")")
+      #expect(refusal?.message.contains(name) == true)
+    }
+  }
+
   @Test("A JPEG of 12 bits a sample is refused as such")
   func twelveBits() async throws {
     var file = try await Fixtures.bytes("photo.jpg")

@@ -8,7 +8,7 @@ import zlib
 from PIL import Image, ImageCms
 
 import colour_profiles
-from colour_profiles import ADOBE, BT2020, P3, PROPHOTO, SRGB, Power, Space
+from colour_profiles import ADOBE, BT601, BT709, BT2020, P3, PROPHOTO, SRGB, Power, Space
 
 SIZE = (96, 64)
 GREY_CURVE = Power(1.8)
@@ -123,6 +123,8 @@ class Colours:
         for name, space, chunks in [
             ("cicp-p3", P3, [p3]),
             ("cicp-2020", BT2020, [chunk(b"cICP", bytes([9, 14, 0, 1]))]),
+            ("cicp-709", BT709, [chunk(b"cICP", bytes([1, 1, 0, 1]))]),
+            ("cicp-601", BT601, [chunk(b"cICP", bytes([6, 6, 0, 1]))]),
             ("described", DESCRIBED, [gamma(55556), places]),
             # Of several only the first in the order of the specification counts, whatever theirs in the file.
             ("cicp-first", P3, [gamma(100_000), places, wrong, srgb, p3]),

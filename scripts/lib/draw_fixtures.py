@@ -9,6 +9,7 @@ import zlib
 from PIL import Image, ImageDraw
 
 import draw_colours
+import draw_png_suite
 import picture_metadata
 from picture_metadata import segment
 
@@ -22,6 +23,8 @@ def draw(folder):
     made.photos()
     made.bombs()
     draw_colours.draw(made)
+    draw_png_suite.draw(made)
+    made.restarts()
     return made.count
 
 
@@ -180,3 +183,37 @@ class Fixtures:
         at = content.index(b"\xff\xc0") + 5
         self.write("bomb.jpg", content[:at] + struct.pack(">HH", 65_500, 65_500) + content[at + 4:])
         self.write("bomb.png", raw_png((100_000, 100_000), 8, 2, [b"\0" * 300]))
+
+    def restarts(self):
+        """A grey JPEG of flat blocks with a restart marker after each row of them, which Pillow cannot write."""
+        size, across, down = (64, 48), 8, 6
+        levels = [[(x * 31 + y * 17) % 41 * 6 for x in range(across)] for y in range(down)]
+        # The standard's code words for how many bits a difference has, and 00 for the end of a block.
+        lengths = ["00", "010", "011", "100", "101", "110", "1110", "11110", "111110"]
+        scan = b""
+        for y in range(down):
+            bits, before = "", 0
+            for x in range(across):
+                mean = levels[y][x] - 128  # Quantised by 8, of 8 times the mean.
+                step, before = mean - before, mean
+                count = abs(step).bit_length()
+                bits += lengths[count]
+                bits += format(step if step > 0 else step + (1 << count) - 1, f"0{count}b") if count else ""
+                bits += "0"
+            bits += "1" * (-len(bits) % 8)
+            row = bytes(int(bits[at:at + 8], 2) for at in range(0, len(bits), 8)).replace(b"\xff", b"\xff\0")
+            scan += row + (bytes([0xFF, 0xD0 + y]) if y < down - 1 else b"")
+        plain = jpeg(Image.new("L", size))
+        tables = segment(0xDB, b"\0" + b"\x08" * 64)
+        frame = segment(0xC0, struct.pack(">BHHB", 8, size[1], size[0], 1) + b"\x01\x11\0")
+        codes = segment(0xC4, b"\0" + bytes([0, 1, 5, 1, 1, 1] + [0] * 10) + bytes(range(9)))
+        ends = segment(0xC4, b"\x10" + bytes([1] + [0] * 15) + b"\0")
+        start = segment(0xDA, b"\x01\x01\0\0\x3f\0")
+        content = (plain[:20] + tables + frame + codes + ends + segment(0xDD, struct.pack(">H", across)) + start
+                   + scan + b"\xff\xd9")
+        expected = Image.new("L", (across, down))
+        expected.putdata([level for row in levels for level in row])
+        expected = expected.resize(size, Image.NEAREST)
+        found = Image.open(io.BytesIO(content)).convert("L")
+        assert max(abs(a - b) for a, b in zip(found.getdata(), expected.getdata())) <= 1
+        self.write("restarts.jpg", content, expected)

@@ -75,7 +75,7 @@ install_wanted() {
 }
 
 # What the executables are built from and what runs beside them in the demo and the tests.
-BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libpng-dev
+BUILD_PACKAGES=(pkg-config libpq-dev libcurl4-openssl-dev libmicrohttpd-dev libturbojpeg0-dev libjpeg-dev libpng-dev
   libexif-dev liblcms2-dev zlib1g-dev libsodium-dev libssl-dev libsystemd-dev libpango1.0-dev libxlsxwriter-dev)
 RUN_PACKAGES=(postgresql python3 python3-pil util-linux fonts-dejavu-core)
 

@@ -58,9 +58,9 @@ struct ColourStatistics: Equatable, Sendable {
 /// Reads the colours of a picture: of a JPEG at a fraction of its size.
 enum PictureDecoder {
   /// Larger pictures are refused, whatever their file's size.
-  static let maximumPixels = 50_000_000
+  static let maximumPixels = 8_192 * 8_192
 
-  /// Statistics of the picture, or nil if the bytes are no whole JPEG of at most 50 megapixels.
+  /// Statistics of the picture, or nil if the bytes are no whole JPEG of at most so many pixels.
   static func statistics(jpeg: UnsafeBufferPointer<UInt8>) -> ColourStatistics? {
     guard let base = jpeg.baseAddress, let decoder = tjInitDecompress() else { return nil }
     defer { tjDestroy(decoder) }
@@ -82,7 +82,7 @@ enum PictureDecoder {
     return ColourStatistics(rgb: UnsafeBufferPointer(pixels))
   }
 
-  /// Statistics of the picture, or nil if the bytes are no whole PNG of at most 50 megapixels.
+  /// Statistics of the picture, or nil if the bytes are no whole PNG of at most so many pixels.
   static func statistics(png: UnsafeBufferPointer<UInt8>) -> ColourStatistics? {
     // At a fixed address: between the calls libpng keeps a pointer to it.
     let image = UnsafeMutablePointer<png_image>.allocate(capacity: 1)

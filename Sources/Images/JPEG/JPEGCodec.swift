@@ -5,7 +5,8 @@ enum JPEGDecoder {
   /// The picture as it is stored and at its full size: RGB, or inks. The library's own scaling is not used:
   /// it averages samples and not light.
   static func decode(
-    _ bytes: UnsafeRawBufferPointer, _ header: JPEGHeader, _ handle: borrowing TurboHandle
+    _ bytes: UnsafeRawBufferPointer, _ header: JPEGHeader, _ handle: borrowing TurboHandle,
+    _ warnings: JPEGWarnings = .refused
   ) throws(ImageRefusal) -> PixelBuffer {
     let size = PixelSize(header.width, header.height)
     let pixels = try PixelBuffer(size, header.layout)
@@ -13,8 +14,8 @@ enum JPEGDecoder {
     let result = tjDecompress2(
       handle.pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt(bytes.count),
       pixels.start, numericCast(size.width), 0, numericCast(size.height), numericCast(format.rawValue),
-      TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS | TJFLAG_ACCURATEDCT)
-    guard result == 0 else { throw handle.refusal }
+      warnings.flags | TJFLAG_ACCURATEDCT)
+    guard handle.succeeded(result, warnings) else { throw handle.refusal }
     return pixels
   }
 }
@@ -63,9 +64,21 @@ struct TurboHandle: ~Copyable {
     return String(whole[whole.index(after: space)...])
   }
 
-  /// The refusal that the last failed call amounts to. The library reports a picture that is cut off,
-  /// or whose data are corrupt, only as a warning, and shows grey in the missing part: each warning is
-  /// a refusal here.
+  /// Whether a call read what it was given.
+  func succeeded(_ result: Int32, _ warnings: JPEGWarnings) -> Bool {
+    result == 0 || (warnings == .harmless && tjGetErrorCode(pointer) == TJERR_WARNING.rawValue)
+  }
+
+  /// The kinds of JPEG that the library does not read, by how its words begin.
+  private static let unreadKinds = [
+    ("Unsupported JPEG process", "a JPEG of a process that is not the usual one"),
+    ("Unsupported marker type", "a JPEG of a process that is not the usual one"),
+    ("Sorry, arithmetic coding", "a JPEG with arithmetic coding"),
+    ("Fractional sampling", "a JPEG with a fractional sampling"),
+    ("CCIR601 sampling", "a JPEG with CCIR 601 sampling"),
+  ]
+
+  /// The refusal that the last failed call amounts to.
   var refusal: ImageRefusal {
     let reason = reason
     if reason.hasPrefix("Premature end") {
@@ -74,8 +87,16 @@ struct TurboHandle: ~Copyable {
     if reason.hasPrefix("Insufficient memory") || reason.contains("Memory allocation failure") {
       return .notProcessed("memory is short")
     }
+    if let (_, kind) = Self.unreadKinds.first(where: { reason.hasPrefix($0.0) }) {
+      return .unsupportedVariant(kind)
+    }
     return .damaged(.jpeg, reason: "\"\(reason)\"")
   }
+}
+
+extension JPEGWarnings {
+  /// How libturbojpeg is told.
+  var flags: Int32 { TJFLAG_LIMITSCANS | (self == .refused ? TJFLAG_STOPONWARNING : 0) }
 }
 
 /// Output that libturbojpeg allocates and lets grow.

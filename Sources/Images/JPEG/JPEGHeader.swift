@@ -36,7 +36,9 @@ struct JPEGHeader {
 
 extension JPEGHeader {
   /// Reads the header, or throws the refusal that it amounts to.
-  init(_ bytes: UnsafeRawBufferPointer, _ handle: borrowing TurboHandle) throws(ImageRefusal) {
+  init(
+    _ bytes: UnsafeRawBufferPointer, _ handle: borrowing TurboHandle, _ warnings: JPEGWarnings = .refused
+  ) throws(ImageRefusal) {
     var width: Int32 = 0
     var height: Int32 = 0
     var sampling: Int32 = -1
@@ -48,7 +50,7 @@ extension JPEGHeader {
     let onlySamplingIsUnknown =
       tjGetErrorCode(handle.pointer) == TJERR_FATAL.rawValue && width > 0 && height > 0 && sampling < 0
       && colourSpace >= 0
-    guard result == 0 || onlySamplingIsUnknown else { throw handle.refusal }
+    guard handle.succeeded(result, warnings) || onlySamplingIsUnknown else { throw handle.refusal }
     // A file that ends before its frame passes for one with tables alone, which is no error there.
     guard width > 0, height > 0 else {
       throw .truncated(.jpeg, reason: "it ends before the picture begins")

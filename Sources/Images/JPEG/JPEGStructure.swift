@@ -9,6 +9,8 @@ struct JPEGStructure {
   private(set) var frameMarker: UInt8?
   /// Bits a sample, from the frame header.
   private(set) var precision = 8
+  /// How many kinds of samples a pixel has, from the frame header.
+  private(set) var components: Int?
   /// Width and height, from the frame header.
   private(set) var size: PixelSize?
   /// How often the decoder goes over the picture.
@@ -46,12 +48,15 @@ struct JPEGStructure {
     case 0xE0...0xEF, 0xFE:
       metadataBytes += content.count + 4
       if scans == 0 { noteMetadata(marker, bytes, content) }
-    case 0xC0...0xCF where ![0xC4, 0xC8, 0xCC].contains(marker) && frameMarker == nil:
+    case 0xC0...0xCF where [0xC4, 0xC8, 0xCC].contains(marker): break
+    // Those of hierarchical pictures begin with one that tells of all (DHP); 0xF7 is JPEG-LS.
+    case 0xC0...0xCF where frameMarker == nil, 0xDE where frameMarker == nil, 0xF7 where frameMarker == nil:
       frameMarker = marker
       guard content.count >= 5 else { return }
-      let header = bytes[content].prefix(5).map(Int.init)
+      let header = bytes[content].prefix(6).map(Int.init)
       precision = header[0]
       size = PixelSize(header[3] << 8 | header[4], header[1] << 8 | header[2])
+      components = header.count > 5 ? header[5] : nil
     default:
       break
     }

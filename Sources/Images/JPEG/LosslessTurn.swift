@@ -13,7 +13,7 @@ enum LosslessTurn {
 
   static func turn(
     _ bytes: UnsafeRawBufferPointer, _ orientation: Orientation, _ handle: borrowing TurboHandle,
-    _ packing: Packing = .plain
+    _ packing: Packing = .plain, _ warnings: JPEGWarnings = .refused
   ) throws(ImageRefusal) -> [UInt8] {
     var transform = tjtransform()
     transform.op = numericCast(operation(orientation).rawValue)
@@ -25,8 +25,8 @@ enum LosslessTurn {
     var output = TurboBuffer()
     let result = tjTransform(
       handle.pointer, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt(bytes.count), 1,
-      &output.start, &output.count, &transform, TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS)
-    guard result == 0 else { throw handle.refusal }
+      &output.start, &output.count, &transform, warnings.flags)
+    guard handle.succeeded(result, warnings) else { throw handle.refusal }
     var turned = output.copy()
     normaliseHeader(&turned)
     return turned

@@ -24,7 +24,9 @@ struct PNGColours {
   /// The profile that the chunks amount to, nil for sRGB or where nothing is said. One chunk counts, in the order
   /// of the PNG specification: cICP, iCCP, sRGB, then gAMA with cHRM.
   func profile(_ bytes: UnsafeRawBufferPointer) throws(ImageRefusal) -> ColourProfile? {
-    if let codePoints { return try Self.profile(codePoints: bytes[codePoints]) }
+    if let codePoints, !Self.areUnspecified(bytes[codePoints]) {
+      return try Self.profile(codePoints: bytes[codePoints])
+    }
     if let embedded { return try ColourProfile(icc: try InflatedProfile.inflate(bytes[embedded])) }
     if standard != nil || (gamma == nil && chromaticities == nil) { return nil }
     return try ColourProfile(
@@ -36,16 +38,25 @@ struct PNGColours {
   private static func profile(codePoints: Slice<UnsafeRawBufferPointer>) throws(ImageRefusal)
     -> ColourProfile?
   {
-    switch Array(codePoints) {
-    case [1, 13, 0, 1]: return nil
-    case [12, 13, 0, 1]: return try ColourProfile(.displayP3, .sRGB)
-    // The curves for 10 and 12 bits are the same.
-    case [9, 14, 0, 1], [9, 15, 0, 1]: return try ColourProfile(.bt2020, .bt709)
-    case let other where other.count == 4:
-      let numbers = other.map { "\($0)" }.joined(separator: ", ")
+    let points = Array(codePoints)
+    guard points.count == 4 else { throw .colourProfile("its cICP chunk has a wrong length") }
+    guard let primaries = primaries[points[0]], let curve = curves[points[1]], points[2...] == [0, 1] else {
+      let numbers = points.map { "\($0)" }.joined(separator: ", ")
       throw .colourProfile("its colours are of a kind that is not read here (cICP \(numbers))")
-    default: throw .colourProfile("its cICP chunk has a wrong length")
     }
+    return points[..<2] == [1, 13] ? nil : try ColourProfile(primaries, curve)
+  }
+
+  /// Those of BT.709, which are sRGB's, of BT.601 with 625 and with 525 lines, of BT.2020, and Display P3.
+  private static let primaries: [UInt8: ColourPrimaries] = [
+    1: .sRGB, 5: .bt601Of625, 6: .bt601Of525, 7: .bt601Of525, 9: .bt2020, 12: .displayP3,
+  ]
+  /// BT.709, BT.601 and BT.2020 with 10 and 12 bits have one curve.
+  private static let curves: [UInt8: ToneCurve] = [1: .bt709, 6: .bt709, 13: .sRGB, 14: .bt709, 15: .bt709]
+
+  /// Whether the code points say that nothing is known, as some programs write of a frame without a word on it.
+  private static func areUnspecified(_ codePoints: Slice<UnsafeRawBufferPointer>) -> Bool {
+    [[2, 2, 0, 1], [2, 2, 2, 1]].contains(Array(codePoints))
   }
 
   /// A gamma of 45455 says that samples are light to the power 0.45455.

@@ -18,6 +18,8 @@ enum PNGDecoder {
     let size = structure.size
     guard Int(reader.image.pointee.width) == size.width, Int(reader.image.pointee.height) == size.height
     else { throw .damaged(.png, reason: "it has two headers that differ") }
+    // libpng's simplified interface gives wrong rows of these, in some versions (1.6.39 as Debian 12 has it).
+    if structure.isInterlaced, structure.depth == 16 { return try DeepInterlacedPNG.decode(bytes, structure) }
     // Without a word on its gamma a 16-bit picture is taken for sRGB, as every viewer does and as an
     // 8-bit one is, and not for linear light.
     reader.image.pointee.flags |= UInt32(PNG_IMAGE_FLAG_16BIT_sRGB)
@@ -27,10 +29,13 @@ enum PNGDecoder {
     guard png_image_finish_read(reader.image, nil, pixels.start, 0, nil) != 0 else {
       throw reader.refusal
     }
-    // A warning about an ancillary chunk says nothing of the picture. One about the picture's data does.
-    guard !reader.message.hasPrefix("IDAT") else { throw reader.refusal }
+    // A warning about an ancillary chunk says nothing of the picture. One about the picture's data does, but for data
+    // that are left over when it is whole.
+    guard !reader.message.hasPrefix("IDAT") || harmless.contains(reader.message) else { throw reader.refusal }
     return pixels
   }
+
+  private static let harmless = ["IDAT: Too much image data", "IDAT: Extra compressed data"]
 }
 
 /// libpng's image record at a fixed address: between the calls libpng keeps a pointer to it.

@@ -16,17 +16,26 @@ struct PNGStructure {
   private(set) var colours = PNGColours()
   /// Where the chunks are that libpng needs.
   private var picture: [Range<Int>] = []
+  /// Offsets of what says which colours are transparent; nil where nothing does before the data.
+  private(set) var transparency: Range<Int>?
   /// Where the palette is; nil where there is none, or none that the samples need.
   private var palette: Range<Int>?
   /// Where the data chunks are.
   private var data: [Range<Int>] = []
   /// Bits of a sample or of a palette's index.
-  private let depth: Int
+  let depth: Int
+  /// Whether the samples come in seven parts, each finer than the one before.
+  let isInterlaced: Bool
+  /// Whether each pixel has a sample for how opaque it is.
+  let hasAlpha: Bool
   private let isIndexed: Bool
 
   /// Reads the header alone.
   private init(header bytes: UnsafeRawBufferPointer) throws(ImageRefusal) {
     guard bytes.count >= 33 else { throw Self.cutOff }
+    if Self.name(bytes, 12) == "CgBI" {
+      throw .unsupportedVariant("a PNG as iPhone programs hold it (CgBI)", .png)
+    }
     guard Self.number(bytes, 8) == 13, Self.name(bytes, 12) == "IHDR" else {
       throw .damaged(.png, reason: "it does not begin with the picture's header")
     }
@@ -36,8 +45,9 @@ struct PNGStructure {
       throw .damaged(.png, reason: "its header gives a picture without width or height")
     }
     size = PixelSize(width, height)
-    let (hasColour, hasAlpha) = (bytes[25] & 2 != 0, bytes[25] & 4 != 0)
-    isGrey = !hasColour
+    isGrey = bytes[25] & 2 == 0
+    hasAlpha = bytes[25] & 4 != 0
+    isInterlaced = bytes[28] != 0
     depth = Int(bytes[24])
     isIndexed = bytes[25] == 3
     layout = hasAlpha ? .rgba : .rgb
@@ -59,7 +69,8 @@ struct PNGStructure {
       let end = position + 12 + length
       guard end <= bytes.count else { throw Self.cutOff }
       let checked = UnsafeRawBufferPointer(rebasing: bytes[position + 4..<end - 4])
-      guard CRC32.of(checked) == UInt32(Self.number(bytes, end - 4)) else {
+      let sum = UInt32(Self.number(bytes, end - 4))
+      guard CRC32.of(checked) == sum || Self.isPassedOver(name, checked, sum) else {
         throw .damaged(.png, reason: "the checksum of its \(name) chunk at byte \(position) is wrong")
       }
       // A lower-case first letter is an ancillary chunk. Of those, only transparency is the picture's.
@@ -70,6 +81,7 @@ struct PNGStructure {
         picture.append(position..<end)
       }
       if name == "tRNS" { layout = .rgba }
+      if name == "tRNS", isBeforeData { transparency = transparency ?? position + 8..<end - 4 }
       if name == "IDAT" {
         isBeforeData = false
         data.append(position..<end)
@@ -81,6 +93,27 @@ struct PNGStructure {
       if name == "IEND" { break }
     }
     metadataBytes += bytes.count - position
+  }
+
+  /// The chunks that say something of the picture.
+  private static let needed = [
+    "cICP", "iCCP", "sRGB", "gAMA", "cHRM", "eXIf", "tRNS", "PLTE", "IDAT", "IEND",
+  ]
+
+  /// Whether a chunk whose checksum is wrong may be passed over: it is removed anyway, and it is no other whose name
+  /// is damaged.
+  private static func isPassedOver(_ name: String, _ checked: UnsafeRawBufferPointer, _ sum: UInt32) -> Bool {
+    let isAncillary = name.utf8.first.map { $0 & 0x20 != 0 } == true
+    return isAncillary && !needed.contains(name)
+      && !needed.contains { other in
+        let renamed = Array(other.utf8) + checked.dropFirst(4)
+        return renamed.withUnsafeBytes { CRC32.of($0) } == sum
+      }
+  }
+
+  /// The samples, in the order in which they are stored; nil where there is no memory.
+  func samples(_ bytes: UnsafeRawBufferPointer) -> CompressedSamples? {
+    CompressedSamples(data.map { $0.lowerBound + 8..<$0.upperBound - 4 }, of: bytes)
   }
 
   /// A copy of the file with the chunks that libpng needs and no others; the caller deallocates it.
@@ -102,7 +135,7 @@ struct PNGStructure {
   /// bytes that no decoder looks at where its samples or its palette should be. What decoded it has found it sound.
   func withoutMetadata(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
     guard layout == .rgb, depth <= 8, (palette?.count ?? 0) <= 12 + (3 << depth),
-      CompressedSamples.fill(data.map { $0.lowerBound + 8..<$0.upperBound - 4 }, of: bytes, size)
+      samples(bytes)?.fill(size) == true
     else { return nil }
     let header = 8..<33
     let end: [UInt8] = [0, 0, 0, 0, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82]
