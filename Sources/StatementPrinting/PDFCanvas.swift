@@ -216,6 +216,11 @@ struct PDFCanvas: ~Copyable {
 
   /// Ends the document, and returns its bytes. Throws where anything could not be drawn: cairo keeps the first fault.
   consuming func finish() throws(PrintingError) -> [UInt8] {
+    guard !output.lacksLetters else {
+      throw PrintingError(
+        "no font that is installed has all letters of the statement's names",
+        advice: "install one that has them, such as Debian's package fonts-noto-core or fonts-noto-cjk")
+    }
     cairo_surface_finish(surface)
     for status in [cairo_status(cairo), cairo_surface_status(surface)] where status != CAIRO_STATUS_SUCCESS {
       let text = cairo_status_to_string(status).map { String(cString: $0) } ?? "error \(status.rawValue)"
@@ -229,6 +234,10 @@ struct PDFCanvas: ~Copyable {
     pango_layout_set_width(layout, Int32(width * Double(PANGO_SCALE)))
     pango_layout_set_alignment(layout, alignment.pango)
     Self.set(text, of: layout)
+    // Boxes would be drawn in their place. The letters of ASCII were asked for at the start.
+    if !text.utf8.allSatisfy({ $0 < 0x80 }), pango_layout_get_unknown_glyphs_count(layout) > 0 {
+      output.lacksLetters = true
+    }
   }
 
   /// Whether a text surely needs one line: plain ASCII letters are at most as wide as the font is high.
@@ -278,6 +287,8 @@ struct PDFCanvas: ~Copyable {
 /// What cairo has written.
 private final class PDFOutput {
   private(set) var bytes: [UInt8] = []
+  /// Whether a letter was to be drawn that no font has.
+  var lacksLetters = false
 
   func append(_ data: UnsafePointer<UInt8>, _ count: Int) {
     bytes.append(contentsOf: UnsafeBufferPointer(start: data, count: count))

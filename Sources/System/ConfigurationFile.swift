@@ -30,7 +30,7 @@ public struct ConfigurationFile: Sendable, Equatable {
 
   /// Reads a file; every key must be one of `keys`. Throws `unreadable`, `syntax` or `unknownKey`.
   public static func read(_ path: String, keys: Set<String>) throws(SystemError) -> ConfigurationFile {
-    let bytes = try FileContent.read(path, limit: largest)
+    let bytes = try FileContent.read(path, limit: largest).withoutByteOrderMark
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw SystemError(.syntax, "is not UTF-8 text", path: path)
     }

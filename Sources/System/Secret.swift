@@ -47,7 +47,7 @@ public enum SecretFile {
     let location = locate(path, environment)
     let bytes = try FileContent.read(location.path, limit: largest) { facts throws(SystemError) in
       try check(facts, location.path, isManaged: location.isManaged)
-    }
+    }.withoutByteOrderMark
     guard !bytes.isEmpty else { throw SystemError(.invalid, "is empty", path: location.path) }
     return Secret(bytes: bytes)
   }

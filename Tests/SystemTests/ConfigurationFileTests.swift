@@ -1,3 +1,4 @@
+import Glibc
 import System
 import TestSupport
 import Testing
@@ -42,6 +43,18 @@ struct ConfigurationFileTests {
     ])
   func values(written: String, meant: String) throws {
     #expect(try ConfigurationFile.parse("zone = \(written)", path: "x", keys: keys).values["zone"] == meant)
+  }
+
+  @Test("a file that begins with a byte order mark is read as one without it")
+  func byteOrderMark() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write("\u{FEFF}zone = UTC\r\nconcurrency = 2\r\n", to: "x.conf")
+    #expect(try ConfigurationFile.read(path, keys: keys).values == ["zone": "UTC", "concurrency": "2"])
+    for text in ["\u{FEFF}email = a@b\npassword = c\n", "\u{FEFF}{\"email\": \"a@b\", \"password\": \"c\"}"] {
+      let path = try folder.write(text, to: "credentials")
+      #expect(chmod(path, 0o600) == 0)
+      #expect(try Credentials.read(path) == Credentials(email: "a@b", password: Secret("c")))
+    }
   }
 
   @Test("line breaks of Windows are line breaks")

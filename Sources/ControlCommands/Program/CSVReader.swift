@@ -2,7 +2,8 @@
 /// number, and reading goes on with the next. Cells may be separated by semicolons instead, as spreadsheets write them
 /// in many countries.
 ///
-/// Lines end in CRLF or LF; a byte order mark at the beginning is passed over; an empty line is no row.
+/// Lines end in CRLF or LF; a byte order mark at the beginning is passed over; an empty line is no row, nor is one of
+/// separators alone, as spreadsheets write what was cleared.
 struct CSVReader {
   /// A row and the line, from 1, on which it begins.
   struct Row: Equatable {
@@ -31,7 +32,7 @@ struct CSVReader {
 
   /// The next row; nil at the end.
   mutating func next() -> Row? {
-    while skipLineEnd() {}
+    while skipLineEnd() || skipEmptyCells() {}
     guard position < bytes.count else { return nil }
     let first = line
     do throws(Fault) {
@@ -99,6 +100,15 @@ struct CSVReader {
     position += bytes[position] == Self.lineFeed ? 1 : 2
     line += 1
     return true
+  }
+
+  /// Passes over separators up to the line's end, if there is nothing else.
+  private mutating func skipEmptyCells() -> Bool {
+    let start = position
+    while skip(separator) {}
+    if position > start, position == bytes.count || skipLineEnd() { return true }
+    position = start
+    return false
   }
 
   /// Goes to the beginning of the next line.

@@ -44,10 +44,10 @@ enum InputFile {
     return try drain(descriptor, expected: Int(status.st_size), limit: limit)
   }
 
-  /// The bytes of a file without which the command can do nothing.
+  /// The text of a file without which the command can do nothing.
   static func readText(_ path: String, limit: Int) throws(CommandFailure) -> [UInt8] {
     do {
-      return try read(path, limit: limit)
+      return try read(path, limit: limit).withoutByteOrderMark
     } catch {
       throw CommandFailure(
         .unreadableInput, "\(FileName.shown(path)): \(error.sentence)", advice: error.advice)

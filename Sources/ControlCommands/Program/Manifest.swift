@@ -2,6 +2,7 @@ import AnalysisCore
 import CommandLineTool
 import Formatting
 import FoundationEssentials
+import System
 
 /// A list of images to submit, as CSV with a header line or as JSON Lines.
 enum Manifest {
@@ -11,15 +12,15 @@ enum Manifest {
   /// Reads all rows; one that cannot be used is among them with its fault. Throws where the whole cannot be
   /// understood. `name` decides the form by its ending, else the first character does.
   static func rows(_ bytes: [UInt8], name: String) throws(CommandFailure) -> [ManifestRow] {
-    isJSON(bytes, name: name) ? jsonRows(bytes) : try csvRows(bytes, name: name)
+    let bytes = bytes.withoutByteOrderMark
+    return isJSON(bytes, name: name) ? jsonRows(bytes) : try csvRows(bytes, name: name)
   }
 
   private static func isJSON(_ bytes: [UInt8], name: String) -> Bool {
     let name = name.lowercased()
     if [".jsonl", ".ndjson", ".json"].contains(where: name.hasSuffix) { return true }
     if name.hasSuffix(".csv") { return false }
-    let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-    return bytes[start...].first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
+    return bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
   }
 
   // MARK: - CSV
@@ -40,8 +41,7 @@ enum Manifest {
   // MARK: - JSON Lines
 
   private static func jsonRows(_ bytes: [UInt8]) -> [ManifestRow] {
-    let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-    let lines = bytes[start...].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     return lines.enumerated().compactMap { index, line in
       guard line.contains(where: { !" \t\r".utf8.contains($0) }) else { return nil }
       return ManifestRow(

@@ -17,7 +17,8 @@ enum ReportCommand {
   static let format = Option<ReportFormat?>(
     "format", .choice(ReportFormat.self),
     help: "How it is written; by --out's ending, else table, unless given.")
-  static let excel = Flag("excel", help: "Begin a CSV with the mark by which spreadsheets know UTF-8.")
+  static let excel = Flag(
+    "excel", help: "Write a CSV as Excel reads it: marked as UTF-8, and 00123 kept as text.")
   static let out = Option<String?>(
     "out", short: "o", .path,
     help: "Write to this file: whole or not at all, readable by you alone; beside it "

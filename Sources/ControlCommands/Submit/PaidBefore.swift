@@ -1,3 +1,4 @@
+import AnalysisCore
 import CommandLineTool
 import JobQueue
 import PostgreSQL
@@ -53,8 +54,32 @@ struct PaidBefore: Sendable {
     let asked = items.indices.filter { Self.question(items[$0], nil) != nil }
     let open = try await submitter.billedBefore(asked.compactMap { Self.question(items[$0], nil) })
       .sorted().map { asked[$0] }
+    let hashed = try await hashed(open, of: items)
+    let paid = Set(try await submitter.billedBefore(hashed.map(\.question)).map { hashed[$0].index })
+    let known = asked.filter { !open.contains($0) }
+    guard !paid.isEmpty, !known.isEmpty else { return paid }
+    // Where a run is carried on, what is there twice is paid for by the other one of the same run.
+    let others = Set(try await self.hashed(known, of: items).map { Picture($0.question) })
+    return paid.subtracting(hashed.filter { others.contains(Picture($0.question)) }.map(\.index))
+  }
+
+  /// What makes a picture the same as another, whatever its key.
+  private struct Picture: Hashable {
+    let user: String
+    let kind: AnalysisKind
+    let sha256: [UInt8]?
+
+    init(_ question: PictureInQuestion) {
+      (user, kind, sha256) = (question.user, question.kind, question.sha256)
+    }
+  }
+
+  /// The items at the indices whose pictures can be read and cleaned, with their hashes.
+  private func hashed(
+    _ indices: [Int], of items: [SubmitItem]
+  ) async throws -> [(index: Int, question: PictureInQuestion)] {
     var hashed: [(index: Int, question: PictureInQuestion)] = []
-    var rest = open[...]
+    var rest = indices[...]
     while !rest.isEmpty {
       let interruption = session.interruption
       let chunk = await intake.chunk(rest.map { items[$0] }[...]) { interruption.isAsked }
@@ -70,7 +95,7 @@ struct PaidBefore: Sendable {
       if chunk.contains(where: { $0.fault != nil }) { break }
       rest = rest.dropFirst(chunk.count)
     }
-    return Set(try await submitter.billedBefore(hashed.map(\.question)).map { hashed[$0].index })
+    return hashed
   }
 
   private static func question(_ item: SubmitItem, _ sha256: [UInt8]?) -> PictureInQuestion? {

@@ -30,7 +30,8 @@ enum SubmitCommand {
     help:
       "What you call the jobs, such as the number of a visit, to find them by. A manifest's column comes before it."
   )
-  static let again = Flag("again", help: "Submit what is paid for this month already, and pay twice.")
+  static let again = Flag(
+    "again", help: "Submit what is paid for this month already, or is here several times, and pay for each.")
   static let onlyNew = Flag("only-new", help: "Leave out what is paid for this month already.")
   static let verbose = Flag("verbose", help: "Print a line for each image, not for the batch alone.")
   static let results = Flag("results", help: "With --wait: print what was found in each image.")
@@ -110,7 +111,8 @@ enum SubmitCommand {
     A picture that its user has submitted this month as the same type, under another key, is paid for; to submit it \
     again costs another unit. So the pictures of users who have jobs this month are looked at first. On a terminal \
     the command asks; elsewhere nothing is submitted and the exit code is 9, unless --again or --only-new says what \
-    is meant. Jobs that died or were cancelled cost nothing and do not count.
+    is meant. Jobs that died or were cancelled cost nothing and do not count. A picture that is here several times \
+    for one user and type is one job, unless --again is given; the summary says how many there were.
 
     A manifest is CSV (RFC 4180, with a header; its cells may be separated by semicolons) or JSON Lines, with these columns or members: \
     \(ManifestColumn.list). Only file, counted from the manifest's own folder, or url is needed; for what a row \
@@ -186,6 +188,7 @@ enum SubmitCommand {
     let response = await SubmitRun(
       items: list.items, waiting: arguments.waiting,
       batch: SubmitRun.Batch(name: arguments.batchName, key: runKey),
+      takesEachOnce: arguments.paidBefore != .again,
       reader: arguments.readsResults ? session.actor(nil) : nil, intake: intake,
       database: session.database, interruption: session.interruption, report: report
     ).run()

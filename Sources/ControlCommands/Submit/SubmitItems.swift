@@ -276,8 +276,7 @@ struct KeyMaker {
     self.isSingle = isSingle
   }
 
-  /// The key of the next image of a user. A file that is named twice is meant twice: the second has a key of
-  /// its own.
+  /// The key of the next image of a user. A file that is named twice has a second key, for where it is meant twice.
   mutating func key(user: String, name: String) -> String {
     if isSingle { return runKey }
     let identity = "\(user)\u{0}\(name)"

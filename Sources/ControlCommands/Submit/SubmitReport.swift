@@ -88,7 +88,7 @@ final class SubmitReport: Sendable {
     console.say(response.tally.summary)
     if response.isInterrupted, let batch = response.batch {
       console.say(
-        "\(response.tally.created + response.tally.duplicates) of \(total) are in. To wait for them: "
+        "\(response.tally.created + response.tally.duplicates + response.tally.doubles) of \(total) are in. To wait for them: "
           + "analysisctl batches wait \(batch)")
     }
     if response.tally.notReached > 0 {

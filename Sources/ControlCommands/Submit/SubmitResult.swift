@@ -13,6 +13,8 @@ struct SubmitResult: Sendable, Equatable, Presentable {
   var state: JobState?
   /// The batch that its new job is of; nil where there is no new job.
   var batch: BatchID?
+  /// Whether it is the picture of a job of the same run.
+  var isDouble = false
   /// What was found, where that was asked for.
   var finding: PhotoFinding?
   /// Whether its image was scaled to fewer pixels than the endpoint's models see.
@@ -52,6 +54,7 @@ struct SubmitResult: Sendable, Equatable, Presentable {
     case (.refused(let refusal), _): "\(paint.red("refused")) \(name): \(printable(refusal.sentence))\n"
     case (nil, _): "\(paint.yellow("not submitted")) \(name)\n"
     case (.created(let job, _), nil): "\(paint.green("submitted")) \(job) \(name)\n"
+    case (.duplicate(let job), nil) where isDouble: "\(paint.green("same picture as")) \(job) \(name)\n"
     case (.duplicate(let job), nil): "\(paint.green("submitted before")) \(job) \(name)\n"
     case (.created(let job, _), let state?), (.duplicate(let job), let state?):
       "\(paint(state.rawValue, state.colour)) \(job) \(name)"
@@ -76,6 +79,8 @@ extension JobState {
 struct SubmitTally: Sendable, Equatable {
   var created = 0
   var duplicates = 0
+  /// Pictures of jobs of the same run.
+  var doubles = 0
   var refusedByQuota = 0
   var refusedOtherwise = 0
   /// Of these, files that could not be read.
@@ -97,7 +102,7 @@ struct SubmitTally: Sendable, Equatable {
   mutating func add(_ result: SubmitResult) {
     switch result.outcome {
     case .created: created += 1
-    case .duplicate: duplicates += 1
+    case .duplicate: if result.isDouble { doubles += 1 } else { duplicates += 1 }
     case .refused(let refusal):
       if refusal.isQuota { refusedByQuota += 1 } else { refusedOtherwise += 1 }
       if refusal.code == InputFile.unreadableCode { unreadable += 1 }
@@ -134,6 +139,7 @@ struct SubmitTally: Sendable, Equatable {
   var summary: String {
     var parts: [String] = ["\(created) submitted"]
     if duplicates > 0 { parts.append("\(duplicates) submitted before") }
+    if doubles > 0 { parts.append("\(doubles) the same picture as another of this run, and not paid again") }
     if refusedByQuota > 0 { parts.append("\(refusedByQuota) refused by the monthly limit") }
     if refusedOtherwise > 0 { parts.append("\(refusedOtherwise) refused") }
     if notReached > 0 { parts.append("\(notReached) not submitted") }

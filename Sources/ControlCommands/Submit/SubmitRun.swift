@@ -13,6 +13,8 @@ struct SubmitRun: Sendable {
   var waiting = Waiting.none
   /// The batch of the jobs.
   var batch = Batch()
+  /// Whether a picture that comes several times is one job.
+  var takesEachOnce = false
   /// Whether what was found is read once the jobs have ended, and by whom.
   var reader: AuditActor?
   /// How images are read, cleaned and encrypted.
@@ -70,11 +72,12 @@ struct SubmitRun: Sendable {
     var rest = items[...]
     var ready = await intake.chunk(rest, isStopped: isStopped)
     var refusedHere: [(user: String?, key: String?)] = []
+    var jobs: [Picture: JobID] = [:]
     while !ready.isEmpty, !interruption.isAsked {
       rest = rest.dropFirst(ready.count)
       let coming = rest
       async let following = intake.chunk(coming, isStopped: isStopped)
-      let (answered, failure) = await submit(ready, by: submitter, &made)
+      let (answered, failure) = await submit(ready, by: submitter, &made, &jobs)
       refusedHere += ready.filter(\.isRefused).map { (user: $0.item.user, key: $0.item.key) }
       for result in answered {
         results.append(result)
@@ -92,17 +95,69 @@ struct SubmitRun: Sendable {
     return nil
   }
 
+  /// What makes a picture the same as another.
+  private struct Picture: Hashable {
+    let user: String?
+    let kind: AnalysisKind?
+    let sha256: [UInt8]
+  }
+
   /// Submits a chunk. After a failure the results are those that ended before it, up to the first
   /// that did not.
+  ///
+  /// - Parameter jobs: Those of the pictures before, to which the chunk's are added.
   private func submit(
-    _ chunk: [ImageIntake.Prepared], by submitter: Submitter, _ made: inout BatchID?
+    _ chunk: [ImageIntake.Prepared], by submitter: Submitter, _ made: inout BatchID?,
+    _ jobs: inout [Picture: JobID]
   ) async -> ([SubmitResult], (any Error)?) {
     var outcomes: [SubmitOutcome?] = chunk.map { prepared in
       guard prepared.isRefused, case .failure(let refused) = prepared.image else { return nil }
       return .refused(refused.refusal)
     }
-    let indices = chunk.indices.filter { if case .success = chunk[$0].image { true } else { false } }
-    let submissions = indices.compactMap { Self.submission(chunk[$0]) }
+    var failure: (any Error)?
+    var open = chunk.indices.filter { if case .success = chunk[$0].image { true } else { false } }
+    var doubles: Set<Int> = []
+    while !open.isEmpty, failure == nil {
+      // One that is the same as another waits for what becomes of that: where it is refused, this one may not be.
+      var (round, later): ([Int], [Int]) = ([], [])
+      var first: Set<Picture> = []
+      for index in open {
+        let picture = takesEachOnce ? Self.picture(chunk[index]) : nil
+        if let job = picture.flatMap({ jobs[$0] }) {
+          outcomes[index] = .duplicate(job)
+          doubles.insert(index)
+        } else if let picture, !first.insert(picture).inserted {
+          later.append(index)
+        } else {
+          round.append(index)
+        }
+      }
+      let (answered, fault) = await submit(round.map { chunk[$0] }, by: submitter, &made)
+      failure = fault
+      for (index, outcome) in answered {
+        outcomes[round[index]] = outcome
+        if let job = outcome.job, let picture = Self.picture(chunk[round[index]]) { jobs[picture] = job }
+      }
+      open = later
+    }
+    // What cannot clean one image can clean none of those that follow either.
+    failure = failure ?? chunk.lazy.compactMap(\.fault).first
+    // With several shards a later item may be answered and an earlier one not: both are reported.
+    let results = chunk.indices.map { index in
+      var result = SubmitResult(chunk[index].item, outcomes[index])
+      result.isDouble = doubles.contains(index)
+      if case .created? = outcomes[index] { result.batch = made }
+      if case .success(let image) = chunk[index].image { result.isBelowModelSide = image.isBelowModelSide }
+      return result
+    }
+    return (results, failure)
+  }
+
+  /// What becomes of images in one call, by their place in it, and why it ended early.
+  private func submit(
+    _ ready: [ImageIntake.Prepared], by submitter: Submitter, _ made: inout BatchID?
+  ) async -> ([Int: SubmitOutcome], (any Error)?) {
+    let submissions = ready.compactMap { Self.submission($0) }
     let answered = Mutex<[Int: SubmitOutcome]>([:])
     var failure: (any Error)?
     do {
@@ -116,17 +171,12 @@ struct SubmitRun: Sendable {
     } catch {
       failure = error
     }
-    // What cannot clean one image can clean none of those that follow either.
-    failure = failure ?? chunk.lazy.compactMap(\.fault).first
-    for (index, outcome) in answered.withLock({ $0 }) { outcomes[indices[index]] = outcome }
-    // With several shards a later item may be answered and an earlier one not: both are reported.
-    let results = zip(chunk, outcomes).map { prepared, outcome in
-      var result = SubmitResult(prepared.item, outcome)
-      if case .created? = outcome { result.batch = made }
-      if case .success(let image) = prepared.image { result.isBelowModelSide = image.isBelowModelSide }
-      return result
-    }
-    return (results, failure)
+    return (answered.withLock { $0 }, failure)
+  }
+
+  private static func picture(_ prepared: ImageIntake.Prepared) -> Picture? {
+    guard case .success(let image) = prepared.image else { return nil }
+    return Picture(user: prepared.item.user, kind: prepared.item.kind, sha256: image.sha256)
   }
 
   private static func submission(_ prepared: ImageIntake.Prepared) -> Submission? {

@@ -2,6 +2,7 @@ import Administration
 import CommandLineTool
 import JobQueue
 import RemoteImages
+import System
 
 /// A file that says something of users: the endpoint's profile answers, or a table of the office.
 enum UserFile {
@@ -60,7 +61,7 @@ enum UserFile {
   /// Reads a file. Throws where the whole cannot be understood.
   static func entries(_ bytes: [UInt8], _ format: Format, name: String) throws(CommandFailure) -> [Entry] {
     switch format {
-    case .json: answers(bytes)
+    case .json: answers(bytes.withoutByteOrderMark)
     case .csv: try table(bytes, name)
     }
   }

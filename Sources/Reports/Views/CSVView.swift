@@ -9,7 +9,7 @@ import PostgreSQL
 /// a line, and a new cell begins there. Numbers are left alone, the negative ones too. A missing
 /// value is an empty cell, an empty text a quoted one.
 struct CSVView: ReportView {
-  /// Whether the file begins with a byte order mark.
+  /// Whether the file is for Excel: it begins with a byte order mark, and what names something stays text there.
   let excel: Bool
   let audience = Column.Audience.programs
 
@@ -23,7 +23,7 @@ struct CSVView: ReportView {
     for index in shown {
       if !isFirst { bytes.append(UInt8(ascii: ",")) }
       isFirst = false
-      Self.append(cells[index], to: &bytes)
+      append(cells[index], to: &bytes)
     }
     bytes.append(UInt8(ascii: "\r"))
     bytes.append(UInt8(ascii: "\n"))
@@ -31,9 +31,12 @@ struct CSVView: ReportView {
 
   mutating func end(_ meta: ReportMeta, into bytes: inout [UInt8]) {}
 
-  private static func append(_ cell: Cell, to bytes: inout [UInt8]) {
+  private func append(_ cell: Cell, to bytes: inout [UInt8]) {
     switch cell {
     case .absent, .unlimited: break
+    case .text(let text) where excel: CSVText.append(kept: text, to: &bytes)
+    case .borrowed(let text) where excel: CSVText.append(kept: text.string, to: &bytes)
+    case .identifier(let number) where excel: CSVText.append(kept: String(number), to: &bytes)
     case .text(let text): CSVText.append(text, to: &bytes)
     case .borrowed(let text): CSVText.append(text, to: &bytes)
     case .identifier(let number), .integer(let number): DigitText.append(number, to: &bytes)
@@ -62,6 +65,24 @@ package enum CSVText {
   static func append(_ text: BorrowedText, to bytes: inout [UInt8]) {
     if text.withUTF8({ appendPlain($0, to: &bytes) }) { return }
     appendSifted(text.string, to: &bytes)
+  }
+
+  /// Appends text so that Excel keeps it: digits that it would take for another number are the text of a formula.
+  static func append(kept text: String, to bytes: inout [UInt8]) {
+    guard isMisread(text.utf8) else { return append(text, to: &bytes) }
+    bytes.append(contentsOf: "\"=\"\"\(text)\"\"\"".utf8)
+  }
+
+  /// Whether Excel makes another number of a text: of digits it drops the first zeroes and keeps 15, and those with an E
+  /// among them are a power of ten to it.
+  private static func isMisread(_ text: String.UTF8View) -> Bool {
+    let isDigit = { (byte: UInt8) in (0x30...0x39).contains(byte) }
+    let whole = text.prefix(while: isDigit)
+    let rest = text.dropFirst(whole.count)
+    guard let first = whole.first else { return false }
+    if rest.isEmpty { return whole.count > 15 || (first == 0x30 && whole.count > 1) }
+    return (rest.first == 0x45 || rest.first == 0x65) && rest.count > 1
+      && rest.dropFirst().allSatisfy(isDigit)
   }
 
   /// Appends text of printable ASCII in which nothing has to be removed, guarded or doubled, in quotation marks

@@ -1,5 +1,10 @@
 import Glibc
 
+extension [UInt8] {
+  /// Without the mark that says of text that it is UTF-8, as Windows programs put it first.
+  public var withoutByteOrderMark: [UInt8] { starts(with: [0xEF, 0xBB, 0xBF]) ? Array(dropFirst(3)) : self }
+}
+
 /// Reads small files whole, with a limit, so that a device or a huge file given by mistake is refused.
 public enum FileContent {
   /// What the system says of an open file.

@@ -191,7 +191,8 @@ struct HelpSnapshotTests {
         users who have jobs this month are looked at first. On a terminal the command
         asks; elsewhere nothing is submitted and the exit code is 9, unless --again or
         --only-new says what is meant. Jobs that died or were cancelled cost nothing and
-        do not count.
+        do not count. A picture that is here several times for one user and type is one
+        job, unless --again is given; the summary says how many there were.
 
         A manifest is CSV (RFC 4180, with a header; its cells may be separated by
         semicolons) or JSON Lines, with these columns or members: file, url, user, type,
@@ -255,8 +256,8 @@ struct HelpSnapshotTests {
               --reference <TEXT>          What you call the jobs, such as the number of
                                           a visit, to find them by. A manifest's column
                                           comes before it.
-              --again                     Submit what is paid for this month already,
-                                          and pay twice.
+              --again                     Submit what is paid for this month already, or
+                                          is here several times, and pay for each.
               --only-new                  Leave out what is paid for this month already.
               --verbose                   Print a line for each image, not for the batch
                                           alone.

@@ -47,6 +47,57 @@ struct PaidBeforeTests {
     }
   }
 
+  @Test(
+    "a picture that is there several times in one run is one job for each user and type, unless asked otherwise"
+  )
+  func doubles() async throws {
+    try await withQueue { (queue) async throws in
+      for user in ["u1", "u2"] { try await queue.addUser(user) }
+      let files = try TemporaryFolder()
+      for (name, grey) in [("a", 10), ("b", 20), ("c", 10), ("d", 10)] as [(String, UInt8)] {
+        try files.write(TinyPicture.png(grey: grey, saying: name), to: "\(name).png")
+      }
+      let submit = ["submit", "--user", "u1", "--type", "throat"]
+      let ran = await queue.control.run(submit + ["--key", "one", "--json", files.path])
+      #expect(ran.code == .done)
+      #expect(
+        ran.messages.contains("2 submitted, 2 the same picture as another of this run, and not paid again."),
+        "\(ran.messages)")
+      let told = ran.lines.compactMap { line in
+        line.firstMatch(of: /"outcome":"(\w+)","job":"(\d+)"/).map { ("\($0.1)", "\($0.2)") }
+      }
+      #expect(told.map(\.0) == ["created", "created", "duplicate", "duplicate"])
+      #expect(told.count == 4 && told[2].1 == told[0].1 && told[3].1 == told[0].1)
+      #expect(try await jobs(queue) == 2)
+      // The same run again; with what is paid for left out; for another user and type; and as it was meant.
+      #expect(await queue.control.run(submit + ["--key", "one", files.path]).code == .done)
+      #expect(try await jobs(queue) == 2)
+      #expect(await queue.control.run(submit + ["--only-new", files.path]).code == .nothingToDo)
+      try files.write(
+        "file,user,type\na.png,u1,ear\nc.png,u1,ear\nc.png,u2,ear\na.png,u2,ear\n", to: "list.csv")
+      let manifest = ["submit", "--manifest", files.path("list.csv")]
+      #expect(await queue.control.run(manifest + ["--only-new"]).code == .done)
+      #expect(try await jobs(queue) == 4)
+      #expect(await queue.control.run(submit + ["--again", "--key", "two", files.path]).code == .done)
+      #expect(try await jobs(queue) == 8)
+    }
+  }
+
+  @Test("one whose double is refused is submitted itself")
+  func refusedDouble() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("u1")
+      let files = try TemporaryFolder(["a.png": TinyPicture.png()])
+      try files.write(
+        "file,user,type,expires\na.png,u1,ear,2020-01-01T00:00:00Z\na.png,u1,ear,\na.png,u1,ear,\n",
+        to: "list.csv")
+      let ran = await queue.control.run(["submit", "--manifest", files.path("list.csv")])
+      #expect(
+        ran.code == .refused && ran.messages.contains("1 submitted, 1 the same picture"), "\(ran.messages)")
+      #expect(try await jobs(queue) == 1)
+    }
+  }
+
   @Test("on a terminal it is asked", arguments: [("y", 7), ("n", 3)])
   func terminal(typed: String, expected: Int) async throws {
     try await withPaid { (queue, submit) async throws in

@@ -99,7 +99,7 @@ struct RemoteSubmitTests {
     }
   }
 
-  @Test("an address that stands there twice is fetched once, and submitted twice")
+  @Test("an address that stands there twice is fetched once, and submitted twice where that is asked for")
   func twice() async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("u1")
@@ -108,7 +108,7 @@ struct RemoteSubmitTests {
       control.network = server.network
       control.environment["ANALYSIS_URL_HOSTS"] = "other.example.org,\(server.host)"
       let ran = await control.run(
-        ["submit", "--user", "u1", "--type", "ear"]
+        ["submit", "--user", "u1", "--type", "ear", "--again"]
           + (0..<5).flatMap { _ in ["--url", server.url("/1.png")] })
       #expect(ran.code == .done)
       #expect(server.targets == ["/1.png"])

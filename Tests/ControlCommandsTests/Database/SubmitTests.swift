@@ -215,7 +215,8 @@ struct SubmitTests {
       try await queue.addUser("u1")
       let file = try pictures(1)
       let names = (1...450).map { _ in file.path("p1.png") }
-      let ran = await queue.control.run(["submit", "--user", "u1", "--type", "throat", "--json"] + names)
+      let ran = await queue.control.run(
+        ["submit", "--user", "u1", "--type", "throat", "--json", "--again"] + names)
       #expect(ran.code == .done)
       let told = ran.lines.compactMap { line in
         line.firstRange(of: #/"job":"(\d+)"/#).map { String(line[$0]) }

@@ -33,7 +33,8 @@ struct BillOfMaterialsTests {
       #expect(bill.contains("Relationship: SPDXRef-DOCUMENT DESCRIBES SPDXRef-program-\(program)\n"))
     }
     for package in [
-      "libpq5", "libcurl4", "libssl3", "libsodium23", "libturbojpeg0", "libjpeg62-turbo", "libpango-1.0-0", "libxlsxwriter4",
+      "libpq5", "libcurl4", "libssl3", "libsodium23", "libturbojpeg0", "libjpeg62-turbo", "libpango-1.0-0",
+      "libxlsxwriter4",
       "libc6",
     ] {
       #expect(bill.contains("PackageName: \(package)\n"), "\(package)")

@@ -50,6 +50,16 @@ struct StatementPrinterTests {
     #expect(error.advice == "install one, such as Debian's package fonts-dejavu-core")
   }
 
+  @Test("Where no font has a name's letters it says so, with what to do")
+  func lacksLetters() throws {
+    var statement = statement
+    statement.holder.name = "Ada \u{12000}\u{12001}"
+    let error = try #require(throws: ReportsError.self) { try StatementPrinter().pdf(statement, sha256: "") }
+    #expect(error.code == .unwritable)
+    #expect(error.message == "no font that is installed has all letters of the statement's names")
+    #expect(error.advice?.contains("fonts-noto") == true)
+  }
+
   @Test(
     "Where it is missing, of another version or breaks, the reason is said and no file is touched",
     arguments: [

@@ -23,6 +23,7 @@ struct CSVViewTests {
     let read = try await Python.csvRows(
       Self.bytes(columns, rows, excel: excel), encoding: excel ? "utf-8-sig" : "utf-8")
     let expected = Self.hostile.map { text in
+      if excel, ["0012", "1e5"].contains(text) { return ["x", "=\"\(text)\"", "y"] }
       let kept = printable(text, keeping: "\t\r\n")
       return ["x", kept == "\r" || kept == "\n" ? "'" + kept : kept, "y"]
     }
@@ -45,6 +46,30 @@ struct CSVViewTests {
   func byteOrderMark() {
     #expect(Self.bytes([.text("a", "A")], [], excel: true) == [0xEF, 0xBB, 0xBF] + Array("a\r\n".utf8))
     #expect(Self.bytes([.text("a", "A")], [], excel: false) == Array("a\r\n".utf8))
+  }
+
+  @Test(
+    "what names something stays itself in Excel, where that is asked for",
+    arguments: [
+      ("00123", true), ("0", false), ("123456789012345", false), ("12345678901234567890", true),
+      ("1E5", true),
+      ("12e345", true), ("1e", false), ("e5", false), ("u1", false), ("", false), ("2026-11", false),
+      ("=1", false), ("0.5", false),
+    ])
+  func kept(text: String, isKept: Bool) {
+    let plain = Self.bytes([.text("a", "A")], [[.text(text)]])
+    let excel = Self.bytes([.text("a", "A")], [[.text(text)]], excel: true)
+    let kept = Array("\u{FEFF}a\r\n\"=\"\"\(text)\"\"\"\r\n".utf8)
+    #expect(excel == (isKept ? kept : [0xEF, 0xBB, 0xBF] + plain))
+    #expect(!plain.starts(with: Array("a\r\n\"=".utf8)))
+  }
+
+  @Test("a long number that names something stays itself in Excel, and a count stays a number")
+  func keptNumbers() {
+    let columns = [Column.identifier("a", "A"), .number("b", "B")]
+    let row: [Cell] = [.identifier(1_234_567_890_123_456_789), .integer(1_234_567_890_123_456_789)]
+    let text = String(decoding: Self.bytes(columns, [row], excel: true), as: UTF8.self)
+    #expect(text == "\u{FEFF}a,b\r\n\"=\"\"1234567890123456789\"\"\",1234567890123456789\r\n")
   }
 
   @Test(
