@@ -1,3 +1,4 @@
+import EventLoop
 public import JobQueue
 public import PostgreSQL
 import SQLFiles
@@ -74,16 +75,24 @@ public struct PersonEraser: Sendable {
     return try await statement.run(on: database, as: actor, deadline: Self.patience)
   }
 
-  /// Where the audit tells of it; nil when it does not.
-  public func entry(of erasure: Erasure) async throws(JobQueueError) -> AuditMark? {
+  /// Where the audit tells of it; nil when it is not chained yet, as where no worker runs, who does so every second.
+  public func entry(of erasure: Erasure) async throws -> AuditMark? {
     try await AuditLog(database).chain()
-    return try await Statement(
+    let statement = Statement(
       SQLFunction("erasure_of", 1, "o_entry", "o_hash"), [.int64(erasure.userID)],
       while: "looking for the erasure in the audit"
     ) { rows in
       try rows.first.map { AuditMark(id: try $0.int64("o_entry"), hash: try $0.string("o_hash")) }
-    }.run(on: database)
+    }
+    for _ in 1...Self.looks {
+      if let entry = try await statement.run(on: database) { return entry }
+      try await database.loop.sleep(for: .milliseconds(200))
+    }
+    return nil
   }
+
+  /// How often an erasure is looked for in the chain.
+  private static let looks = 12
 
   /// The same in a transaction that is rolled back.
   private func rehearse(

@@ -121,7 +121,7 @@ struct EraseResponse: Sendable, Equatable, Presentable {
   let cachedPhoto: CachedPhoto?
   /// When, in seconds since 1970.
   let at: Double
-  /// The entry of the audit that records it; nil when nothing was removed.
+  /// The entry of the audit that records it; nil when nothing was removed, or it is not chained yet.
   let entry: AuditMark?
 
   var json: JSONValue {
@@ -151,7 +151,7 @@ struct EraseResponse: Sendable, Equatable, Presentable {
       ("file names and keys", String(erasure.jobs + erasure.keys)), ("profiles", String(erasure.profiles)),
       ("lines of statements", String(erasure.statementLines)),
       ("cached photo", cachedPhoto?.message),
-      ("audit", entry?.description),
+      ("audit", entry?.description ?? (isDry ? nil : "not chained yet, see analysisctl audit list")),
     ])
     let first =
       isDry

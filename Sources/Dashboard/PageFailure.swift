@@ -75,7 +75,7 @@ extension PageFailure {
     let (message, advice) = login.refusal(of: "this page", needing: roles)
     self.init(
       status: 403, title: "Not allowed", message: message,
-      advice: advice + " Or start another dashboard as a login that has it.")
+      advice: advice + " Start another dashboard as a login that may.")
   }
 
   /// What an error of the modules below means for whoever reads the page. A right that the login lacks is named, with

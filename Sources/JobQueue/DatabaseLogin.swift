@@ -8,12 +8,21 @@ public struct DatabaseLogin: Sendable, Equatable {
   public let rolePrefix: String
   /// The roles that it has; a superuser has all of them.
   public let roles: Set<DatabaseRole>
+  /// The roles whose rights it has only when it acts as them (`NOINHERIT`).
+  let dormant: Set<DatabaseRole>
+  /// Other logins that have a role, a few of each.
+  let others: [DatabaseRole: [String]]
 
   /// A login with its roles.
-  public init(name: String, rolePrefix: String = "analysis", roles: Set<DatabaseRole>) {
+  public init(
+    name: String, rolePrefix: String = "analysis", roles: Set<DatabaseRole>,
+    dormant: Set<DatabaseRole> = [], others: [DatabaseRole: [String]] = [:]
+  ) {
     self.name = name
     self.rolePrefix = rolePrefix
     self.roles = roles
+    self.dormant = dormant
+    self.others = others
   }
 
   /// Asks the server who is logged in; every login may ask.
@@ -22,9 +31,17 @@ public struct DatabaseLogin: Sendable, Equatable {
       rows in
       let row = try rows.single()
       let (name, prefix) = (try row.string("login"), try row.string("prefix"))
-      let held = Set(try row.array("roles", of: String.self))
-      let roles = DatabaseRole.allCases.filter { held.contains($0.name(prefix: prefix)) }
-      return DatabaseLogin(name: name, rolePrefix: prefix, roles: Set(roles))
+      func known(_ column: String) throws -> Set<DatabaseRole> {
+        let names = Set(try row.array(column, of: String.self))
+        return Set(DatabaseRole.allCases.filter { names.contains($0.name(prefix: prefix)) })
+      }
+      let others = try row.array("others", of: String.self).map { $0.split(separator: "=", maxSplits: 1) }
+      return DatabaseLogin(
+        name: name, rolePrefix: prefix, roles: try known("roles"), dormant: try known("dormant"),
+        others: Dictionary(
+          uniqueKeysWithValues: DatabaseRole.allCases.map { role in
+            (role, others.filter { $0[0] == role.name(prefix: prefix) }.map { String($0[1]) })
+          }))
     }.run(on: database)
   }
 
@@ -33,7 +50,8 @@ public struct DatabaseLogin: Sendable, Equatable {
     self.roles.contains(.owner) || !self.roles.isDisjoint(with: roles)
   }
 
-  /// What to say when the server refused a call of something that any of some roles may do.
+  /// What to say when the server refused a call of something that any of some roles may do: who may do it. Nobody is
+  /// advised to take the owner's role, and a login that has a role no second one.
   ///
   /// - Parameter what: The subject of the sentence, for instance "`jobs list`".
   public func refusal(of what: String, needing roles: [DatabaseRole]) -> (message: String, advice: String) {
@@ -41,13 +59,33 @@ public struct DatabaseLogin: Sendable, Equatable {
     guard let missing = roles.first(where: { !self.roles.contains($0) }) else {
       return (
         "\(what) needs a right that the role \(names.joined(separator: " or ")) does not have.",
-        "Run analysisctl migrate, which gives the roles what they need."
+        "Run analysisctl migrate, which gives the roles what they need. \(logins(with: [.owner]))"
       )
     }
-    return (
-      "Login \(name) may not do this: \(what) needs the role \(names.joined(separator: " or ")).",
-      "An administrator of the database can grant it: GRANT \(missing.name(prefix: rolePrefix)) TO \(name);"
-    )
+    let message = "Login \(name) may not do this: \(what) needs the role \(names.joined(separator: " or "))."
+    if let asRole = takenRole(of: roles) { return (message, asRole) }
+    let grant =
+      self.roles.isEmpty && missing != .owner
+      ? " An administrator of the database can grant it: GRANT \(missing.name(prefix: rolePrefix)) TO \(name);"
+      : ""
+    return (message, logins(with: roles) + grant)
+  }
+
+  /// How it acts as one of some roles that it is a member of without having their rights; nil where it is of none.
+  public func takenRole(of roles: [DatabaseRole]) -> String? {
+    roles.first(where: dormant.contains).map {
+      "It has the rights of \($0.name(prefix: rolePrefix)) only as that role (NOINHERIT): set PGOPTIONS='-c role="
+        + "\($0.name(prefix: rolePrefix))', or let an administrator of the database have it inherit them."
+    }
+  }
+
+  /// Which logins have one of some roles.
+  private func logins(with roles: [DatabaseRole]) -> String {
+    var names: [String] = []
+    for name in roles.flatMap({ others[$0] ?? [] }) where !names.contains(name) { names.append(name) }
+    return names.isEmpty
+      ? "No login has it: a superuser may do it, or makes the logins with analysisctl roles setup."
+      : "Who may: \(names.prefix(3).joined(separator: ", "))."
   }
 }
 

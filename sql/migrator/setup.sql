@@ -11,6 +11,10 @@ DECLARE
   v_groups text[];
   v_owner_name text;
   v_needed text[] := '{}';
+  v_others text;
+  -- Acting as the owner is enough, with or without having its rights all the time (NOINHERIT).
+  v_acting text := CASE WHEN pg_catalog.current_setting('server_version_num')::int < 160000
+    THEN 'MEMBER' ELSE 'SET' END;
   v_role text;
   v_change text;
   v_owner oid;
@@ -58,15 +62,26 @@ BEGIN
 
   -- Who migrates acts as the owner, now and in the migrations to come.
   IF pg_catalog.cardinality(v_needed) = 0
-     AND NOT pg_catalog.pg_has_role(current_user, v_owner_name, 'USAGE') THEN
+     AND NOT pg_catalog.pg_has_role(current_user, v_owner_name, v_acting) THEN
     BEGIN
       EXECUTE pg_catalog.format('GRANT %I TO %I', v_owner_name, current_user);
     EXCEPTION
       WHEN unique_violation OR internal_error OR insufficient_privilege THEN NULL;
     END;
   END IF;
-  IF pg_catalog.cardinality(v_needed) > 0
-     OR NOT pg_catalog.pg_has_role(current_user, v_owner_name, 'USAGE') THEN
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles r WHERE r.rolname = v_owner_name
+                 AND pg_catalog.pg_has_role(current_user, r.oid, v_acting)) THEN
+    -- Of an installation that is there the upgrades are the work of those who have them already.
+    IF v_schema.oid IS NOT NULL THEN
+      SELECT pg_catalog.string_agg(pg_catalog.quote_ident(r.rolname), ', ' ORDER BY r.rolname) INTO v_others
+      FROM pg_catalog.pg_roles r
+      JOIN pg_catalog.pg_auth_members m ON m.member = r.oid
+      JOIN pg_catalog.pg_roles o ON o.oid = m.roleid AND o.rolname = v_owner_name
+      WHERE r.rolcanlogin AND NOT r.rolsuper;
+      RAISE EXCEPTION 'role % may not act as the owner of the schema', current_user
+        USING ERRCODE = 'insufficient_privilege',
+          HINT = 'Who may: ' || coalesce(v_others, 'a superuser') || '.';
+    END IF;
     v_needed := v_needed || pg_catalog.format('GRANT %I TO %I;', v_owner_name, current_user);
   END IF;
   IF v_schema.oid IS NULL
@@ -83,7 +98,11 @@ BEGIN
 
   v_owner := (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = v_owner_name);
   IF v_schema.oid IS NULL THEN
-    EXECUTE pg_catalog.format('CREATE SCHEMA analysis AUTHORIZATION %I', v_owner_name);
+    BEGIN
+      EXECUTE pg_catalog.format('CREATE SCHEMA analysis AUTHORIZATION %I', v_owner_name);
+    EXCEPTION WHEN duplicate_schema OR unique_violation THEN
+      NULL;                            -- another migrator made it meanwhile
+    END;
   ELSIF v_schema.nspowner NOT IN (
     v_owner, (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user)) THEN
     RAISE EXCEPTION 'the schema analysis belongs to role %, and not to %',
@@ -130,7 +149,7 @@ BEGIN
     BEGIN
       EXECUTE pg_catalog.format(
         'GRANT CONNECT ON DATABASE %I TO %I', pg_catalog.current_database(), v_owner_name);
-    EXCEPTION WHEN insufficient_privilege THEN
+    EXCEPTION WHEN insufficient_privilege OR internal_error THEN
       RAISE WARNING 'an administrator has to run: GRANT CONNECT ON DATABASE % TO %',
         pg_catalog.quote_ident(pg_catalog.current_database()), v_owner_name;
     END;

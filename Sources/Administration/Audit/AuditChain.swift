@@ -163,10 +163,12 @@ struct AuditChain {
   /// What was found when the last entry has been looked at.
   ///
   /// - Parameters:
-  ///   - pending: how many entries are not chained yet.
+  ///   - pending: how many entries are not chained yet, and for how many seconds the oldest.
   ///   - others: what else is wrong: with the chain as a whole, and not with an entry.
   ///   - isCompared: whether it was compared with ends that were kept.
-  func verdict(pending: Int, others: [String], isCompared: Bool = false) -> AuditVerdict {
+  func verdict(pending: (count: Int, age: Double?), others: [String], isCompared: Bool = false)
+    -> AuditVerdict
+  {
     var all = faults + others.map { AuditVerdict.Fault(id: nil, message: $0) }
     if let head {
       all += faults(of: head)
@@ -176,7 +178,7 @@ struct AuditChain {
     all.sort { ($0.id ?? .min, $0.message) < ($1.id ?? .min, $1.message) }
     let end = head.map { AuditMark(id: $0.id, hash: Hexadecimal.text(of: $0.hash), oldest: oldest) }
     return AuditVerdict(
-      first: head?.first ?? 1, end: end, pending: pending,
+      first: head?.first ?? 1, end: end, pending: pending.count, oldestPending: pending.age,
       kept: isCompared ? AuditVerdict.Kept(kept) : nil,
       faults: Array(all.prefix(limit)))
   }

@@ -4,8 +4,8 @@ import SQLFiles
 
 /// One thing that somebody did.
 public struct AuditEntry: Sendable, Equatable {
-  /// Its number in the chain.
-  public let id: Int64
+  /// Its number in the chain; nil while it is not chained.
+  public let id: Int64?
   /// When, in seconds since 1970.
   public let at: Double
   /// The database role that connected.
@@ -24,13 +24,13 @@ public struct AuditEntry: Sendable, Equatable {
   public let reason: String?
   /// What else matters of it, as a JSON object.
   public let detail: String?
-  /// Its hash, in hexadecimal.
-  public let hash: String
+  /// Its hash, in hexadecimal; nil while it is not chained.
+  public let hash: String?
 
   /// An entry with its parts.
   public init(
-    id: Int64, at: Double, role: String, user: String?, host: String?, address: String?, action: String,
-    object: String, reason: String?, detail: String?, hash: String
+    id: Int64?, at: Double, role: String, user: String?, host: String?, address: String?, action: String,
+    object: String, reason: String?, detail: String?, hash: String?
   ) {
     self.id = id
     self.at = at
@@ -59,5 +59,15 @@ extension AuditEntry {
       address: try row.stringIfPresent("o_address"), action: try row.string("o_action"),
       object: try row.string("o_object"), reason: try row.stringIfPresent("o_reason"),
       detail: try row.jsonTextIfPresent("o_detail"), hash: try row.string("o_hash"))
+  }
+
+  /// Reads a row of `sql/audit/drafts.sql`.
+  init(draft row: Row) throws {
+    self.init(
+      id: nil, at: try row.seconds("at"), role: try row.string("role"),
+      user: try row.stringIfPresent("os_user"), host: try row.stringIfPresent("host"),
+      address: try row.stringIfPresent("address"), action: try row.string("action"),
+      object: try row.string("object"), reason: try row.stringIfPresent("reason"),
+      detail: try row.jsonTextIfPresent("detail"), hash: nil)
   }
 }

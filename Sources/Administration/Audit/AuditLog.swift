@@ -18,8 +18,8 @@ public struct AuditLog: Sendable {
   /// A draft that is older than this was not chained, though somebody tried: it is left over.
   private static let patience = 60.0
 
-  /// Puts into the chain what is recorded and committed. A worker does so every second; where none runs, who has done
-  /// something does, and who reads.
+  /// Puts into the chain what is recorded and committed, if the login is a worker's or the owner's. A worker does so
+  /// every second.
   ///
   /// - Parameter deadline: how long each thousand may take; nil for the connection's own.
   public func chain(deadline: Duration? = nil) async throws(JobQueueError) {
@@ -42,24 +42,41 @@ public struct AuditLog: Sendable {
     }.run(on: database)
   }
 
-  /// Entries, the latest first.
+  /// Entries, the latest first: those that are not chained yet, then those of the chain.
   ///
   /// - Throws: `badRow` when the filter names a user who is not there.
   public func list(_ filter: AuditFilter = .init(), limit: Int = 50) async throws(JobQueueError)
     -> [AuditEntry]
   {
     try await chain()
-    return try await Statement(
-      AuditEntry.function,
-      [
-        .timestamp(timestamp(filter.since)), .timestamp(timestamp(filter.until)),
-        .text(filter.action.map(storable)), .text(filter.user.map(storable)), .text(filter.by.map(storable)),
-        .text(filter.role.map(storable)), .text(filter.object.map(storable)), .int64(filter.before),
-        .int32(Int32(clamping: limit)),
-      ], while: "reading the audit"
+    let since = timestamp(filter.since), until = timestamp(filter.until)
+    let (action, user, by) = (filter.action.map(storable), filter.user.map(storable), filter.by.map(storable))
+    let (role, object) = (filter.role.map(storable), filter.object.map(storable))
+    let parameters: [Parameter] = [
+      .timestamp(since), .timestamp(until), .text(action), .text(user), .text(by), .text(role), .text(object),
+    ]
+    let chained = Statement(
+      AuditEntry.function, parameters + [.int64(filter.before), .int32(Int32(clamping: limit))],
+      while: "reading the audit"
     ) { rows in
       try rows.map { try AuditEntry($0) }
-    }.run(on: database)
+    }
+    guard filter.before == nil else { return try await chained.run(on: database) }
+    let drafts = Statement(
+      file: "audit/drafts.sql", parameters + [.int32(Int32(clamping: limit))],
+      while: "reading what is not chained yet"
+    ) { rows in
+      try rows.map { try AuditEntry(draft: $0) }
+    }
+    do {
+      // As of one moment: what is chained meanwhile is not missed.
+      return try await database.transaction(isolation: .repeatableRead, readOnly: true) { transaction in
+        let chained = try await chained.run(on: transaction)
+        return Array((try await drafts.run(on: transaction) + chained).prefix(limit))
+      }
+    } catch {
+      throw JobQueueError(error, while: "reading the audit")
+    }
   }
 
   /// Looks at every entry and at the chain's end, all as of one moment, and at the functions and triggers that write them.
@@ -91,7 +108,8 @@ public struct AuditLog: Sendable {
       ) { transaction in
         let row = try await transaction.query(SQLFiles.required("audit/head.sql")).single()
         let pending = try row.int("pending")
-        if let age = try row.doubleIfPresent("oldest_seconds"), age > Self.patience {
+        let age = try row.doubleIfPresent("oldest_seconds")
+        if let age, age > Self.patience {
           others.append("\(pending) entries are not chained, the oldest for \(Int(age)) s")
         }
         let head = try AuditChain.Head(row)
@@ -109,7 +127,7 @@ public struct AuditLog: Sendable {
         ) { rows in
           for row in rows { chain.add(try AuditChain.Entry(row)) }
         }
-        return chain.verdict(pending: pending, others: others, isCompared: kept != nil)
+        return chain.verdict(pending: (pending, age), others: others, isCompared: kept != nil)
       }
     } catch {
       throw JobQueueError(error, while: "verifying the audit")

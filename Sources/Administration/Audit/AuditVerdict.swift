@@ -88,16 +88,22 @@ public struct AuditVerdict: Sendable, Equatable {
   public let end: AuditMark?
   /// How many entries are committed and not chained yet.
   public let pending: Int
+  /// For how many seconds the oldest of them has waited; nil when there is none.
+  public let oldestPending: Double?
   /// The ends that were kept; nil when it was not compared with any.
   public let kept: Kept?
   /// What does not fit, the oldest first; empty when the chain is whole.
   public let faults: [Fault]
 
   /// A verdict with its parts.
-  public init(first: Int64, end: AuditMark?, pending: Int = 0, kept: Kept? = nil, faults: [Fault]) {
+  public init(
+    first: Int64, end: AuditMark?, pending: Int = 0, oldestPending: Double? = nil, kept: Kept? = nil,
+    faults: [Fault]
+  ) {
     self.first = first
     self.end = end
     self.pending = pending
+    self.oldestPending = oldestPending
     self.kept = kept
     self.faults = faults
   }

@@ -30,9 +30,10 @@ enum AccountSaveCommand {
         throw CommandFailure(.refused, "there is no job \(job)", advice: "Look with analysisctl jobs list.")
       }
       guard !detail.isResultHidden else {
+        let login = try await DatabaseLogin.read(access.session.database)
         throw CommandFailure(
           .permission, "only a clinician's role may read what was found in job \(job)",
-          advice: "An administrator of the database can grant it: GRANT analysis_clinician TO the login.")
+          advice: login.refusal(of: "it", needing: [.clinician]).advice)
       }
       guard let result = detail.result else {
         throw CommandFailure(

@@ -29,7 +29,8 @@ enum AuditListCommand {
     "list", abstract: "List who did what to what, when and why, the latest first.",
     discussion: """
       The role and the address are what the server saw; the user of the operating system and the machine are \
-      what the client said. Users appear by their internal number only.
+      what the client said. Users appear by their internal number only. An entry that is not in the chain yet has no \
+      number.
       """,
     examples: [
       Example("analysisctl audit list", "What was done last."),
@@ -43,8 +44,12 @@ enum AuditListCommand {
     return try await context.withSession { session in
       let entries = try await AuditLog(session.database).list(filter, limit: limit)
       try session.view.show(AuditListResponse(entries: entries))
-      if entries.count == limit, let last = entries.last, last.id > 1 {
-        session.view.sayUnlessJSON("There may be more: --before \(last.id)")
+      if entries.count == limit, let last = entries.last {
+        if let id = last.id, id > 1 {
+          session.view.sayUnlessJSON("There may be more: --before \(id)")
+        } else if last.id == nil {
+          session.view.sayUnlessJSON("There may be more: give a larger --limit.")
+        }
       }
       return .done
     }
@@ -69,11 +74,11 @@ struct AuditListResponse: Presentable {
 
   private static func json(of entry: AuditEntry) -> JSONValue {
     [
-      "id": .integer(entry.id), "at": .time(entry.at), "role": .string(entry.role),
+      "id": entry.id.map(JSONValue.integer) ?? .null, "at": .time(entry.at), "role": .string(entry.role),
       "os_user": .text(entry.user),
       "host": .text(entry.host), "address": .text(entry.address), "action": .string(entry.action),
       "object": .string(entry.object), "reason": .text(entry.reason),
-      "detail": entry.detail.map(JSONValue.raw) ?? .null, "hash": .string(entry.hash),
+      "detail": entry.detail.map(JSONValue.raw) ?? .null, "hash": .text(entry.hash),
     ]
   }
 
@@ -88,7 +93,8 @@ struct AuditListResponse: Presentable {
     for entry in entries {
       let who = [entry.user, entry.host].compactMap { $0 }.joined(separator: "@")
       table.add([
-        Cell(entry.id), Cell(Moment.short(entry.at)), Cell(entry.role), Cell(who),
+        entry.id.map { Cell($0) } ?? Cell("not chained"), Cell(Moment.short(entry.at)), Cell(entry.role),
+        Cell(who),
         Cell(entry.address ?? "local"),
         Cell(entry.action), Cell(entry.object), Cell(entry.reason ?? ""),
       ])

@@ -28,8 +28,8 @@ enum AuditVerifyCommand {
       only an end that was kept elsewhere shows that. With --expect-from all ends count that --audit-ends kept in a \
       file or in the system's journal; that there is none is a fault. With --expect it is one end that was printed \
       here and kept. What writes the audit is compared too: the functions and triggers of \
-      the schema have to be this program's. Entries that were committed a moment ago and are not chained yet are \
-      counted.
+      the schema have to be this program's. Entries that are not chained yet are counted; that one waits for longer than \
+      a minute is a fault.
       """,
     examples: [
       Example("analysisctl audit verify", "Look at everything, and print the end."),
@@ -94,6 +94,7 @@ extension AuditVerdict: Presentable {
       "whole": .bool(faults.isEmpty), "entries": .integer(count),
       "first": .integer(first),
       "end": .text(end?.description), "pending": .count(pending),
+      "pending_seconds": oldestPending.map { .integer(Int64($0)) } ?? .null,
       "kept": kept.map { kept in
         [
           "ends": .count(kept.count), "last": .text(kept.last?.mark.description),
@@ -107,7 +108,9 @@ extension AuditVerdict: Presentable {
 
   func text(width: Int?, paint: Paint) -> String {
     let end = self.end.map { "\($0)\n" } ?? ""
-    let pending = self.pending > 0 ? ", and \(self.pending) not chained yet" : ""
+    let pending =
+      self.pending > 0
+      ? ", and \(self.pending) not chained yet, the oldest for \(Moment.age(oldestPending ?? 0))" : ""
     guard !faults.isEmpty else {
       return
         "\(paint.green("The audit is whole")): \(count) entries from \(first) on\(pending). "

@@ -70,12 +70,13 @@ struct AuditSearch {
     for entry in entries {
       let who = [entry.user, entry.host].compactMap(\.self).joined(separator: "@")
       table.add([
-        "\(entry.id)", .time(entry.at), "\(entry.role)", "\(who)", "\(entry.action)", "\(entry.object)",
+        "\(entry.id.map(String.init) ?? "not chained")", .time(entry.at), "\(entry.role)", "\(who)",
+        "\(entry.action)", "\(entry.object)",
         "\(entry.reason ?? "")",
       ])
     }
-    let isFull = entries.count == Self.most && entries.last.map { $0.id > 1 } ?? false
-    let next = values + [("before", entries.last.map { String($0.id) })]
+    let isFull = entries.count == Self.most && entries.last?.id.map { $0 > 1 } ?? false
+    let next = values + [("before", entries.last?.id.map { String($0) })]
     let paging: HTML = isFull ? "<p class=\"paging\">\(HTML.link("/audit", next, "Older entries"))</p>" : ""
     return "\(table.html)\(paging)"
   }

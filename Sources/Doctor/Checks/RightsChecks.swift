@@ -34,6 +34,9 @@ struct RightsChecks: DatabaseCheck {
     if isOwner { return .ok(check, "login \(login.name) owns the schema, and may run all commands") }
     let own = roles.filter(\.isOwn).map { "\(login.rolePrefix)_\($0.name)" }
     guard !own.isEmpty else {
+      if let advice = login.takenRole(of: DatabaseRole.allCases) {
+        return .wrong(check, "login \(login.name) has no role's rights by itself", advice)
+      }
       return .wrong(
         check, "login \(login.name) has no role: it can neither submit nor work nor read",
         "An administrator of the database can grant one: GRANT \(DatabaseRole.worker.name(prefix: login.rolePrefix)) TO "
@@ -160,19 +163,28 @@ struct AuditCheck: DatabaseCheck {
   let group = "audit"
   let needsSchema = true
 
-  /// A worker chains every second; where none runs, the next command does.
+  /// A worker chains every second.
   private static let patience = 60.0
 
   func findings(_ database: AskedDatabase) async throws -> [Finding] {
     let row = try await database.rows("drafts").single()
-    return [Self.judge(count: try row.int(0), age: try row.doubleIfPresent(1))]
+    return [
+      Self.judge(
+        count: try row.int(0), age: try row.doubleIfPresent(1), holders: try row.array(2, of: String.self))
+    ]
   }
 
-  static func judge(count: Int, age: Double?) -> Finding {
-    guard let age, age > patience else { return .ok("audit.drafts", "what is recorded is chained") }
+  /// - Parameter holders: The sessions and prepared transactions that hold the end of the chain.
+  static func judge(count: Int, age: Double?, holders: [String]) -> Finding {
+    guard let age else { return .ok("audit.drafts", "what is recorded is chained") }
+    let waiting = "\(count) entries are not chained, the oldest for \(Moment.age(age))"
+    guard age > patience else { return .ok("audit.drafts", waiting) }
+    guard !holders.isEmpty else {
+      return .wrong("audit.drafts", waiting, "A worker chains them every second: look whether one runs.")
+    }
     return .wrong(
-      "audit.drafts", "\(count) entries are not chained, the oldest for \(Moment.age(age))",
-      "Run analysisctl audit verify, which chains them or says what is in the way.")
+      "audit.drafts", "\(waiting): \(SchemaChecks.list(holders)) holds the end of the chain",
+      "End that transaction, as a superuser: SELECT pg_terminate_backend(PROCESS); or ROLLBACK PREPARED.")
   }
 }
 

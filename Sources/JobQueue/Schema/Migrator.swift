@@ -124,11 +124,11 @@ public struct Migrator: Sendable {
       do {
         return try await database.transaction(deadline: until - EventLoop.now) { transaction in
           try await transaction.execute(script: SQLFiles.required("migrator/path.sql"))
-          // A lock of no table: nobody but another migrator waits behind it, so it is waited for without a limit.
-          try await limit(waits: .zero, in: transaction)
-          _ = try await transaction.query(SQLFiles.required("migrator/lock.sql"), [], deadline: deadline)
-          try await limit(waits: lockTimeout, in: transaction)
           if asOwner { try await transaction.execute(script: SQLFiles.required("migrator/owner.sql")) }
+          // Nobody but another migrator waits behind this lock, so it is waited for without a limit.
+          try await limit(waits: .zero, in: transaction)
+          try await transaction.execute(script: SQLFiles.required("migrator/lock.sql"), deadline: deadline)
+          try await limit(waits: lockTimeout, in: transaction)
           let process = try await transaction.query(.serverProcess).single().int32(0)
           async let _: Void = watch(process, running)
           return try await body(transaction, running)

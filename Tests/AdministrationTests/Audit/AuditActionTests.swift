@@ -157,7 +157,7 @@ struct AuditActionTests {
       _ = try await JobDirectory(queue.pool).cancel(jobs.prefix(2).map { JobID($0) }, by: actor)
       _ = try await queue.cancel([jobs[2]])
       try await UserDirectory(queue.pool).setPlan("user", plan: "free", by: actor)
-      func ids(_ filter: AuditFilter, limit: Int = 50) async throws -> [Int64] {
+      func ids(_ filter: AuditFilter, limit: Int = 50) async throws -> [Int64?] {
         try await log.list(filter, limit: limit).map(\.id)
       }
       #expect(try await ids(AuditFilter()) == [3, 2, 1])

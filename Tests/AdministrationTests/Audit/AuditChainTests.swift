@@ -206,6 +206,43 @@ struct AuditChainTests {
     }
   }
 
+  @Test(
+    "Entries that are not chained yet are listed first, without a number, and found by what others are found by"
+  )
+  func unchained() async throws {
+    try await withCheckedQueue { queue in
+      try await queue.addUser("ann")
+      let number = try await queue.number("SELECT user_id FROM analysis.account WHERE user_ref = 'ann'")
+      try await queue.record("thing:1")
+      try await queue.execute("SELECT analysis.chain_audit(10, false)")
+      try await queue.execute(
+        "SELECT analysis.audit_add('test', 'jobs', jsonb_build_object('users', ARRAY[\(number)], 'jobs', ARRAY[12]))"
+      )
+      try await queue.record("thing:2")
+      try await withLogin(of: ["auditor"], in: queue) { (login) async throws in
+        let log = AuditLog(login)
+        let all = try await log.list()
+        #expect(all.prefix(2).map(\.object) == ["thing:2", "jobs"])
+        #expect(all.prefix(2).allSatisfy { $0.id == nil && $0.hash == nil } && all.count > 2)
+        #expect(all.dropFirst(2).allSatisfy { $0.id != nil && $0.hash != nil })
+        #expect(try await log.list(limit: 1).map(\.object) == ["thing:2"])
+        for filter in [
+          AuditFilter(user: "ann"), AuditFilter(user: "#\(number)"), AuditFilter(object: "job:12"),
+        ] {
+          #expect(try await log.list(filter).filter { $0.id == nil }.map(\.object) == ["jobs"], "\(filter)")
+        }
+        let none = [
+          AuditFilter(action: "x"), AuditFilter(by: "x"), AuditFilter(role: "x"), AuditFilter(until: 1),
+          AuditFilter(since: try await queue.now(plus: 60)), AuditFilter(before: 9),
+        ]
+        for filter in none {
+          #expect(try await log.list(filter).allSatisfy { $0.id != nil }, "\(filter)")
+        }
+        #expect(try await log.verify().pending == 2)
+      }
+    }
+  }
+
   @Test("Drafts cannot be changed or removed; one that is left over is counted, and found")
   func drafts() async throws {
     try await withCheckedQueue { queue in

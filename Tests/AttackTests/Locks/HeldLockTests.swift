@@ -3,8 +3,8 @@ import QueueTestSupport
 import TestSupport
 import Testing
 
-/// Each function that a role may call and that can lock something is called in a transaction that stays open, with the
-/// login's time limits set to 0 first, while others do their work.
+/// Each function that a role may call and that can lock something is called in a transaction that stays open, idle or in
+/// a statement that does not end, with the login's time limits set to 0 first, while others do their work.
 @Suite("A login that stays in its transaction holds up nobody else's work")
 struct HeldLockTests {
   private static let secret = "sha256('1')"
@@ -379,8 +379,8 @@ struct HeldLockTests {
     return nil
   }
 
-  @Test("with whatever function of its role it does so", arguments: LeakTests.roles)
-  func held(role: String) async throws {
+  @Test("with whatever function of its role it does so", arguments: LeakTests.roles, LockHolder.allCases)
+  func held(role: String, holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       // The bound is a setting of each function, and shorter here.
       let bounds = Self.bounds.flatMap { bound, names in names.split(separator: " ").map { "\($0)=\(bound)" }
@@ -402,13 +402,15 @@ struct HeldLockTests {
                 BEGIN; SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0
                 """)
             _ = try await connection.query(sql(call, jobs))
-            for work in Self.work {
-              let state = try await state(of: sql(work, jobs), queue)
-              #expect(state == nil, "\(function) is held: \(work.prefix(60))")
-            }
-            for work in Self.office {
-              let state = try await state(of: sql(work, jobs), queue)
-              #expect(state == nil || state == "55P03", "\(function) is held: \(work.prefix(60))")
+            try await holder.stays(connection, in: queue) { () async throws in
+              for work in Self.work {
+                let state = try await state(of: sql(work, jobs), queue)
+                #expect(state == nil, "\(function) is held: \(work.prefix(60))")
+              }
+              for work in Self.office {
+                let state = try await state(of: sql(work, jobs), queue)
+                #expect(state == nil || state == "55P03", "\(function) is held: \(work.prefix(60))")
+              }
             }
             do {
               try await connection.execute(script: "ROLLBACK")

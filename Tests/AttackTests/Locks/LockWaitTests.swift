@@ -1,3 +1,4 @@
+import JobQueue
 import PostgreSQL
 import QueueTestSupport
 import TestSupport
@@ -7,8 +8,10 @@ import Testing
 /// bounded time and says why.
 @Suite("What comes to a lock of a login's open transaction passes it by or waits for a bounded time")
 struct LockWaitTests {
-  @Test("Who submits for a user for whom somebody else's transaction has submitted waits for a bounded time")
-  func sameUser() async throws {
+  @Test(
+    "Who submits for a user for whom somebody else's transaction has submitted waits for a bounded time",
+    arguments: LockHolder.allCases)
+  func sameUser(holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("ann")
       _ = try await queue.create([Ask("ann")])
@@ -21,8 +24,10 @@ struct LockWaitTests {
         try await login.withConnection { (connection) async throws in
           try await connection.execute(
             script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', '\\xffd8ff')")
-          let error = await #expect(throws: PostgreSQLError.self) { try await queue.create([Ask("ann")]) }
-          #expect(error?.sqlState == "55P03")
+          try await holder.stays(connection, in: queue) { () async throws in
+            let error = await #expect(throws: PostgreSQLError.self) { try await queue.create([Ask("ann")]) }
+            #expect(error?.sqlState == "55P03")
+          }
           try await connection.execute(script: "ROLLBACK")
         }
       }
@@ -30,8 +35,10 @@ struct LockWaitTests {
     }
   }
 
-  @Test("Jobs of others that are due are promoted while somebody's transaction holds the place of one user")
-  func promotion() async throws {
+  @Test(
+    "Jobs of others that are due are promoted while somebody's transaction holds the place of one user",
+    arguments: LockHolder.allCases)
+  func promotion(holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       for user in ["ann", "bob"] { try await queue.addUser(user) }
       let later = try await queue.now(plus: 3600)
@@ -46,9 +53,11 @@ struct LockWaitTests {
       try await withLogin(of: ["worker"], in: queue) { (login) async throws in
         try await login.withConnection { (connection) async throws in
           try await connection.execute(script: "BEGIN; SELECT analysis.promote(0::smallint, 10)")
-          try await queue.execute(due.replacing("%", with: "\(jobs[1]),\(jobs[2])"))
-          #expect(try await queue.promote() == 1)
-          #expect(try await queue.numbers("SELECT job_id FROM analysis.ready") == [Int(jobs[2])])
+          try await holder.stays(connection, in: queue) { () async throws in
+            try await queue.execute(due.replacing("%", with: "\(jobs[1]),\(jobs[2])"))
+            #expect(try await queue.promote() == 1)
+            #expect(try await queue.numbers("SELECT job_id FROM analysis.ready") == [Int(jobs[2])])
+          }
           try await connection.execute(script: "ROLLBACK")
         }
       }
@@ -57,8 +66,10 @@ struct LockWaitTests {
     }
   }
 
-  @Test("They are promoted too where every due job of a user is held by that transaction, and of many users")
-  func wholePromotion() async throws {
+  @Test(
+    "They are promoted too where every due job of a user is held by that transaction, and of many users",
+    arguments: LockHolder.allCases)
+  func wholePromotion(holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       let users = (1...121).map { "user-\($0)" }
       for user in users { try await queue.addUser(user) }
@@ -71,11 +82,13 @@ struct LockWaitTests {
       try await withLogin(of: ["worker"], in: queue) { (login) async throws in
         try await login.withConnection { (connection) async throws in
           try await connection.execute(script: "BEGIN; SELECT analysis.promote(0::smallint, 120)")
-          try await queue.execute(due.replacing("%", with: "\(jobs[120])"))
-          // Of more than a hundred users that are held any hundred are looked at in a call.
-          try await eventually {
-            _ = try await queue.promote()
-            return try await queue.numbers("SELECT job_id FROM analysis.ready") == [Int(jobs[120])]
+          try await holder.stays(connection, in: queue) { () async throws in
+            try await queue.execute(due.replacing("%", with: "\(jobs[120])"))
+            // Of more than a hundred users that are held any hundred are looked at in a call.
+            try await eventually {
+              _ = try await queue.promote()
+              return try await queue.numbers("SELECT job_id FROM analysis.ready") == [Int(jobs[120])]
+            }
           }
           try await connection.execute(script: "ROLLBACK")
         }
@@ -84,8 +97,10 @@ struct LockWaitTests {
     }
   }
 
-  @Test("A claim under the number of a lease that somebody's transaction has taken is refused in time")
-  func leaseNumber() async throws {
+  @Test(
+    "A claim under the number of a lease that somebody's transaction has taken is refused in time",
+    arguments: LockHolder.allCases)
+  func leaseNumber(holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("user")
       _ = try await queue.create([Ask("user", image: "one"), Ask("user", image: "two")])
@@ -93,19 +108,23 @@ struct LockWaitTests {
         try await login.withConnection { (connection) async throws in
           try await connection.execute(script: "BEGIN")
           _ = try await queue.claim(1, worker: 2, lanes: [5], on: connection)
-          let error = await #expect(throws: PostgreSQLError.self) {
-            try await queue.claim(1, worker: 1, lanes: [5])
+          try await holder.stays(connection, in: queue) { () async throws in
+            let error = await #expect(throws: PostgreSQLError.self) {
+              try await queue.claim(1, worker: 1, lanes: [5])
+            }
+            #expect(error?.sqlState == "55P03")
+            #expect(try await queue.claim(1, worker: 1, lease: 200, lanes: [5]).count == 1)
           }
-          #expect(error?.sqlState == "55P03")
-          #expect(try await queue.claim(1, worker: 1, lease: 200, lanes: [5]).count == 1)
           try await connection.execute(script: "ROLLBACK")
         }
       }
     }
   }
 
-  @Test("Leases that are long overdue are rescued where somebody's transaction holds the time of a promotion")
-  func timeline() async throws {
+  @Test(
+    "Leases that are long overdue are rescued where somebody's transaction holds the time of a promotion",
+    arguments: LockHolder.allCases)
+  func timeline(holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("user")
       _ = try await queue.create([Ask("user")])
@@ -119,7 +138,9 @@ struct LockWaitTests {
         try await login.withConnection { (connection) async throws in
           try await connection.execute(
             script: "BEGIN; SELECT analysis.rescue(0::smallint, 100, 1000)")
-          #expect(try await queue.rescue() == [1, 1, 0])
+          try await holder.stays(connection, in: queue) { () async throws in
+            #expect(try await queue.rescue() == [1, 1, 0])
+          }
           try await connection.execute(script: "ROLLBACK")
         }
       }
@@ -127,8 +148,9 @@ struct LockWaitTests {
   }
 
   @Test(
-    "Waiting for open submits locks nothing, sees those of its moment alone, and gives up after two seconds")
-  func awaiting() async throws {
+    "Waiting for open submits locks nothing, sees those of its moment alone, and gives up after two seconds",
+    arguments: LockHolder.allCases)
+  func awaiting(holder: LockHolder) async throws {
     try await withQueue { (queue) async throws in
       try await queue.addUser("ann")
       try await queue.execute("SELECT analysis.await_submits()")
@@ -136,13 +158,67 @@ struct LockWaitTests {
         try await login.withConnection { (connection) async throws in
           try await connection.execute(
             script: "BEGIN; SELECT analysis.submit_image('ann', 'throat', '\\xffd8ff')")
-          let error = await #expect(throws: PostgreSQLError.self) {
-            try await queue.execute("SELECT analysis.await_submits()")
+          try await holder.stays(connection, in: queue) { () async throws in
+            let error = await #expect(throws: PostgreSQLError.self) {
+              try await queue.execute("SELECT analysis.await_submits()")
+            }
+            #expect(error?.sqlState == "55P03")
           }
-          #expect(error?.sqlState == "55P03")
           try await connection.execute(script: "ROLLBACK")
         }
         try await queue.execute("SELECT analysis.await_submits()")
+      }
+    }
+  }
+
+  /// Locks that every login of the server may take: by numbers alone, so that they could be another program's too.
+  @Test(
+    "A login without a role holds up no migration, no webhook and no wake-up", arguments: LockHolder.allCases)
+  func stranger(holder: LockHolder) async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.addUser("ann")
+      #expect(
+        try await queue.texts(
+          "SELECT proname::text FROM pg_proc WHERE pronamespace = 'analysis'::regnamespace AND prosrc ~ 'advisory'"
+        ) == [])
+      try await withLogin(of: [], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(
+            script: """
+              BEGIN; SELECT pg_advisory_lock(7020110, n) FROM unnest('{1684627055,2003134315,2002873195}'::int[]) n
+              """)
+          try await holder.stays(connection, in: queue) { () async throws in
+            _ = try await Migrator(queue.pool, deadline: patience).migrate()
+            #expect(
+              try await queue.number(
+                """
+                SELECT analysis.add_webhook(0::smallint, 'ann', NULL, 'https://r.example.org/', decode(repeat('07', 150), 'hex'),
+                  false, false)
+                """) > 0)
+            #expect(try await queue.pool.query("SELECT analysis.wake_workers(0::smallint)").single().bool(0))
+          }
+          try await connection.execute(script: "ROLLBACK")
+        }
+      }
+    }
+  }
+
+  @Test(
+    "Who may not put entries into the audit's chain holds up nobody who may",
+    arguments: LeakTests.roles.filter { $0 != "worker" }, LockHolder.allCases)
+  func chain(role: String, holder: LockHolder) async throws {
+    try await withQueue { (queue) async throws in
+      let entry = "SELECT analysis.audit_add('test', 'thing:1')"
+      try await queue.execute(entry)
+      try await withLogin(of: [role], in: queue) { (login) async throws in
+        try await login.withConnection { (connection) async throws in
+          try await connection.execute(script: "BEGIN; SELECT analysis.chain_audit(1, false)")
+          try await holder.stays(connection, in: queue) { () async throws in
+            try await queue.execute(entry)
+            #expect(try await queue.number("SELECT analysis.chain_audit(1000, false)") == 2)
+          }
+          try await connection.execute(script: "ROLLBACK")
+        }
       }
     }
   }

@@ -159,7 +159,7 @@ struct CommandRoleTests {
   }
 
   @Test(
-    "What is another role's is refused with 77, and names the role and who can grant it",
+    "What is another role's is refused with 77, and names the role and who may, or that nobody may",
     arguments: [
       ("worker", ["users", "list"]), ("worker", ["jobs", "list"]), ("worker", ["report", "usage"]),
       ("submitter", ["pause"]), ("submitter", ["jobs", "list"]), ("submitter", ["users", "add", "u2"]),
@@ -194,9 +194,8 @@ struct CommandRoleTests {
     let ran = try await run(role) { _, _ in arguments }
     #expect(ran.code == .permission, "\(ran.output) \(ran.messages)")
     #expect(ran.messages.contains("needs the role analysis_"), "\(ran.messages)")
-    #expect(ran.messages.contains("An administrator of the database can grant it: GRANT analysis_"))
-    #expect(ran.messages.contains(" TO analysis_\(role);"), "\(ran.messages)")
-    for word in ["permission denied", "function", "table"] {
+    #expect(ran.messages.contains(/Who may:|No login has it:/), "\(ran.messages)")
+    for word in ["permission denied", "function", "table", "GRANT"] {
       #expect(!ran.messages.contains(word), "\(ran.messages)")
     }
   }
@@ -272,6 +271,7 @@ struct CommandRoleTests {
             (ran.code == .permission) == !allowed.contains(entry.command),
             "\(role) \(entry.command): \(ran.code) \(ran.messages)")
           #expect(ran.code != .usage, "\(entry.command): \(ran.messages)")
+          #expect(!ran.messages.contains("GRANT"), "\(role) \(entry.command): \(ran.messages)")
         }
       }
     }

@@ -104,6 +104,52 @@ struct RolesTests {
     return control
   }
 
+  @Test(
+    "What a login may not do names the logins that may; nobody is told to take another role, or one that they have"
+  )
+  func advice() async throws {
+    try await with { (control, cluster) async throws in
+      let files = try TemporaryFolder()
+      #expect(await control("roles", "setup", "--out", files.path).code == .done)
+      let keys = ["--key-file", files.path("image.keys")]
+      #expect(await control.run(["keys", "new"] + keys).code == .done)
+      let commands: [(words: [String], who: String)] = [
+        (["keys", "rotate"] + keys, "upgrades"), (["migrate"], "upgrades"),
+        (["reconcile"], "operations, auditor"), (["jobs", "list"], "operations, clinician"),
+        (["users", "list"], "office, accounts, auditor"), (["users", "add", "u1"], "office"),
+        (["audit", "list"], "auditor"), (["erase", "--user", "u1", "--dry-run"], "privacy"),
+        (["purge", "--yes"], "keeper"), (["report", "usage"], "accounts, auditor"),
+      ]
+      for login in Self.logins {
+        let named = try acting(login, files, cluster)
+        for (words, who) in commands where login != "upgrades" && !who.contains(login) {
+          let ran = await named.run(words)
+          #expect(ran.code == .permission, "\(login) \(words): \(ran.messages)")
+          #expect(ran.messages.contains("Who may: \(who)."), "\(login) \(words): \(ran.messages)")
+          #expect(!ran.messages.contains("GRANT"), "\(login) \(words): \(ran.messages)")
+        }
+      }
+      // Members that have a role's rights only when they act as it.
+      for (login, role) in [("asleep", "operator"), ("upgrader", "owner")] {
+        _ = try await query(
+          cluster, "CREATE ROLE \(login) LOGIN NOINHERIT PASSWORD 'p' IN ROLE analysis_\(role)")
+        try files.write("*:*:*:*:p\n", to: "\(login).pgpass")
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o600], ofItemAtPath: files.path("\(login).pgpass"))
+      }
+      for (login, role, words) in [("asleep", "operator", ["reconcile"]), ("upgrader", "owner", ["migrate"])]
+      {
+        var member = try acting(login, files, cluster)
+        let refused = await member.run(words)
+        #expect(refused.code == .permission && !refused.messages.contains("GRANT"), "\(refused.messages)")
+        #expect(refused.messages.contains("PGOPTIONS='-c role=analysis_\(role)'"), "\(refused.messages)")
+        member.environment["ANALYSIS_DATABASE"]? += " options='-c role=analysis_\(role)'"
+        let done = await member.run(words)
+        #expect(done.code == .done, "\(done.messages)")
+      }
+    }
+  }
+
   @Test("setup gives every login the time limits of its roles, and doctor says where one has others")
   func limits() async throws {
     try await with { (control, cluster) async throws in

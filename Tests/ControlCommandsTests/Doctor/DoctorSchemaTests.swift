@@ -117,6 +117,25 @@ struct DoctorSchemaTests {
     }
   }
 
+  @Test(
+    "who holds the end of the audit's chain, where entries have not been chained for longer than a minute")
+  func heldChain() async throws {
+    try await withQueue { (queue) async throws in
+      try await queue.execute(
+        "INSERT INTO analysis.audit_draft (at, role, action, object) VALUES (now() - interval '5 minutes', 'x', 'test', 'thing:1')"
+      )
+      try await withLoginRole(on: queue.pool, in: ["analysis_worker"]) { (login) async throws in
+        let held = try await queue.database.login(login).connect(on: queue.loop)
+        try await held.execute(script: "BEGIN; SELECT analysis.chain_audit(1, false)")
+        let finding = try await queue.control.doctor().found.of("audit.drafts")[0]
+        #expect(finding.state == "wrong")
+        #expect(finding.seen.hasPrefix("1 entries are not chained, the oldest for 5 "), "\(finding.seen)")
+        #expect(finding.seen.contains("login \(login) (process \(held.backendPID), "), "\(finding.seen)")
+        await held.close()
+      }
+    }
+  }
+
   @Test("months without partitions: the next is wrong, a later one is a warning")
   func partitions() async throws {
     try await withQueue { (queue) async throws in

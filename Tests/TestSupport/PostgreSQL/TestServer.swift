@@ -32,7 +32,7 @@ public actor TestServer {
 
   /// Makes an empty database, or a copy of a template's.
   func makeDatabase(_ template: DatabaseTemplate?) async throws -> String {
-    let original = if let template { try await database(of: template) } else { "template0" }
+    let original = if let template { try await database(of: template) } else { try await empty() }
     made += 1
     let name = "test_\(getpid())_\(made)"
     try await create(name, from: original)
@@ -59,12 +59,26 @@ public actor TestServer {
     return try await task.value
   }
 
+  /// What an empty database is copied from. With `ANALYSIS_TEST_PUBLICATION` it publishes all tables, as for a standby of
+  /// the next major version or for who captures changes.
+  private func empty() async throws -> String {
+    guard getenv("ANALYSIS_TEST_PUBLICATION") != nil else { return "template0" }
+    let published = DatabaseTemplate("published") { conninfo in
+      let pool = ConnectionPool(
+        ConnectionConfiguration(conninfo), on: try EventLoop(name: "published"), size: 1)
+      _ = try await pool.query("CREATE PUBLICATION everything FOR ALL TABLES")
+      await pool.close()
+    }
+    return try await database(of: published, from: "template0")
+  }
+
   /// The template's database, made by whoever asks first.
-  private func database(of template: DatabaseTemplate) async throws -> String {
+  private func database(of template: DatabaseTemplate, from original: String? = nil) async throws -> String {
     if let making = templates[template.name] { return try await making.value }
     let task = Task {
       let name = "template_\(getpid())_\(template.name)"
-      try await self.create(name, from: "template0")
+      let empty = if let original { original } else { try await self.empty() }
+      try await self.create(name, from: empty)
       try await template.prepare(try await self.conninfo(database: name))
       return name
     }

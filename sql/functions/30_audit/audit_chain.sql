@@ -1,8 +1,9 @@
 -- Putting entries into the chain.
 --
 -- An action writes its entry as a draft, which is there if and only if the action's transaction commits,
--- and locks nothing that others wait for. About once a second a worker, and analysisctl after what it did
--- and before it reads, chains what is committed.
+-- and locks nothing that others wait for. About once a second a worker chains what is committed, and so does
+-- analysisctl as the owner. Nobody else may, since whoever chains can stay in the transaction, and nothing is
+-- chained meanwhile.
 
 -- Locks the head of the chain, so that one chains at a time; all of it NULL when somebody else has it.
 -- p_wait: whether to wait for two seconds first. Whoever calls this from a transaction that stays open is
@@ -69,8 +70,8 @@ BEGIN
 END $$;
 
 -- Chains what is committed, up to p_limit entries, and answers how many; 0 also where somebody else does
--- it, or where nothing can be written. Only as a transaction of its own: what a caller's transaction did
--- before could still be undone.
+-- it, where nothing can be written, or for a login that is no worker's or owner's. Only as a transaction of
+-- its own: what a caller's transaction did before could still be undone.
 CREATE OR REPLACE FUNCTION analysis.chain_audit(p_limit int, p_wait boolean) RETURNS int
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -79,7 +80,8 @@ BEGIN
   PERFORM analysis.require_argument(
     p_limit BETWEEN 1 AND 10000 AND p_wait IS NOT NULL,
     'a call chains from 1 to 10000 entries, waiting or not');
-  IF current_setting('transaction_read_only')::boolean OR NOT EXISTS (SELECT FROM analysis.audit_draft) THEN
+  IF current_setting('transaction_read_only')::boolean OR NOT EXISTS (SELECT FROM analysis.audit_draft)
+     OR NOT analysis.login_has('{worker}') THEN
     RETURN 0;
   ELSIF pg_current_xact_id_if_assigned() IS NOT NULL THEN
     RAISE EXCEPTION 'the audit is chained in a transaction of its own'

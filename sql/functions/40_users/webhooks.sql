@@ -62,8 +62,9 @@ BEGIN
   IF v_clinic IS NULL AND v_user IS NULL THEN
     RETURN NULL;
   END IF;
-  -- One after the other: the bounds hold however many are added at once.
-  PERFORM pg_advisory_xact_lock(7020110, 2003134315);
+  -- One after the other: the bounds hold however many are added at once. Whoever reads or writes the table
+  -- does not wait for this lock, and nobody but the owner can take it.
+  LOCK TABLE analysis.webhook IN SHARE UPDATE EXCLUSIVE MODE;
   PERFORM analysis.require_argument(
     (SELECT count(*) FROM analysis.webhook) < 5000
       AND (SELECT count(*) FROM analysis.webhook w

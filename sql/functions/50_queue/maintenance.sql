@@ -99,6 +99,9 @@ BEGIN
         'CREATE TABLE analysis.%I (LIKE analysis.%I '
         'INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)',
                      v_child, v_parent);
+      IF v_parent = 'attempt_error' THEN
+        EXECUTE format('ALTER TABLE analysis.%I REPLICA IDENTITY FULL', v_child);  -- it has no key
+      END IF;
       -- Only ever grown, so vacuum comes by inserts: early enough for index-only scans of the reports.
       EXECUTE format('ALTER TABLE analysis.%I SET (autovacuum_vacuum_insert_scale_factor = 0.05)', v_child);
       -- The primary key last: of indexes that cost the same, as all do while the month is empty, the

@@ -92,7 +92,8 @@ COMMENT ON FUNCTION analysis.notify_workers IS
 
 -- Wakes the workers that listen when the calling transaction commits; false where it wakes nobody. Commits
 -- with a notification go one after the other, in all databases of the server: so one transaction at a time
--- has one, 10 ms after the last. Whoever gets false calls notify_workers after the commit.
+-- has one, 10 ms after the last: the one that has locked the row `wake`, which no role can lock by itself.
+-- Whoever gets false calls notify_workers after the commit.
 CREATE OR REPLACE FUNCTION analysis.wake_workers(p_shard smallint) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -103,7 +104,7 @@ BEGIN
   END IF;
   -- What is later than now is from before the server's clock was set back.
   IF (SELECT w.last_value BETWEEN v_now - 9 AND v_now FROM analysis.woken_at w)
-     OR NOT pg_try_advisory_xact_lock(7020110, 2002873195)
+     OR NOT EXISTS (SELECT FROM analysis.gauge g WHERE g.name = 'wake' FOR UPDATE SKIP LOCKED)
      OR (SELECT w.last_value BETWEEN v_now - 9 AND v_now FROM analysis.woken_at w) THEN
     RETURN false;
   END IF;

@@ -266,7 +266,7 @@ DECLARE
   v_change text;
 BEGIN
   -- The migrator's own lock: two who write the same rights at once would fail.
-  PERFORM pg_advisory_xact_lock(7020110, 1684627055);
+  LOCK TABLE analysis.schema_migration IN SHARE UPDATE EXCLUSIVE MODE;
   FOR v_change IN
     SELECT format('REVOKE EXECUTE ON ROUTINE %s FROM PUBLIC', p.oid::regprocedure)
     FROM pg_proc p
