@@ -15,15 +15,16 @@ public struct UploadForm: Sendable, Equatable {
   }
 }
 
-/// One multipart upload, parsed as its bytes come in. It takes what the real server's parser takes: `Boundary=` in any
-/// case, parameters after the boundary, text before the first part and after the last. (libmicrohttpd's own parser,
-/// as of 0.9.75, takes neither of the first two, and finds fault with text after the last part.)
+/// One multipart upload, parsed as its bytes come in, at the same cost whatever the pieces are. It takes what the real
+/// server's parser takes: `Boundary=` in any case, parameters after the boundary, text before the first part and after the
+/// last. (libmicrohttpd's own parser, as of 0.9.75, takes neither of the first two, and finds fault with text after the last
+/// part.)
 public final class MultipartUpload {
   /// Bytes that a part's headers may have.
   private static let headerLimit = 16_384
   /// Bytes of the text that are kept: more than any text has that is taken, so that a longer one is none of them.
   private static let fieldLimit = 64
-  /// What RFC 2046 allows. Each byte of the body may cost as much as the boundary is long.
+  /// What RFC 2046 allows.
   private static let boundaryBytes = 1...70
 
   /// What a part holds.
@@ -34,8 +35,8 @@ public final class MultipartUpload {
   private enum State {
     /// Before the first part, whose text nobody reads, or within a part.
     case content(Part)
-    /// Behind a delimiter, which headers or the end follow.
-    case delimited
+    /// Behind a delimiter, which headers or the end follow; with the first sign of either, if it came.
+    case delimited(UInt8?)
     case headers
     case ended
     case broken
@@ -52,10 +53,12 @@ public final class MultipartUpload {
   /// Whether a file came under another name.
   public private(set) var hasUnknownFile = false
   private let form: UploadForm
-  private let delimiter: [UInt8]
+  private let delimiter: ByteSearch
   private var state = State.content(.other)
-  /// What came and is not used yet. A delimiter begins with a line's end, which the first one need not have.
-  private var pending: [UInt8] = Array("\r\n".utf8)
+  /// How many bytes of a delimiter have come. It begins with a line's end, which the first one need not have.
+  private var begun = 2
+  /// The headers of a part, as far as they have come.
+  private var headers: [UInt8] = []
 
   /// Starts to parse; nil when a content type is of no multipart form.
   ///
@@ -65,70 +68,61 @@ public final class MultipartUpload {
     guard field.value == "multipart/form-data", let boundary = field.parameters["boundary"],
       Self.boundaryBytes.contains(boundary.utf8.count)
     else { return nil }
-    delimiter = Array("\r\n--\(boundary)".utf8)
+    delimiter = ByteSearch(Array("\r\n--\(boundary)".utf8))
     file = buffer
     self.form = form
   }
 
   /// Takes the next bytes of the body.
   public func receive(_ bytes: UnsafeRawBufferPointer) {
-    guard !pending.isEmpty else {
-      pending.append(contentsOf: bytes[takeAll(bytes)...])
-      return
-    }
-    // Out of the property for as long as it is read, so that nothing is copied.
-    var waiting: [UInt8] = []
-    swap(&waiting, &pending)
-    waiting.append(contentsOf: bytes)
-    waiting.removeFirst(waiting.withUnsafeBytes(takeAll))
-    swap(&waiting, &pending)
+    var rest = bytes
+    while !rest.isEmpty { rest = UnsafeRawBufferPointer(rebasing: rest[take(rest)...]) }
   }
 
-  /// Takes what it can of the bytes, and answers how many those are.
-  private func takeAll(_ bytes: UnsafeRawBufferPointer) -> Int {
-    var position = 0
-    while true {
-      let (count, goesOn) = take(UnsafeRawBufferPointer(rebasing: bytes[position...]))
-      position += count
-      if !goesOn { return position }
-    }
-  }
-
-  /// Takes what it can of the bytes.
+  /// Takes one or more bytes.
   ///
-  /// - Returns: How many were taken, and whether more may be taken of the rest.
-  private func take(_ bytes: UnsafeRawBufferPointer) -> (Int, Bool) {
+  /// - Returns: How many were taken.
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
     switch state {
     case .content(let part):
-      if let end = Self.find(delimiter, in: bytes) {
-        receive(UnsafeRawBufferPointer(rebasing: bytes[..<end]), of: part)
-        state = .delimited
-        return (end + delimiter.count, true)
+      let found = delimiter.find(in: bytes, begun: begun)
+      // What looked like a delimiter and is none belongs to the part, before what has come now.
+      let kept = found.start + begun
+      let (before, now) = (min(kept, begun), max(0, found.start))
+      if before > 0 { delimiter.pattern[..<before].withUnsafeBytes { receive($0, of: part) } }
+      receive(UnsafeRawBufferPointer(rebasing: bytes[..<now]), of: part)
+      begun = found.matched
+      if begun == delimiter.pattern.count {
+        begun = 0
+        state = .delimited(nil)
       }
-      // A delimiter may have begun at the end.
-      let longest = min(delimiter.count - 1, bytes.count)
-      let begun = (0...longest).last { bytes.suffix($0).elementsEqual(delimiter.prefix($0)) } ?? 0
-      let count = bytes.count - begun
-      receive(UnsafeRawBufferPointer(rebasing: bytes[..<count]), of: part)
-      return (count, false)
-    case .delimited:
-      let blanks = bytes.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.count
-      guard bytes.count >= blanks + 2 else { return (0, false) }
-      switch (bytes[blanks], bytes[blanks + 1]) {
+      return found.end
+    case .delimited(let first):
+      let byte = bytes[0]
+      switch (first, byte) {
+      case (nil, UInt8(ascii: " ")), (nil, UInt8(ascii: "\t")): break
+      case (nil, _): state = .delimited(byte)
       case (UInt8(ascii: "-"), UInt8(ascii: "-")): state = .ended
-      case (UInt8(ascii: "\r"), UInt8(ascii: "\n")): state = .headers
+      case (UInt8(ascii: "\r"), UInt8(ascii: "\n")):
+        // The end of the headers is an empty line, also where there are none.
+        headers = Array("\r\n".utf8)
+        state = .headers
       default: state = .broken
       }
-      // A headers' end is an empty line, also where there are no headers.
-      return (blanks, true)
+      return 1
     case .headers:
-      guard let end = Self.find(Array("\r\n\r\n".utf8), in: bytes) else {
-        if bytes.count > Self.headerLimit { state = .broken }
-        return (0, false)
+      // Their end may have begun with what came before.
+      let known = max(0, headers.count - 3)
+      let came = headers.count
+      headers += bytes.prefix(Self.headerLimit - headers.count)
+      let end = headers[known...].withUnsafeBytes { ByteSearch.find(Array("\r\n\r\n".utf8), in: $0) }
+      guard let end else {
+        if headers.count >= Self.headerLimit { state = .broken }
+        return headers.count - came
       }
-      begin(String(decoding: bytes[..<end], as: UTF8.self))
-      return (end + 4, true)
-    case .ended, .broken: return (bytes.count, false)
+      begin(String(decoding: headers[..<(known + end)], as: UTF8.self))
+      return known + end + 4 - came
+    case .ended, .broken: return bytes.count
     }
   }
 
@@ -149,6 +143,7 @@ public final class MultipartUpload {
       case (_, false): break
       }
     }
+    self.headers = []
     state = .content(part)
   }
 
@@ -168,27 +163,70 @@ public final class MultipartUpload {
     }
   }
 
-  /// Where bytes begin within others.
-  private static func find(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int? {
-    guard let start = bytes.baseAddress, let found = memmem(start, bytes.count, wanted, wanted.count) else {
-      return nil
-    }
-    return UnsafeRawPointer(found) - start
-  }
-
   /// Whether the body was a whole multipart form.
   public var isWhole: Bool {
     if case .ended = state { true } else { false }
   }
 
   /// Bytes of memory that it takes.
-  var heldBytes: Int { file.capacity + pending.capacity }
+  var heldBytes: Int { file.capacity + headers.capacity }
 
   /// Gives the file's storage away.
   public func takeFile() -> [UInt8] {
     var taken: [UInt8] = []
     swap(&taken, &file)
     return taken
+  }
+}
+
+/// A search for bytes that may come in pieces (Knuth, Morris and Pratt).
+struct ByteSearch {
+  let pattern: [UInt8]
+  /// Of each beginning of the pattern, how long the longest shorter one is that it ends with.
+  private let shorter: [Int]
+
+  /// - Parameter pattern: Not empty.
+  init(_ pattern: [UInt8]) {
+    self.pattern = pattern
+    var shorter = [0, 0]
+    for index in pattern.indices.dropFirst() {
+      var length = shorter[index]
+      while length > 0, pattern[length] != pattern[index] { length = shorter[length] }
+      shorter.append(pattern[length] == pattern[index] ? length + 1 : 0)
+    }
+    self.shorter = shorter
+  }
+
+  /// Looks for the pattern, of which a beginning has come before.
+  ///
+  /// - Returns: Where it starts, before the bytes where its beginning came before; how much of it has come by `end`, where
+  ///   the search ended: at the end of all of it, or of the bytes.
+  func find(in bytes: UnsafeRawBufferPointer, begun: Int) -> (start: Int, matched: Int, end: Int) {
+    var (matched, position, hasLooked) = (begun, 0, false)
+    while position < bytes.count, matched < pattern.count {
+      if matched == 0, !hasLooked {
+        // All that is there in one go; then what it ends with, which may be a beginning.
+        hasLooked = true
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
+        if let start = Self.find(pattern, in: rest) {
+          return (position + start, pattern.count, position + start + pattern.count)
+        }
+        position = max(position, bytes.count - pattern.count + 1)
+      }
+      let byte = bytes[position]
+      while matched > 0, pattern[matched] != byte { matched = shorter[matched] }
+      if pattern[matched] == byte { matched += 1 }
+      position += 1
+    }
+    return (position - matched, matched, position)
+  }
+
+  /// Where bytes begin within others.
+  static func find(_ wanted: [UInt8], in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let start = bytes.baseAddress, let found = memmem(start, bytes.count, wanted, wanted.count) else {
+      return nil
+    }
+    return UnsafeRawPointer(found) - start
   }
 }
 

@@ -93,6 +93,23 @@ struct MultipartUploadTests {
     }
   }
 
+  @Test(
+    "A megabyte in pieces of one byte costs as much as in one: headers that are long, and what is almost a delimiter"
+  )
+  func onePieceEach() throws {
+    let boundary = String(repeating: "-", count: 70)
+    let form = UploadForm(file: "image", field: "type", fileLimit: 2 << 20)
+    let long = "--\(boundary)\r\nX: \(String(repeating: "\r", count: 16_000))\r\n\r\nx\r\n"
+    let file = Array(String(repeating: "\r\n--\(boundary.dropLast())", count: 7_000).utf8)
+    let whole = Array(String(repeating: long, count: 30).utf8) + body(file, boundary: boundary)
+    let upload = try #require(
+      MultipartUpload(form, contentType: "multipart/form-data; boundary=\(boundary)"))
+    whole.withUnsafeBytes { bytes in
+      for index in bytes.indices { upload.receive(UnsafeRawBufferPointer(rebasing: bytes[index...index])) }
+    }
+    #expect(upload.isWhole && upload.file == file)
+  }
+
   @Test("Headers without end take no more memory than they may")
   func headers() throws {
     let upload = try #require(MultipartUpload(Self.form, contentType: "multipart/form-data; boundary=b"))
