@@ -14,6 +14,7 @@ public enum AllRows {
     EncryptionRow.fromClaim,
     LatencyRow(),
     GatewayRow(),
+    IdleConnectionsRow(),
     ClaimCostRow(),
     OldSnapshotRow(),
     JobListRow(),

@@ -5,18 +5,38 @@
 
 // MHD_start_daemon, MHD_get_connection_info and MHD_get_daemon_info are variadic, which Swift cannot call.
 static inline struct MHD_Daemon *_Nullable mhd_start(
-    uint32_t flags, MHD_AccessHandlerCallback _Nonnull handler,
+    uint32_t flags, int listener, MHD_AccessHandlerCallback _Nonnull handler,
     MHD_RequestCompletedCallback _Nonnull completed, void *_Nonnull context,
-    const struct sockaddr *_Nonnull address, const struct MHD_OptionItem *_Nonnull options) {
+    const struct MHD_OptionItem *_Nonnull options) {
   return MHD_start_daemon(
       flags, 0, NULL, NULL, handler, context, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
-      MHD_OPTION_SOCK_ADDR, address, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+      MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
-/// The port the daemon listens on, or 0 if it cannot say.
-static inline uint16_t mhd_port(struct MHD_Daemon *_Nonnull daemon) {
-  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
-  return info == NULL ? 0 : info->port;
+/// The descriptor that is readable when there is something to be run, or -1.
+static inline int mhd_epoll(struct MHD_Daemon *_Nonnull daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info == NULL ? -1 : info->epoll_fd;
+}
+
+/// Milliseconds after which there is something to be run at the latest, at most a minute.
+static inline int mhd_wait(struct MHD_Daemon *_Nonnull daemon) {
+  MHD_UNSIGNED_LONG_LONG wait;
+  return MHD_get_timeout(daemon, &wait) == MHD_YES && wait < 60000 ? (int)wait : 60000;
+}
+
+/// Whether a connection is suspended, as its thread sees it.
+static inline _Bool mhd_is_suspended(struct MHD_Connection *_Nonnull connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_SUSPENDED);
+  return info != NULL && info->suspended == MHD_YES;
+}
+
+/// Bytes of a request from its first to the end of its headers, or 0.
+static inline size_t mhd_head_size(struct MHD_Connection *_Nonnull connection) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info == NULL ? 0 : info->header_size;
 }
 
 /// The socket of a connection, or -1.
@@ -34,10 +54,11 @@ static const ssize_t mhd_reader_failed = MHD_CONTENT_READER_END_WITH_ERROR;
 static const ssize_t mhd_reader_ended = MHD_CONTENT_READER_END_OF_STREAM;
 /// The length of a body that ends when its reader says so.
 static const uint64_t mhd_unknown_length = UINT64_MAX;
-// Polling with poll(): the epoll mode of 0.9.75 stalls when 256 connections are always ready.
-static const uint32_t mhd_flags_poll = (uint32_t)MHD_USE_POLL_INTERNAL_THREAD | (uint32_t)MHD_ALLOW_SUSPEND_RESUME;
+// The library's own loop over epoll, as of 0.9.75, stops until the next event when just 128 are there, or a multiple. So
+// each thread of ours waits and has the library look once. It is woken by us: without this flag the library makes no
+// channel for it.
+static const uint32_t mhd_flags = (uint32_t)MHD_USE_EPOLL | ((uint32_t)MHD_ALLOW_SUSPEND_RESUME & ~(uint32_t)MHD_USE_ITC);
 static const uint32_t mhd_flags_tls = (uint32_t)MHD_USE_TLS;
-static const uint32_t mhd_flags_ipv6 = (uint32_t)MHD_USE_IPv6;
 static const uint32_t mhd_connection_started = (uint32_t)MHD_CONNECTION_NOTIFY_STARTED;
 
 static inline struct MHD_OptionItem mhd_option(enum MHD_OPTION name, intptr_t value, void *_Nullable pointer) {
@@ -47,9 +68,9 @@ static inline struct MHD_OptionItem mhd_option(enum MHD_OPTION name, intptr_t va
 static inline struct MHD_OptionItem mhd_option_memory(intptr_t bytes) { return mhd_option(MHD_OPTION_CONNECTION_MEMORY_LIMIT, bytes, NULL); }
 static inline struct MHD_OptionItem mhd_option_connections(intptr_t count) { return mhd_option(MHD_OPTION_CONNECTION_LIMIT, count, NULL); }
 static inline struct MHD_OptionItem mhd_option_idle(intptr_t seconds) { return mhd_option(MHD_OPTION_CONNECTION_TIMEOUT, seconds, NULL); }
-static inline struct MHD_OptionItem mhd_option_threads(intptr_t count) { return mhd_option(MHD_OPTION_THREAD_POOL_SIZE, count, NULL); }
 static inline struct MHD_OptionItem mhd_option_certificate(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_CERT, 0, pem); }
 static inline struct MHD_OptionItem mhd_option_key(void *_Nonnull pem) { return mhd_option(MHD_OPTION_HTTPS_MEM_KEY, 0, pem); }
+static inline struct MHD_OptionItem mhd_option_priorities(const char *_Nonnull text) { return mhd_option(MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)text); }
 static inline struct MHD_OptionItem mhd_option_target(void *_Nullable (*_Nonnull told)(void *_Nullable, const char *_Nonnull, struct MHD_Connection *_Nullable), void *_Nonnull context) { return mhd_option(MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)told, context); }
 static inline struct MHD_OptionItem mhd_option_notify(MHD_NotifyConnectionCallback _Nonnull told, void *_Nonnull context) {
   return mhd_option(MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)told, context);

@@ -45,6 +45,7 @@ public struct Dashboard: Sendable {
   public static var bounds: HTTPServer.Bounds {
     var bounds = HTTPServer.Bounds()
     bounds.daemon.connections = listeners + 64
+    bounds.daemon.threads = HTTPDaemon.Bounds.processors
     return bounds
   }
 

@@ -7,12 +7,12 @@ internal import Glibc
 public struct HTTPConnection: Sendable, Hashable {
   /// The address of the `MHD_Connection`.
   private let address: UInt
-  /// The set of connections it belongs to, which also learns of each new one.
-  private let others: OpenConnections?
+  private let thread: DaemonThread
+  private var others: OpenConnections? { thread.shared.connections }
 
-  init(_ connection: OpaquePointer, among others: OpenConnections?) {
+  init(_ connection: OpaquePointer, on thread: DaemonThread) {
     address = UInt(bitPattern: connection)
-    self.others = others
+    self.thread = thread
   }
 
   /// Whether it is the same one.
@@ -52,6 +52,17 @@ public struct HTTPConnection: Sendable, Hashable {
     return found
   }
 
+  /// The headers where they lie, for as long as they are looked at.
+  var fields: [(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] {
+    guard let pointer else { return [] }
+    var found: [(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)] = []
+    withUnsafeMutablePointer(to: &found) { mhd_each_header(pointer, addField, $0) }
+    return found
+  }
+
+  /// Bytes from the request's first to the end of its headers.
+  var headSize: Int { pointer.map(mhd_head_size) ?? 0 }
+
   /// The client's socket, or -1.
   public var socket: Int32 { pointer.map(mhd_socket) ?? -1 }
 
@@ -72,6 +83,7 @@ public struct HTTPConnection: Sendable, Hashable {
   /// It goes on: its exchange is asked to advance once more. Any thread may say so, once for each `suspend`.
   public func resume() {
     MHD_resume_connection(pointer)
+    thread.wake()
   }
 
   /// Queues an answer whose body is there. Its client may leave it unread: from now on the connection makes room for
@@ -151,6 +163,20 @@ private func addPair(
   guard let context, let name else { return mhd_yes }
   context.assumingMemoryBound(to: [(String, String)].self).pointee.append(
     (text(name, nameSize), value.map { text($0, valueSize) } ?? ""))
+  return mhd_yes
+}
+
+/// Called by libmicrohttpd for each header.
+private func addField(
+  _ context: UnsafeMutableRawPointer?, _ kind: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ nameSize: Int,
+  _ value: UnsafePointer<CChar>?, _ valueSize: Int
+) -> MHD_Result {
+  context?.assumingMemoryBound(to: [(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)].self)
+    .pointee.append(
+      (
+        UnsafeRawBufferPointer(start: name, count: nameSize),
+        UnsafeRawBufferPointer(start: value, count: valueSize)
+      ))
   return mhd_yes
 }
 

@@ -1,6 +1,5 @@
 internal import Cmicrohttpd
 internal import Glibc
-internal import Synchronization
 
 /// libmicrohttpd's listener and its threads: what `HTTPServer` and the development endpoint stand on.
 ///
@@ -8,7 +7,7 @@ internal import Synchronization
 public final class HTTPDaemon: Sendable {
   /// How much the clients may take of it.
   public struct Bounds: Sendable {
-    /// Threads that serve connections.
+    /// Threads that serve connections; ``processors`` where there may be many.
     public var threads = 1
     /// Bytes that each connection may use for its headers and buffers; a longer header is answered with 431.
     public var connectionBytes = 32 << 10
@@ -28,8 +27,11 @@ public final class HTTPDaemon: Sendable {
     private var spare: Int { surplus == .waits ? 0 : 16 }
     /// Connections that the library takes.
     var greatest: Int { connections + spare }
-    /// Descriptors that the daemon has open at most: its connections, its listener, and what its thread is woken by.
-    public var descriptors: Int { greatest + 4 }
+    /// Descriptors that the daemon has open at most: its connections, and its threads' listeners, their epoll sets, and
+    /// what they are woken by.
+    public var descriptors: Int { greatest + 4 * threads }
+    /// How many processors there are.
+    public static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
   }
 
   /// What becomes of a connection when there are as many as there may be.
@@ -69,116 +71,102 @@ public final class HTTPDaemon: Sendable {
     }
   }
 
+  /// What a client of TLS has to understand: 1.2 or 1.3, with forward secrecy and authenticated ciphers (as GnuTLS names
+  /// them; the same as our own calls).
+  private static let priorities =
+    "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-KX-ALL:+ECDHE-ECDSA:+ECDHE-RSA:-CIPHER-ALL:+AES-128-GCM:"
+    + "+AES-256-GCM:+CHACHA20-POLY1305:-GROUP-ALL:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1"
+
   /// Where it listens, with the port that the system chose.
   public let address: ListenAddress
-  private let core: DaemonCore
-  private let state: Mutex<State>
-
-  private struct State {
-    /// The address of the `MHD_Daemon`; nil once it is stopped.
-    var daemon: UInt?
-    /// The listening socket, once the library has given it away.
-    var listener: Int32 = -1
-  }
+  private let shared: DaemonThread.Shared
+  private let threads: [DaemonThread]
 
   /// Starts to serve.
   ///
-  /// - Parameter accept: What each request is, as soon as its headers are there.
+  /// - Parameters:
+  ///   - refuse: What is answered to a request that may be read in two ways, with why.
+  ///   - accept: What each request is, as soon as its headers are there.
   /// - Throws: `HTTPServingError` where the address cannot be listened on.
   public init(
     _ address: ListenAddress, _ bounds: Bounds = Bounds(), security: TransportSecurity? = nil,
+    refuse: @escaping @Sendable (_ fault: String) -> HTTPAnswer = { .text(400, $0) },
     accept: @escaping @Sendable (HTTPConnection, _ method: String, _ path: String) -> HTTPExchange
   ) throws(HTTPServingError) {
     let connections =
       bounds.surplus == .waits
       ? nil : OpenConnections(atMost: bounds.connections, closesOldest: bounds.surplus == .closesOldest)
-    let core = DaemonCore(accept, connections)
-    let started = address.withSocketAddress { socketAddress, isIPv6 in
-      Self.start(core, socketAddress, isIPv6, bounds, security)
+    shared = DaemonThread.Shared(accept: accept, refuse: refuse, connections: connections)
+    let listener = try address.listen()
+    defer { close(listener) }
+    self.address = ListenAddress(host: address.host, port: ListenAddress.port(of: listener))
+    var threads: [DaemonThread] = []
+    for _ in 0..<bounds.threads {
+      guard let thread = DaemonThread(shared),
+        Self.start(thread, fcntl(listener, F_DUPFD_CLOEXEC, 0), bounds, security)
+      else {
+        for thread in threads { thread.beginToStop() }
+        for thread in threads { thread.join() }
+        throw HTTPServingError(
+          "cannot serve at \(address): "
+            + (security == nil
+              ? "the system gives no thread or socket" : "the certificate or its key is not taken"))
+      }
+      threads.append(thread)
     }
-    guard let daemon = started ?? nil else {
-      throw HTTPServingError(
-        started == nil
-          ? "\(address.host) is not a numeric address" : "cannot listen on \(address): \(Self.lastError)")
-    }
-    self.core = core
-    self.address = ListenAddress(host: address.host, port: mhd_port(daemon))
-    state = Mutex(State(daemon: UInt(bitPattern: daemon)))
+    self.threads = threads
   }
 
   deinit { stop() }
 
   /// Takes no more connections; those that there are go on.
-  public func quiesce() {
-    state.withLock { state in
-      guard state.listener < 0, let daemon = state.daemon.flatMap(OpaquePointer.init(bitPattern:)) else {
-        return
-      }
-      state.listener = MHD_quiesce_daemon(daemon)
-    }
-  }
+  public func quiesce() { for thread in threads { thread.quiesce() } }
 
   /// Ends the connections of clients that send a request more slowly than they have to. To be called now and then.
   ///
   /// - Parameter answer: What they are sent before, a whole answer with its status line; nil for nothing.
   /// - Returns: How many there were.
   func endSlowClients(_ least: LeastPace, answer: [UInt8]?) -> Int {
-    core.connections?.endSlow(least, now: .now, answer: answer) ?? 0
+    shared.connections?.endSlow(least, now: .now, answer: answer) ?? 0
   }
 
-  /// The connections for which an answer is being made, and whose clients have closed them: the library does not look
-  /// at those that are suspended.
-  func abandonedConnections() -> [HTTPConnection] { core.connections?.abandoned() ?? [] }
+  /// The connections for which an answer is being made, and whose clients have broken them off: the library does not
+  /// look at those that are suspended.
+  func abandonedConnections() -> [HTTPConnection] { shared.connections?.abandoned() ?? [] }
 
   /// Connections on which a body comes in, or an answer is being made.
-  var busyConnections: Int { core.connections?.busy ?? 0 }
+  var busyConnections: Int { shared.connections?.busy ?? 0 }
 
   /// Closes every connection and waits for the threads to end: it blocks. Whoever has suspended connections resumes
   /// them before and suspends none afterwards. A second call does nothing.
   public func stop() {
-    let (daemon, listener) = state.withLock { state in
-      defer { state = State(daemon: nil) }
-      return (state.daemon.flatMap(OpaquePointer.init(bitPattern:)), state.listener)
-    }
-    guard let daemon else { return }
-    MHD_stop_daemon(daemon)
-    if listener >= 0 { close(listener) }
-  }
-
-  private static var lastError: String {
-    switch errno {
-    case EADDRINUSE: "another program listens there"
-    case EADDRNOTAVAIL: "this machine has no such address"
-    case EACCES: "that port needs a right that this program does not have"
-    case let code: "errno \(code)"
-    }
+    for thread in threads { thread.beginToStop() }
+    for thread in threads { thread.join() }
   }
 
   private static func start(
-    _ core: DaemonCore, _ address: UnsafePointer<sockaddr>, _ isIPv6: Bool, _ bounds: Bounds,
-    _ security: TransportSecurity?
-  ) -> OpaquePointer? {
-    var options = [
-      mhd_option_memory(bounds.connectionBytes), mhd_option_connections(bounds.greatest),
+    _ thread: DaemonThread, _ listener: Int32, _ bounds: Bounds, _ security: TransportSecurity?
+  ) -> Bool {
+    // Where connections are counted, this bounds what is accepted before others are closed for it.
+    let greatest = bounds.surplus == .waits ? bounds.greatest / bounds.threads : bounds.greatest
+    let options = [
+      mhd_option_memory(bounds.connectionBytes), mhd_option_connections(max(1, greatest)),
       mhd_option_idle(bounds.idleSeconds),
     ]
-    if bounds.threads > 1 { options.append(mhd_option_threads(bounds.threads)) }
-    // Not retained: the daemon's owner has the core, and stops the daemon before it lets go of it.
-    let context = Unmanaged.passUnretained(core).toOpaque()
-    options.append(mhd_option_target(targetArrived, context))
-    if core.connections != nil { options.append(mhd_option_notify(connectionChanged, context)) }
-    let flags = isIPv6 ? mhd_flags_poll | mhd_flags_ipv6 : mhd_flags_poll
-    guard let security else {
-      return mhd_start(flags, requestAdvanced, requestEnded, context, address, options + [mhd_option_end()])
-    }
+    guard let security else { return thread.start(listener, mhd_flags, options) }
     // The texts are read while the daemon starts and not afterwards.
     var certificate = Array(security.certificate.utf8) + [0]
     var key = Array(security.key.utf8) + [0]
     return certificate.withUnsafeMutableBytes { certificate in
       key.withUnsafeMutableBytes { key in
-        guard let certificate = certificate.baseAddress, let key = key.baseAddress else { return nil }
-        let secured = options + [mhd_option_certificate(certificate), mhd_option_key(key), mhd_option_end()]
-        return mhd_start(flags | mhd_flags_tls, requestAdvanced, requestEnded, context, address, secured)
+        priorities.withCString { priorities in
+          guard let certificate = certificate.baseAddress, let key = key.baseAddress else { return false }
+          return thread.start(
+            listener, mhd_flags | mhd_flags_tls,
+            options + [
+              mhd_option_certificate(certificate), mhd_option_key(key), mhd_option_priorities(priorities),
+            ])
+        }
       }
     }
   }
@@ -200,7 +188,8 @@ open class HTTPExchange {
   open func receive(_ bytes: UnsafeRawBufferPointer) -> Bool { true }
 
   /// The whole body is there, or the connection goes on after it was suspended: queues the answer, or suspends it. One
-  /// that was suspended in `begin` goes on with its body, if neither is done.
+  /// that was suspended in `begin` goes on with its body, if neither is done; of that, the part that has come already is
+  /// lost with the connection where the client has closed its side by then.
   ///
   /// - Returns: Whether the connection stays open.
   open func advance(_ connection: HTTPConnection) -> Bool { false }
@@ -216,104 +205,5 @@ public struct HTTPServingError: Error, Sendable, CustomStringConvertible {
 
   init(_ description: String) {
     self.description = description
-  }
-}
-
-/// What libmicrohttpd's callbacks find their way by.
-private final class DaemonCore: Sendable {
-  let accept: @Sendable (HTTPConnection, String, String) -> HTTPExchange
-  let connections: OpenConnections?
-
-  init(
-    _ accept: @escaping @Sendable (HTTPConnection, String, String) -> HTTPExchange,
-    _ connections: OpenConnections?
-  ) {
-    self.accept = accept
-    self.connections = connections
-  }
-}
-
-/// What a request has instead of an exchange until its headers are there, where its path holds a zero byte: the library
-/// gives the path only up to there. No address of an object, and never read through: it is only compared.
-private var pathWithZero: UnsafeMutableRawPointer? { UnsafeMutableRawPointer(bitPattern: 1) }
-
-/// Called by libmicrohttpd with the target of a request as it was sent. What it answers is the request's state.
-private func targetArrived(
-  _ context: UnsafeMutableRawPointer?, _ target: UnsafePointer<CChar>, _ connection: OpaquePointer?
-) -> UnsafeMutableRawPointer? {
-  if let context, let connection {
-    let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
-    connections?.requestBegan(HTTPConnection(connection, among: connections))
-  }
-  let path = String(cString: target).prefix { $0 != "?" }
-  return path.contains("%00") ? pathWithZero : nil
-}
-
-/// A request for a path that holds a zero byte, which no page has.
-private final class CutPathExchange: HTTPExchange {
-  override func begin(_ connection: HTTPConnection) -> Bool {
-    var answer = HTTPAnswer.text(400, "A zero byte is in the path, and is no part of any name.")
-    answer.headers.append(("Connection", "close"))
-    return connection.answer(answer.status, answer.allHeaders, answer.body)
-  }
-}
-
-/// Called by libmicrohttpd when headers are there, for each piece of a body, and when all is there.
-private func requestAdvanced(
-  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ path: UnsafePointer<CChar>?,
-  _ method: UnsafePointer<CChar>?, _ version: UnsafePointer<CChar>?, _ data: UnsafePointer<CChar>?,
-  _ count: UnsafeMutablePointer<Int>?, _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
-) -> MHD_Result {
-  guard let context, let connection, let path, let method, let count, let state else { return mhd_no }
-  let core = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue()
-  let connected = HTTPConnection(connection, among: core.connections)
-  if state.pointee == pathWithZero {
-    let exchange = CutPathExchange()
-    state.pointee = Unmanaged.passRetained(exchange).toOpaque()
-    return exchange.begin(connected) ? mhd_yes : mhd_no
-  }
-  guard let known = state.pointee else {
-    let exchange = core.accept(connected, String(cString: method), String(cString: path))
-    state.pointee = Unmanaged.passRetained(exchange).toOpaque()
-    // Before it begins: one that keeps its connection waiting for something says so itself.
-    connected.bodyBegins()
-    return exchange.begin(connected) ? mhd_yes : mhd_no
-  }
-  let exchange = Unmanaged<HTTPExchange>.fromOpaque(known).takeUnretainedValue()
-  if count.pointee > 0, let data {
-    core.connections?.received(count.pointee, connected)
-    let isWanted = exchange.receive(UnsafeRawBufferPointer(start: data, count: count.pointee))
-    count.pointee = 0
-    return isWanted ? mhd_yes : mhd_no
-  }
-  core.connections?.keep(connected)
-  return exchange.advance(connected) ? mhd_yes : mhd_no
-}
-
-/// Called by libmicrohttpd once for each request that has begun.
-private func requestEnded(
-  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
-  _ state: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ reason: MHD_RequestTerminationCode
-) {
-  guard let context, let connection, let state, let known = state.pointee else { return }
-  state.pointee = nil
-  guard known != pathWithZero else { return }
-  let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
-  connections?.letGo(HTTPConnection(connection, among: connections))
-  Unmanaged<HTTPExchange>.fromOpaque(known).takeRetainedValue().end()
-}
-
-/// Called by libmicrohttpd when a connection was taken, and before its socket is closed.
-private func connectionChanged(
-  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
-  _ kept: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ change: MHD_ConnectionNotificationCode
-) {
-  guard let context, let connection else { return }
-  let connections = Unmanaged<DaemonCore>.fromOpaque(context).takeUnretainedValue().connections
-  let connected = HTTPConnection(connection, among: connections)
-  if UInt32(change.rawValue) == mhd_connection_started {
-    connections?.began(connected)
-  } else {
-    connections?.ended(connected)
   }
 }

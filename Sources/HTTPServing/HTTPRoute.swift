@@ -8,6 +8,8 @@ public struct HTTPRoute: Sendable {
   /// loopback's names alone. To be allowed only where the page asks who reads it.
   public var answersAnyName = false
   let body: Body
+  /// Whether who asks is let in, decided when the headers are there; nil lets in, an answer refuses. Without it all are.
+  let admit: (@Sendable (HTTPRequest) async -> HTTPAnswer?)?
   let answer: @Sendable (HTTPRequest) async -> HTTPAnswer
 
   /// What of a request's body the page takes.
@@ -18,8 +20,8 @@ public struct HTTPRoute: Sendable {
     case form
     /// All of it, of any kind, up to so many bytes.
     case bytes(Int)
-    /// A file, once whoever sends it was let in: nil lets in, an answer refuses.
-    case upload(UploadForm, admit: @Sendable (HTTPRequest) async -> HTTPAnswer?)
+    /// A file.
+    case upload(UploadForm)
   }
 
   /// A page that GET and HEAD ask for.
@@ -32,36 +34,42 @@ public struct HTTPRoute: Sendable {
     _ method: HTTPRequest.Method, _ path: String,
     _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
   ) {
-    self.init(method, path, method == .post ? .form : .none, answer)
+    self.init(method, path, method == .post ? .form : .none, admit: nil, answer)
   }
 
   /// A page that is made from its request and the whole of its body.
   ///
-  /// - Parameter bytes: How many the body may have.
+  /// - Parameters:
+  ///   - bytes: How many the body may have.
+  ///   - admit: Called when the headers are there: nil lets in, an answer refuses. What it decides without waiting, it
+  ///     decides before anything of the body is kept.
   public init(
     _ method: HTTPRequest.Method, _ path: String, bodyUpTo bytes: Int,
+    admit: (@Sendable (HTTPRequest) async -> HTTPAnswer?)? = nil,
     _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
   ) {
-    self.init(method, path, .bytes(bytes), answer)
+    self.init(method, path, .bytes(bytes), admit: admit, answer)
   }
 
   /// A page to which a file is sent.
   ///
-  /// - Parameter admit: Called when the headers are there, before the body is read: nil lets it in, an answer refuses.
+  /// - Parameter admit: As for a body of bytes.
   public init(
     upload form: UploadForm, to path: String, admit: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer?,
     _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
   ) {
-    self.init(.post, path, .upload(form, admit: admit), answer)
+    self.init(.post, path, .upload(form), admit: admit, answer)
   }
 
   private init(
     _ method: HTTPRequest.Method, _ path: String, _ body: Body,
+    admit: (@Sendable (HTTPRequest) async -> HTTPAnswer?)?,
     _ answer: @escaping @Sendable (HTTPRequest) async -> HTTPAnswer
   ) {
     self.method = method
     self.path = path
     self.body = body
+    self.admit = admit
     self.answer = answer
   }
 }
@@ -77,29 +85,46 @@ struct HTTPRoutes: Sendable {
   private let fixed: [String: [HTTPRoute]]
   private let patterns: [HTTPRoute]
   private let paths: String
+  private let someAnswerAnyName: Bool
 
   init(_ routes: [HTTPRoute]) {
     fixed = Dictionary(grouping: routes.filter { !$0.path.contains("*") }, by: \.path)
     patterns = routes.filter { $0.path.contains("*") }
+    someAnswerAnyName = routes.contains { $0.answersAnyName }
     paths = Set(routes.map(\.path)).sorted().joined(separator: " ")
   }
 
   /// The route that answers a request, or what is said where there is none.
   func match(method: String, path: String) -> Result<Match, HTTPRefusal> {
-    let found =
-      fixed[path].map { routes in routes.map { Match(route: $0, parameters: []) } }
-      ?? patterns.compactMap { route in
-        Self.parameters(of: path, in: route.path).map { Match(route: route, parameters: $0) }
-      }
+    let found = found(path)
     guard !found.isEmpty else {
       return .failure(HTTPRefusal(404, "There is no such page. There are: \(paths)"))
     }
     let asked = HTTPRequest.Method(rawValue: method == "HEAD" ? "GET" : method)
     if let match = found.first(where: { $0.route.method == asked }) { return .success(match) }
-    let allowed = found.flatMap { $0.route.method == .get ? ["GET", "HEAD"] : [$0.route.method.rawValue] }
-    var refusal = HTTPRefusal(405, "This page is asked for by \(allowed.joined(separator: ", ")).")
-    refusal.headers.append(("Allow", allowed.joined(separator: ", ")))
+    let allowed = methods(path).joined(separator: ", ")
+    var refusal = HTTPRefusal(405, "This page is asked for by \(allowed).")
+    refusal.headers.append(("Allow", allowed))
     return .failure(refusal)
+  }
+
+  /// How a path may be asked for; empty where there is no such path.
+  func methods(_ path: String) -> [String] {
+    found(path).flatMap { $0.route.method == .get ? ["GET", "HEAD"] : [$0.route.method.rawValue] }
+  }
+
+  /// Whether what is said of a path is said by whatever name the server was asked; that there is none where any page is
+  /// shown so.
+  func answersAnyName(_ path: String) -> Bool {
+    let found = found(path)
+    return found.isEmpty ? someAnswerAnyName : found.contains { $0.route.answersAnyName }
+  }
+
+  private func found(_ path: String) -> [Match] {
+    fixed[path].map { routes in routes.map { Match(route: $0, parameters: []) } }
+      ?? patterns.compactMap { route in
+        Self.parameters(of: path, in: route.path).map { Match(route: route, parameters: $0) }
+      }
   }
 
   private static func parameters(of path: String, in pattern: String) -> [String]? {

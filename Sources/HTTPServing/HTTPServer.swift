@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The HTTP server of an installed program: a few pages, each made by an asynchronous function.
 ///
-/// While a page is made its connection is suspended, so that neither the daemon's thread nor a thread of Swift's pool
+/// While a page is made its connection is suspended, so that neither the daemon's threads nor a thread of Swift's pool
 /// waits. What clients may take is bounded: connections, time, and the sizes of headers and bodies.
 public final class HTTPServer: Sendable {
   /// How much the clients may take.
@@ -18,7 +18,8 @@ public final class HTTPServer: Sendable {
     public var form = 64 << 10
     /// Bytes that files which are being sent, or looked at, take in memory together; beyond them 503 is answered.
     public var uploads = 256 << 20
-    /// Whether what is made for a client ends when the client goes.
+    /// Whether what is made for a client ends when the client breaks off its connection. One that has closed its side
+    /// alone is answered.
     public var endsWithClient = false
 
     /// The usual bounds.
@@ -39,22 +40,28 @@ public final class HTTPServer: Sendable {
   ///
   /// - Parameters:
   ///   - security: With which it speaks TLS; nil for plain HTTP.
+  ///   - crossOrigin: Which other sites' pages may read its answers; none.
   ///   - events: What some of the routes answer with, which ends when the server stops.
   ///   - refuse: How it words what it refuses by itself.
   ///   - answered: Told of the status of each answer when it is sent, the server's own refusals among them. Not of those
-  ///     that libmicrohttpd makes: to what is no HTTP, headers that are too long, and a zero byte in the path.
+  ///     that libmicrohttpd makes: to what is no HTTP, and headers that are too long.
   /// - Throws: `HTTPServingError` where the address cannot be listened on.
   public init(
     _ address: ListenAddress, _ routes: [HTTPRoute], bounds: Bounds = Bounds(),
-    security: HTTPDaemon.TransportSecurity? = nil, events: HTTPEvents? = nil,
+    security: HTTPDaemon.TransportSecurity? = nil, crossOrigin: CrossOrigin = CrossOrigin(),
+    events: HTTPEvents? = nil,
     refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer = HTTPRefusal.text,
     answered: @escaping @Sendable (_ status: Int) -> Void = { _ in }
   ) throws(HTTPServingError) {
     let core = ServerCore(
-      routes, bounds, events, isLoopback: address.isLoopback, refuse: refuse, answered: answered)
-    let daemon = try HTTPDaemon(address, bounds.daemon, security: security) { _, method, path in
-      PageExchange(core, method: method, path: path)
-    }
+      routes, bounds, crossOrigin, events, isLoopback: address.isLoopback, refuse: refuse, answered: answered)
+    let daemon = try HTTPDaemon(
+      address, bounds.daemon, security: security,
+      refuse: { fault in
+        answered(400)
+        return core.answer(HTTPRefusal(400, fault))
+      },
+      accept: { _, method, path in PageExchange(core, method: method, path: path) })
     self.core = core
     self.daemon = daemon
     guard bounds.endsWithClient || bounds.daemon.leastPace != nil else {
@@ -117,7 +124,8 @@ final class ServerCore: Sendable {
   static let noMemory = HTTPRefusal(503, "Too much is being sent at once. Try again later.")
   static let tooSlow = HTTPRefusal(408, "The request came in too slowly.", closes: true)
 
-  private let routes: HTTPRoutes
+  let routes: HTTPRoutes
+  let crossOrigin: CrossOrigin
   private let events: HTTPEvents?
   private let asksForName: Bool
   private let refuse: @Sendable (HTTPRefusal) -> HTTPAnswer
@@ -127,11 +135,13 @@ final class ServerCore: Sendable {
   let uploads: BodyBudget
 
   init(
-    _ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, _ events: HTTPEvents?, isLoopback: Bool,
+    _ routes: [HTTPRoute], _ bounds: HTTPServer.Bounds, _ crossOrigin: CrossOrigin, _ events: HTTPEvents?,
+    isLoopback: Bool,
     refuse: @escaping @Sendable (HTTPRefusal) -> HTTPAnswer, answered: @escaping @Sendable (Int) -> Void
   ) {
     self.routes = HTTPRoutes(routes)
     self.bounds = bounds
+    self.crossOrigin = crossOrigin
     self.events = events
     self.refuse = refuse
     self.answered = answered
@@ -148,44 +158,51 @@ final class ServerCore: Sendable {
 
   /// The page that a request is for, or why there is none.
   func route(method: String, path: String, host: String?) -> Result<HTTPRoutes.Match, HTTPRefusal> {
-    let match = routes.match(method: method, path: path)
-    guard !asksForName || (try? match.get())?.route.answersAnyName == true || Self.isThisMachine(host) else {
+    guard !asksForName || routes.answersAnyName(path) || Self.isThisMachine(host) else {
       // A page of the web whose name was made to stand for 127.0.0.1 would else read it by somebody's browser.
       return .failure(HTTPRefusal(421, "This server is reached as 127.0.0.1 or localhost alone."))
     }
-    return match
+    return routes.match(method: method, path: path)
   }
 
   /// Whether a request names this machine by its loopback, with a port or without; one without a name is none of a
   /// browser. A name that only looks like an address, such as `127.x.example.org`, may stand for any machine.
   private static func isThisMachine(_ host: String?) -> Bool {
-    guard let host else { return true }
-    return (ListenAddress(host) ?? ListenAddress(host + ":80"))?.isLoopback ?? false
+    guard let host = host?.lowercased() else { return true }
+    let end = host.last == "]" ? host.endIndex : host.lastIndex(of: ":") ?? host.endIndex
+    // A name may end with the dot of the root.
+    let name = host[..<end].last == "." ? host[..<end].dropLast() : host[..<end]
+    let asked = name + host[end...]
+    return (ListenAddress(String(asked)) ?? ListenAddress(asked + ":80"))?.isLoopback ?? false
   }
 
-  /// Suspends a connection and begins to make its page; false when the server is closing.
+  /// Begins to make a page; false when the server is closing.
   func make(_ route: HTTPRoute, _ request: HTTPRequest, _ page: PendingPage) -> Bool {
     let told =
       route.method == .get
       ? "The page took too long."
       : "This took too long and was stopped. A part of it may be done: look before you send it again."
-    return wait(page, orSay: told) { await route.answer(request) }
+    return begin(page, orSay: told) { await route.answer(request) }
   }
 
-  /// Suspends a connection and has something decided of it: what is to be answered, or nil for it to go on.
-  func wait(
-    _ page: PendingPage, orSay told: String, for decision: @escaping @Sendable () async -> HTTPAnswer?
+  /// Has something decided of a request: what is to be answered, or nil for it to go on; false when the server is closing.
+  ///
+  /// - Parameter atOnce: Whether what needs no waiting is decided before this returns.
+  func begin(
+    _ page: PendingPage, atOnce: Bool = false, orSay told: String,
+    _ decision: @escaping @Sendable () async -> HTTPAnswer?
   ) -> Bool {
-    // Under the lock, so that none is suspended after `close` has resumed them.
     let number: UInt64? = state.withLock { state in
       guard !state.isClosed else { return nil }
       state.lastNumber += 1
       state.pending[state.lastNumber] = page
-      page.connection.suspend()
       return state.lastNumber
     }
     guard let number else { return false }
-    let work = Task { finish(number, await decision()) }
+    let work =
+      atOnce
+      ? Task.immediate { finish(number, await decision()) } : Task { finish(number, await decision()) }
+    guard !page.isFinished else { return true }
     let limit = Task { [bounds] in
       do { try await Task.sleep(for: bounds.answer) } catch { return }  // it was made before
       finish(number, answer(HTTPRefusal(503, told)))

@@ -61,3 +61,50 @@ public struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     }
   }
 }
+
+extension ListenAddress {
+  /// Listens there.
+  ///
+  /// - Returns: The socket, which blocks nobody.
+  func listen() throws(HTTPServingError) -> Int32 {
+    let bound = withSocketAddress { address, isIPv6 -> Int32 in
+      let listener = socket(
+        isIPv6 ? AF_INET6 : AF_INET,
+        Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+      var one: Int32 = 1
+      let size = socklen_t(MemoryLayout<Int32>.size)
+      setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, size)
+      if isIPv6 { setsockopt(listener, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &one, size) }
+      let length = isIPv6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size
+      if bind(listener, address, socklen_t(length)) == 0, Glibc.listen(listener, SOMAXCONN) == 0 {
+        return listener
+      }
+      let code = errno
+      close(listener)
+      return -code
+    }
+    guard let bound else { throw HTTPServingError("\(host) is not a numeric address") }
+    guard bound >= 0 else { throw HTTPServingError("cannot listen on \(self): \(Self.words(-bound))") }
+    return bound
+  }
+
+  private static func words(_ code: Int32) -> String {
+    switch code {
+    case EADDRINUSE: "another program listens there"
+    case EADDRNOTAVAIL: "this machine has no such address"
+    case EACCES: "that port needs a right that this program does not have"
+    default: "errno \(code)"
+    }
+  }
+
+  /// The port that a socket listens on.
+  static func port(of socket: Int32) -> UInt16 {
+    // The port is at the same place for both families.
+    var address = sockaddr_in6()
+    var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(socket, $0, &size) }
+    }
+    return UInt16(bigEndian: address.sin6_port)
+  }
+}

@@ -1,4 +1,3 @@
-internal import Clinux
 internal import Formatting
 internal import Glibc
 internal import Synchronization
@@ -166,15 +165,13 @@ final class OpenConnections: Sendable {
     }
   }
 
-  /// Those for which something is being made, and whose clients have closed them.
+  /// Those for which something is being made, and whose clients have broken them off. One that has closed its side alone
+  /// may still read.
   func abandoned() -> [HTTPConnection] {
     state.withLock { state in
       let kept = state.open.filter { if case .kept = $1.stage { true } else { false } }
       guard !kept.isEmpty else { return [] }
-      // poll() and epoll share the values of their events.
-      var descriptors = kept.map {
-        pollfd(fd: $0.value.socket, events: Int16(linux_epoll_rdhup), revents: 0)
-      }
+      var descriptors = kept.map { pollfd(fd: $0.value.socket, events: 0, revents: 0) }
       guard poll(&descriptors, nfds_t(descriptors.count), 0) > 0 else { return [] }
       return zip(kept.keys, descriptors).filter { $1.revents != 0 }.map { $0.0 }
     }

@@ -9,8 +9,10 @@ final class PageExchange: HTTPExchange {
   private let method: String
   private let path: String
   private var match: HTTPRoutes.Match?
-  /// Whether the client is let in, where its body is read only then.
+  /// Whether the client is let in, where that is decided before its body is kept.
   private var admission: PendingPage?
+  /// Whether the body is not read before that.
+  private var isHeld = false
   private var page: PendingPage?
   /// What is answered at the body's end, which nobody reads any more.
   private var refusal: HTTPAnswer?
@@ -27,8 +29,12 @@ final class PageExchange: HTTPExchange {
 
   override func begin(_ connection: HTTPConnection) -> Bool {
     if connection.isSurplus { return deliver(core.answer(ServerCore.tooMany), connection) }
-    if let fault = faultOfHeaders(connection) {
-      return deliver(core.answer(HTTPRefusal(400, fault, closes: true)), connection)
+    if method == "OPTIONS", connection.header("Access-Control-Request-Method") != nil,
+      let answer = core.crossOrigin.preflight(
+        from: connection.header("Origin"), methods: core.routes.methods(path))
+    {
+      discard(answer)
+      return true
     }
     let match: HTTPRoutes.Match
     switch core.route(method: method, path: path, host: connection.header("Host")) {
@@ -36,50 +42,55 @@ final class PageExchange: HTTPExchange {
     case .success(let found): match = found
     }
     self.match = match
-    if let length = connection.header("Content-Length"), Int(length).map({ $0 > bodyLimit }) ?? true {
+    let length = connection.header("Content-Length")
+    if let length, Int(length).map({ $0 > bodyLimit }) ?? true {
       return refuse(core.answer(ServerCore.tooLarge), connection)
     }
-    guard case .upload(let form, let admit) = match.route.body else { return true }
-    upload = MultipartUpload(form, contentType: connection.header("Content-Type") ?? "")
-    lease = BodyLease(core.uploads)
+    guard let admit = match.route.admit else { return true }
+    if case .upload(let form) = match.route.body {
+      upload = MultipartUpload(form, contentType: connection.header("Content-Type") ?? "")
+      lease = BodyLease(core.uploads)
+    }
     let admission = PendingPage(connection)
-    self.admission = admission
-    connection.keep()
     let request = HTTPRequest(match, path: path, connection, lease: lease)
-    return core.wait(admission, orSay: "The program is busy. Try again later.") { await admit(request) }
-      || deliver(core.answer(ServerCore.isStopping), connection)
+    guard
+      core.begin(
+        admission, atOnce: true, orSay: "The program is busy. Try again later.", { await admit(request) })
+    else { return deliver(core.answer(ServerCore.isStopping), connection) }
+    self.admission = admission
+    // A short body may have come with the headers, and its client have closed its side: the library would find that end
+    // first when it went on. So it is read, and waited for the decision at its end.
+    isHeld =
+      connection.header("Expect") != nil
+      || (length.flatMap { Int($0) } ?? 0) >= core.bounds.daemon.connectionBytes
+    guard isHeld || admission.isFinished else { return true }
+    connection.keep()
+    return isHeld && admission.suspend() || admitted(admission, connection)
   }
 
-  /// What a proxy before this server may have read otherwise than it does: then what follows may be anybody's.
-  private func faultOfHeaders(_ connection: HTTPConnection) -> String? {
-    let lengths = connection.headers.all("content-length")
-    let codings = connection.headers.all("transfer-encoding")
-    if lengths.count + codings.count > 1 { return "The request says twice how long its body is." }
-    if let coding = codings.first, coding.lowercased() != "chunked" {
-      return "The request's body is coded in a way that is not understood."
-    }
-    if connection.headers.all("host").count > 1 { return "The request names two hosts." }
-    // The library takes `Content-Length : 5` for a header of another name.
-    let hasBlank = connection.headers.pairs.contains { $0.name.last == " " || $0.name.last == "\t" }
-    if hasBlank { return "A header's name ends with a blank." }
-    return nil
+  /// It is decided whether the client is let in, and its body is to come.
+  private func admitted(_ admission: PendingPage, _ connection: HTTPConnection) -> Bool {
+    self.admission = nil
+    isHeld = false
+    if let answer = admission.answer { return refuse(answer, connection) }
+    connection.bodyBegins()
+    return true
   }
 
   private var bodyLimit: Int {
     switch match?.route.body {
     case .form: core.bounds.form
     case .bytes(let limit): limit
-    case .upload(let form, _): form.fileLimit + Self.formOverhead
+    case .upload(let form): form.fileLimit + Self.formOverhead
     case .some(.none), nil: core.bounds.body
     }
   }
 
-  /// Answers a request whose body has not been read. Where a file is coming in that is read to its end first: a client
-  /// that is still sending when the connection is closed would not see why.
+  /// Answers a request whose body has not been read. Where it is one that is let in or not, it is read to its end first: a
+  /// client that is still sending when the connection is closed would not see why.
   private func refuse(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
     let length = connection.header("Content-Length").flatMap { Int($0) } ?? 0
-    guard case .upload = match?.route.body, length <= Self.readAnyway, connection.header("Expect") == nil
-    else {
+    guard match?.route.admit != nil, length <= Self.readAnyway, connection.header("Expect") == nil else {
       return deliver(answer, connection)
     }
     discard(answer)
@@ -90,16 +101,26 @@ final class PageExchange: HTTPExchange {
   /// Keeps nothing of the body, and answers this at its end.
   private func discard(_ answer: HTTPAnswer) {
     refusal = answer
+    body = []
     upload = nil
     lease = nil
   }
 
   override func receive(_ bytes: UnsafeRawBufferPointer) -> Bool {
     bodyBytes += bytes.count
+    if let admission {
+      if admission.isFinished {
+        self.admission = nil
+        if let answer = admission.answer { discard(answer) }
+      } else if bodyBytes > core.bounds.daemon.connectionBytes {
+        // Of one that did not announce its length no more is kept than its connection may take.
+        _ = admission.suspend()
+      }
+    }
     if refusal != nil { return bodyBytes <= Self.readAnyway }
     guard bodyBytes <= bodyLimit else {
       // One that did not announce its length.
-      guard case .upload = match?.route.body else { return false }
+      guard match?.route.admit != nil else { return false }
       discard(core.answer(ServerCore.tooLarge))
       return true
     }
@@ -115,11 +136,10 @@ final class PageExchange: HTTPExchange {
 
   override func advance(_ connection: HTTPConnection) -> Bool {
     if let admission {
+      if admission.suspend() { return true }
+      if isHeld { return admitted(admission, connection) }
       self.admission = nil
-      guard admission.isFinished else { return false }
-      if let answer = admission.answer { return refuse(answer, connection) }
-      connection.bodyBegins()
-      return true
+      if let answer = admission.answer { return deliver(answer, connection) }
     }
     if let refusal { return deliver(refusal, connection) }
     if let page { return page.answer.map { deliver($0, connection) } ?? false }
@@ -135,8 +155,10 @@ final class PageExchange: HTTPExchange {
     upload = nil
     let page = PendingPage(connection)
     self.page = page
-    return core.make(match.route, request, page)
-      || deliver(core.answer(ServerCore.isStopping), connection)
+    guard core.make(match.route, request, page) else {
+      return deliver(core.answer(ServerCore.isStopping), connection)
+    }
+    return page.suspend() || page.answer.map { deliver($0, connection) } ?? false
   }
 
   override func end() { lease?.end() }
@@ -144,13 +166,19 @@ final class PageExchange: HTTPExchange {
   private func deliver(_ answer: HTTPAnswer, _ connection: HTTPConnection) -> Bool {
     guard let events = answer.events else {
       core.answered(answer.status)
-      return connection.answer(answer.status, answer.allHeaders, answer.body)
+      return connection.answer(answer.status, headers(of: answer, connection), answer.body)
     }
     guard let body = events.source.open(connection, topic: events.topic, closed: events.closed) else {
       return deliver(core.answer(HTTPRefusal(503, "Too many listen to events already.")), connection)
     }
     events.opened()
     core.answered(answer.status)
-    return connection.answer(answer.status, answer.allHeaders, length: nil, body)
+    return connection.answer(answer.status, headers(of: answer, connection), length: nil, body)
+  }
+
+  private func headers(
+    of answer: HTTPAnswer, _ connection: HTTPConnection
+  ) -> [(name: String, value: String)] {
+    answer.allHeaders + core.crossOrigin.headers(for: connection.header("Origin"))
   }
 }

@@ -1,10 +1,11 @@
 internal import Synchronization
 
-/// A page that is being made, or something that is decided of a request, while its connection is suspended.
+/// A page that is being made, or something that is decided of a request. Its connection may be suspended for it.
 final class PendingPage: Sendable {
   private struct State {
     var isFinished = false
     var isAbandoned = false
+    var isSuspended = false
     var answer: HTTPAnswer?
     var whenFinished: (@Sendable () -> Void)?
     var whenAbandoned: (@Sendable () -> Void)?
@@ -22,6 +23,17 @@ final class PendingPage: Sendable {
 
   /// Whether it was decided what becomes of the request.
   var isFinished: Bool { state.withLock { $0.isFinished } }
+
+  /// Suspends the connection until it is finished; false where it is.
+  func suspend() -> Bool {
+    state.withLock { state in
+      guard !state.isFinished else { return false }
+      // Under the lock, so that it is suspended before it is resumed.
+      if !state.isSuspended { connection.suspend() }
+      state.isSuspended = true
+      return true
+    }
+  }
 
   /// Calls the closure when it is finished, at once if it is.
   func whenFinished(_ body: @escaping @Sendable () -> Void) {
@@ -53,14 +65,14 @@ final class PendingPage: Sendable {
 
   /// The connection goes on with this answer, or without one. Called once.
   func finish(_ answer: HTTPAnswer?) {
-    let told = state.withLock { state in
+    let (told, isSuspended) = state.withLock { state in
       state.answer = answer
       state.isFinished = true
       state.whenAbandoned = nil
       defer { state.whenFinished = nil }
-      return state.whenFinished
+      return (state.whenFinished, state.isSuspended)
     }
     told?()
-    connection.resume()
+    if isSuspended { connection.resume() }
   }
 }

@@ -1,4 +1,6 @@
+import Dispatch
 import Formatting
+import Foundation
 import HTTPServing
 import HTTPTestSupport
 import Synchronization
@@ -77,7 +79,9 @@ struct HTTPServerTests {
       ("localhost", 200), ("localhost:8080", 200), ("127.0.0.1", 200), ("127.1.2.3:9464", 200),
       ("[::1]", 200), ("[::1]:9464", 200), ("127.x.evil.com", 421), ("127.0.0.1.evil.com", 421),
       ("127.0.0", 421), ("127.0.0.256", 421), ("[::1].evil.com", 421), ("[::1]evil.com:80", 421),
-      ("[::1", 421), ("::1", 421), ("localhost.evil.com", 421), ("10.0.0.1", 421),
+      ("[::1", 421), ("::1", 421), ("localhost.evil.com", 421), ("10.0.0.1", 421), ("LOCALHOST", 200),
+      ("Localhost.", 200), ("localhost.:8080", 200), ("127.0.0.1.:80", 200), ("localhost..", 421),
+      ("localhost.evil.com.", 421),
     ])
   func hosts(host: String, status: Int) async throws {
     let server = try server()
@@ -146,7 +150,12 @@ struct HTTPServerTests {
       "Content-Length: 44\r\nContent-Length: 0\r\n", "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n",
       "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: identity\r\n",
       "Host: evil.example\r\nContent-Length: 0\r\n", "Content-Length : 44\r\n", "Content-Length\t: 44\r\n",
-      "Transfer-Encoding : chunked\r\n",
+      "Transfer-Encoding : chunked\r\n", "Content-Length:\r\n 44\r\n", "Content-Length: 4\r\n 4\r\n",
+      "Transfer-Encoding:\r\n\tchunked\r\n", "X: a\r\n b\r\n", "X: a\r\n \r\n",
+      "X: a\rContent-Length: 44\r\n",
+      "X: a\r\r\n", "X\r: a\r\n", "X: a\0b\r\n", "X: a\0\r\nContent-Length: 44\r\n",
+      "X: a\nContent-Length: 44\r\n",
+      "X: a\n", "X: \u{1}\r\n", "X: \u{7F}\r\n", "X(y): a\r\n", ": a\r\n", "X\u{E9}: a\r\n", "\n",
     ])
   func ambiguous(headers: String) async throws {
     let server = try server()
@@ -155,6 +164,179 @@ struct HTTPServerTests {
     try client.send(raw: Array("GET /page HTTP/1.1\r\nHost: localhost\r\n\(headers)\r\n\(hidden)".utf8))
     let answers = client.untilClosed()
     #expect(answers.hasPrefix("HTTP/1.1 400 ") && !answers.contains("HTTP/1.1 200 "), "\(answers)")
+    await server.stop()
+  }
+
+  @Test(
+    "refuses a first line that a proxy before it may read otherwise, and reads nothing behind it",
+    arguments: [
+      "GET  /page HTTP/1.1", "GET /page HTTP/1.1 ", "GET /page x HTTP/1.1", "GET /page\0x HTTP/1.1",
+      "GET /page\0HTTP/1.1\0 HTTP/1.1", "GET /page?a=\0 HTTP/1.1", "GET /pa\rge HTTP/1.1",
+      "G(T /page HTTP/1.1",
+      "GET /page", "GET /page HTTP/1.1\r",
+    ])
+  func firstLine(line: String) async throws {
+    let server = try server()
+    let client = try RawClient(port: server.address.port)
+    let request = "\(line)\r\nHost: localhost\r\n\r\nGET /page HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    try client.send(raw: Array(request.utf8))
+    let answers = client.untilClosed()
+    #expect(answers.hasPrefix("HTTP/1.1 400 ") && !answers.contains("HTTP/1.1 200 "), "\(answers)")
+    await server.stop()
+  }
+
+  @Test("asks for one host by HTTP/1.1, for none by HTTP/1.0, which has no chunks")
+  func versions() async throws {
+    let server = try server()
+    func ask(_ text: String) throws -> Int {
+      let client = try RawClient(port: server.address.port)
+      try client.send(raw: Array(text.utf8))
+      return client.receive().status
+    }
+    #expect(try ask("GET /page HTTP/1.1\r\n\r\n") == 400)
+    #expect(try ask("GET /page HTTP/1.0\r\n\r\n") == 200)
+    #expect(try ask("GET /page HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 400)
+    #expect(try ask("\r\nGET /page HTTP/1.1\r\nhOST:\t localhost\r\nX:\r\nY: \u{E9} \t\r\n\r\n") == 200)
+    await server.stop()
+  }
+
+  @Test("answers a client that has closed its side, also when that comes while its page is made")
+  func halfClosed() async throws {
+    let opened = OpenedGate()
+    let begun = Mutex(0)
+    let server = try server {
+      begun.withLock { $0 += 1 }
+      await opened.wait()
+      return .text(200, "here")
+    }
+    let clients = try (0..<2).map { _ in try RawClient(port: server.address.port) }
+    for client in clients { try client.send("GET", "/page") }
+    clients[0].closeSide()
+    try await eventually("both to be asked for") { begun.withLock { $0 } == 2 }
+    clients[1].closeSide()
+    await opened.open()
+    for client in clients {
+      #expect(client.receive().status == 200)
+      #expect(client.untilClosed().isEmpty)
+    }
+    await server.stop()
+  }
+
+  @Test("answers all who ask at one moment, however many they are", arguments: [127, 128, 129, 256])
+  func atOneMoment(count: Int) async throws {
+    let isHeld = DispatchSemaphore(value: 0)
+    let hold: @Sendable () -> Void = { isHeld.wait() }
+    let hasBegun = Mutex(false)
+    var bounds = HTTPServer.Bounds.patient
+    bounds.daemon.connections = 300
+    let server = try HTTPServer(
+      Self.loopback,
+      [
+        HTTPRoute("/page") { .text(200, "here") },
+        HTTPRoute(
+          .post, "/hold", bodyUpTo: 1,
+          admit: { _ in
+            // On the only thread that serves, which sees nothing meanwhile.
+            hasBegun.withLock { $0 = true }
+            hold()
+            return .text(200, "held")
+          }, { _ in .text(500, "") }),
+      ], bounds: bounds)
+    let clients = try (0..<count).map { _ in try RawClient(port: server.address.port) }
+    for client in clients { #expect(try client.request("GET", "/page").status == 200) }
+    let holder = try RawClient(port: server.address.port)
+    try holder.send("POST", "/hold")
+    try await eventually("it to be held") { hasBegun.withLock { $0 } }
+    for client in clients { try client.send("GET", "/page") }
+    isHeld.signal()
+    for client in clients { #expect(client.receive().status == 200) }
+    await server.stop()
+  }
+
+  @Test(
+    "says what is there and how it is asked for by any name, where a page is shown by any",
+    arguments: [
+      ("GET", "/other", 404, nil), ("POST", "/page", 405, "GET, HEAD"),
+      ("OPTIONS", "/page", 405, "GET, HEAD"),
+      ("BREW", "/page", 405, "GET, HEAD"), ("GET", "/page", 200, nil), ("GET", "/own", 421, nil),
+      ("POST", "/own", 421, nil),
+    ])
+  func anyName(method: String, path: String, status: Int, allow: String?) async throws {
+    var page = HTTPRoute("/page") { .text(200, "here") }
+    page.answersAnyName = true
+    let own = HTTPRoute("/own") { .text(200, "here") }
+    let server = try HTTPServer(Self.loopback, [page, own], bounds: .patient)
+    let client = try RawClient(port: server.address.port)
+    try client.send(raw: Array("\(method) \(path) HTTP/1.1\r\nHost: api.example.org\r\n\r\n".utf8))
+    let answer = client.receive()
+    #expect(answer.status == status && answer.headers["allow"] == allow, "\(answer)")
+    #expect(answer.headers.keys.allSatisfy { !$0.hasPrefix("access-control") && $0 != "vary" })
+    await server.stop()
+  }
+
+  @Test("lets the pages of the sites that are named ask, and no others")
+  func crossOrigin() async throws {
+    let server = try HTTPServer(
+      Self.loopback,
+      [
+        HTTPRoute("/page") { .text(200, "here") },
+        HTTPRoute(.post, "/page", bodyUpTo: 1) { _ in .text(201, "made") },
+      ], bounds: .patient,
+      crossOrigin: CrossOrigin(
+        origins: ["https://app.example.org"], requestHeaders: ["Authorization", "Content-Type"],
+        answerHeaders: ["Location"]))
+    let client = try RawClient(port: server.address.port)
+    let asks = ["Origin": "https://app.example.org", "Access-Control-Request-Method": "POST"]
+    let may = try client.request("OPTIONS", "/page", headers: asks)
+    #expect(may.status == 204 && may.headers["access-control-allow-origin"] == "https://app.example.org")
+    #expect(may.headers["access-control-allow-methods"] == "GET, HEAD, POST")
+    #expect(may.headers["access-control-allow-headers"] == "Authorization, Content-Type")
+    let read = try client.request("GET", "/page", headers: ["Origin": "https://app.example.org"])
+    #expect(read.status == 200 && read.headers["access-control-allow-origin"] == "https://app.example.org")
+    #expect(read.headers["access-control-expose-headers"] == "Location" && read.headers["vary"] == "Origin")
+    #expect(read.headers["access-control-allow-credentials"] == nil)
+    for origin in ["https://evil.example.org", "http://app.example.org", "null", "HTTPS://app.example.org"] {
+      let other = try RawClient(port: server.address.port)
+      let refused = try other.request("OPTIONS", "/page", headers: asks.merging(["Origin": origin]) { $1 })
+      #expect(refused.status == 405 && refused.headers["access-control-allow-origin"] == nil)
+      let own = try RawClient(port: server.address.port).request("GET", "/page", headers: ["Origin": origin])
+      #expect(own.status == 200 && own.headers["access-control-allow-origin"] == nil)
+    }
+    #expect(
+      try RawClient(port: server.address.port).request("OPTIONS", "/other", headers: asks).status == 404)
+    #expect(CrossOrigin.isOrigin("https://app.example.org:8443") && CrossOrigin.isOrigin("http://[::1]:80"))
+    for text in [
+      "*", "null", "app.example.org", "https://", "https://a/", "https://a b", "HTTPS://a", "https://*",
+    ] {
+      #expect(!CrossOrigin.isOrigin(text), "\(text)")
+    }
+    await server.stop()
+  }
+
+  @Test(
+    "speaks TLS 1.2 and 1.3 with forward secrecy, and nothing older",
+    arguments: [
+      (["--tls-max", "1.3"], true), (["--tls-max", "1.2"], true),
+      (["--tls-max", "1.2", "--ciphers", "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"], true),
+      (["--tls-max", "1.2", "--ciphers", "ECDHE-RSA-AES256-SHA:ECDHE-ECDSA-AES256-SHA"], false),
+      (["--tls-max", "1.2", "--ciphers", "AES128-GCM-SHA256:AES256-GCM-SHA384:AES128-SHA"], false),
+      (["--tls-max", "1.2", "--ciphers", "DHE-RSA-AES256-GCM-SHA384:DHE-RSA-AES128-GCM-SHA256"], false),
+      (["--tlsv1.1", "--tls-max", "1.1", "--ciphers", "DEFAULT:@SECLEVEL=0"], false),
+      (["--tlsv1.0", "--tls-max", "1.0", "--ciphers", "DEFAULT:@SECLEVEL=0"], false),
+    ])
+  func security(options: [String], isTaken: Bool) async throws {
+    guard Authority.isAvailable else { return }
+    let authority = try await Authority(.rsa)
+    let certificate = try await authority.certificate(names: "IP:127.0.0.1")
+    let server = try HTTPServer(
+      Self.loopback, [HTTPRoute("/page") { .text(200, "here") }], bounds: .patient,
+      security: HTTPDaemon.TransportSecurity(
+        certificate: try String(contentsOfFile: certificate, encoding: .utf8),
+        key: try String(contentsOfFile: authority.key, encoding: .utf8)))
+    let ended = try await HelperProgram.run(
+      "/usr/bin/curl",
+      ["-sS", "--cacert", authority.file] + options + ["https://127.0.0.1:\(server.address.port)/page"])
+    #expect((ended.status == 0) == isTaken, "\(ended)")
     await server.stop()
   }
 

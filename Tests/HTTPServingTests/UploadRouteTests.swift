@@ -39,6 +39,13 @@ struct UploadRouteTests {
           }, { await answer($0.upload) }),
         HTTPRoute(.delete, "/things/*") { .text(200, "deleted \($0.parameters[0])") },
         HTTPRoute(.post, "/bytes", bodyUpTo: 100) { .text(200, "\($0.body.count)") },
+        HTTPRoute(
+          .post, "/letters", bodyUpTo: 64 << 10,
+          admit: { request in
+            admitted.withLock { $0 += 1 }
+            if request.headers["token"] == "slow" { try? await Task.sleep(for: .milliseconds(20)) }
+            return request.headers["token"] == nil ? .text(401, "Who is there?") : nil
+          }, { .text(200, "\($0.body.count)") }),
         HTTPRoute("/page") { .text(200, "here") },
       ], bounds: bounds)
     let outcome: Result<Void, any Error>
@@ -67,6 +74,47 @@ struct UploadRouteTests {
           + Array("\r\n0\r\n\r\n".utf8))
       #expect(client.receive().text == "\(count) \(count)\n")
       #expect(admitted() == 3)
+    }
+  }
+
+  @Test(
+    "Who closes their side behind the file is answered, however long it is and however it comes",
+    arguments: [0, 10, 30_000, 65_000, 65_536, 100_000, 300_000], [true, false])
+  func halfClosed(count: Int, inChunks: Bool) async throws {
+    try await withServer { server, _ in
+      let whole = body(count)
+      let size = inChunks ? "Transfer-Encoding: chunked" : "Content-Length: \(whole.count)"
+      var head = "POST /upload HTTP/1.1\r\nHost: localhost\r\n\(size)\r\n"
+      for (name, value) in Self.type { head += "\(name): \(value)\r\n" }
+      let sent =
+        inChunks
+        ? Array("\(String(whole.count, radix: 16))\r\n".utf8) + whole + Array("\r\n0\r\n\r\n".utf8) : whole
+      let client = try RawClient(port: server.address.port)
+      try client.send(raw: Array("\(head)\r\n".utf8) + sent)
+      client.closeSide()
+      #expect(client.receive().text == "\(count) \(count)\n")
+    }
+  }
+
+  @Test("Of a body nothing is kept before it is known who sends it", arguments: [nil, "known", "slow"])
+  func letters(token: String?) async throws {
+    try await withServer { server, admitted in
+      let client = try RawClient(port: server.address.port)
+      let headers = token.map { ["Token": $0] } ?? [:]
+      let status = token == nil ? 401 : 200
+      for count in [0, 10, 64 << 10] {
+        let answer = try client.request(
+          "POST", "/letters", headers: headers, body: [UInt8](repeating: 65, count: count))
+        #expect(answer.status == status && (token == nil || answer.text == "\(count)\n"), "\(answer)")
+      }
+      #expect(admitted() == 3)
+      let asking = try RawClient(port: server.address.port)
+      let shown = token.map { "Token: \($0)\r\n" } ?? ""
+      try asking.send(
+        raw: Array(
+          "POST /letters HTTP/1.1\r\nHost: localhost\r\n\(shown)Content-Length: 60000\r\nExpect: 100-continue\r\n\r\n"
+            .utf8))
+      #expect(asking.receive().status == (token == nil ? 401 : 100))
     }
   }
 
@@ -270,7 +318,7 @@ struct UploadRouteTests {
     }
   }
 
-  @Test("What is made for a client ends when the client goes")
+  @Test("What is made for a client ends when the client breaks off")
   func abandoned() async throws {
     let hasBegun = Mutex(false)
     let wasCancelled = Mutex(false)
@@ -282,7 +330,7 @@ struct UploadRouteTests {
       let client = try RawClient(port: server.address.port)
       try client.send("POST", "/upload", headers: Self.type, body: body(10))
       try await eventually("it to begin") { hasBegun.withLock { $0 } }
-      client.close()
+      client.reset()
       try await eventually("its end") { wasCancelled.withLock { $0 } }
     }
   }

@@ -50,17 +50,10 @@ final class GatewayStage: Sendable {
           "256",
         ])
       defer { worker.send(SIGKILL) }
-      let gateway = try MeasuredProcess(
-        bench.settings.program("analysis-gateway"),
-        ["--database", database.conninfo, "--listen", "127.0.0.1:0", "--rate", "0", "--deadline", "60s"])
+      let (gateway, port) = try await Self.start(bench, database, ["--rate", "0", "--deadline", "60s"])
       defer { gateway.send(SIGKILL) }
-      var port: Substring?
-      try await gateway.wait(for: "listening") { _, errors in
-        port = errors.firstMatch(of: /Apps are served","address":"127\.0\.0\.1:([0-9]+)"/)?.1
-        return port != nil
-      }
       let (uploads, meter) = try await bench.cluster.metered {
-        try await self.uploads(bench, apps: apps, to: "http://127.0.0.1:\(port ?? "")", with: self.tokens)
+        try await self.uploads(bench, apps: apps, to: "http://127.0.0.1:\(port)", with: self.tokens)
       }
       gateway.send(SIGTERM)
       let ended = try await gateway.succeeded()
@@ -75,6 +68,24 @@ final class GatewayStage: Sendable {
         amount: Double(uploads.uploads), seconds: uploads.seconds, workerSeconds: ended.usage.seconds,
         serverSeconds: meter.serverSeconds, peakMemory: ended.usage.peakMemory, further: uploads.times)
     }
+  }
+
+  /// Starts a gateway, and waits until it listens.
+  static func start(
+    _ bench: Bench, _ database: BenchmarkDatabase, _ options: [String]
+  ) async throws -> (MeasuredProcess, port: UInt16) {
+    let gateway = try MeasuredProcess(
+      bench.settings.program("analysis-gateway"),
+      ["--database", database.conninfo, "--listen", "127.0.0.1:0"] + options)
+    var port: UInt16?
+    try await gateway.wait(for: "listening") { _, errors in
+      port = errors.firstMatch(of: /Apps are served","address":"127\.0\.0\.1:([0-9]+)"/).flatMap {
+        UInt16($0.1)
+      }
+      return port != nil
+    }
+    guard let port else { throw BenchmarkError("The gateway does not say where it listens.") }
+    return (gateway, port)
   }
 
   /// The same photos to the endpoint itself.

@@ -279,7 +279,7 @@ struct GatewayProcessTests {
     }
   }
 
-  @Test("A client that goes away is not waited for; its job stays")
+  @Test("A client that breaks off is not waited for; its job stays. One that has closed its side is answered")
   func gone() async throws {
     let metrics = try FreePort.find()
     try await RunningGateway.with(
@@ -293,13 +293,28 @@ struct GatewayProcessTests {
         try RawClient(port: UInt16(metrics)).request("GET", "/metrics").text
       }
       try await eventually("the wait") { try waits().contains("analysis_gateway_waiting_requests 1\n") }
-      waiting.close()
+      waiting.reset()
       try await eventually("its end") { try waits().contains("analysis_gateway_waiting_requests 0\n") }
       #expect(try await gateway.queue.count("job") == 1)
       #expect(try RawClient(port: UInt16(metrics)).request("GET", "/readyz").status == 200)
       // What the server refuses by itself is counted too.
       #expect(try gateway.ask("GET", "/nothing", token).status == 404)
       #expect(try waits().contains("analysis_gateway_answers_total{status=\"404\"} 1\n"))
+    }
+  }
+
+  @Test("An app that closes its side behind the photo is answered its analysis, and pays one unit for it")
+  func halfClosed() async throws {
+    try await RunningGateway.with { gateway in
+      let token = try await gateway.user("u1")
+      let client = try gateway.client()
+      try client.send(
+        raw: SeedUpload(image: try await picture(), type: "ear", token: token, port: gateway.port).bytes())
+      client.closeSide()
+      let answer = client.receive()
+      #expect(answer.status == 200, "\(answer.text)")
+      _ = try answer.decoded(AnalysisAPIResponse.self)
+      #expect(try await gateway.queue.units == 1)
     }
   }
 

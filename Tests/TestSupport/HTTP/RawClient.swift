@@ -61,6 +61,16 @@ public final class RawClient {
     descriptor = -1
   }
 
+  /// Says that nothing more is sent, and goes on to read.
+  public func closeSide() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+  /// Breaks off the connection.
+  public func reset() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    close()
+  }
+
   /// Sends a request and reads its answer.
   public func request(
     _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
