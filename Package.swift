@@ -310,7 +310,13 @@ let package = Package(
         "HTTPTestSupport", "ImageEncryption", "JobQueue", "Logging", "Monitoring", "PostgreSQL", "Programs",
         "QueueTestSupport", "System", "TestSupport", "analysis-worker", "analysisctl", "image-decoder",
       ]),
-    tests("GatewayTests", ["AnalysisCore", "Gateway", "Formatting", "HTTPServing", "JobQueue"]),
+    tests(
+      "GatewayTests",
+      [
+        "AnalysisCore", "EventLoop", "Gateway", "Formatting", "HTTPServing", "HTTPTestSupport",
+        "ImageEncryption",
+        "JobQueue", "Logging", "PostgreSQL", "TestSupport",
+      ]),
     tests(
       "IntegrationTests",
       [

@@ -28,14 +28,16 @@ public final class Gateway: Sendable {
   /// Those who listen to what becomes of a job.
   let events = HTTPEvents(atMost: 1000)
   private let rules = SentImageRules()
+  let presence: DatabasePresence
   private let draining = Atomic(false)
-  private let isAway = Atomic(false)
   private let version: String
 
   /// A gateway; nothing is connected before ``begin()``.
   public init(_ configuration: GatewayConfiguration, loop: EventLoop, log: Log, version: String) {
     let meters = GatewayMeters()
     var connecting = configuration.database
+    // A call that was cancelled since the database does not answer waits no longer for it.
+    connecting.cancelGrace = .milliseconds(250)
     connecting.onConnect = { error in
       meters.connects.add()
       if error != nil { meters.connectFailures.add() }
@@ -46,6 +48,7 @@ public final class Gateway: Sendable {
     self.log = log
     self.meters = meters
     self.version = version
+    presence = DatabasePresence(connecting, on: loop, log)
     users = KnownUsers(database, life: configuration.userLife)
     rate = RateLimit(eachMinute: configuration.uploadsEachMinute)
     readings = RateLimit(eachMinute: configuration.readingsEachMinute)
@@ -83,12 +86,20 @@ public final class Gateway: Sendable {
     at address: ListenAddress, security: HTTPDaemon.TransportSecurity? = nil
   ) throws(HTTPServingError) -> HTTPServer {
     try HTTPServer(
-      address, routes, bounds: bounds, security: security, events: events,
+      address, routes, bounds: bounds, security: security, crossOrigin: crossOrigin, events: events,
       refuse: { APIFailure($0).answer }, answered: { [meters] in meters.answers.add(String($0)) })
+  }
+
+  private var crossOrigin: CrossOrigin {
+    CrossOrigin(
+      origins: Set(configuration.origins),
+      requestHeaders: ["Authorization", "Content-Type", "Idempotency-Key"],
+      answerHeaders: ["Location", "Retry-After"])
   }
 
   private var bounds: HTTPServer.Bounds {
     var bounds = HTTPServer.Bounds()
+    bounds.daemon.threads = HTTPDaemon.Bounds.processors
     bounds.daemon.connections = configuration.clients
     bounds.daemon.surplus = .isRefused
     bounds.daemon.leastPace = configuration.leastPace
@@ -118,6 +129,7 @@ public final class Gateway: Sendable {
   /// Ends its connections to the database.
   public func close() async {
     await waits.close()
+    await presence.close()
     await database.close()
   }
 
@@ -130,13 +142,7 @@ public final class Gateway: Sendable {
 
   /// Whether it can work: the database answers, and it is not to stop.
   public func readiness() async -> ServiceReadiness {
-    let answers: Bool
-    do {
-      _ = try await database.query("SELECT 1", deadline: .seconds(5))
-      answers = true
-    } catch {
-      answers = false
-    }
+    let answers = await presence.answers()
     return ServiceReadiness(
       isReady: answers && !isDraining,
       [

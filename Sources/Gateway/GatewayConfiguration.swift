@@ -31,6 +31,8 @@ public struct GatewayConfiguration: Sendable {
   public var leastPace = HTTPDaemon.LeastPace()
   /// Connections of apps at once.
   public var clients = 1000
+  /// The other sites whose pages may ask (CORS), as browsers name them.
+  public var origins: [String] = []
   /// For how long it is remembered whose a token is. A token that was revoked submits and reads nothing in that time
   /// either: the database is asked anew by each call that does.
   public var userLife: Duration = .seconds(10)

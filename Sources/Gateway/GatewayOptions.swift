@@ -11,7 +11,8 @@ public enum GatewayOptions {
   /// `--database-connections`.
   public static let connections = Option(
     "database-connections", .int(in: 1...100), default: 8, key: "database-connections",
-    help: "Connections to the database, beside the one that listens.")
+    help:
+      "Connections to the database, beside the one that listens and the one that asks whether it is there.")
   /// `--listen`.
   public static let listen = Option(
     "listen", .listenAddress, default: ListenAddress(host: "127.0.0.1", port: 8090),
@@ -61,7 +62,17 @@ public enum GatewayOptions {
   /// `--connections`.
   public static let clients = Option(
     "connections", .int(in: 1...1_000_000), key: "connections",
-    help: "Connections of apps at once; by default as many as the limit of open files allows, less 64.")
+    help:
+      "Connections of apps at once; by default as many as the limit of open files allows, less some of its own."
+  )
+  /// `--allow-origin`.
+  public static let origins = Option<[String]>(
+    repeating: "allow-origin",
+    ValueFormat(
+      name: "ORIGIN", read: { CrossOrigin.isOrigin($0) ? $0 : nil },
+      else: "is not an origin in small letters, such as https://app.example.org", text: { $0 }),
+    key: "allow-origin",
+    help: "A site whose pages may ask from a browser, such as https://app.example.org; without one none may.")
   /// `--key-file`.
   public static let keyFile = Option(
     "key-file", .path, environment: "ANALYSIS_KEY_FILE", key: "key-file",
@@ -79,7 +90,7 @@ public enum GatewayOptions {
   public static let inputs: [any Input] = [
     ServiceOptions.config, ServiceOptions.database, SharedOptions.databaseProof, connections, listen,
     behindTLS, certificate, privateKey,
-    deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, keyFile, hearEnded, metrics,
+    deadline, grace, rate, maxImage, maxDimension, photoMemory, clients, origins, keyFile, hearEnded, metrics,
     ServiceOptions.metricsFromAnywhere, ServiceOptions.logLevel,
   ]
 

@@ -16,8 +16,9 @@ import System
 struct RunCommand {
   let context: Context
 
-  /// Descriptors that are no app's: connections to the database, decoders, what its threads are woken by.
-  private static let ownDescriptors = 64
+  /// Descriptors that are no app's: connections to the database, decoders, what its threads wait with, of which there is
+  /// one for each processor.
+  private static let ownDescriptors = 60 + 4 * HTTPDaemon.Bounds.processors
   /// How long answers take to go out at the end.
   private static let farewell: Duration = .seconds(2)
 
@@ -127,6 +128,7 @@ struct RunCommand {
     configuration.listens = try values[GatewayOptions.hearEnded]
     configuration.keys = try keys()
     configuration.clients = try clients(log)
+    configuration.origins = try values[GatewayOptions.origins]
     return configuration
   }
 

@@ -78,6 +78,9 @@ extension APIFailure {
   /// The queue or the database has no room, or does not answer.
   static let busy = APIFailure(
     503, "The server cannot take this now. Try again later.", code: serverCode, retryAfter: 10)
+  /// The database does not answer.
+  static let away = APIFailure(
+    503, "The server cannot work now. Try again later.", code: serverCode, retryAfter: 5)
   static let internalFailure = APIFailure(500, "The server failed.", code: serverCode)
 
   static func tooLarge(_ limit: Int) -> APIFailure {

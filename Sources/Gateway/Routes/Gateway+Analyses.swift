@@ -2,6 +2,7 @@ internal import AnalysisCore
 internal import Formatting
 public import HTTPServing
 internal import JobQueue
+internal import Monitoring
 internal import System
 
 extension Gateway {
@@ -39,28 +40,27 @@ extension Gateway {
       HTTPRoute(.get, "/api/health") { _ in
         await self.answered {
           guard !self.isDraining else { throw APIFailure.stopping }
+          guard await self.presence.answers() else { throw APIFailure.away }
           return .json(200, ["status": "ok"])
         }
       },
+      HTTPRoute("/readyz") {
+        let readiness = await self.readiness()
+        return .json(readiness.isReady ? 200 : 503, readiness.facts)
+      },
     ]
     for path in ["/api/analyses/save", "/api/save-analysis"] {
-      routes.append(
-        HTTPRoute(.post, path, bodyUpTo: 64 << 10) { request in
-          await self.answer(request) { caller in try await self.save(request, caller) }
-        })
+      routes.append(posted(path, bodyUpTo: 64 << 10) { try await self.save($0, $1) })
     }
     routes.append(
       HTTPRoute(.post, "/api/login", bodyUpTo: 4096) { request in
         await self.answered { try await self.logIn(request) }
       })
     for path in ["/api/register", "/api/refresh-token"] {
+      let refusal = APIFailure.forbidden(
+        "This server knows users by their tokens alone: ask your clinic for one.")
       routes.append(
-        HTTPRoute(.post, path, bodyUpTo: 64 << 10) { _ in
-          await self.answered {
-            throw APIFailure.forbidden(
-              "This server knows users by their tokens alone: ask your clinic for one.")
-          }
-        })
+        HTTPRoute(.post, path, bodyUpTo: 64 << 10, admit: { _ in refusal.answer }) { _ in refusal.answer })
     }
     routes += shareRoutes
     // Who reads is asked for a token, whatever name the server was reached by.
@@ -72,7 +72,7 @@ extension Gateway {
   }
 
   private func answer(
-    _ request: HTTPRequest, _ body: (Caller) async throws -> JSONValue
+    _ request: HTTPRequest, _ body: @escaping @Sendable (Caller) async throws -> JSONValue
   ) async -> HTTPAnswer {
     await answer(request) { caller -> HTTPAnswer in .json(200, try await body(caller)) }
   }
@@ -87,7 +87,7 @@ extension Gateway {
     let user: AppUser
     do {
       // Asked anew: what is answered shows who the user is, and a token that was just revoked opens nothing.
-      user = try await users.fresh(token)
+      user = try await presence.call { try await self.users.fresh(token) }
     } catch let failure as APIFailure where failure.status == 401 {
       throw APIFailure.wrongCredentials
     }

@@ -18,7 +18,8 @@ extension Gateway {
   /// Why a photo is not even read; nil where it is.
   private func refusal(of request: HTTPRequest) async -> HTTPAnswer? {
     do {
-      let caller = try await admitted(request, share: Share.photo)
+      try expectToken(request)
+      let caller = try await presence.call { try await self.admitted(request, share: Share.photo) }
       _ = try idempotencyKey(request)
       guard let place = uploads.take(caller.key) else {
         rate.giveBack(Share.photo, caller.key)
@@ -38,11 +39,12 @@ extension Gateway {
       let began = EventLoop.now
       do {
         // A second look that costs nothing, for who it is; what is asked of the database is judged there anew.
-        let caller = try await caller(request)
+        let caller = try await presence.call { try await self.caller(request) }
         let (kind, upload) = try photo(request)
         let imageBytes = upload.fileCount
         let key = try idempotencyKey(request) ?? "gateway-\(Hexadecimal.random(bytes: 16))"
-        let job = try await submit(PhotoIntake.Photo(kind: kind, bytes: upload.takeFile(), key: key), caller)
+        let photo = PhotoIntake.Photo(kind: kind, bytes: upload.takeFile(), key: key)
+        let job = try await presence.call { try await self.submit(photo, caller) }
         upload.release()
         let rest = configuration.deadline - (EventLoop.now - began)
         let end = await waits.end(of: WaitTicket(token: caller.token, job: job), within: rest)

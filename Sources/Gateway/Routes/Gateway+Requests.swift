@@ -21,12 +21,34 @@ extension Gateway {
 
   /// Answers a request of a user, who is let in first.
   func answer(
-    _ request: HTTPRequest, _ body: (Caller) async throws -> HTTPAnswer
+    _ request: HTTPRequest, _ body: @escaping @Sendable (Caller) async throws -> HTTPAnswer
   ) async -> HTTPAnswer {
     await answered {
-      let caller = try await admitted(request, share: Share.question)
-      return try await body(caller)
+      try await presence.call { try await body(try await self.admitted(request, share: Share.question)) }
     }
+  }
+
+  /// A route for what a user sends: who it is, is asked before the body is kept.
+  func posted(
+    _ path: String, bodyUpTo bytes: Int,
+    _ body: @escaping @Sendable (HTTPRequest, Caller) async throws -> HTTPAnswer
+  ) -> HTTPRoute {
+    HTTPRoute(
+      .post, path, bodyUpTo: bytes,
+      admit: { request in
+        do {
+          try self.expectToken(request)
+          _ = try await self.presence.call { try await self.admitted(request, share: Share.question) }
+          return nil
+        } catch {
+          return self.failure(error).answer
+        }
+      },
+      { request in
+        await self.answered {
+          try await self.presence.call { try await body(request, try await self.caller(request)) }
+        }
+      })
   }
 
   /// Answers what the closure does, or why it does not.
@@ -62,10 +84,17 @@ extension Gateway {
   ///
   /// - Throws: `APIFailure.unauthorized`, or `JobQueueError`.
   func caller(_ request: HTTPRequest) async throws -> Caller {
+    let token = try expectToken(request)
+    return Caller(token: token, user: try await users.user(of: token))
+  }
+
+  /// The token of a request, valid or not: without one nothing is waited for.
+  @discardableResult
+  func expectToken(_ request: HTTPRequest) throws(APIFailure) -> AppToken {
     guard let token = AppToken(authorization: request.headers["authorization"]) else {
       throw APIFailure.unauthorized
     }
-    return Caller(token: token, user: try await users.user(of: token))
+    return token
   }
 
   /// What an error means to an app.

@@ -14,17 +14,13 @@ extension Gateway {
           .json(200, ["shares": .array(try await SharedCalls.list(caller.token).run(on: self.database))])
         }
       },
-      HTTPRoute(.post, "/api/shares", bodyUpTo: 4096) { request in
-        await self.answer(request) { caller in try await self.share(request, caller) }
-      },
-      HTTPRoute(.post, "/api/shares/*/accept", bodyUpTo: 4096) { request in
-        await self.answer(request) { caller in
-          let share = try Self.number(request)
-          guard try await SharedCalls.accept(caller.token, share).run(on: self.database) else {
-            throw APIFailure.noShare
-          }
-          return .json(200, ["message": "Share accepted"])
+      posted("/api/shares", bodyUpTo: 4096) { try await self.share($0, $1) },
+      posted("/api/shares/*/accept", bodyUpTo: 4096) { request, caller in
+        let share = try Self.number(request)
+        guard try await SharedCalls.accept(caller.token, share).run(on: self.database) else {
+          throw APIFailure.noShare
         }
+        return .json(200, ["message": "Share accepted"])
       },
       HTTPRoute(.delete, "/api/shares/*") { request in
         await self.answer(request) { caller in

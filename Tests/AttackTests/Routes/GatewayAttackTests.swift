@@ -141,6 +141,13 @@ struct GatewayAttack: Sendable {
     GatewayAttack(
       tries: "asks by a method that there is not", method: "BREW", path: "/api/health", statuses: [405]),
     GatewayAttack(
+      tries: "asks who may ask from a page of another site", method: "OPTIONS", path: "/api/analyses",
+      headers: ["Origin": "https://evil.example.org", "Access-Control-Request-Method": "GET"], statuses: [405]
+    ),
+    GatewayAttack(
+      tries: "asks without a token whether it works", method: "GET", path: "/readyz", headers: [:],
+      statuses: [200]),
+    GatewayAttack(
       tries: "has it echo the request", method: "TRACE", path: "/api/user-profile", statuses: [405]),
   ]
 }
@@ -239,13 +246,19 @@ struct GatewayAttackTests {
   @Test("Every path but those without a token asks for one")
   func withoutToken() async throws {
     try await with { setting in
-      let open = ["/api/health", "/api/login", "/api/register", "/api/refresh-token"]
+      let open = ["/api/health", "/readyz", "/api/login", "/api/register", "/api/refresh-token"]
       #expect(setting.gateway.routes.count > 15)
       for route in setting.gateway.routes where !open.contains(route.path) {
         let answer = try RawClient(port: setting.server.address.port).request(
           route.method.rawValue, route.path.replacing("*", with: "1"))
         #expect(answer.status == 401, "\(route.method) \(route.path): \(answer.status)")
         #expect(answer.headers["www-authenticate"] == "Bearer")
+        // Before it has sent anything.
+        let asking = try RawClient(port: setting.server.address.port)
+        let head = "\(route.method.rawValue) \(route.path.replacing("*", with: "1")) HTTP/1.1\r\nHost: x\r\n"
+        try asking.send(raw: Array("\(head)Content-Length: 1\r\nExpect: 100-continue\r\n\r\n".utf8))
+        let refused = asking.receive().status
+        #expect(route.method == .post ? refused == 401 : [100, 401].contains(refused), "\(head): \(refused)")
       }
     }
   }
@@ -336,7 +349,8 @@ struct GatewayAttackTests {
       for path in Set(setting.gateway.routes.map(\.path)) {
         let pattern = path.replacing("/*", with: "/")
         let isTried = GatewayAttack.all.contains { $0.path.hasPrefix(pattern) }
-        #expect(isTried || !["/api/login", "/api/register", "/api/health"].contains(path), "\(path)")
+        #expect(
+          isTried || !["/api/login", "/api/register", "/api/health", "/readyz"].contains(path), "\(path)")
       }
     }
   }

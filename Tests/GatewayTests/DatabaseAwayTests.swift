@@ -1,0 +1,52 @@
+import EventLoop
+import HTTPServing
+import HTTPTestSupport
+import ImageEncryption
+import Logging
+import PostgreSQL
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite("A gateway whose database does not answer", .onOwnThread)
+struct DatabaseAwayTests {
+  /// A server in place of the database: none, or one that takes connections and says nothing.
+  enum Fault: CaseIterable { case refused, silent }
+
+  @Test(
+    "says so at once, and when to come again, however long its calls might wait", arguments: Fault.allCases)
+  func refuses(fault: Fault) async throws {
+    let port = try ReservedPort()
+    let silent = fault == .silent ? try RawServer(on: port) { $0.waitForClose() } : nil
+    defer { silent?.stop() }
+    let loop = try EventLoop(name: "gateway")
+    // Nobody here waits for so long: what ends the calls is that the database was seen to be away.
+    var configuration = GatewayConfiguration(
+      database: ConnectionConfiguration(
+        "host=127.0.0.1 port=\(port.port) user=nobody dbname=none sslmode=disable",
+        connectTimeout: .seconds(3600), defaultDeadline: .seconds(3600)))
+    configuration.deadline = .seconds(3600)
+    let gateway = Gateway(configuration, loop: loop, log: .discard, version: "1")
+    let server = try gateway.serve(at: ListenAddress(host: "127.0.0.1", port: 0))
+    let headers = [
+      "Authorization": "Bearer \(try UserToken(shard: 0).text)",
+      "Content-Type": "multipart/form-data; boundary=b",
+    ]
+    func ask(_ method: String, _ path: String) throws -> RawClient.Response {
+      try RawClient(port: server.address.port).request(method, path, headers: headers)
+    }
+    for (method, path) in [
+      ("GET", "/api/user-profile"), ("POST", "/api/analyze"), ("POST", "/api/shares"), ("GET", "/api/health"),
+    ] {
+      let answer = try ask(method, path)
+      #expect(answer.status == 503 && answer.headers["retry-after"] == "5", "\(path): \(answer)")
+      #expect(answer.json["code"] as? String == "SERVER_ERROR")
+    }
+    let readiness = try ask("GET", "/readyz")
+    #expect(readiness.status == 503 && readiness.json["database"] as? String == "away", "\(readiness.text)")
+    await server.stop()
+    await gateway.close()
+    loop.shutdown()
+  }
+}
