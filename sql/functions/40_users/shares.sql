@@ -111,7 +111,8 @@ BEGIN
   PERFORM FROM analysis.account a
   WHERE a.shard = p_carer_shard AND a.user_id = p_carer_id AND a.erased_at IS NULL FOR KEY SHARE;
   p_carer_id := CASE WHEN p_carer_shard IS NOT NULL THEN CASE WHEN FOUND THEN p_carer_id ELSE 0 END END;
-  PERFORM analysis.require_argument(p_carer_id <> 0 OR p_named IS NOT NULL OR p_carer_shard IS NULL, 'there is no such carer');
+  PERFORM analysis.require_argument(
+    p_carer_id <> 0 OR p_named IS NOT NULL OR p_carer_shard IS NULL, 'there is no such carer');
   PERFORM FROM analysis.account a
   WHERE a.shard = p_shard AND a.user_id = p_user_id AND a.erased_at IS NULL FOR NO KEY UPDATE;
   IF NOT FOUND THEN
@@ -296,8 +297,9 @@ END $$;
 COMMENT ON FUNCTION analysis.list_shares IS
   'Answers a page of the shares that the login looks after, or that are its own.';
 
--- Removes the shares of a person, as owner and as carer, in whatever shard, and those that name them from before
--- they were there; in the order of their numbers, so that two who share with each other can be erased at once.
+-- Removes the shares of a person, as owner and as carer, in whatever shard, and those that name them from
+-- before they were there; in the order of their numbers, so that two who share with each other can be erased
+-- at once.
 CREATE OR REPLACE FUNCTION analysis.erase_shares(p_shard smallint, p_user_id bigint) RETURNS void
 LANGUAGE sql AS $$
   DELETE FROM analysis.share d

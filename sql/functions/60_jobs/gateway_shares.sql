@@ -78,7 +78,8 @@ BEGIN
     a.user_ref, s.login::text,
     -- What the owner called the carer: how the office calls them now would say that they are there.
     CASE WHEN s.login IS NULL THEN coalesce(s.carer_named, (
-      SELECT c.user_ref FROM analysis.account c WHERE c.shard = s.carer_shard AND c.user_id = s.carer_id)) END,
+      SELECT c.user_ref FROM analysis.account c
+      WHERE c.shard = s.carer_shard AND c.user_id = s.carer_id)) END,
     analysis.share_state(s, v_now), s.requested_at, s.accepted_at, s.expires_at, s.revoked_at
   FROM (
     SELECT k.* FROM analysis.share k WHERE k.shard = p_shard AND k.user_id = v_token.o_user_id

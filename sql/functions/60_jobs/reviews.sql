@@ -167,7 +167,8 @@ DECLARE
   v_user bigint := analysis.user_seen(analysis.shard_of(p_user), p_user);
 BEGIN
   PERFORM analysis.require_argument(
-    p_verdict IS NULL OR analysis.verdict_of(p_verdict) IS NOT NULL, 'a verdict is agree, disagree or unsure');
+    p_verdict IS NULL OR analysis.verdict_of(p_verdict) IS NOT NULL,
+    'a verdict is agree, disagree or unsure');
   PERFORM analysis.require_argument(
     (p_period BETWEEN 24000 AND 32399) IS NOT FALSE, 'reviews are of a month of the years 2000 to 2699');
   RETURN analysis.open_reading(

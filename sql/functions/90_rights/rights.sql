@@ -97,7 +97,8 @@ LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
       j.functions || ARRAY[
         'open_results', 'results_of', 'open_analyses', 'analyses_bounds', 'report_analyses', 'period_start',
         'statement_due', 'open_jobs', 'month_facts', 'due_months', 'accept_share', 'list_shares',
-        'revoke_share', 'add_review', 'reviews_of', 'open_review_list', 'list_reviews', 'product_of_job', 'open_reviews',
+        'revoke_share', 'add_review', 'reviews_of', 'open_review_list', 'list_reviews', 'product_of_job',
+        'open_reviews',
         'agreement_report', 'calibration_report'],
       ARRAY['statement']
     FROM jobs j
