@@ -106,8 +106,8 @@ struct LockOrderTests {
     arguments: [
       "cancel(0::smallint, ARRAY[%])", "retry_dead(0::smallint, ARRAY[%])", "uncancel(0::smallint, ARRAY[%])",
       "promote(0::smallint, 100)", "rescue(0::smallint, 100, 0)",
-      "release(0::smallint, sha256('1'), '{100}', ARRAY[%], 0)",
-      "fail(0::smallint, sha256('1'), '{100}', ARRAY[%], '{0}', '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)",
+      "release(0::smallint, sha256('1'), ARRAY[&], ARRAY[%], 0)",
+      "fail(0::smallint, sha256('1'), ARRAY[&], ARRAY[%], '{0}', '{true}', '{server}', NULL, '{no}', NULL, NULL, '{1}', '{false}', NULL)",
       "remove_jobs(0::smallint, analysis.period_of(now(), 'UTC'), ARRAY[%])",
       "erase_user(0::smallint, 'ann', NULL, true)",
     ] as [String])
@@ -116,17 +116,18 @@ struct LockOrderTests {
       try await queue.addUser("ann")
       let job = try await queue.create([Ask("ann", key: "key")])[0]
       let name = call.prefix { $0 != "(" }
+      var lease: Int64 = 0
       switch name {
       case "uncancel": _ = try await queue.cancel([job])
       case "cancel", "remove_jobs", "erase_user": break
       default:
-        _ = try await queue.claim(1)
-        if name == "retry_dead" { _ = try await queue.fail([job], leases: [100], delay: nil) }
-        if name == "promote" { _ = try await queue.fail([job], leases: [100], delay: 60_000) }
+        lease = try await queue.claim(1)[0].lease
+        if name == "retry_dead" { _ = try await queue.fail([job], leases: [lease], delay: nil) }
+        if name == "promote" { _ = try await queue.fail([job], leases: [lease], delay: 60_000) }
         try await queue.execute("UPDATE analysis.scheduled SET run_at = '2000-01-01'")
         if name == "rescue" { try await queue.expireLeases() }
       }
-      let sql = call.replacing("%", with: "\(job)::bigint")
+      let sql = call.replacing("%", with: "\(job)::bigint").replacing("&", with: "\(lease)::bigint")
       try await queue.pool.transaction { (open) async throws in
         _ = try await open.query("SELECT * FROM analysis.\(sql)")
         let months = try await open.query(

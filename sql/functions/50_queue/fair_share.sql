@@ -44,14 +44,14 @@ BEGIN
   RETURNING f.user_id, f.lane, f.last_vt - f.step;
 END $$;
 
--- Has jobs know where they wait now, so that a cancellation finds them. Each call is planned with the months
--- of its jobs, of which alone it takes locks.
+-- Has jobs know where they wait now, so that a cancellation finds them; with no places their rows are written
+-- as they are. Each call is planned with the months of its jobs, of which alone it takes locks.
 CREATE OR REPLACE FUNCTION analysis.note_places(
   p_shard smallint, p_periods smallint[], p_jobs bigint[], p_vts bigint[], p_source smallint) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   EXECUTE
-    'UPDATE analysis.job k SET vt = t.vt, source = $5
+    'UPDATE analysis.job k SET vt = coalesce(t.vt, k.vt), source = coalesce($5, k.source)
      FROM unnest($3, $4) t(job, vt)
      WHERE k.shard = $1 AND k.period = ANY ($2) AND k.id = ANY ($3) AND k.id = t.job'
   USING p_shard, ARRAY(SELECT DISTINCT m FROM unnest(p_periods) m), p_jobs, p_vts, p_source;

@@ -171,8 +171,7 @@ BEGIN
     INSERT INTO analysis.refund (shard, period, user_id, job_id, reason, at)
     SELECT p_shard, b.period, b.user_id, b.job_id, b.class, v_now FROM buried b;
     -- Written, not only locked: a cancellation with an older snapshot would else not see that they are dead.
-    PERFORM analysis.note_places(
-      p_shard, array_agg(e.period), array_agg(e.job_id), array_agg(e.vt), 2::smallint)
+    PERFORM analysis.note_places(p_shard, array_agg(e.period), array_agg(e.job_id), NULL, NULL)
     FROM unnest(p_ended) e WHERE e.outcome = 'dead';
     IF EXISTS (SELECT FROM analysis.webhook) THEN
       PERFORM analysis.note_endings(

@@ -57,6 +57,10 @@ BEGIN
       HINT = 'The owner removes from analysis.submitter logins that are gone and have no jobs.';
 END $$;
 
+DROP FUNCTION IF EXISTS analysis.submit_single(
+  smallint, text, smallint, smallint, bytea, bytea, int, int, boolean, text, timestamptz, text, smallint,
+  bigint, bytea, bigint, timestamptz, smallint);
+
 -- How a user's key is kept: with the login that submits, so that a key belongs to it alone; and how all keys
 -- were kept by version 1.0.
 CREATE OR REPLACE FUNCTION analysis.key_hash(
@@ -93,9 +97,6 @@ LANGUAGE sql IMMUTABLE AS $$
   SELECT 'plaintext_refused: use analysisctl submit --key-file'
 $$;
 
-DROP FUNCTION IF EXISTS analysis.submit_single(
-  smallint, text, smallint, smallint, bytea, bytea, int, int, boolean, text, timestamptz, text, smallint,
-  bigint, bytea, bigint, timestamptz, smallint);
 -- Submits one job. Locks are taken in the order in which `submit` takes them. Called by `submit` alone,
 -- whose settings hold.
 CREATE OR REPLACE FUNCTION analysis.submit_single(
