@@ -62,15 +62,15 @@ DROP FUNCTION IF EXISTS analysis.submit_single(
   bigint, bytea, bigint, timestamptz, smallint);
 
 -- How a user's key is kept: with the login that submits, so that a key belongs to it alone; and how all keys
--- were kept by version 1.0.
+-- were kept by version 1.0. They are stable as convert_to is, so that they become a part of what calls them.
 CREATE OR REPLACE FUNCTION analysis.key_hash(
   p_salt bytea, p_key text, p_login bytea DEFAULT sha256(convert_to(session_user, 'UTF8'))) RETURNS bytea
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
   SELECT sha256(p_salt || p_login || convert_to(p_key, 'UTF8'))
 $$;
 
 CREATE OR REPLACE FUNCTION analysis.old_key_hash(p_salt bytea, p_key text) RETURNS bytea
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql STABLE AS $$
   SELECT sha256(p_salt || convert_to(p_key, 'UTF8'))
 $$;
 
